@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every Swift target: language mode 6, strict memory safety, no warnings.
+let house: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Tools/\(name)", swiftSettings: house)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: house)
+}
+
+func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: String) -> Target {
+  .systemLibrary(
+    name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
+}
+
+let package = Package(
+  name: "OfflineCache",
+  platforms: [.macOS(.v26), .iOS(.v26)],
+  products: [
+    .library(name: "CacheStore", targets: ["CacheStore"]),
+    .library(name: "CachingClient", targets: ["CachingClient"]),
+    .executable(name: "offlinecache", targets: ["offlinecache"]),
+    .executable(name: "cachebench", targets: ["cachebench"]),
+  ],
+  targets: [
+    // The system libraries, each imported by one Swift module.
+    .target(name: "CXXHash"),
+    .target(name: "CPlatform"),
+    systemLibrary("CCurlLibrary", "libcurl", "libcurl4-openssl-dev", "curl"),
+    .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
+    systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev", "sqlite"),
+
+    // The store.
+    library("CacheSystem", ["CPlatform"]),
+    library("CacheFormat", ["CXXHash"]),
+    library("CacheStore", ["CacheSystem", "CacheFormat"]),
+
+    // HTTP.
+    library("HTTPSemantics", []),
+    library("HTTPTransport", ["HTTPSemantics"]),
+    library("CurlTransport", ["HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary"]),
+    library("CachingClient", ["HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat"]),
+
+    // The tools.
+    library("CommandLineOptions", []),
+    tool(
+      "offlinecache",
+      [
+        "CommandLineOptions", "CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem",
+      ]),
+    tool(
+      "cachebench",
+      ["CommandLineOptions", "CacheStore", "CacheFormat", "CacheSystem", "CSQLite"]),
+    tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
+
+    tests("CacheSystem", ["CacheSystem"]),
+    tests("CacheFormat", ["CacheFormat"]),
+    tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
+    tests("HTTPSemantics", ["HTTPSemantics"]),
+    tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
+    tests(
+      "CachingClient",
+      ["CachingClient", "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat"]),
+    tests("CommandLineOptions", ["CommandLineOptions"]),
+  ]
+)
