@@ -1,0 +1,271 @@
+#define _GNU_SOURCE
+#include "cplatform.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+#define RETURN_RESULT(call)            \
+  do {                                 \
+    __typeof__(call) result = (call);  \
+    return result < 0 ? -errno : result; \
+  } while (0)
+
+#if defined(__linux__)
+// For kernels and sandboxes without openat2(2): each component is opened by itself, O_NOFOLLOW.
+static int open_by_component(int directory, const char *path, int flags, mode_t mode) {
+  int current = directory;
+  char name[256];
+  for (;;) {
+    const char *slash = strchr(path, '/');
+    if (slash == NULL) break;
+    size_t count = (size_t)(slash - path);
+    int next = -1, error = ENAMETOOLONG;
+    if (count > 0 && count < sizeof name) {
+      memcpy(name, path, count);
+      name[count] = 0;
+      next = openat(current, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      error = errno;
+    }
+    if (current != directory) close(current);
+    if (next < 0) return -error;
+    current = next;
+    path = slash + 1;
+  }
+  int result = openat(current, path, flags | O_NOFOLLOW, mode);
+  int error = errno;
+  if (current != directory) close(current);
+  return result < 0 ? -error : result;
+}
+#endif
+
+static int open_flags(int options) {
+  int flags = O_CLOEXEC | O_NONBLOCK;
+  if ((options & CP_OPEN_READ) && (options & CP_OPEN_WRITE)) flags |= O_RDWR;
+  else if (options & CP_OPEN_WRITE) flags |= O_WRONLY;
+  else flags |= O_RDONLY;
+  if (options & CP_OPEN_CREATE) flags |= O_CREAT;
+  if (options & CP_OPEN_EXCLUSIVE) flags |= O_EXCL;
+  if (options & CP_OPEN_DIRECTORY) flags |= O_DIRECTORY;
+  return flags;
+}
+
+int cp_open(int directory, const char *path, int options, uint16_t mode) {
+  int flags = open_flags(options);
+  if (options & CP_OPEN_FOLLOW) RETURN_RESULT(openat(AT_FDCWD, path, flags, (mode_t)mode));
+#if defined(__linux__)
+  static volatile int without_openat2 = 0;
+  if (!without_openat2) {
+    struct open_how how;
+    memset(&how, 0, sizeof how);
+    how.flags = (uint64_t)(flags | O_NOFOLLOW);
+    how.mode = (options & CP_OPEN_CREATE) ? mode : 0;
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    if (result >= 0) return (int)result;
+    if (errno != ENOSYS && errno != EPERM) return -errno;
+    if (errno == ENOSYS) without_openat2 = 1;
+  }
+  return open_by_component(directory, path, flags, (mode_t)mode);
+#else
+  RETURN_RESULT(openat(directory, path, flags | O_NOFOLLOW_ANY, (mode_t)mode));
+#endif
+}
+
+void cp_close(int descriptor) { close(descriptor); }
+
+int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset) {
+  if (offset < 0) RETURN_RESULT(read(descriptor, buffer, count));
+  RETURN_RESULT(pread(descriptor, buffer, count, (off_t)offset));
+}
+
+int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset) {
+  if (offset < 0) RETURN_RESULT(write(descriptor, buffer, count));
+  RETURN_RESULT(pwrite(descriptor, buffer, count, (off_t)offset));
+}
+
+int64_t cp_length(int descriptor) { RETURN_RESULT((int64_t)lseek(descriptor, 0, SEEK_END)); }
+
+int cp_truncate(int descriptor, int64_t length) {
+  RETURN_RESULT(ftruncate(descriptor, (off_t)length));
+}
+
+int cp_synchronize(int descriptor, int full) {
+#ifdef __APPLE__
+  (void)full;
+  if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
+  if (errno != ENOTSUP && errno != EINVAL) return -errno;
+  RETURN_RESULT(fsync(descriptor));
+#else
+  RETURN_RESULT(full ? fsync(descriptor) : fdatasync(descriptor));
+#endif
+}
+
+static void fill_status(const struct stat *from, struct cp_status *to) {
+  to->length = (uint64_t)from->st_size;
+  to->allocated = (uint64_t)from->st_blocks * 512;
+  to->file_number = (uint64_t)from->st_ino;
+  to->link_count = (uint64_t)from->st_nlink;
+#ifdef __APPLE__
+  to->modified_nanoseconds =
+      (int64_t)from->st_mtimespec.tv_sec * 1000000000 + from->st_mtimespec.tv_nsec;
+#else
+  to->modified_nanoseconds = (int64_t)from->st_mtim.tv_sec * 1000000000 + from->st_mtim.tv_nsec;
+#endif
+  to->owner = from->st_uid;
+  to->mode = (uint16_t)(from->st_mode & 07777);
+  to->kind = S_ISREG(from->st_mode)   ? CP_KIND_FILE
+             : S_ISDIR(from->st_mode) ? CP_KIND_DIRECTORY
+             : S_ISLNK(from->st_mode) ? CP_KIND_LINK
+                                      : CP_KIND_OTHER;
+}
+
+int cp_status_of(int descriptor, struct cp_status *status) {
+  struct stat found;
+  if (fstat(descriptor, &found) < 0) return -errno;
+  fill_status(&found, status);
+  return 0;
+}
+
+int cp_status_at(int directory, const char *name, struct cp_status *status) {
+  struct stat found;
+  if (fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) < 0) return -errno;
+  fill_status(&found, status);
+  return 0;
+}
+
+int cp_volume_of(int descriptor, struct cp_volume *volume) {
+  struct statvfs found;
+  if (fstatvfs(descriptor, &found) < 0) return -errno;
+  volume->block_size = found.f_frsize;
+  volume->available_bytes = (uint64_t)found.f_bavail * found.f_frsize;
+  volume->available_files = found.f_files == 0 ? UINT64_MAX : (uint64_t)found.f_favail;
+  return 0;
+}
+
+int cp_make_directory(int directory, const char *name, uint16_t mode) {
+  RETURN_RESULT(mkdirat(directory, name, (mode_t)mode));
+}
+
+int cp_remove(int directory, const char *name, int is_directory) {
+  RETURN_RESULT(unlinkat(directory, name, is_directory ? AT_REMOVEDIR : 0));
+}
+
+int cp_rename(int from_directory, const char *from, int to_directory, const char *to) {
+  RETURN_RESULT(renameat(from_directory, from, to_directory, to));
+}
+
+int cp_link(int from_directory, const char *from, int to_directory, const char *to) {
+  RETURN_RESULT(linkat(from_directory, from, to_directory, to, 0));
+}
+
+int cp_change_mode(int descriptor, uint16_t mode) {
+  RETURN_RESULT(fchmod(descriptor, (mode_t)mode));
+}
+
+int cp_lock(int descriptor, int exclusive, int wait) {
+  RETURN_RESULT(flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | (wait ? 0 : LOCK_NB)));
+}
+
+int cp_unlock(int descriptor) { RETURN_RESULT(flock(descriptor, LOCK_UN)); }
+
+int cp_map(int descriptor, size_t length, const void **address) {
+  void *found = mmap(NULL, length, PROT_READ, MAP_SHARED, descriptor, 0);
+  if (found == MAP_FAILED) return -errno;
+  *address = found;
+  return 0;
+}
+
+void cp_unmap(const void *address, size_t length) { munmap((void *)(uintptr_t)address, length); }
+
+int cp_list_open(int descriptor, void **stream) {
+  // A descriptor of its own: the stream's position must not be shared with another listing.
+  int own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (own < 0) return -errno;
+  DIR *opened = fdopendir(own);
+  if (opened == NULL) {
+    int error = errno;
+    close(own);
+    return -error;
+  }
+  *stream = opened;
+  return 0;
+}
+
+int cp_list_next(void *stream, const char **name, uint8_t *kind) {
+  for (;;) {
+    errno = 0;
+    struct dirent *found = readdir((DIR *)stream);
+    if (found == NULL) return -errno;
+    if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
+    *name = found->d_name;
+    int type = found->d_type;
+    if (type == DT_UNKNOWN) {
+      struct cp_status status;
+      int error = cp_status_at(dirfd((DIR *)stream), found->d_name, &status);
+      if (error == -ENOENT) continue;
+      if (error < 0) return error;
+      *kind = status.kind;
+    } else {
+      *kind = type == DT_REG   ? CP_KIND_FILE
+              : type == DT_DIR ? CP_KIND_DIRECTORY
+              : type == DT_LNK ? CP_KIND_LINK
+                               : CP_KIND_OTHER;
+    }
+    return 1;
+  }
+}
+
+void cp_list_close(void *stream) { closedir((DIR *)stream); }
+
+int64_t cp_wall_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int cp_working_directory(void) { return AT_FDCWD; }
+
+size_t cp_text_length(const char *text) { return strlen(text); }
+
+struct thread_start {
+  void (*body)(void *);
+  void *context;
+};
+
+static void *run_thread(void *raw) {
+  struct thread_start start = *(struct thread_start *)raw;
+  free(raw);
+  start.body(start.context);
+  return NULL;
+}
+
+int cp_start_thread(void (*body)(void *), void *context) {
+  struct thread_start *start = malloc(sizeof *start);
+  if (start == NULL) return -ENOMEM;
+  *start = (struct thread_start){body, context};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 1 << 20);
+  pthread_t thread;
+  int error = pthread_create(&thread, &attributes, run_thread, start);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) free(start);
+  return -error;
+}

@@ -1,0 +1,79 @@
+// What Swift cannot call, or what differs between platforms. Every function returns a negative
+// errno on failure, so that no caller can read errno too late.
+#ifndef CPLATFORM_H
+#define CPLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// What fstat(2) says, in one shape for all platforms.
+struct cp_status {
+  uint64_t length;       // bytes
+  uint64_t allocated;    // bytes really allocated
+  uint64_t file_number;  // inode
+  uint64_t link_count;
+  int64_t modified_nanoseconds;  // since 1970
+  uint32_t owner;                // user id
+  uint16_t mode;                 // permission bits, 07777
+  uint8_t kind;                  // CP_KIND_*
+};
+
+enum { CP_KIND_OTHER = 0, CP_KIND_FILE = 1, CP_KIND_DIRECTORY = 2, CP_KIND_LINK = 3 };
+
+/// What statvfs(3) says.
+struct cp_volume {
+  uint64_t block_size;       // bytes
+  uint64_t available_bytes;  // to this user
+  uint64_t available_files;  // free inodes; UINT64_MAX where the file system has no such limit
+};
+
+enum {
+  CP_OPEN_READ = 1,
+  CP_OPEN_WRITE = 2,
+  CP_OPEN_CREATE = 4,
+  CP_OPEN_EXCLUSIVE = 8,
+  CP_OPEN_DIRECTORY = 16,
+  CP_OPEN_FOLLOW = 32,  // only for the path that the user gave
+};
+
+/// openat(2) that follows no symbolic link in any component, never blocks and closes on exec.
+int cp_open(int directory, const char *path, int options, uint16_t mode);
+void cp_close(int descriptor);
+/// One pread(2), or read(2) where offset is negative.
+int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset);
+/// One pwrite(2), or write(2) where offset is negative.
+int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset);
+int64_t cp_length(int descriptor);
+int cp_truncate(int descriptor, int64_t length);
+/// fdatasync(2), or with `full` fsync(2); on Apple platforms F_FULLFSYNC for both.
+int cp_synchronize(int descriptor, int full);
+int cp_status_of(int descriptor, struct cp_status *status);
+int cp_status_at(int directory, const char *name, struct cp_status *status);
+int cp_volume_of(int descriptor, struct cp_volume *volume);
+int cp_make_directory(int directory, const char *name, uint16_t mode);
+int cp_remove(int directory, const char *name, int is_directory);
+int cp_rename(int from_directory, const char *from, int to_directory, const char *to);
+int cp_link(int from_directory, const char *from, int to_directory, const char *to);
+int cp_change_mode(int descriptor, uint16_t mode);
+/// flock(2): returns 0, or -EWOULDBLOCK where `wait` is 0 and another holds the lock.
+int cp_lock(int descriptor, int exclusive, int wait);
+int cp_unlock(int descriptor);
+/// Maps `length` bytes for reading; *address is set.
+int cp_map(int descriptor, size_t length, const void **address);
+void cp_unmap(const void *address, size_t length);
+
+/// Opens a stream of the names in a directory; does not take over `descriptor`.
+int cp_list_open(int descriptor, void **stream);
+/// 1 with *name (valid until the next call) and *kind, 0 at the end, or a negative errno.
+int cp_list_next(void *stream, const char **name, uint8_t *kind);
+void cp_list_close(void *stream);
+
+int64_t cp_wall_nanoseconds(void);
+/// AT_FDCWD.
+int cp_working_directory(void);
+size_t cp_text_length(const char *text);
+
+/// A thread that runs `body(context)` with a stack of 1 MiB, detached; 0 or a negative errno.
+int cp_start_thread(void (*body)(void *), void *context);
+
+#endif

@@ -1,0 +1,214 @@
+/// How a file is opened. Never follows a symbolic link in any component (see `follow`), never
+/// blocks, and is closed on exec.
+public struct OpenOptions: OptionSet, Sendable {
+  public let rawValue: Int32
+  public init(rawValue: Int32) { self.rawValue = rawValue }
+  public static let read = OpenOptions(rawValue: 1)
+  public static let write = OpenOptions(rawValue: 2)
+  public static let create = OpenOptions(rawValue: 4)
+  public static let exclusive = OpenOptions(rawValue: 8)
+  public static let directory = OpenOptions(rawValue: 16)
+  /// Links are followed: only for a path that the user gave.
+  public static let follow = OpenOptions(rawValue: 32)
+}
+
+/// What a name in a directory stands for.
+public enum FileKind: UInt8, Sendable {
+  case other = 0
+  case file = 1
+  case directory = 2
+  case link = 3
+}
+
+/// What fstat(2) says.
+public struct FileStatus: Sendable, Hashable {
+  /// The length in bytes.
+  public var length: UInt64
+  /// The bytes really allocated.
+  public var allocated: UInt64
+  /// The inode number.
+  public var fileNumber: UInt64
+  public var linkCount: UInt64
+  /// The time of the last change of the content, in nanoseconds since 1970.
+  public var modified: Int64
+  /// The user id of the owner.
+  public var owner: UInt32
+  /// The permission bits, 07777.
+  public var mode: UInt16
+  public var kind: FileKind
+}
+
+/// What statvfs(3) says.
+public struct VolumeStatus: Sendable, Hashable {
+  /// The size of a block in bytes.
+  public var blockBytes: UInt64
+  /// The bytes that this user may still write.
+  public var availableBytes: UInt64
+  /// The free inodes; `.max` where the file system has no such limit.
+  public var availableFiles: UInt64
+}
+
+/// The operating system's files, one method for each system call that the store uses.
+///
+/// Each requirement is one call: it may transfer less than asked and may fail with EINTR. What
+/// retries and loops stands in the extension, above the place where a simulated file system fails.
+/// Descriptors are plain numbers here; `Descriptor` owns one.
+public protocol FileSystem: Sendable {
+  /// openat(2). A negative `directory` means the working directory.
+  func openOnce(_ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16)
+    throws(SystemError) -> Int32
+  /// open(2) of a path that the user gave, following links.
+  func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32
+  /// mkdir(2) of a path that the user gave.
+  func makeDirectory(userPath: String, mode: UInt16) throws(SystemError)
+  func close(_ descriptor: Int32)
+  /// pread(2), or read(2) where `offset` is nil.
+  func readOnce(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?)
+    throws(SystemError) -> Int
+  /// pwrite(2), or write(2) where `offset` is nil.
+  func writeOnce(_ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?)
+    throws(SystemError) -> Int
+  /// The length of a regular file in bytes, by lseek(2): the cheapest way to ask. Moves the
+  /// position, so positional calls alone may be used with it.
+  func length(of descriptor: Int32) throws(SystemError) -> Int64
+  /// ftruncate(2).
+  func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError)
+  /// fdatasync(2), or fsync(2) where `names` is true: also what makes the file found.
+  func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError)
+  func status(of descriptor: Int32) throws(SystemError) -> FileStatus
+  /// fstatat(2) that does not follow a link.
+  func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus
+  func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus
+  func makeDirectory(_ name: PathName, in directory: Int32, mode: UInt16) throws(SystemError)
+  func removeFile(_ name: PathName, in directory: Int32) throws(SystemError)
+  func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError)
+  func rename(_ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32)
+    throws(SystemError)
+  /// linkat(2): a second name for the same file.
+  func link(_ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32)
+    throws(SystemError)
+  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError)
+  /// flock(2). Fails with `.wouldBlock` where `wait` is false and another holds the lock.
+  func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError)
+  func unlock(_ descriptor: Int32)
+  /// mmap(2) for reading. The bytes are valid until `unmap`.
+  func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer
+  func unmap(_ bytes: UnsafeRawBufferPointer)
+  /// readdir(3): calls `body` with each name and its kind until it returns false. "." and ".." are
+  /// left out. Names that come or go meanwhile may be seen or not.
+  func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError)
+}
+
+extension FileSystem {
+  /// Opens a file relative to a directory.
+  public func open(
+    _ path: PathName, in directory: borrowing Descriptor, _ options: OpenOptions,
+    mode: UInt16 = 0o600
+  ) throws(SystemError) -> Descriptor {
+    let parent = directory.raw
+    let raw = try retryOnInterrupt { () throws(SystemError) in
+      try openOnce(path, in: parent, options, mode: mode)
+    }
+    return Descriptor(raw, of: self)
+  }
+
+  /// Opens a path that the user gave.
+  public func open(userPath: String, _ options: OpenOptions) throws(SystemError) -> Descriptor {
+    let raw = try retryOnInterrupt { () throws(SystemError) in
+      try openOnce(userPath: userPath, options)
+    }
+    return Descriptor(raw, of: self)
+  }
+
+  /// Reads until the buffer is full or the file ends.
+  ///
+  /// - Returns: the number of bytes read; less than the buffer holds only at the end of the file.
+  public func read(
+    _ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer,
+    at offset: Int64?
+  ) throws(SystemError) -> Int {
+    let raw = descriptor.raw
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let position = offset.map { $0 + Int64(done) }
+      let count = try retryOnInterrupt { () throws(SystemError) in
+        unsafe try readOnce(raw, into: rest, at: position)
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Writes every byte of the buffer.
+  public func write(
+    _ descriptor: borrowing Descriptor, from buffer: UnsafeRawBufferPointer, at offset: Int64?
+  ) throws(SystemError) {
+    let raw = descriptor.raw
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+      let position = offset.map { $0 + Int64(done) }
+      let count = try retryOnInterrupt { () throws(SystemError) in
+        unsafe try writeOnce(raw, from: rest, at: position)
+      }
+      // A call that takes nothing and reports nothing would be asked for ever.
+      if count == 0 { throw .inputOutput }
+      done += count
+    }
+  }
+
+  /// Cuts or extends a file.
+  public func truncate(
+    _ descriptor: borrowing Descriptor, to length: Int64
+  ) throws(SystemError) {
+    let raw = descriptor.raw
+    try retryOnInterrupt { () throws(SystemError) in try truncateOnce(raw, to: length) }
+  }
+
+  /// Makes what was written survive loss of power. After a failure the file counts as lost: a
+  /// second call may succeed without the data (fsync(2), "NOTES").
+  public func synchronize(
+    _ descriptor: borrowing Descriptor, names: Bool
+  ) throws(SystemError) {
+    let raw = descriptor.raw
+    try retryOnInterrupt { () throws(SystemError) in try synchronizeOnce(raw, names: names) }
+  }
+
+  /// Takes the advisory lock of a file or directory, waiting for it.
+  public func lock(_ descriptor: borrowing Descriptor, exclusive: Bool = true) throws(SystemError) {
+    let raw = descriptor.raw
+    try retryOnInterrupt { () throws(SystemError) in
+      try lockOnce(raw, exclusive: exclusive, wait: true)
+    }
+  }
+
+  /// Takes the advisory lock if nobody holds it.
+  ///
+  /// - Returns: whether the lock was taken.
+  public func tryLock(_ descriptor: borrowing Descriptor) throws(SystemError) -> Bool {
+    let raw = descriptor.raw
+    do {
+      try retryOnInterrupt { () throws(SystemError) in
+        try lockOnce(raw, exclusive: true, wait: false)
+      }
+      return true
+    } catch where error == .wouldBlock { return false } catch { throw error }
+  }
+}
+
+/// An open file: closed when its owner goes away.
+public struct Descriptor: ~Copyable, Sendable {
+  /// The number, valid as long as this value lives.
+  public let raw: Int32
+  private let system: any FileSystem
+
+  /// Takes over an open descriptor.
+  public init(_ raw: Int32, of system: any FileSystem) {
+    self.raw = raw
+    self.system = system
+  }
+
+  deinit { system.close(raw) }
+}

@@ -1,0 +1,92 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+internal import CPlatform
+
+/// A mutex with a condition: threads wait until a state that they share has changed.
+///
+/// `Synchronization.Mutex` has no way to wait; this is for the few places that need one.
+@safe
+public final class Monitor<State>: @unchecked Sendable {
+  // Unchecked: `state` is touched with the mutex held only.
+  private var state: State
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+
+  /// Makes a monitor around a state.
+  public init(_ state: sending State) {
+    self.state = state
+    // Safety: pthread objects must not move, so they live on the heap until deinit.
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: pthread_mutex_t())
+    unsafe condition.initialize(to: pthread_cond_t())
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  /// Changes the state and wakes every thread that waits.
+  public func change<R>(_ body: (inout State) -> R) -> R {
+    unsafe pthread_mutex_lock(mutex)
+    defer {
+      unsafe pthread_cond_broadcast(condition)
+      unsafe pthread_mutex_unlock(mutex)
+    }
+    return body(&state)
+  }
+
+  /// Waits until `body` returns a value.
+  public func wait<R>(until body: (inout State) -> R?) -> R {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body(&state) { return result }
+      unsafe pthread_cond_wait(condition, mutex)
+    }
+  }
+
+  /// Waits until `body` returns a value, or for about `nanoseconds`, then returns nil.
+  public func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
+    let end = cp_wall_nanoseconds() + nanoseconds
+    var deadline = timespec()
+    deadline.tv_sec = Int(end / 1_000_000_000)
+    deadline.tv_nsec = Int(end % 1_000_000_000)
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body(&state) { return result }
+      if unsafe pthread_cond_timedwait(condition, mutex, &deadline) != 0 { return body(&state) }
+    }
+  }
+}
+
+/// Runs `body` on a thread of its own, with a stack of 1 MiB.
+///
+/// - Throws: EAGAIN where the system has no thread to give.
+public func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+  // Safety: the box is retained here and released by the thread that consumes it.
+  let box = unsafe Unmanaged.passRetained(ThreadBody(body))
+  let error = unsafe cp_start_thread(
+    { context in
+      guard let context = unsafe context else { return }
+      unsafe Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue().run()
+    }, box.toOpaque())
+  if error != 0 {
+    unsafe box.release()
+    throw SystemError(-error)
+  }
+}
+
+private final class ThreadBody: Sendable {
+  let run: @Sendable () -> Void
+  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}

@@ -1,0 +1,74 @@
+/// A path relative to a directory descriptor, as bytes with a terminating NUL, without allocation.
+///
+/// Names on disk are bytes, not Strings. The capacity of 255 bytes is the longest single name that
+/// Linux and Apple file systems allow, and more than any path that the store itself makes.
+public struct PathName: Sendable {
+  /// The longest path in bytes.
+  public static let capacity = 255
+
+  private var storage = InlineArray<256, UInt8>(repeating: 0)
+
+  /// The number of bytes, without the NUL.
+  public private(set) var count = 0
+
+  /// Makes an empty path.
+  public init() {}
+
+  /// Makes a path of a literal or a short ASCII name; bytes beyond the capacity are a programmer's error.
+  public init(_ text: StaticString) {
+    unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Makes a path of `bytes`, or nil where they are too many, none, or hold a NUL.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count <= Self.capacity, !bytes.isEmpty, !bytes.contains(0) else { return nil }
+    for byte in bytes { append(byte) }
+  }
+
+  /// Appends one byte.
+  @inline(__always)
+  public mutating func append(_ byte: UInt8) {
+    precondition(count < Self.capacity, "a path of the store is never this long")
+    storage[count] = byte
+    count += 1
+  }
+
+  /// Appends the bytes of `other`.
+  public mutating func append(_ other: PathName) {
+    for index in 0..<other.count { append(other.storage[index]) }
+  }
+
+  /// Appends the bytes of `text`.
+  public mutating func append(_ text: StaticString) {
+    unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Appends `digits` lower-case hex digits of `value`, the most significant first.
+  public mutating func appendHex(_ value: UInt64, digits: Int) {
+    var shift = (digits - 1) * 4
+    while shift >= 0 {
+      let nibble = UInt8(truncatingIfNeeded: value >> UInt64(shift)) & 15
+      append(nibble < 10 ? 48 + nibble : 87 + nibble)
+      shift -= 4
+    }
+  }
+
+  private mutating func append(_ text: UnsafeRawBufferPointer) {
+    for unsafe byte in unsafe text { append(byte) }
+  }
+
+  /// The bytes, without the NUL.
+  public var bytes: [UInt8] { (0..<count).map { storage[$0] } }
+
+  /// The path for messages: UTF-8, repaired.
+  public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// Calls `body` with the NUL-terminated bytes, which are valid for the call only.
+  @inline(__always)
+  func withCString<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
+    // Safety: the storage is 256 bytes with a NUL after `count` <= 255, and does not escape.
+    unsafe withUnsafePointer(to: storage) {
+      unsafe body(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+    }
+  }
+}

@@ -1,0 +1,46 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The error number of a system call that failed, see errno(3).
+public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The value of errno, for example ENOSPC.
+  public var code: Int32
+
+  /// Makes an error of an errno value.
+  public init(_ code: Int32) { self.code = code }
+
+  /// What strerror(3) says.
+  public var description: String {
+    // Safety: strerror returns a NUL-terminated text that is copied at once.
+    unsafe String(cString: strerror(code))
+  }
+
+  public static let notFound = SystemError(ENOENT)
+  public static let exists = SystemError(EEXIST)
+  public static let interrupted = SystemError(EINTR)
+  public static let wouldBlock = SystemError(EWOULDBLOCK)
+  public static let inputOutput = SystemError(EIO)
+
+  /// Whether the volume or the user's quota is full.
+  public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
+
+  /// Whether the path, or a directory on it, is a symbolic link or of a wrong kind.
+  public var isWrongKind: Bool { code == ELOOP || code == ENOTDIR || code == EISDIR }
+
+  /// Whether a hard link cannot be made here, so that a copy is needed: too many links, not
+  /// supported, another volume, not allowed.
+  public var isNoLink: Bool {
+    code == EMLINK || code == ENOTSUP || code == EOPNOTSUPP || code == EXDEV || code == EPERM
+  }
+}
+
+/// Calls `body` again as long as it fails with EINTR.
+@inline(__always)
+func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R {
+  while true {
+    do { return try body() } catch where error == .interrupted { continue } catch { throw error }
+  }
+}
