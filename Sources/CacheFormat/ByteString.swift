@@ -1,0 +1,131 @@
+/// A string of bytes that is text by habit, not by promise: keys, header fields, tags.
+///
+/// HTTP field values and file names are bytes; most are UTF-8, and none has to be. Equality, order
+/// and hashing are those of the bytes: two spellings of one character (composed or not) are two
+/// different byte strings.
+public struct ByteString: Sendable {
+  /// Holds the bytes, without a terminator.
+  public var bytes: [UInt8]
+
+  /// Creates a byte string from the UTF-8 form of `string`.
+  ///
+  /// - Complexity: O(length).
+  @inlinable
+  public init(_ string: String) {
+    bytes = Array(string.utf8)
+  }
+
+  /// Creates a byte string that owns `bytes`; nothing is checked or copied.
+  @inlinable
+  public init(bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// Creates a byte string with a copy of the bytes of `buffer`.
+  ///
+  /// - Complexity: O(length).
+  @inlinable
+  public init(copying buffer: UnsafeRawBufferPointer) {
+    // Safety: the caller's buffer is read while the call lasts, within its own bounds.
+    bytes = unsafe Array(buffer)
+  }
+
+  /// Counts the bytes.
+  @inlinable
+  public var count: Int { bytes.count }
+
+  /// Tells whether there is no byte at all.
+  @inlinable
+  public var isEmpty: Bool { bytes.isEmpty }
+
+  /// Gives the text, or nil when the bytes are not valid UTF-8.
+  ///
+  /// - Complexity: O(length).
+  public var string: String? {
+    String(validating: bytes, as: UTF8.self)
+  }
+
+  /// Tells whether the string starts with all the bytes of `prefix`; the empty prefix always fits.
+  ///
+  /// - Complexity: O(length of the prefix).
+  public func hasPrefix(_ prefix: ByteString) -> Bool {
+    guard prefix.count <= count else { return false }
+    return unsafe bytes.withUnsafeBytes { whole in
+      unsafe prefix.bytes.withUnsafeBytes { start in
+        // Safety: `start` is no longer than `whole`, checked above; both arrays are held.
+        unsafe equalBytes(whole.baseAddress, start.baseAddress, start.count)
+      }
+    }
+  }
+}
+
+extension ByteString: Hashable {
+  /// Compares byte by byte.
+  ///
+  /// - Complexity: O(length).
+  public static func == (a: ByteString, b: ByteString) -> Bool {
+    guard a.count == b.count else { return false }
+    return unsafe a.bytes.withUnsafeBytes { left in
+      unsafe b.bytes.withUnsafeBytes { right in
+        // Safety: both buffers have the same length, checked above, and both arrays are held.
+        unsafe equalBytes(left.baseAddress, right.baseAddress, left.count)
+      }
+    }
+  }
+
+  /// Feeds all bytes to the hasher in one piece.
+  ///
+  /// - Complexity: O(length).
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(count)
+    // Safety: the hasher only reads the bytes of the array, which is held meanwhile.
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+  }
+}
+
+extension ByteString: Comparable {
+  /// Orders by the first byte that differs, as an unsigned number; a prefix comes first.
+  ///
+  /// - Complexity: O(length).
+  public static func < (a: ByteString, b: ByteString) -> Bool {
+    a.bytes.lexicographicallyPrecedes(b.bytes)
+  }
+}
+
+extension ByteString: ExpressibleByStringLiteral {
+  /// Creates a byte string from the UTF-8 form of a literal.
+  @inlinable
+  public init(stringLiteral value: String) {
+    self.init(value)
+  }
+}
+
+extension ByteString: CustomStringConvertible {
+  /// Gives the text for people: what is not valid UTF-8 is replaced by U+FFFD.
+  public var description: String {
+    String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Compares `count` bytes, eight at a time: keys are compared on every hit.
+private func equalBytes(
+  _ a: UnsafeRawPointer?, _ b: UnsafeRawPointer?, _ count: Int
+) -> Bool {
+  guard let a = unsafe a, let b = unsafe b else { return count == 0 }
+  if unsafe a == b { return true }
+  var offset = 0
+  // Safety: the callers vouch for `count` bytes at both addresses; no load goes past them.
+  while offset + 8 <= count {
+    let left = unsafe a.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    let right = unsafe b.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    if left != right { return false }
+    offset += 8
+  }
+  while offset < count {
+    let left = unsafe a.load(fromByteOffset: offset, as: UInt8.self)
+    let right = unsafe b.load(fromByteOffset: offset, as: UInt8.self)
+    if left != right { return false }
+    offset += 1
+  }
+  return true
+}

@@ -1,0 +1,67 @@
+internal import CXXHash
+
+/// The name of a body: the XXH3 of its bytes with 128 bits and seed 0.
+///
+/// XXH3 is no cryptographic hash: two equal digests are a reason to compare the bytes, not proof
+/// that they are equal.
+public struct Digest: Sendable, Hashable {
+  /// Holds the upper half, written first.
+  public var high: UInt64
+
+  /// Holds the lower half.
+  public var low: UInt64
+
+  /// Creates a digest from its halves.
+  @inlinable
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// Computes the digest of `bytes`.
+  ///
+  /// - Complexity: O(length), without allocation.
+  public init(hashing bytes: UnsafeRawBufferPointer) {
+    // Safety: base address and count belong to one buffer, which is only read.
+    let hash = unsafe cxxhash_xxh3_128(bytes.baseAddress, bytes.count, 0)
+    self.init(high: hash.high, low: hash.low)
+  }
+
+  /// Computes the digest of `bytes`.
+  ///
+  /// - Complexity: O(length), without allocation.
+  public init(hashing bytes: [UInt8]) {
+    // Safety: the array is held while its bytes are read.
+    self = unsafe bytes.withUnsafeBytes { unsafe Digest(hashing: $0) }
+  }
+
+  /// Counts the digits of the written form.
+  public static let digitCount = 32
+
+  /// Reads exactly 32 lower-case hex digits; nil for anything else.
+  @inlinable
+  public init?(digits: some Collection<UInt8>) {
+    guard digits.count == 32,
+      let high = Hexadecimal.parse(digits.prefix(16)),
+      let low = Hexadecimal.parse(digits.dropFirst(16))
+    else { return nil }
+    self.init(high: high, low: low)
+  }
+
+  /// Writes the 32 hex digits to `target`, which is the caller's and has room for 32 bytes.
+  ///
+  /// - Complexity: O(1), without allocation.
+  @inlinable
+  public func write(to target: UnsafeMutablePointer<UInt8>) {
+    // Safety: the caller vouches for 32 bytes; each half writes 16 of them.
+    unsafe Hexadecimal.write(high, to: target)
+    unsafe Hexadecimal.write(low, to: target + 16)
+  }
+}
+
+extension Digest: CustomStringConvertible {
+  /// Gives 32 hex digits, the upper half first: the canonical form of the xxHash specification.
+  public var description: String {
+    Hexadecimal.string(high) + Hexadecimal.string(low)
+  }
+}

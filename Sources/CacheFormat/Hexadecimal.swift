@@ -1,0 +1,68 @@
+/// Numbers as hexadecimal digits of a fixed count: the names of files and the numbers in documents.
+///
+/// Lower case only, most significant digit first. An upper case digit is refused on the way back,
+/// so that one value has one name.
+public enum Hexadecimal {
+  /// Writes the lowest `digits` digits (0 to 16) of `value` as ASCII to `target`.
+  ///
+  /// `target` stays the caller's and must have room for that many bytes; no terminator is written.
+  ///
+  /// - Complexity: O(digits), without allocation.
+  @inlinable
+  public static func write(
+    _ value: UInt64, digits: Int = 16, to target: UnsafeMutablePointer<UInt8>
+  ) {
+    precondition(digits >= 0 && digits <= 16)
+    var rest = value
+    var index = digits
+    while index > 0 {
+      index &-= 1
+      // Safety: 0 <= index < digits, and the caller vouches for that many bytes.
+      unsafe target[index] = digit(UInt8(truncatingIfNeeded: rest & 15))
+      rest &>>= 4
+    }
+  }
+
+  /// Gives the lowest `digits` digits (0 to 16) of `value`.
+  public static func string(_ value: UInt64, digits: Int = 16) -> String {
+    unsafe String(unsafeUninitializedCapacity: digits) { buffer in
+      if let target = buffer.baseAddress {
+        // Safety: the buffer has room for at least the capacity asked for.
+        unsafe write(value, digits: digits, to: target)
+      }
+      return digits
+    }
+  }
+
+  /// Reads 1 to 16 digits that are all of `bytes`; nil for any other length or byte.
+  ///
+  /// - Complexity: O(digits), without allocation.
+  @inlinable
+  public static func parse(_ bytes: some Collection<UInt8>) -> UInt64? {
+    var value: UInt64 = 0
+    var count = 0
+    for byte in bytes {
+      guard count < 16, let digit = digitValue(byte) else { return nil }
+      value = value &<< 4 | UInt64(digit)
+      count &+= 1
+    }
+    return count > 0 ? value : nil
+  }
+
+  /// Gives the ASCII digit of a value below 16.
+  @inlinable
+  static func digit(_ value: UInt8) -> UInt8 {
+    // "0" is 48; "a" is 97, which is 39 more than "0" + 10.
+    48 &+ value &+ (value > 9 ? 39 : 0)
+  }
+
+  /// Gives the value of an ASCII digit; nil for any other byte, upper case included.
+  @inlinable
+  static func digitValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 48...57: byte &- 48
+    case 97...102: byte &- 87
+    default: nil
+    }
+  }
+}
