@@ -1,62 +1,66 @@
-/// All that is known of one entry.
-public struct EntryInfo: Sendable, Hashable {
-  /// Holds the full key.
-  public var key: ByteString
+/// All that is known of one entry, read from its record only as far as it is asked for.
+///
+/// A hit hands this out without decoding anything: the record's bytes are kept, and each property
+/// reads what it needs from them.
+public struct EntryInfo: Sendable {
+  private let record: PutRecord
 
-  /// Tells the stored responses of one key apart; 0 when there is only one.
-  public var variant: UInt64
+  /// Tells when the entry was last asked for; newer than what the record says.
+  public let accessed: Timestamp
 
-  /// Names the body.
-  public var digest: Digest
-
-  /// Counts the bytes of the body.
-  public var length: UInt64
-
-  /// Tells when the entry was stored.
-  public var created: Timestamp
-
-  /// Tells when the body was last asked for, as far as it is recorded.
-  public var accessed: Timestamp
-
-  /// Tells whether the entry is exempt from eviction.
-  public var isPinned: Bool
-
-  /// Holds what the caller said about the body.
-  public var metadata: EntryMetadata
-
-  /// Creates the description of an entry.
+  /// Creates the description of an entry from its record.
   @inlinable
-  public init(
-    key: ByteString, variant: UInt64 = 0, digest: Digest, length: UInt64, created: Timestamp,
-    accessed: Timestamp, isPinned: Bool = false, metadata: EntryMetadata = EntryMetadata()
-  ) {
-    self.key = key
-    self.variant = variant
-    self.digest = digest
-    self.length = length
-    self.created = created
-    self.accessed = accessed
-    self.isPinned = isPinned
-    self.metadata = metadata
+  public init(record: PutRecord, accessed: Timestamp) {
+    self.init(record, accessed)
   }
 
-  /// Gives the status of the metadata.
-  @inlinable
-  public var status: Int? { metadata.status }
+  @usableFromInline
+  init(_ record: PutRecord, _ accessed: Timestamp) {
+    self.record = record
+    self.accessed = accessed
+  }
 
-  /// Gives the header fields of the metadata.
-  @inlinable
-  public var fields: [Field] { metadata.fields }
+  /// Holds the full key.
+  public var key: ByteString { record.key }
 
-  /// Gives the user's items of the metadata.
-  @inlinable
-  public var userInfo: [Field] { metadata.userInfo }
+  /// Tells the stored responses of one key apart; 0 where there is only one.
+  public var variant: UInt64 { record.head.variant }
 
-  /// Gives the tags of the metadata.
-  @inlinable
-  public var tags: [ByteString] { metadata.tags }
+  /// Names the body.
+  public var digest: Digest { record.head.digest }
 
-  /// Gives the expiry of the metadata.
-  @inlinable
-  public var expires: Timestamp? { metadata.expires }
+  /// Counts the bytes of the body.
+  public var length: UInt64 { record.head.length }
+
+  /// Tells when the entry was stored.
+  public var created: Timestamp { record.head.created }
+
+  /// Tells whether the entry is exempt from eviction.
+  public var isPinned: Bool { record.head.isPinned }
+
+  /// Tells when the caller's policy lets the entry end; the store does nothing about it.
+  public var expires: Timestamp? { record.head.expires }
+
+  /// Gives the status, 0 to 999.
+  public var status: Int? { record.head.status }
+
+  /// Gives the header fields, in order, duplicates apart.
+  ///
+  /// - Complexity: O(number of fields), decoded at each call.
+  public var fields: [Field] { record.texts.fields }
+
+  /// Gives the user's own items.
+  ///
+  /// - Complexity: O(number of items), decoded at each call.
+  public var userInfo: [Field] { record.texts.userInfo }
+
+  /// Gives the tags.
+  ///
+  /// - Complexity: O(number of tags), decoded at each call.
+  public var tags: [ByteString] { record.texts.tags }
+
+  /// Gives what the caller said about the body, all of it.
+  ///
+  /// - Complexity: O(size of the metadata), decoded at each call.
+  public var metadata: EntryMetadata { record.metadata }
 }

@@ -44,3 +44,13 @@ func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError
     do { return try body() } catch where error == .interrupted { continue } catch { throw error }
   }
 }
+
+extension SystemError {
+  /// Whether the user may not do it.
+  public var isPermission: Bool { code == EACCES || code == EPERM }
+
+  /// Whether the file system can only be read.
+  public var isReadOnly: Bool { code == EROFS }
+
+  public static let notEmpty = SystemError(ENOTEMPTY)
+}

@@ -1,0 +1,162 @@
+/// Why an entry was removed, as the journal has it.
+public enum RemovalReason: UInt8, Sendable, Hashable, CaseIterable {
+  /// The caller asked for it.
+  case asked = 0
+  /// The byte limit.
+  case bytes = 1
+  /// The limit on the number of entries.
+  case count = 2
+  /// The caller's age limit.
+  case age = 3
+  /// The free space to leave.
+  case freeSpace = 4
+  /// The entry was damaged.
+  case damaged = 5
+}
+
+/// A removal: key hash (high, low), variant, reason, 7 bytes of 0.
+public struct RemoveRecord: Sendable, Hashable {
+  public var keyHash: KeyHash
+  public var variant: UInt64
+  public var reason: RemovalReason
+
+  /// Creates a removal.
+  public init(keyHash: KeyHash, variant: UInt64, reason: RemovalReason) {
+    self.keyHash = keyHash
+    self.variant = variant
+    self.reason = reason
+  }
+
+  /// Encodes the record, ready to be placed.
+  public var bytes: [UInt8] {
+    var bytes = RecordFrame.begin(.remove, reserving: 32)
+    bytes.append(littleEndian: keyHash.high)
+    bytes.append(littleEndian: keyHash.low)
+    bytes.append(littleEndian: variant)
+    bytes.append(littleEndian: UInt64(reason.rawValue))
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+
+  /// Reads the payload of a checked record.
+  public init?(payload: [UInt8]) {
+    var cursor = RecordCursor(payload, from: 0, to: payload.count)
+    guard let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
+      let variant = cursor.number(UInt64.self), let reason = cursor.number(UInt64.self)
+    else { return nil }
+    self.init(
+      keyHash: KeyHash(high: high, low: low), variant: variant,
+      reason: RemovalReason(rawValue: UInt8(truncatingIfNeeded: reason)) ?? .asked)
+  }
+}
+
+/// One access: key hash (high, low), variant, time.
+public struct Touch: Sendable, Hashable {
+  public var keyHash: KeyHash
+  public var variant: UInt64
+  public var accessed: Timestamp
+
+  /// Creates an access.
+  public init(keyHash: KeyHash, variant: UInt64, accessed: Timestamp) {
+    self.keyHash = keyHash
+    self.variant = variant
+    self.accessed = accessed
+  }
+}
+
+/// Accesses in one record, 32 bytes each.
+public enum TouchRecord {
+  /// The most accesses in one record.
+  public static let maximumCount = 2048
+
+  /// Encodes a record, ready to be placed.
+  public static func bytes(_ touches: some Collection<Touch>) -> [UInt8] {
+    var bytes = RecordFrame.begin(.touch, reserving: 32 * touches.count)
+    for touch in touches {
+      bytes.append(littleEndian: touch.keyHash.high)
+      bytes.append(littleEndian: touch.keyHash.low)
+      bytes.append(littleEndian: touch.variant)
+      bytes.append(littleEndian: UInt64(bitPattern: touch.accessed.nanoseconds))
+    }
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+
+  /// Reads the payload of a checked record; a rest that is no whole access is left out.
+  public static func touches(payload: [UInt8]) -> [Touch] {
+    var cursor = RecordCursor(payload, from: 0, to: payload.count)
+    var touches: [Touch] = []
+    touches.reserveCapacity(payload.count / 32)
+    while let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
+      let variant = cursor.number(UInt64.self), let time = cursor.number(UInt64.self)
+    {
+      touches.append(
+        Touch(
+          keyHash: KeyHash(high: high, low: low), variant: variant,
+          accessed: Timestamp(nanoseconds: Int64(bitPattern: time))))
+    }
+    return touches
+  }
+}
+
+/// The limits of a store as numbers, in the order of Docs/Format.md; the largest number for none.
+public struct LimitsRecord: Sendable, Hashable {
+  /// Bytes, entries, bytes of one entry, free bytes to leave, pinned bytes, accounting (0: bytes
+  /// allocated, 1: body lengths).
+  public var values: [UInt64]
+
+  /// The number of values of this version; a newer one may append more.
+  public static let count = 6
+
+  /// Creates a record of exactly `count` values.
+  public init(values: [UInt64]) {
+    precondition(values.count == Self.count)
+    self.values = values
+  }
+
+  /// Encodes the record, ready to be placed.
+  public var bytes: [UInt8] {
+    var bytes = RecordFrame.begin(.limits, reserving: 8 * values.count)
+    for value in values { bytes.append(littleEndian: value) }
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+
+  /// Reads the payload of a checked record.
+  public init?(payload: [UInt8]) {
+    var cursor = RecordCursor(payload, from: 0, to: payload.count)
+    var values: [UInt64] = []
+    while values.count < Self.count, let value = cursor.number(UInt64.self) {
+      values.append(value)
+    }
+    guard values.count == Self.count else { return nil }
+    self.values = values
+  }
+}
+
+/// The end of all entries so far: no payload.
+public enum ClearRecord {
+  /// Encodes the record, ready to be placed.
+  public static var bytes: [UInt8] {
+    var bytes = RecordFrame.begin(.clear, reserving: 0)
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+}
+
+/// The last record of a segment: the number of the next one.
+public enum SealRecord {
+  /// Encodes the record, ready to be placed.
+  public static func bytes(next: UInt64) -> [UInt8] {
+    var bytes = RecordFrame.begin(.seal, reserving: 8)
+    bytes.append(littleEndian: next)
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+
+  /// Reads the payload of a checked record.
+  public static func next(payload: [UInt8]) -> UInt64? {
+    var cursor = RecordCursor(payload, from: 0, to: payload.count)
+    return cursor.number(UInt64.self)
+  }
+}

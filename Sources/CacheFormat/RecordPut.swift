@@ -1,0 +1,231 @@
+/// The part of a put record with a fixed length: what the index keeps.
+///
+///     0  key hash   high u64, low u64
+///     16 digest     high u64, low u64
+///     32 variant    u64
+///     40 length     u64  bytes of the body
+///     48 created    i64  nanoseconds since 1970
+///     56 accessed   i64
+///     64 expires    i64, the least number for none
+///     72 body file  u64  inode number when it was written: equal bodies with equal numbers share
+///     80 overhead   u32  bytes allocated for the metadata file and the directory
+///     84 status     u16, 65535 for none
+///     86 flags      u16  1: pinned; 2: kept for a body that follows in the record
+///     88 key count  u32
+///     92 fields     u16, user items u16, tags u16, 2 bytes of 0
+///     100 texts     u32  bytes of all texts after the key
+///     104 key, then each field and user item (u32 name count, u32 value count, name, value), then
+///         each tag (u32 count, bytes)
+public struct PutHead: Sendable, Hashable {
+  /// The number of bytes of the fixed part.
+  public static let count = 104
+
+  public var keyHash: KeyHash
+  public var digest: Digest
+  public var variant: UInt64
+  /// The bytes of the body.
+  public var length: UInt64
+  public var created: Timestamp
+  public var accessed: Timestamp
+  public var expires: Timestamp?
+  /// The inode number of the body when it was written.
+  public var bodyFile: UInt64
+  /// The bytes allocated for the metadata file and the directory.
+  public var overhead: UInt32
+  /// 0 to 999.
+  public var status: Int?
+  public var isPinned: Bool
+
+  /// Creates the fixed part.
+  public init(
+    keyHash: KeyHash, digest: Digest, variant: UInt64, length: UInt64, created: Timestamp,
+    accessed: Timestamp, expires: Timestamp?, bodyFile: UInt64, overhead: UInt32, status: Int?,
+    isPinned: Bool
+  ) {
+    self.keyHash = keyHash
+    self.digest = digest
+    self.variant = variant
+    self.length = length
+    self.created = created
+    self.accessed = accessed
+    self.expires = expires
+    self.bodyFile = bodyFile
+    self.overhead = overhead
+    self.status = status
+    self.isPinned = isPinned
+  }
+
+  /// Reads the fixed part from a payload; nil where it is too short.
+  @inline(__always)
+  public init?(_ payload: UnsafeRawBufferPointer) {
+    guard payload.count >= Self.count else { return nil }
+    // Safety: every load lies within the 104 bytes that were checked.
+    func number(_ offset: Int) -> UInt64 {
+      unsafe UInt64(littleEndian: payload.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+    func short(_ offset: Int) -> UInt16 {
+      unsafe UInt16(littleEndian: payload.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+    }
+    func time(_ offset: Int) -> Timestamp {
+      Timestamp(nanoseconds: Int64(bitPattern: number(offset)))
+    }
+    let status = short(84)
+    let expires = time(64)
+    self.init(
+      keyHash: KeyHash(high: number(0), low: number(8)),
+      digest: Digest(high: number(16), low: number(24)),
+      variant: number(32), length: number(40), created: time(48), accessed: time(56),
+      expires: expires == .distantPast ? nil : expires, bodyFile: number(72),
+      overhead: UInt32(truncatingIfNeeded: number(80)),
+      status: status > 999 ? nil : Int(status), isPinned: short(86) & 1 != 0)
+  }
+
+  fileprivate func write(to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: keyHash.high)
+    bytes.append(littleEndian: keyHash.low)
+    bytes.append(littleEndian: digest.high)
+    bytes.append(littleEndian: digest.low)
+    bytes.append(littleEndian: variant)
+    bytes.append(littleEndian: length)
+    bytes.append(littleEndian: UInt64(bitPattern: created.nanoseconds))
+    bytes.append(littleEndian: UInt64(bitPattern: accessed.nanoseconds))
+    bytes.append(
+      littleEndian: UInt64(bitPattern: (expires ?? .distantPast).nanoseconds))
+    bytes.append(littleEndian: bodyFile)
+    bytes.append(littleEndian: overhead)
+    bytes.append(littleEndian: status.map { UInt16($0) } ?? .max)
+    bytes.append(littleEndian: UInt16(isPinned ? 1 : 0))
+  }
+}
+
+/// The texts of a put record, after its key.
+public struct PutTexts: Sendable, Hashable {
+  public var fields: [Field]
+  public var userInfo: [Field]
+  public var tags: [ByteString]
+}
+
+/// The record of one stored entry, kept as its bytes and decoded when asked.
+public struct PutRecord: Sendable {
+  /// The most fields, user items and tags, each.
+  public static let maximumItems = 65_535
+
+  /// The fixed part.
+  public let head: PutHead
+
+  /// The whole record, with header and padding.
+  public let bytes: [UInt8]
+
+  /// Encodes a record, ready to be placed.
+  ///
+  /// The caller has checked that the texts fit into `RecordFrame.maximumLength`.
+  public init(head: PutHead, key: ByteString, metadata: EntryMetadata) {
+    var bytes = RecordFrame.begin(.put, reserving: PutHead.count + key.bytes.count + 512)
+    head.write(to: &bytes)
+    bytes.append(littleEndian: UInt32(key.bytes.count))
+    bytes.append(littleEndian: UInt16(metadata.fields.count))
+    bytes.append(littleEndian: UInt16(metadata.userInfo.count))
+    bytes.append(littleEndian: UInt16(metadata.tags.count))
+    bytes.append(littleEndian: UInt16(0))
+    let textsAt = bytes.count
+    bytes.append(littleEndian: UInt32(0))
+    bytes.append(contentsOf: key.bytes)
+    let begin = bytes.count
+    for field in metadata.fields { Self.append(field, to: &bytes) }
+    for item in metadata.userInfo { Self.append(item, to: &bytes) }
+    for tag in metadata.tags {
+      bytes.append(littleEndian: UInt32(tag.bytes.count))
+      bytes.append(contentsOf: tag.bytes)
+    }
+    bytes.set(UInt32(bytes.count - begin), at: textsAt)
+    RecordFrame.pad(&bytes)
+    self.head = head
+    self.bytes = bytes
+  }
+
+  /// Takes the bytes of a whole record whose frame was checked; nil where the payload is none of a
+  /// put record.
+  ///
+  /// - Complexity: O(1); the texts are checked when they are read.
+  public init?(checked bytes: [UInt8]) {
+    guard bytes.count >= RecordFrame.headerCount + PutHead.count,
+      bytes[24] == RecordType.put.rawValue
+    else { return nil }
+    // Safety: the slice begins within the array, whose length was checked.
+    let head = unsafe bytes.withUnsafeBytes {
+      unsafe PutHead(UnsafeRawBufferPointer(rebasing: $0[RecordFrame.headerCount...]))
+    }
+    guard let head else { return nil }
+    self.head = head
+    self.bytes = bytes
+    guard keyRange != nil else { return nil }
+  }
+
+  private static let keyAt = RecordFrame.headerCount + PutHead.count
+
+  private var keyRange: Range<Int>? {
+    var cursor = RecordCursor(
+      bytes, from: RecordFrame.headerCount + 88, to: bytes.count)
+    guard let count = cursor.number(UInt32.self), Int(count) <= bytes.count - Self.keyAt
+    else { return nil }
+    return Self.keyAt..<(Self.keyAt + Int(count))
+  }
+
+  /// Gives the full key.
+  public var key: ByteString {
+    keyRange.map { ByteString(bytes: Array(bytes[$0])) } ?? ByteString(bytes: [])
+  }
+
+  /// Tells whether the full key is `other`.
+  public func hasKey(_ other: ByteString) -> Bool {
+    guard let range = keyRange else { return false }
+    return bytes[range].elementsEqual(other.bytes)
+  }
+
+  /// Decodes the texts; what is cut short is left out.
+  public var texts: PutTexts {
+    var texts = PutTexts(fields: [], userInfo: [], tags: [])
+    guard let range = keyRange else { return texts }
+    var counts = RecordCursor(bytes, from: RecordFrame.headerCount + 92, to: bytes.count)
+    guard let fields = counts.number(UInt16.self), let items = counts.number(UInt16.self),
+      let tags = counts.number(UInt16.self)
+    else { return texts }
+    var cursor = RecordCursor(bytes, from: range.upperBound, to: bytes.count)
+    for _ in 0..<fields {
+      guard let field = Self.field(&cursor) else { return texts }
+      texts.fields.append(field)
+    }
+    for _ in 0..<items {
+      guard let item = Self.field(&cursor) else { return texts }
+      texts.userInfo.append(item)
+    }
+    for _ in 0..<tags {
+      guard let count = cursor.number(UInt32.self), let tag = cursor.text(Int(count))
+      else { return texts }
+      texts.tags.append(tag)
+    }
+    return texts
+  }
+
+  /// Gives what the caller said about the body.
+  public var metadata: EntryMetadata {
+    let texts = texts
+    return EntryMetadata(
+      status: head.status, fields: texts.fields, userInfo: texts.userInfo, tags: texts.tags,
+      expires: head.expires)
+  }
+
+  private static func append(_ field: Field, to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: UInt32(field.name.bytes.count))
+    bytes.append(littleEndian: UInt32(field.value.bytes.count))
+    bytes.append(contentsOf: field.name.bytes)
+    bytes.append(contentsOf: field.value.bytes)
+  }
+
+  private static func field(_ cursor: inout RecordCursor) -> Field? {
+    guard let names = cursor.number(UInt32.self), let values = cursor.number(UInt32.self),
+      let name = cursor.text(Int(names)), let value = cursor.text(Int(values))
+    else { return nil }
+    return Field(name, value)
+  }
+}

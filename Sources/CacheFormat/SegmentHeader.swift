@@ -1,0 +1,68 @@
+/// The first 64 bytes of a segment of the journal.
+///
+///     0  "OCJOURNL"
+///     8  format version u32, header length u32
+///     16 store id high u64, low u64
+///     32 hash seed u64
+///     40 segment number u64
+///     48 created i64, nanoseconds since 1970
+///     56 checksum u64: XXH3-64 of the 56 bytes before, seed 0
+///
+/// It repeats what store.json says, so that either can be restored from the other.
+public struct SegmentHeader: Sendable, Hashable {
+  /// The number of bytes.
+  public static let count = 64
+  /// The version that this code writes, and the newest that it reads.
+  public static let version: UInt32 = 1
+
+  public var storeID: Digest
+  public var hashSeed: UInt64
+  public var number: UInt64
+  public var created: Timestamp
+
+  /// Creates a header.
+  public init(storeID: Digest, hashSeed: UInt64, number: UInt64, created: Timestamp) {
+    self.storeID = storeID
+    self.hashSeed = hashSeed
+    self.number = number
+    self.created = created
+  }
+
+  /// What the first bytes of a file are.
+  public enum Reading: Sendable, Hashable {
+    case header(SegmentHeader)
+    case newerFormat(UInt32)
+    case damaged
+  }
+
+  /// Encodes the header.
+  public var bytes: [UInt8] {
+    var bytes = Array("OCJOURNL".utf8)
+    bytes.append(littleEndian: Self.version)
+    bytes.append(littleEndian: UInt32(Self.count))
+    bytes.append(littleEndian: storeID.high)
+    bytes.append(littleEndian: storeID.low)
+    bytes.append(littleEndian: hashSeed)
+    bytes.append(littleEndian: number)
+    bytes.append(littleEndian: UInt64(bitPattern: created.nanoseconds))
+    bytes.append(littleEndian: Checksum.of(bytes))
+    return bytes
+  }
+
+  /// Reads a header.
+  public static func read(_ bytes: [UInt8]) -> Reading {
+    guard bytes.count >= count, bytes.starts(with: Array("OCJOURNL".utf8)) else { return .damaged }
+    var cursor = RecordCursor(bytes, from: 8, to: count)
+    guard let version = cursor.number(UInt32.self), let length = cursor.number(UInt32.self),
+      let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
+      let seed = cursor.number(UInt64.self), let number = cursor.number(UInt64.self),
+      let created = cursor.number(UInt64.self), let sum = cursor.number(UInt64.self)
+    else { return .damaged }
+    guard Checksum.of(Array(bytes.prefix(56))) == sum else { return .damaged }
+    guard version <= Self.version, length == count else { return .newerFormat(version) }
+    return .header(
+      SegmentHeader(
+        storeID: Digest(high: high, low: low), hashSeed: seed, number: number,
+        created: Timestamp(nanoseconds: Int64(bitPattern: created))))
+  }
+}

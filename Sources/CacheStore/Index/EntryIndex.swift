@@ -1,0 +1,260 @@
+internal import CacheFormat
+
+/// Sums that the limits are held against, kept up to date with every change.
+struct EntryTotals: Sendable, Hashable {
+  var entries = 0
+  /// The sum of the body lengths.
+  var logicalBytes: UInt64 = 0
+  /// The bytes allocated for distinct bodies.
+  var bodyBytes: UInt64 = 0
+  /// The bytes allocated for metadata files and directories.
+  var overheadBytes: UInt64 = 0
+  /// The lengths of the bodies that share another one's file.
+  var sharedBytes: UInt64 = 0
+  var pinnedEntries = 0
+  var pinnedBytes: UInt64 = 0
+}
+
+/// The index in memory: slots, found by key hash and by digest, ordered by access time.
+struct EntryIndex {
+  private(set) var slots = PagedArray<Slot>(filler: Slot())
+  private var byKey = SlotTable()
+  /// One slot of each ring of equal digests: the one to share with.
+  private var byDigest = SlotTable()
+  private var heap = AccessHeap()
+  private var firstFree = Slot.none
+  private(set) var totals = EntryTotals()
+  /// Bodies are charged in whole blocks.
+  let blockBytes: UInt64
+
+  init(blockBytes: UInt64) { self.blockBytes = max(blockBytes, 512) }
+
+  /// The memory of all of it in bytes.
+  var memoryBytes: Int {
+    slots.count * MemoryLayout<Slot>.stride + byKey.memoryBytes + byDigest.memoryBytes
+      + heap.memoryBytes
+  }
+
+  /// The bytes allocated for a body of `length` bytes.
+  func allocated(_ length: UInt64) -> UInt64 {
+    (length + blockBytes - 1) / blockBytes * blockBytes
+  }
+
+  subscript(_ slot: UInt32) -> Slot {
+    @inline(__always) get { slots[Int(slot)] }
+  }
+
+  /// - Complexity: O(1) expected.
+  @inline(__always)
+  func find(_ hash: KeyHash, _ variant: UInt64) -> UInt32? {
+    byKey.find(hash.low) { slots[Int($0)].keyHash == hash && slots[Int($0)].variant == variant }
+  }
+
+  /// The slots of all variants of a key.
+  ///
+  /// - Complexity: O(variants) expected.
+  func variants(of hash: KeyHash) -> [UInt32] {
+    var found: [UInt32] = []
+    _ = byKey.find(hash.low) {
+      if slots[Int($0)].keyHash == hash { found.append($0) }
+      return false
+    }
+    return found
+  }
+
+  /// An entry whose body has this digest and length, to share with.
+  ///
+  /// - Complexity: O(1) expected.
+  func sharing(_ digest: Digest, length: UInt64) -> Slot? {
+    byDigest.find(digest.low) {
+      slots[Int($0)].digest == digest && slots[Int($0)].length == length
+    }.map { slots[Int($0)] }
+  }
+
+  /// Adds an entry, or replaces the one with the same key hash and variant.
+  ///
+  /// - Returns: its slot, and what was there before.
+  /// - Complexity: O(log n) at most, mostly O(1).
+  @discardableResult
+  mutating func put(
+    _ head: PutHead, segment: UInt32, offset: UInt32, recordLength: UInt32
+  ) -> (slot: UInt32, replaced: Slot?) {
+    let old = find(head.keyHash, head.variant)
+    let before = old.map { slots[Int($0)] }
+    let number: UInt32
+    if let old {
+      number = old
+      uncount(old)
+      if before?.digest != head.digest || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile) {
+        leaveRing(old)
+        fill(old, head)
+        joinRing(old)
+      } else {
+        fill(old, head)
+      }
+    } else {
+      number = takeFree()
+      fill(number, head)
+      byKey.insert(head.keyHash.low, number)
+      joinRing(number)
+    }
+    slots[Int(number)].segment = segment
+    slots[Int(number)].offset = offset
+    slots[Int(number)].recordLength = recordLength
+    slots[Int(number)].isTouched = before?.isTouched ?? false
+    slots[Int(number)].isInMemory = before?.isInMemory ?? false
+    count(number)
+    enterHeap(number)
+    return (number, before)
+  }
+
+  /// Removes an entry.
+  ///
+  /// - Complexity: O(1) expected.
+  mutating func remove(_ number: UInt32) {
+    uncount(number)
+    leaveRing(number)
+    byKey.remove(slots[Int(number)].keyHash.low, number)
+    slots[Int(number)].isLive = false
+    slots[Int(number)].isPinned = false
+    slots[Int(number)].next = firstFree
+    firstFree = number
+  }
+
+  /// Notes an access. An older time than the known one changes nothing.
+  @inline(__always)
+  mutating func touch(_ number: UInt32, at time: Int64) {
+    if slots[Int(number)].accessed < time { slots[Int(number)].accessed = time }
+  }
+
+  mutating func setTouched(_ number: UInt32, _ value: Bool) {
+    slots[Int(number)].isTouched = value
+  }
+
+  mutating func setInMemory(_ number: UInt32, _ value: Bool) {
+    slots[Int(number)].isInMemory = value
+  }
+
+  /// The entry that is to go first: not pinned, least recently accessed. It stays in the index.
+  ///
+  /// - Complexity: O(log n) for each item of the heap that has to be put right.
+  mutating func oldest() -> Slot? {
+    while let first = heap.first {
+      let slot = slots[Int(first.slot)]
+      if !slot.isLive || slot.isPinned {
+        heap.removeFirst()
+        slots[Int(first.slot)].isInHeap = false
+      } else if slot.accessed > first.time {
+        heap.delayFirst(to: slot.accessed)
+      } else {
+        return slot
+      }
+    }
+    return nil
+  }
+
+  private mutating func takeFree() -> UInt32 {
+    if firstFree == Slot.none {
+      slots.append(Slot())
+      precondition(slots.count < Int(UInt32.max), "an index holds fewer than 2^32 entries")
+      return UInt32(slots.count - 1)
+    }
+    let number = firstFree
+    firstFree = slots[Int(number)].next
+    return number
+  }
+
+  private mutating func fill(_ number: UInt32, _ head: PutHead) {
+    slots[Int(number)].keyHash = head.keyHash
+    slots[Int(number)].digest = head.digest
+    slots[Int(number)].variant = head.variant
+    slots[Int(number)].length = head.length
+    // Never earlier than the heap's item of this slot number may say.
+    let known = slots[Int(number)].accessed
+    let isKnown = slots[Int(number)].isLive || slots[Int(number)].isInHeap
+    slots[Int(number)].accessed = isKnown ? max(known, head.accessed.nanoseconds) : head.accessed.nanoseconds
+    let seconds = head.created.nanoseconds / 1_000_000_000
+    slots[Int(number)].createdSeconds = UInt32(clamping: seconds)
+    slots[Int(number)].bodyFile = UInt32(truncatingIfNeeded: head.bodyFile)
+    slots[Int(number)].overhead = UInt64(head.overhead)
+    slots[Int(number)].isPinned = head.isPinned
+    slots[Int(number)].isLive = true
+  }
+
+  private mutating func enterHeap(_ number: UInt32) {
+    guard !slots[Int(number)].isInHeap, !slots[Int(number)].isPinned else { return }
+    slots[Int(number)].isInHeap = true
+    heap.insert(number, at: slots[Int(number)].accessed)
+  }
+
+  // MARK: Equal bodies
+
+  /// Joins the ring of the digest, beside a slot that shares the file, and charges for the body
+  /// where there is none.
+  private mutating func joinRing(_ number: UInt32) {
+    let slot = slots[Int(number)]
+    let other = byDigest.find(slot.digest.low) { slots[Int($0)].digest == slot.digest }
+    guard let other else {
+      slots[Int(number)].previous = number
+      slots[Int(number)].next = number
+      byDigest.insert(slot.digest.low, number)
+      totals.bodyBytes += allocated(slot.length)
+      return
+    }
+    let after = slots[Int(other)].next
+    slots[Int(number)].previous = other
+    slots[Int(number)].next = after
+    slots[Int(after)].previous = number
+    slots[Int(other)].next = number
+    if slots[Int(other)].bodyFile == slot.bodyFile {
+      totals.sharedBytes += slot.length
+    } else {
+      // A copy, because the other file has too many links or cannot be linked: it is the one to
+      // share with from now on.
+      totals.bodyBytes += allocated(slot.length)
+      byDigest.replace(slot.digest.low, other, by: number)
+    }
+  }
+
+  private mutating func leaveRing(_ number: UInt32) {
+    let slot = slots[Int(number)]
+    let isAlone = slot.next == number
+    let shares =
+      !isAlone
+      && (slots[Int(slot.previous)].bodyFile == slot.bodyFile
+        || slots[Int(slot.next)].bodyFile == slot.bodyFile)
+    if shares { totals.sharedBytes -= slot.length } else { totals.bodyBytes -= allocated(slot.length) }
+    if isAlone {
+      byDigest.remove(slot.digest.low, number)
+      return
+    }
+    slots[Int(slot.previous)].next = slot.next
+    slots[Int(slot.next)].previous = slot.previous
+    let representative = byDigest.find(slot.digest.low) { $0 == number }
+    if representative != nil { byDigest.replace(slot.digest.low, number, by: slot.previous) }
+  }
+
+  // MARK: Sums
+
+  private mutating func count(_ number: UInt32) {
+    let slot = slots[Int(number)]
+    totals.entries += 1
+    totals.logicalBytes += slot.length
+    totals.overheadBytes += slot.overhead
+    if slot.isPinned {
+      totals.pinnedEntries += 1
+      totals.pinnedBytes += slot.length
+    }
+  }
+
+  private mutating func uncount(_ number: UInt32) {
+    let slot = slots[Int(number)]
+    totals.entries -= 1
+    totals.logicalBytes -= slot.length
+    totals.overheadBytes -= slot.overhead
+    if slot.isPinned {
+      totals.pinnedEntries -= 1
+      totals.pinnedBytes -= slot.length
+    }
+  }
+}

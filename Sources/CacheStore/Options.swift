@@ -1,0 +1,45 @@
+public import CacheSystem
+
+/// What survives once a call that changes the store has returned.
+public enum Durability: Sendable, Hashable {
+  /// The death of the process at any instruction; not loss of power.
+  case process
+  /// Loss of power, too: files and journal are synced before the call returns.
+  case full
+}
+
+/// How a store is opened.
+public struct Options: Sendable {
+  /// The limits to set; nil keeps those that are recorded in the store (at first: none).
+  public var limits: Limits?
+  public var durability: Durability
+  /// The bytes of bodies and metadata kept in memory in front of the disk; 0 for none.
+  public var memoryBytes: Int
+  /// Nothing is written: no touches, no repair, no lock.
+  public var isReadOnly: Bool
+  /// Whether a store is made where there is none.
+  public var createsStore: Bool
+  /// Counts the size that the byte limit is held against; held weakly.
+  public weak var sizeDelegate: (any StoreSizeDelegate)?
+  /// Tells the time; replaced in tests.
+  public var clock: any WallClock
+  /// The files; replaced in tests.
+  public var fileSystem: any FileSystem
+
+  /// Creates options.
+  public init(
+    limits: Limits? = nil, durability: Durability = .process, memoryBytes: Int = 0,
+    isReadOnly: Bool = false, createsStore: Bool = true,
+    sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock(),
+    fileSystem: any FileSystem = RealFileSystem()
+  ) {
+    self.limits = limits
+    self.durability = durability
+    self.memoryBytes = memoryBytes
+    self.isReadOnly = isReadOnly
+    self.createsStore = createsStore
+    self.sizeDelegate = sizeDelegate
+    self.clock = clock
+    self.fileSystem = fileSystem
+  }
+}

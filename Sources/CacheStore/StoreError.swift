@@ -1,0 +1,113 @@
+public import CacheSystem
+
+/// What went wrong, where, and what can be done about it.
+public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A kind of error; later versions may have more.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public var rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The path is no directory.
+    public static let notADirectory = Code(rawValue: "notADirectory")
+    /// There is no store, and none was to be made.
+    public static let notFound = Code(rawValue: "notFound")
+    /// There is a directory with other things in it.
+    public static let notAStore = Code(rawValue: "notAStore")
+    /// The user may not read or write there.
+    public static let permissionDenied = Code(rawValue: "permissionDenied")
+    /// The store belongs to another user.
+    public static let foreignOwner = Code(rawValue: "foreignOwner")
+    /// The file system or the store was opened for reading only.
+    public static let readOnly = Code(rawValue: "readOnly")
+    /// A newer version wrote the store.
+    public static let newerFormat = Code(rawValue: "newerFormat")
+    /// The disk or the quota is full, also after making room.
+    public static let noSpace = Code(rawValue: "noSpace")
+    /// A key has at least one byte.
+    public static let keyEmpty = Code(rawValue: "keyEmpty")
+    /// A key has at most `Store.maximumKeyBytes`.
+    public static let keyTooLong = Code(rawValue: "keyTooLong")
+    /// Key, fields, user info and tags have at most `Store.maximumMetadataBytes` together.
+    public static let metadataTooLarge = Code(rawValue: "metadataTooLarge")
+    /// The body is longer than the limits allow.
+    public static let entryTooLarge = Code(rawValue: "entryTooLarge")
+    /// The limits contradict each other, or a number is out of its bounds.
+    public static let invalidLimits = Code(rawValue: "invalidLimits")
+    /// Pinning it would take more than the quota for pinned bytes.
+    public static let pinQuotaExceeded = Code(rawValue: "pinQuotaExceeded")
+    /// A part of the store that is needed is damaged.
+    public static let damaged = Code(rawValue: "damaged")
+    /// The store, writer or reader was closed before.
+    public static let closed = Code(rawValue: "closed")
+    /// Any other failure of the operating system.
+    public static let inputOutput = Code(rawValue: "inputOutput")
+  }
+
+  public var code: Code
+  /// The path, or the part of the store, that it is about.
+  public var path: String
+  /// The place in the file in bytes, where there is one.
+  public var offset: UInt64?
+  /// The errno behind it, or 0.
+  public var errno: Int32
+  /// What is wrong, in a sentence without a full stop.
+  public var cause: String
+  /// What to do.
+  public var remedy: String
+
+  /// Creates an error.
+  public init(
+    _ code: Code, path: String, offset: UInt64? = nil, errno: Int32 = 0, cause: String,
+    remedy: String
+  ) {
+    self.code = code
+    self.path = path
+    self.offset = offset
+    self.errno = errno
+    self.cause = cause
+    self.remedy = remedy
+  }
+
+  /// Gives "path: cause; remedy".
+  public var description: String {
+    let place = offset.map { " at byte \($0)" } ?? ""
+    return "\(path)\(place): \(cause); \(remedy)"
+  }
+
+  /// Two errors are equal when they have the same code, path and errno.
+  public static func == (a: StoreError, b: StoreError) -> Bool {
+    a.code == b.code && a.path == b.path && a.errno == b.errno
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+    hasher.combine(path)
+  }
+}
+
+extension StoreError {
+  /// Says what a failed system call means for the store.
+  package init(_ error: SystemError, path: String) {
+    let (code, remedy): (Code, String)
+    switch error {
+    case _ where error.isNoSpace:
+      (code, remedy) = (.noSpace, "free space on the disk, or give the store smaller limits")
+    case _ where error.isPermission:
+      (code, remedy) = (.permissionDenied, "check its owner and mode, or choose another store")
+    case _ where error.isReadOnly:
+      (code, remedy) = (.readOnly, "open it for reading only, or choose another store")
+    case .notFound:
+      (code, remedy) = (.notFound, "check the path")
+    case _ where error.isWrongKind:
+      (code, remedy) = (.notADirectory, "remove what stands there, or choose another store")
+    default:
+      (code, remedy) = (.inputOutput, "check the disk, then the store")
+    }
+    self.init(code, path: path, errno: error.code, cause: error.description, remedy: remedy)
+  }
+
+  static func closed(_ path: String) -> StoreError {
+    StoreError(
+      .closed, path: path, cause: "it was closed before", remedy: "open it again")
+  }
+}
