@@ -1,0 +1,71 @@
+/// What all documents of a store have in common: the first members, the checksum at the end.
+///
+/// The first line is `{`, the second the member `format`; the last member is `checksum`, in a suffix
+/// of fixed length. Later formats keep to this, so that any version can tell a newer document from a
+/// damaged one.
+enum DocumentEnvelope {
+  /// Counts the bytes of the suffix: `,\n "checksum": "` + 16 digits + `"\n}\n`.
+  static let suffixLength = beforeDigits.count + 16 + afterDigits.count
+
+  private static let beforeDigits = Array(",\n \"checksum\": \"".utf8)
+  private static let afterDigits = Array("\"\n}\n".utf8)
+
+  /// Appends the suffix; the checksum covers all that was written before it.
+  static func seal(_ writer: inout JSONWriter, seed: UInt64) {
+    let checksum = Checksum.of(writer.bytes, seed: seed)
+    writer.append(",\n \"checksum\": ")
+    writer.appendHex(checksum)
+    writer.append("\n}\n")
+  }
+
+  /// Checks that the suffix is there, and gives the checksum that it holds.
+  ///
+  /// - Throws: ``FormatError`` with `tooLarge` or `incomplete`.
+  static func writtenChecksum(
+    of bytes: [UInt8], maximumBytes: Int
+  ) throws(FormatError) -> UInt64 {
+    guard bytes.count <= maximumBytes else {
+      throw FormatError(
+        .tooLarge, at: maximumBytes, "the document has more than \(maximumBytes) bytes")
+    }
+    let suffix = bytes.suffix(suffixLength)
+    guard suffix.count == suffixLength, suffix.starts(with: beforeDigits),
+      suffix.suffix(afterDigits.count).elementsEqual(afterDigits),
+      let checksum = Hexadecimal.parse(suffix.dropFirst(beforeDigits.count).prefix(16))
+    else {
+      throw FormatError(
+        .incomplete, at: bytes.count, "the document does not end with its checksum")
+    }
+    return checksum
+  }
+
+  /// Checks the bytes before the suffix against the checksum in it.
+  ///
+  /// - Throws: ``FormatError`` with `wrongChecksum`.
+  static func verify(
+    _ bytes: [UInt8], against checksum: UInt64, seed: UInt64
+  ) throws(FormatError) {
+    let covered = bytes.count - suffixLength
+    // Safety: `covered` is at least 0 and less than the count, since the suffix was found; the
+    // array is held while it is read.
+    let actual = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe Checksum.of(UnsafeRawBufferPointer(rebasing: buffer[..<covered]), seed: seed)
+    }
+    guard actual == checksum else {
+      throw FormatError(.wrongChecksum, at: covered, "the checksum does not fit the document")
+    }
+  }
+
+  /// Checks the number of the format against the newest one that is known.
+  ///
+  /// - Throws: ``FormatError`` with `newerFormat` or `outOfBounds`.
+  static func check(format: UInt64, newest: UInt64, at offset: Int) throws(FormatError) {
+    guard format >= 1 else {
+      throw FormatError(.outOfBounds, at: offset, "there is no format 0")
+    }
+    guard format <= newest else {
+      throw FormatError(
+        .newerFormat, at: offset, "the document has format \(format), newer than \(newest)")
+    }
+  }
+}

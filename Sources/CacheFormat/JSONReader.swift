@@ -1,0 +1,237 @@
+/// Reads JSON (RFC 8259) from bytes, value by value, as the caller asks for them.
+///
+/// What is read is bounded: nesting by `maximumDepth`, the members of one object by
+/// `maximumMembers`; no count in the bytes decides how much memory is taken. Members that stand
+/// twice, bytes after the end and text that is not UTF-8 are refused.
+struct JSONReader {
+  /// Limits how deep arrays and objects may stand in each other; recursion goes no deeper.
+  static let maximumDepth = 16
+
+  /// Limits the members of one object.
+  static let maximumMembers = 64
+
+  /// Counts the bytes read so far.
+  private(set) var offset = 0
+
+  /// Says in errors what is being read.
+  var subject = "the document"
+
+  private let bytes: [UInt8]
+  private var depth = 0
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// Checks that all the bytes are UTF-8.
+  func checkEncoding() throws(FormatError) {
+    do {
+      _ = try UTF8Span(validating: bytes.span)
+    } catch {
+      throw FormatError(.notJSON, at: error.byteOffsets.lowerBound, "the text is not UTF-8")
+    }
+  }
+
+  /// Checks that nothing but white space follows.
+  mutating func finish() throws(FormatError) {
+    guard peek() == nil else { throw syntaxError("there are bytes after the end") }
+  }
+}
+
+// Arrays and objects.
+extension JSONReader {
+  /// Reads an object; calls `member` with each name, and `member` reads the value.
+  mutating func readObject(
+    _ member: (inout JSONReader, _ name: [UInt8]) throws(FormatError) -> Void
+  ) throws(FormatError) {
+    try enter("{", "an object")
+    defer { depth -= 1 }
+    if skip("}") { return }
+    var names: [[UInt8]] = []
+    repeat {
+      let start = offset
+      guard peek() == UInt8(ascii: "\"") else { throw syntaxError("a member's name is missing") }
+      let name = try readString()
+      if names.contains(name) {
+        let text = String(decoding: name, as: UTF8.self)
+        throw FormatError(.notJSON, at: start, "the member \"\(text)\" stands twice")
+      }
+      guard names.count < Self.maximumMembers else {
+        throw FormatError(.tooLarge, at: start, "more than \(Self.maximumMembers) members")
+      }
+      names.append(name)
+      guard skip(":") else { throw syntaxError("a colon is missing") }
+      try member(&self, name)
+    } while skip(",")
+    guard skip("}") else { throw syntaxError("an object does not end") }
+  }
+
+  /// Reads an array of at most `limit` elements; `element` reads each.
+  mutating func readArray(
+    limit: Int, _ element: (inout JSONReader) throws(FormatError) -> Void
+  ) throws(FormatError) {
+    try enter("[", "an array")
+    defer { depth -= 1 }
+    if skip("]") { return }
+    var count = 0
+    repeat {
+      count += 1
+      guard count <= limit else { throw error(.tooLarge, "has more than \(limit) elements") }
+      try element(&self)
+    } while skip(",")
+    guard skip("]") else { throw syntaxError("an array does not end") }
+  }
+
+  private mutating func enter(_ bracket: Unicode.Scalar, _ type: String) throws(FormatError) {
+    guard peek() == UInt8(ascii: bracket) else { throw typeError(type) }
+    guard depth < Self.maximumDepth else {
+      throw syntaxError("values nest deeper than \(Self.maximumDepth)")
+    }
+    offset += 1
+    depth += 1
+  }
+
+  /// Reads any value and forgets it.
+  mutating func skipValue() throws(FormatError) {
+    switch peek() {
+    case UInt8(ascii: "{"):
+      try readObject { (reader, _) throws(FormatError) in try reader.skipValue() }
+    case UInt8(ascii: "["):
+      try readArray(limit: .max) { (reader) throws(FormatError) in try reader.skipValue() }
+    case UInt8(ascii: "\""): _ = try readString()
+    case UInt8(ascii: "t"): try expectWord("true")
+    case UInt8(ascii: "f"): try expectWord("false")
+    case UInt8(ascii: "n"): try expectWord("null")
+    default: try skipNumber()
+    }
+  }
+}
+
+// Numbers and words.
+extension JSONReader {
+  /// Reads a number without sign, fraction or exponent.
+  mutating func readUnsigned() throws(FormatError) -> UInt64 {
+    guard let first = peek(), Self.isDigit(first) else { throw typeError("a whole number") }
+    let start = offset
+    try skipNumber()
+    var value: UInt64 = 0
+    for byte in bytes[start..<offset] {
+      guard Self.isDigit(byte) else {
+        throw FormatError(.wrongType, at: start, "\(subject) must be a whole number")
+      }
+      let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = tens.addingReportingOverflow(UInt64(byte - 48))
+      guard !overflow, !carry else {
+        throw FormatError(.outOfBounds, at: start, "\(subject) exceeds 64 bits")
+      }
+      value = sum
+    }
+    return value
+  }
+
+  /// Reads `true` or `false`.
+  mutating func readBool() throws(FormatError) -> Bool {
+    switch peek() {
+    case UInt8(ascii: "t"):
+      try expectWord("true")
+      return true
+    case UInt8(ascii: "f"):
+      try expectWord("false")
+      return false
+    default:
+      throw typeError("true or false")
+    }
+  }
+
+  private mutating func expectWord(_ word: String) throws(FormatError) {
+    guard bytes[offset...].starts(with: word.utf8) else { throw syntaxError("no JSON value") }
+    offset += word.utf8.count
+  }
+
+  /// Skips `-`, an integer without leading zeros, a fraction and an exponent (section 6).
+  private mutating func skipNumber() throws(FormatError) {
+    let negative = take("-")
+    let isZero = take("0")
+    if !isZero {
+      guard skipDigits() else { throw syntaxError(negative ? "no number" : "no JSON value") }
+    }
+    if take(".") {
+      guard skipDigits() else { throw syntaxError("no digit after the point") }
+    }
+    if take("e") || take("E") {
+      if !take("+") { _ = take("-") }
+      guard skipDigits() else { throw syntaxError("no digit in the exponent") }
+    }
+    if offset < bytes.count, Self.isDigit(bytes[offset]) {
+      throw syntaxError("a number starts with a zero")
+    }
+  }
+
+  private mutating func skipDigits() -> Bool {
+    let start = offset
+    while offset < bytes.count, Self.isDigit(bytes[offset]) { offset += 1 }
+    return offset > start
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    byte >= 48 && byte <= 57
+  }
+}
+
+// Single bytes and errors.
+extension JSONReader {
+  /// Gives the next byte that is no white space, without taking it; nil at the end.
+  mutating func peek() -> UInt8? {
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case 0x20, 0x09, 0x0a, 0x0d: offset += 1
+      case let byte: return byte
+      }
+    }
+    return nil
+  }
+
+  /// Takes the next byte that is no white space if it is `byte`.
+  private mutating func skip(_ byte: Unicode.Scalar) -> Bool {
+    guard peek() == UInt8(ascii: byte) else { return false }
+    offset += 1
+    return true
+  }
+
+  /// Takes the next byte if it is `byte`.
+  private mutating func take(_ byte: Unicode.Scalar) -> Bool {
+    guard offset < bytes.count, bytes[offset] == UInt8(ascii: byte) else { return false }
+    offset += 1
+    return true
+  }
+
+  /// Gives the byte `distance` after the next one, without taking it; nil behind the end.
+  func byte(after distance: Int = 0) -> UInt8? {
+    offset + distance < bytes.count ? bytes[offset + distance] : nil
+  }
+
+  /// Takes `count` bytes and gives them; there must be as many.
+  mutating func takeBytes(_ count: Int) -> ArraySlice<UInt8> {
+    defer { offset += count }
+    return bytes[offset..<offset + count]
+  }
+
+  /// Creates an error on the subject at the present place.
+  func error(_ code: FormatError.Code, _ what: String) -> FormatError {
+    FormatError(code, at: offset, "\(subject) \(what)")
+  }
+
+  /// Creates an error on JSON that is none.
+  func syntaxError(_ detail: String) -> FormatError {
+    FormatError(.notJSON, at: offset, detail)
+  }
+
+  /// Creates the error for a next value of another type; at the end, or where no value can start,
+  /// the text is no JSON at all.
+  mutating func typeError(_ type: String) -> FormatError {
+    guard let byte = peek(), "{[\"tfn-0123456789".utf8.contains(byte) else {
+      return syntaxError("no JSON value")
+    }
+    return error(.wrongType, "must be \(type)")
+  }
+}

@@ -1,0 +1,157 @@
+/// Appends JSON to bytes, without a String or a tree of values in between.
+///
+/// It knows values, not grammar: whoever calls it puts the brackets and commas.
+struct JSONWriter {
+  /// Holds what was written so far.
+  private(set) var bytes: [UInt8] = []
+
+  init(capacity: Int) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  /// Appends text as it is: punctuation and names of members.
+  mutating func append(_ text: StaticString) {
+    // Safety: the literal lives as long as the program, and has that many bytes.
+    unsafe bytes.append(
+      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Appends digits without leading zeros.
+  mutating func appendInteger(_ value: UInt64) {
+    var divisor: UInt64 = 1
+    while value / divisor >= 10 { divisor *= 10 }
+    while divisor > 0 {
+      bytes.append(48 + UInt8(value / divisor % 10))
+      divisor /= 10
+    }
+  }
+
+  /// Appends a string of 16 lower-case hex digits.
+  mutating func appendHex(_ value: UInt64) {
+    append("\"")
+    appendHexDigits(value)
+    append("\"")
+  }
+
+  /// Appends a string of 32 lower-case hex digits.
+  mutating func appendHex(high: UInt64, low: UInt64) {
+    append("\"")
+    appendHexDigits(high)
+    appendHexDigits(low)
+    append("\"")
+  }
+
+  private mutating func appendHexDigits(_ value: UInt64) {
+    for place in stride(from: 60, through: 0, by: -4) {
+      bytes.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: value >> UInt64(place)) & 15))
+    }
+  }
+
+  /// Appends the 30 bytes of a moment, without quotation marks.
+  mutating func appendTime(_ time: Timestamp) {
+    var seconds = Int(time.nanoseconds / 1_000_000_000)
+    var fraction = Int(time.nanoseconds % 1_000_000_000)
+    if fraction < 0 {
+      fraction += 1_000_000_000
+      seconds -= 1
+    }
+    var days = seconds / 86_400
+    var rest = seconds % 86_400
+    if rest < 0 {
+      rest += 86_400
+      days -= 1
+    }
+    let date = CalendarDate(daysSince1970: days)
+    appendNumber(date.year, firstPlace: 1000, then: "-")
+    appendNumber(date.month, firstPlace: 10, then: "-")
+    appendNumber(date.day, firstPlace: 10, then: "T")
+    appendNumber(rest / 3600, firstPlace: 10, then: ":")
+    appendNumber(rest / 60 % 60, firstPlace: 10, then: ":")
+    appendNumber(rest % 60, firstPlace: 10, then: ".")
+    appendNumber(fraction, firstPlace: 100_000_000, then: "Z")
+  }
+
+  /// Appends a number with leading zeros, and a separator.
+  private mutating func appendNumber(
+    _ number: Int, firstPlace: Int, then separator: Unicode.Scalar
+  ) {
+    var place = firstPlace
+    while place > 0 {
+      bytes.append(UInt8(truncatingIfNeeded: 48 + number / place % 10))
+      place /= 10
+    }
+    bytes.append(UInt8(ascii: separator))
+  }
+
+  /// Appends a byte string: a JSON string when it is valid UTF-8, else `{"base64": "…"}`.
+  ///
+  /// - Complexity: O(length).
+  mutating func appendString(_ value: ByteString) {
+    switch TextKind(value.bytes) {
+    case .plain:
+      append("\"")
+      bytes.append(contentsOf: value.bytes)
+      append("\"")
+    case .escaped:
+      append("\"")
+      appendEscaped(value.bytes)
+      append("\"")
+    case .binary:
+      append("{\"base64\": \"")
+      Base64.encode(value.bytes, into: &bytes)
+      append("\"}")
+    }
+  }
+
+  private mutating func appendEscaped(_ text: [UInt8]) {
+    var start = 0
+    for index in text.indices where TextKind.needsEscape(text[index]) {
+      bytes.append(contentsOf: text[start..<index])
+      appendEscape(text[index])
+      start = index + 1
+    }
+    bytes.append(contentsOf: text[start...])
+  }
+
+  private mutating func appendEscape(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "\""): append("\\\"")
+    case UInt8(ascii: "\\"): append("\\\\")
+    case UInt8(ascii: "\n"): append("\\n")
+    case UInt8(ascii: "\r"): append("\\r")
+    case UInt8(ascii: "\t"): append("\\t")
+    default:
+      append("\\u00")
+      bytes.append(Hexadecimal.digit(byte >> 4))
+      bytes.append(Hexadecimal.digit(byte & 15))
+    }
+  }
+}
+
+/// Says how a byte string can stand in a document.
+private enum TextKind {
+  /// ASCII that stands between quotation marks as it is.
+  case plain
+  /// UTF-8 of which some bytes may need an escape.
+  case escaped
+  /// No UTF-8.
+  case binary
+
+  init(_ bytes: [UInt8]) {
+    var special = false
+    for byte in bytes {
+      special = special || byte >= 0x80 || Self.needsEscape(byte)
+    }
+    if !special {
+      self = .plain
+    } else {
+      self = (try? UTF8Span(validating: bytes.span)) == nil ? .binary : .escaped
+    }
+  }
+
+  /// Tells whether a byte of UTF-8 is escaped: quotation mark, backslash and the control characters
+  /// of ASCII. DEL needs no escape in JSON, and gets one for the sake of terminals.
+  static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == 0x22 || byte == 0x5c || byte == 0x7f
+  }
+}

@@ -1,0 +1,151 @@
+// Bytes to values: the checksum first, then the JSON, then the members.
+
+extension MetadataDocument {
+  /// Reads a document.
+  ///
+  /// With `hashSeed` given, the document must be of a store with that seed; without, the seed that
+  /// stands in it is taken, as a tree without store.json is read.
+  ///
+  /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
+  ///   `foreignStore`, `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
+  /// - Complexity: O(size).
+  public init(decoding bytes: [UInt8], hashSeed: UInt64? = nil) throws(FormatError) {
+    let checksum = try DocumentEnvelope.writtenChecksum(
+      of: bytes, maximumBytes: Self.maximumBytes)
+    guard let preamble = Preamble(bytes) else {
+      throw FormatError(.incomplete, "the document does not start with its format and seed")
+    }
+    try DocumentEnvelope.verify(bytes, against: checksum, seed: preamble.seed)
+    try DocumentEnvelope.check(
+      format: preamble.format, newest: Self.format, at: Preamble.start.count)
+    if let hashSeed, hashSeed != preamble.seed {
+      throw FormatError(
+        .foreignStore, at: Preamble.start.count,
+        "the document has the hash seed \(Hexadecimal.string(preamble.seed)),"
+          + " the store \(Hexadecimal.string(hashSeed))")
+    }
+    var reader = JSONReader(bytes)
+    try reader.checkEncoding()
+    var draft = Draft()
+    try reader.readObject { (reader, name) throws(FormatError) in
+      try draft.read(String(decoding: name, as: UTF8.self), from: &reader)
+    }
+    try reader.finish()
+    self = try MetadataDocument(hashSeed: preamble.seed, entry: draft.entry(at: reader.offset))
+  }
+}
+
+/// The start of a document, which no format changes: it tells the seed of the checksum.
+private struct Preamble {
+  static let start = Array("{\n \"format\": ".utf8)
+  private static let middle = Array(",\n \"seed\": \"".utf8)
+
+  var format: UInt64 = 0
+  var seed: UInt64
+
+  init?(_ bytes: [UInt8]) {
+    guard bytes.starts(with: Self.start) else { return nil }
+    // Nine digits are enough for any format number, and cannot overflow.
+    let digits = bytes[Self.start.count...].prefix(9).prefix { (48...57).contains($0) }
+    let rest = bytes[digits.endIndex...]
+    guard !digits.isEmpty, rest.starts(with: Self.middle) else { return nil }
+    let seedDigits = rest.dropFirst(Self.middle.count).prefix(16)
+    guard seedDigits.count == 16, let seed = Hexadecimal.parse(seedDigits) else { return nil }
+    for digit in digits { format = format * 10 + UInt64(digit - 48) }
+    self.seed = seed
+  }
+}
+
+/// The members as they come in, in any order.
+private struct Draft {
+  private var metadata = EntryMetadata()
+  private var key: ByteString?
+  private var variant: UInt64?
+  private var hasFields = false
+  private var hasUserInfo = false
+  private var hasTags = false
+  private var created: Timestamp?
+  private var accessed: Timestamp?
+  private var isPinned: Bool?
+  private var digest: Digest?
+  private var length: UInt64?
+
+  /// Reads the value of a member, or skips it when its name is not known.
+  mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
+    reader.subject = name
+    switch name {
+    case "key": key = try reader.readByteString()
+    case "variant": variant = try reader.readHex()
+    case "created": created = try reader.readTime()
+    case "accessed": accessed = try reader.readTime()
+    case "pinned": isPinned = try reader.readBool()
+    case "digest": digest = try reader.readDigest()
+    case "length": length = try reader.readUnsigned()
+    default: try readMetadata(name, from: &reader)
+    }
+  }
+
+  private mutating func readMetadata(
+    _ name: String, from reader: inout JSONReader
+  ) throws(FormatError) {
+    switch name {
+    case "status": metadata.status = try Self.readStatus(from: &reader)
+    case "expires": metadata.expires = try reader.readTime()
+    case "fields":
+      metadata.fields = try Self.readFields(from: &reader)
+      hasFields = true
+    case "userInfo":
+      metadata.userInfo = try Self.readFields(from: &reader)
+      hasUserInfo = true
+    case "tags":
+      try reader.readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
+        metadata.tags.append(try reader.readByteString())
+      }
+      hasTags = true
+    default: try reader.skipValue()
+    }
+  }
+
+  private static func readStatus(from reader: inout JSONReader) throws(FormatError) -> Int {
+    _ = reader.peek()
+    let start = reader.offset
+    let status = try reader.readUnsigned()
+    guard status <= 999 else {
+      throw FormatError(.outOfBounds, at: start, "status \(status) is not between 0 and 999")
+    }
+    return Int(status)
+  }
+
+  private static func readFields(from reader: inout JSONReader) throws(FormatError) -> [Field] {
+    var fields: [Field] = []
+    try reader.readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
+      var parts: [ByteString] = []
+      try reader.readArray(limit: 2) { (reader) throws(FormatError) in
+        parts.append(try reader.readByteString())
+      }
+      guard parts.count == 2 else {
+        throw reader.error(.wrongType, "must hold pairs of name and value")
+      }
+      fields.append(Field(parts[0], parts[1]))
+    }
+    return fields
+  }
+
+  /// Gives the entry when every member that has to be there came in.
+  func entry(at end: Int) throws(FormatError) -> EntryInfo {
+    func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
+      guard let value else {
+        throw FormatError(.missingMember, at: end, "the member \"\(name)\" is missing")
+      }
+      return value
+    }
+    _ = try required(hasFields ? true : nil, "fields")
+    _ = try required(hasUserInfo ? true : nil, "userInfo")
+    _ = try required(hasTags ? true : nil, "tags")
+    return EntryInfo(
+      key: try required(key, "key"), variant: try required(variant, "variant"),
+      digest: try required(digest, "digest"), length: try required(length, "length"),
+      created: try required(created, "created"), accessed: try required(accessed, "accessed"),
+      isPinned: try required(isPinned, "pinned"), metadata: metadata)
+  }
+}

@@ -1,0 +1,125 @@
+/// The metadata file of one entry (Docs/Format.md, "The metadata file"): what `<variant>.json` holds.
+///
+/// It is JSON for people, for repair and for other tools; a lookup reads the journal's record
+/// instead. The checksum makes sure that half a file, or a changed one, is never taken for a whole.
+public struct MetadataDocument: Sendable, Hashable {
+  /// The format that is written, and the newest that is read.
+  public static let format: UInt64 = 1
+
+  /// Limits the size of a document.
+  public static let maximumBytes = 8 << 20
+
+  /// Limits the header fields, the items of user info, and the tags: each of the three alone.
+  public static let maximumItems = 65_536
+
+  /// Holds the hash seed of the store the entry belongs to.
+  public var hashSeed: UInt64
+
+  /// Holds all that is known of the entry.
+  public var entry: EntryInfo
+
+  /// Creates a document.
+  @inlinable
+  public init(hashSeed: UInt64, entry: EntryInfo) {
+    self.hashSeed = hashSeed
+    self.entry = entry
+  }
+}
+
+// Values to bytes.
+extension MetadataDocument {
+  /// Gives the bytes of the document.
+  ///
+  /// - Throws: ``FormatError`` with `outOfBounds` for a status outside 0 to 999, `tooLarge` for too
+  ///   many items or bytes. Every document that is given here can be read again.
+  /// - Complexity: O(size), with one allocation in the usual case.
+  public func encoded() throws(FormatError) -> [UInt8] {
+    try checkBounds()
+    var writer = JSONWriter(capacity: estimatedBytes)
+    writer.append("{\n \"format\": 1,\n \"seed\": ")
+    writer.appendHex(hashSeed)
+    writer.append(",\n \"key\": ")
+    writer.appendString(entry.key)
+    writer.append(",\n \"variant\": ")
+    writer.appendHex(entry.variant)
+    writeMetadata(to: &writer)
+    writeState(to: &writer)
+    DocumentEnvelope.seal(&writer, seed: hashSeed)
+    guard writer.bytes.count <= Self.maximumBytes else {
+      throw FormatError(
+        .tooLarge, "the metadata takes \(writer.bytes.count) bytes, over \(Self.maximumBytes)")
+    }
+    return writer.bytes
+  }
+
+  private func writeMetadata(to writer: inout JSONWriter) {
+    if let status = entry.status {
+      writer.append(",\n \"status\": ")
+      writer.appendInteger(UInt64(status))
+    }
+    writer.append(",\n \"fields\": ")
+    Self.write(entry.fields, to: &writer)
+    writer.append(",\n \"userInfo\": ")
+    Self.write(entry.userInfo, to: &writer)
+    writer.append(",\n \"tags\": [")
+    var isFirst = true
+    for tag in entry.tags {
+      if !isFirst { writer.append(", ") }
+      writer.appendString(tag)
+      isFirst = false
+    }
+    writer.append("]")
+  }
+
+  private func writeState(to writer: inout JSONWriter) {
+    writer.append(",\n \"created\": \"")
+    writer.appendTime(entry.created)
+    writer.append("\",\n \"accessed\": \"")
+    writer.appendTime(entry.accessed)
+    if let expires = entry.expires {
+      writer.append("\",\n \"expires\": \"")
+      writer.appendTime(expires)
+    }
+    writer.append("\",\n \"pinned\": ")
+    writer.append(entry.isPinned ? "true" : "false")
+    writer.append(",\n \"digest\": ")
+    writer.appendHex(high: entry.digest.high, low: entry.digest.low)
+    writer.append(",\n \"length\": ")
+    writer.appendInteger(entry.length)
+  }
+
+  private static func write(_ fields: [Field], to writer: inout JSONWriter) {
+    var isFirst = true
+    for field in fields {
+      writer.append(isFirst ? "[\n  [" : ",\n  [")
+      writer.appendString(field.name)
+      writer.append(", ")
+      writer.appendString(field.value)
+      writer.append("]")
+      isFirst = false
+    }
+    writer.append(isFirst ? "[]" : "\n ]")
+  }
+
+  private func checkBounds() throws(FormatError) {
+    if let status = entry.status, !(0...999).contains(status) {
+      throw FormatError(.outOfBounds, "status \(status) is not between 0 and 999")
+    }
+    let limit = Self.maximumItems
+    for (name, count) in [
+      ("fields", entry.fields.count), ("userInfo", entry.userInfo.count),
+      ("tags", entry.tags.count),
+    ] where count > limit {
+      throw FormatError(.tooLarge, "\(name) has \(count) elements, over \(limit)")
+    }
+  }
+
+  /// Room for everything when little has to be escaped.
+  private var estimatedBytes: Int {
+    var count = 480 + entry.key.count
+    for field in entry.fields { count += field.name.count + field.value.count + 16 }
+    for field in entry.userInfo { count += field.name.count + field.value.count + 16 }
+    for tag in entry.tags { count += tag.count + 8 }
+    return count
+  }
+}

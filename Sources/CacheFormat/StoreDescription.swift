@@ -1,0 +1,120 @@
+/// The file store.json at the root of a store (Docs/Format.md, "store.json"): written once, when the
+/// store is created.
+public struct StoreDescription: Sendable, Hashable {
+  /// The format that is written, and the newest that is read.
+  public static let format: UInt64 = 1
+
+  /// Limits the size of the document.
+  public static let maximumBytes = 64 << 10
+
+  /// Tells one store from any other: random, upper half first.
+  public struct ID: Sendable, Hashable, CustomStringConvertible {
+    /// Holds the upper half, written first.
+    public var high: UInt64
+
+    /// Holds the lower half.
+    public var low: UInt64
+
+    /// Creates an id from its halves.
+    public init(high: UInt64, low: UInt64) {
+      self.high = high
+      self.low = low
+    }
+
+    /// Gives 32 hex digits.
+    public var description: String {
+      Hexadecimal.string(high) + Hexadecimal.string(low)
+    }
+  }
+
+  /// Tells this store from any other.
+  public var id: ID
+
+  /// Seeds the hashes of keys and the checksums of metadata, so that nobody outside can choose keys
+  /// that collide.
+  public var hashSeed: UInt64
+
+  /// Tells when the store was created.
+  public var created: Timestamp
+
+  /// Creates a description.
+  public init(id: ID, hashSeed: UInt64, created: Timestamp) {
+    self.id = id
+    self.hashSeed = hashSeed
+    self.created = created
+  }
+
+  /// Gives the bytes of the document.
+  public func encoded() -> [UInt8] {
+    var writer = JSONWriter(capacity: 256)
+    writer.append("{\n \"format\": 1,\n \"id\": ")
+    writer.appendHex(high: id.high, low: id.low)
+    writer.append(",\n \"hashSeed\": ")
+    writer.appendHex(hashSeed)
+    writer.append(",\n \"created\": \"")
+    writer.appendTime(created)
+    writer.append("\"")
+    DocumentEnvelope.seal(&writer, seed: 0)
+    return writer.bytes
+  }
+
+  /// Reads a document.
+  ///
+  /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
+  ///   `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
+  public init(decoding bytes: [UInt8]) throws(FormatError) {
+    let checksum = try DocumentEnvelope.writtenChecksum(
+      of: bytes, maximumBytes: Self.maximumBytes)
+    try DocumentEnvelope.verify(bytes, against: checksum, seed: 0)
+    var reader = JSONReader(bytes)
+    try reader.checkEncoding()
+    var draft = Draft()
+    try reader.readObject { (reader, name) throws(FormatError) in
+      try draft.read(String(decoding: name, as: UTF8.self), from: &reader)
+    }
+    try reader.finish()
+    self = try draft.description(at: reader.offset)
+  }
+}
+
+/// The members as they come in. `format` stands first, so that a newer document is recognised before
+/// a member that it may have changed.
+private struct Draft {
+  private var hasFormat = false
+  private var id: Digest?
+  private var hashSeed: UInt64?
+  private var created: Timestamp?
+
+  mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
+    reader.subject = name
+    guard name == "format" || hasFormat else {
+      throw reader.error(.missingMember, "comes before \"format\", which must be first")
+    }
+    switch name {
+    case "format":
+      _ = reader.peek()
+      let start = reader.offset
+      try DocumentEnvelope.check(
+        format: try reader.readUnsigned(), newest: StoreDescription.format, at: start)
+      hasFormat = true
+    case "id": id = try reader.readDigest()
+    case "hashSeed": hashSeed = try reader.readHex()
+    case "created": created = try reader.readTime()
+    default: try reader.skipValue()
+    }
+  }
+
+  func description(at end: Int) throws(FormatError) -> StoreDescription {
+    func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
+      guard let value else {
+        throw FormatError(.missingMember, at: end, "the member \"\(name)\" is missing")
+      }
+      return value
+    }
+    _ = try required(hasFormat ? true : nil, "format")
+    let id = try required(id, "id")
+    return StoreDescription(
+      id: StoreDescription.ID(high: id.high, low: id.low),
+      hashSeed: try required(hashSeed, "hashSeed"), created: try required(created, "created"))
+  }
+}
