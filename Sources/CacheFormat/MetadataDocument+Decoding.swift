@@ -132,7 +132,7 @@ private struct Draft {
   }
 
   /// Gives the entry when every member that has to be there came in.
-  func entry(at end: Int) throws(FormatError) -> EntryInfo {
+  func entry(at end: Int) throws(FormatError) -> StoredEntry {
     func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
       guard let value else {
         throw FormatError(.missingMember, at: end, "the member \"\(name)\" is missing")
@@ -142,7 +142,7 @@ private struct Draft {
     _ = try required(hasFields ? true : nil, "fields")
     _ = try required(hasUserInfo ? true : nil, "userInfo")
     _ = try required(hasTags ? true : nil, "tags")
-    return EntryInfo(
+    return StoredEntry(
       key: try required(key, "key"), variant: try required(variant, "variant"),
       digest: try required(digest, "digest"), length: try required(length, "length"),
       created: try required(created, "created"), accessed: try required(accessed, "accessed"),

@@ -16,11 +16,11 @@ public struct MetadataDocument: Sendable, Hashable {
   public var hashSeed: UInt64
 
   /// Holds all that is known of the entry.
-  public var entry: EntryInfo
+  public var entry: StoredEntry
 
   /// Creates a document.
   @inlinable
-  public init(hashSeed: UInt64, entry: EntryInfo) {
+  public init(hashSeed: UInt64, entry: StoredEntry) {
     self.hashSeed = hashSeed
     self.entry = entry
   }
