@@ -14,6 +14,8 @@ public struct RecordType: RawRepresentable, Sendable, Hashable {
   public static let limits = RecordType(rawValue: 5)
   /// The journal goes on in another segment.
   public static let seal = RecordType(rawValue: 6)
+  /// The oldest segments are no longer needed.
+  public static let drop = RecordType(rawValue: 7)
 }
 
 /// The frame of one record: 32 bytes of header, the payload, and padding to a multiple of 8 bytes.

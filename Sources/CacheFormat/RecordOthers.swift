@@ -160,3 +160,20 @@ public enum SealRecord {
     return cursor.number(UInt64.self)
   }
 }
+
+/// All segments up to a number were dropped, because nothing in them counts any more.
+public enum DropRecord {
+  /// Encodes the record, ready to be placed.
+  public static func bytes(through number: UInt64) -> [UInt8] {
+    var bytes = RecordFrame.begin(.drop, reserving: 8)
+    bytes.append(littleEndian: number)
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+
+  /// Reads the payload of a checked record.
+  public static func through(payload: [UInt8]) -> UInt64? {
+    var cursor = RecordCursor(payload, from: 0, to: payload.count)
+    return cursor.number(UInt64.self)
+  }
+}

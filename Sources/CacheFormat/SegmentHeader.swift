@@ -15,13 +15,13 @@ public struct SegmentHeader: Sendable, Hashable {
   /// The version that this code writes, and the newest that it reads.
   public static let version: UInt32 = 1
 
-  public var storeID: Digest
+  public var storeID: StoreDescription.ID
   public var hashSeed: UInt64
   public var number: UInt64
   public var created: Timestamp
 
   /// Creates a header.
-  public init(storeID: Digest, hashSeed: UInt64, number: UInt64, created: Timestamp) {
+  public init(storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64, created: Timestamp) {
     self.storeID = storeID
     self.hashSeed = hashSeed
     self.number = number
@@ -62,7 +62,7 @@ public struct SegmentHeader: Sendable, Hashable {
     guard version <= Self.version, length == count else { return .newerFormat(version) }
     return .header(
       SegmentHeader(
-        storeID: Digest(high: high, low: low), hashSeed: seed, number: number,
+        storeID: StoreDescription.ID(high: high, low: low), hashSeed: seed, number: number,
         created: Timestamp(nanoseconds: Int64(bitPattern: created))))
   }
 }

@@ -54,3 +54,21 @@ extension SystemError {
 
   public static let notEmpty = SystemError(ENOTEMPTY)
 }
+
+extension SystemError {
+  /// The file is larger than the limit for its kind.
+  public static let tooLarge = SystemError(EFBIG)
+}
+
+extension SystemError {
+  /// Whether the process or the system has too many open files.
+  public var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+
+  /// The file system can only be read.
+  public static let readOnlyFileSystem = SystemError(EROFS)
+}
+
+extension SystemError {
+  /// The file has another length than it should have.
+  public static let wrongLength = SystemError(EOVERFLOW)
+}

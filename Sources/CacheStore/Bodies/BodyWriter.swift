@@ -1,0 +1,154 @@
+public import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// Writes a body piece by piece: into staging, hashed on the way, and into the store by `commit`.
+///
+/// A writer that is discarded, or goes away without `commit`, leaves nothing. One thread at a time
+/// writes; others wait.
+public final class BodyWriter: Sendable {
+  private struct State: ~Copyable {
+    var file: Descriptor?
+    var hasher = DigestHasher()
+  }
+
+  private let store: Store
+  private let session: Session
+  private let name: PathName
+  private let key: ByteString
+  private let variant: UInt64
+  private let metadata: EntryMetadata
+  private let state: Mutex<State>
+
+  init(
+    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata
+  ) throws(StoreError) {
+    let session = try store.ownSession()
+    let name = session.unusedName()
+    let file = try system("\(store.path)/staging/\(session.name.text)/\(name.text)") {
+      () throws(SystemError) in
+      try store.fileSystem.open(
+        name, in: session.directory, [.read, .write, .create, .exclusive])
+    }
+    self.store = store
+    self.session = session
+    self.name = name
+    self.key = key
+    self.variant = variant
+    self.metadata = metadata
+    state = Mutex(State(file: file))
+  }
+
+  deinit { discard() }
+
+  /// The bytes written so far.
+  public var length: UInt64 { state.withLock { $0.hasher.count } }
+
+  /// Appends bytes to the body.
+  ///
+  /// - Throws: `entryTooLarge` as soon as it is longer than the limits allow, `noSpace`,
+  ///   `inputOutput`, `closed`. The writer is discarded then.
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    do throws(StoreError) {
+      try state.withLock { state throws(StoreError) in
+        guard state.file != nil else { throw .closed(path) }
+        try store.checkLength(state.hasher.count + UInt64(bytes.count), path)
+        try write(bytes, &state)
+        unsafe state.hasher.update(bytes)
+      }
+    } catch {
+      discard()
+      throw error
+    }
+  }
+
+  /// Appends bytes to the body.
+  ///
+  /// - Throws: as `write(_:)` of a buffer.
+  public func write(_ bytes: [UInt8]) throws(StoreError) {
+    var failure: StoreError?
+    bytes.withUnsafeBytes { buffer in
+      do throws(StoreError) { unsafe try write(buffer) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Writes, and once more after making room where the disk is full.
+  private func write(
+    _ bytes: UnsafeRawBufferPointer, _ state: inout State
+  ) throws(StoreError) {
+    let offset = Int64(state.hasher.count)
+    do throws(StoreError) {
+      unsafe try writeOnce(bytes, state, at: offset)
+    } catch where error.code == .noSpace {
+      guard store.makeSpace(UInt64(bytes.count)) else { throw error }
+      unsafe try writeOnce(bytes, state, at: offset)
+    }
+  }
+
+  private func writeOnce(
+    _ bytes: UnsafeRawBufferPointer, _ state: borrowing State, at offset: Int64
+  ) throws(StoreError) {
+    try system(path) { () throws(SystemError) in
+      switch state.file {
+      case .some(let file): unsafe try store.fileSystem.write(file, from: bytes, at: offset)
+      case .none: throw .inputOutput
+      }
+    }
+  }
+
+  /// Puts the body into the store; the writer is finished then.
+  ///
+  /// - Parameter metadata: takes the place of what the writer was made with.
+  /// - Throws: as `Store.put`; nothing has changed then.
+  /// - Durability: that of the store, once it has returned.
+  @discardableResult
+  public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
+    let (digest, length) = try state.withLock { state throws(StoreError) -> (Digest, UInt64) in
+      guard state.file != nil else { throw .closed(path) }
+      if store.durability == .full {
+        try system(path) { () throws(SystemError) in
+          switch state.file {
+          case .some(let file): try store.fileSystem.synchronize(file, names: false)
+          case .none: throw .inputOutput
+          }
+        }
+      }
+      state.file = nil
+      return (state.hasher.digest(), state.hasher.count)
+    }
+    defer { removeFile() }
+    return try store.commit(
+      NewEntry(
+        key: key, variant: variant, metadata: metadata ?? self.metadata, digest: digest,
+        length: length, body: .staged(name, session)))
+  }
+
+  /// Forgets what was written. Does nothing after `commit`.
+  public func discard() {
+    let wasOpen = state.withLock { state -> Bool in
+      guard state.file != nil else { return false }
+      state.file = nil
+      return true
+    }
+    if wasOpen { removeFile() }
+  }
+
+  private func removeFile() {
+    try? store.fileSystem.removeFile(name, in: session.directory.raw)
+  }
+
+  private var path: String { "\(store.path)/staging/\(session.name.text)/\(name.text)" }
+}
+
+extension Store {
+  /// Begins to write a body piece by piece.
+  ///
+  /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`.
+  public func makeWriter(
+    for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata()
+  ) throws(StoreError) -> BodyWriter {
+    try check(key, metadata)
+    return try BodyWriter(store: self, key: key, variant: variant, metadata: metadata)
+  }
+}

@@ -1,0 +1,41 @@
+internal import CacheFormat
+internal import CacheSystem
+
+/// One open segment of the journal. Stays readable when its file has been dropped.
+final class Segment: Sendable {
+  let number: UInt32
+  let file: Descriptor
+
+  init(number: UInt32, file: consuming Descriptor) {
+    self.number = number
+    self.file = file
+  }
+
+  /// The seed of the checksum of a record at `offset`.
+  func seed(_ hashSeed: UInt64, _ offset: Int64) -> UInt64 {
+    RecordFrame.seed(
+      hashSeed: hashSeed, segment: UInt64(number), offset: UInt64(bitPattern: offset))
+  }
+}
+
+/// What the state knows of one segment.
+struct SegmentUse {
+  var segment: Segment
+  /// The bytes of records that count: the put records the index points to.
+  var liveBytes: Int64 = 0
+  /// The bytes read so far; the whole file once it is sealed.
+  var readBytes = Int64(SegmentHeader.count)
+  var isSealed = false
+}
+
+/// The `entries` directory between two removals of all. Operations on files hold on to it, so that
+/// what they began in an old one is noticed when they commit.
+final class EntriesDirectory: Sendable {
+  let generation: UInt64
+  let directory: Descriptor
+
+  init(generation: UInt64, directory: consuming Descriptor) {
+    self.generation = generation
+    self.directory = directory
+  }
+}

@@ -1,0 +1,204 @@
+internal import CacheFormat
+internal import CacheSystem
+
+// Reading the journal on from where it was left: at opening all of it, later what other processes
+// (or threads of this one) have appended. No lock is held, so the last record may be half written.
+extension Store {
+  /// Brings the index up to date with the journal.
+  ///
+  /// - Complexity: one lseek(2) where nothing is new.
+  @inline(__always)
+  func follow(_ state: inout StoreState) {
+    guard let use = state.segments.last ?? nil else { return }
+    guard let length = try? fileSystem.length(of: use.segment.file.raw), length == use.readBytes
+    else {
+      readOn(&state)
+      if state.needsReload { reload(&state) }
+      return
+    }
+  }
+
+  /// Reads all that is new.
+  func readOn(_ state: inout StoreState) {
+    while let use = state.segments.last ?? nil, !use.isSealed {
+      guard let length = try? fileSystem.length(of: use.segment.file.raw) else { return }
+      if length < use.readBytes {
+        // Somebody cut off what had been read: what it said is known here, but not to others.
+        state.isJournalWhole = false
+        state.tornBytes = 0
+        return
+      }
+      if length == use.readBytes {
+        state.tornBytes = 0
+        return
+      }
+      let progressed = readChunk(&state, use.segment, from: use.readBytes, length: length)
+      if !progressed || state.needsReload { return }
+    }
+  }
+
+  /// Reads records of the current segment, up to some megabytes.
+  ///
+  /// - Returns: whether anything was read.
+  private func readChunk(
+    _ state: inout StoreState, _ segment: Segment, from start: Int64, length: Int64
+  ) -> Bool {
+    let limit = RecordFrame.maximumLength + (1 << 20)
+    let count = Int(min(length - start, Int64(limit)))
+    // Safety: the buffer is as long as its count says; only what was read is looked at.
+    return unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { buffer in
+      guard let got = unsafe try? fileSystem.read(segment.file, into: buffer, at: start)
+      else { return false }
+      let bytes = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<got])
+      return unsafe applyRecords(
+        &state, segment, bytes, at: start, isEnd: start + Int64(got) >= length)
+    }
+  }
+
+  /// Applies the records in `bytes`, which begin at `start` of the segment.
+  func applyRecords(
+    _ state: inout StoreState, _ segment: Segment, _ bytes: UnsafeRawBufferPointer,
+    at start: Int64, isEnd: Bool
+  ) -> Bool {
+    var done = 0
+    while done < bytes.count {
+      let place = start + Int64(done)
+      switch unsafe RecordFrame.read(bytes, at: done, seed: segment.seed(hashSeed, place)) {
+      case .record(let header):
+        let begin = done + RecordFrame.headerCount
+        // Safety: the frame says that the payload lies within the bytes.
+        let payload = unsafe UnsafeRawBufferPointer(
+          rebasing: bytes[begin..<(begin + header.payloadCount)])
+        done += header.length
+        setRead(&state, place + Int64(header.length))
+        if unsafe !apply(&state, header, payload, segment, place) { return true }
+      case .incomplete where !isEnd && done > 0:
+        return true
+      case .incomplete, .damaged:
+        guard let next = unsafe resynchronize(bytes, after: done, start, segment) else {
+          if !isEnd && done == 0 { return skip(&state, start + Int64(bytes.count)) }
+          if isEnd { state.tornBytes = Int64(bytes.count - done) }
+          return !isEnd
+        }
+        state.isJournalWhole = false
+        state.journalDamages += 1
+        done = next
+        setRead(&state, start + Int64(next))
+      }
+    }
+    state.tornBytes = 0
+    return true
+  }
+
+  /// Passes over a stretch in which there is no record at all.
+  private func skip(_ state: inout StoreState, _ end: Int64) -> Bool {
+    state.isJournalWhole = false
+    state.journalDamages += 1
+    // A record may begin here that ends beyond what was read.
+    let overlap = Int64(RecordFrame.maximumLength)
+    setRead(&state, (end - overlap) / Int64(RecordFrame.alignment) * Int64(RecordFrame.alignment))
+    return true
+  }
+
+  /// Finds the next record after damage.
+  private func resynchronize(
+    _ bytes: UnsafeRawBufferPointer, after damaged: Int, _ start: Int64, _ segment: Segment
+  ) -> Int? {
+    var place = damaged + RecordFrame.alignment
+    while place + RecordFrame.headerCount <= bytes.count {
+      // Safety: the header is within the bytes.
+      let mark = unsafe UInt32(
+        littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt32.self))
+      if mark == RecordFrame.magic,
+        case .record = unsafe RecordFrame.read(
+          bytes, at: place, seed: segment.seed(hashSeed, start + Int64(place)))
+      {
+        return place
+      }
+      place += RecordFrame.alignment
+    }
+    return nil
+  }
+
+  private func setRead(_ state: inout StoreState, _ position: Int64) {
+    state.segments[state.segments.count - 1]?.readBytes = position
+  }
+
+  /// Applies one record.
+  ///
+  /// - Returns: false when the journal goes on in another segment.
+  private func apply(
+    _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
+    _ segment: Segment, _ place: Int64
+  ) -> Bool {
+    if header.sequence != state.sequence + 1 && state.sequence != 0 {
+      // A gap: records that this process has not seen are gone.
+      state.isJournalWhole = false
+      state.journalDamages += 1
+    }
+    state.sequence = header.sequence
+    switch header.type {
+    case .put:
+      guard let head = unsafe PutHead(payload) else { break }
+      state.put(
+        head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
+        recordLength: UInt32(header.length))
+    case .remove:
+      guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
+      state.remove(record.keyHash, record.variant)
+    case .touch:
+      for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
+        guard let slot = state.index.find(touch.keyHash, touch.variant) else { continue }
+        state.index.touch(slot, at: touch.accessed.nanoseconds)
+      }
+    case .limits:
+      guard let record = unsafe LimitsRecord(payload: Array(payload)) else { break }
+      state.limits = Limits(record)
+      state.limitsSegment = segment.number
+    default:
+      return unsafe applyStructure(&state, header, payload)
+    }
+    return true
+  }
+
+  private func applyStructure(
+    _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer
+  ) -> Bool {
+    switch header.type {
+    case .clear:
+      state.clear()
+      reopenEntries(&state)
+    case .drop:
+      guard let number = unsafe DropRecord.through(payload: Array(payload)) else { break }
+      state.oldestNeeded = UInt32(clamping: number &+ 1)
+    case .seal:
+      guard let next = unsafe SealRecord.next(payload: Array(payload)) else { break }
+      state.segments[state.segments.count - 1]?.isSealed = true
+      openNext(&state, UInt32(clamping: next))
+      return false
+    default:
+      // A type of a newer version: skipped.
+      break
+    }
+    return true
+  }
+
+  private func reopenEntries(_ state: inout StoreState) {
+    guard
+      let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory])
+    else { return }
+    state.entries = EntriesDirectory(
+      generation: state.entries.generation + 1, directory: directory)
+  }
+
+  /// Goes on with the next segment.
+  private func openNext(_ state: inout StoreState, _ number: UInt32) {
+    guard number == state.firstSegment + UInt32(state.segments.count),
+      let segment = try? openSegment(number)
+    else {
+      state.needsReload = true
+      return
+    }
+    state.segments.append(SegmentUse(segment: segment))
+  }
+}

@@ -1,0 +1,121 @@
+internal import CacheFormat
+internal import CacheSystem
+
+// Finding and opening the segments of the journal.
+extension Store {
+  /// Opens a segment and checks that it is one of this store.
+  func openSegment(_ number: UInt32) throws(StoreError) -> Segment {
+    let name = Layout.segment(number)
+    let file = "\(path)/journal/\(name.text)"
+    let head: [UInt8]
+    let opened: Descriptor
+    do throws(SystemError) {
+      opened = try fileSystem.open(
+        name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
+      guard try fileSystem.status(of: opened.raw).kind == .file else { throw .inputOutput }
+      head = try fileSystem.readBytes(opened, count: SegmentHeader.count, at: 0)
+    } catch {
+      throw StoreError(error, path: file)
+    }
+    switch SegmentHeader.read(head) {
+    case .header(let header)
+    where header.storeID == place.description.id && header.number == UInt64(number):
+      return Segment(number: number, file: opened)
+    case .newerFormat(let version):
+      throw .newerFormat(file, "it has format \(version), this program reads 1")
+    default:
+      throw StoreError(
+        .damaged, path: file, cause: "it is no segment of this store's journal",
+        remedy: "what it said is taken from the tree")
+    }
+  }
+
+  /// The numbers of the segments that are there, in order.
+  func segmentNumbers() throws(StoreError) -> [UInt32] {
+    var numbers: [UInt32] = []
+    do throws(SystemError) {
+      try fileSystem.list(place.journal.raw) { name, _ in
+        if let number = Layout.segmentNumber(name) { numbers.append(number) }
+        return true
+      }
+    } catch {
+      throw StoreError(error, path: "\(path)/journal")
+    }
+    return numbers.sorted()
+  }
+
+  /// Reads the whole journal into an empty state.
+  ///
+  /// What is missing or unreadable makes the journal not whole; it is never an error, except that a
+  /// newer version wrote it.
+  func load(_ state: inout StoreState) throws(StoreError) {
+    let numbers = try segmentNumbers()
+    guard let first = numbers.first, let last = numbers.last else { return }
+    // A number out of all proportion is a foreign file, not a store with a billion segments.
+    let span = Int(last - first) + 1
+    guard span <= numbers.count + Self.maximumMissingSegments else {
+      state.isJournalWhole = false
+      state.firstSegment = last
+      try loadSegment(&state, last)
+      return
+    }
+    state.firstSegment = first
+    for number in first...last where state.firstSegment + UInt32(state.segments.count) <= number {
+      try loadSegment(&state, number)
+    }
+    if state.oldestNeeded < first { state.isJournalWhole = false }
+    state.isComplete = state.isJournalWhole
+  }
+
+  /// Segments that may be missing between two others before the numbers count as nonsense.
+  private static var maximumMissingSegments: Int { 100_000 }
+
+  private func loadSegment(_ state: inout StoreState, _ number: UInt32) throws(StoreError) {
+    do {
+      let segment = try openSegment(number)
+      state.segments.append(SegmentUse(segment: segment))
+      readOn(&state)
+      state.needsReload = false
+    } catch where error.code == .newerFormat {
+      throw error
+    } catch {
+      state.segments.append(nil)
+      state.isJournalWhole = false
+      state.journalDamages += 1
+    }
+  }
+
+  /// Reads everything again, after another process dropped segments that had not been read here.
+  func reload(_ state: inout StoreState) {
+    for _ in 0..<8 {
+      state.clear()
+      state.segments = []
+      state.sequence = 0
+      state.needsReload = false
+      state.isJournalWhole = true
+      if (try? load(&state)) != nil, state.current != nil, state.isJournalWhole { return }
+    }
+    state.isComplete = false
+  }
+}
+
+extension Limits {
+  /// Reads the limits of a record.
+  init(_ record: LimitsRecord) {
+    func optional(_ place: Int) -> UInt64? {
+      record.values[place] == .max ? nil : record.values[place]
+    }
+    self.init(
+      bytes: optional(0), entries: optional(1), entryBytes: optional(2),
+      freeBytes: record.values[3], pinnedBytes: optional(4),
+      accounting: Accounting(rawValue: record.values[5]) ?? .allocated)
+  }
+
+  /// The limits as a record has them.
+  var record: LimitsRecord {
+    LimitsRecord(values: [
+      bytes ?? .max, entries ?? .max, entryBytes ?? .max, freeBytes, pinnedBytes ?? .max,
+      accounting.rawValue,
+    ])
+  }
+}

@@ -1,0 +1,122 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// This process's own directory below `staging`, locked as long as it lives.
+///
+/// It is also what tells an unclean shutdown: a directory whose lock is free belonged to a process
+/// that is gone, and what that process was doing is put right before the directory is removed.
+final class Session: Sendable {
+  let name: PathName
+  let directory: Descriptor
+  private let nextName = Atomic<UInt64>(0)
+
+  init(name: PathName, directory: consuming Descriptor) {
+    self.name = name
+    self.directory = directory
+  }
+
+  /// A name that nothing in the directory has.
+  func unusedName() -> PathName {
+    var name = PathName()
+    name.appendHex(nextName.add(1, ordering: .relaxed).newValue, digits: 16)
+    return name
+  }
+}
+
+/// Makes the session when something is first written.
+final class SessionBox: Sendable {
+  let session = Mutex<Session?>(nil)
+}
+
+extension Store {
+  /// The session, made when it is first asked for.
+  func ownSession() throws(StoreError) -> Session {
+    if let session = session.session.withLock({ $0 }) { return session }
+    if isReadOnly { throw .readOnly(path) }
+    // Under the lock of the journal, so that nobody takes the new directory for a dead one before
+    // it is locked.
+    return try withJournalLock { () throws(StoreError) -> Session in
+      if let session = session.session.withLock({ $0 }) { return session }
+      let made = try makeSession()
+      session.session.withLock { $0 = made }
+      return made
+    }
+  }
+
+  private func makeSession() throws(StoreError) -> Session {
+    var name = PathName()
+    name.appendHex(.random(in: .min ... .max), digits: 16)
+    return try system("\(path)/staging/\(name.text)") { () throws(SystemError) in
+      try fileSystem.makeDirectory(
+        name, in: place.staging.raw, mode: StorePlace.directoryMode)
+      let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
+      guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
+      if durability == .full { try fileSystem.synchronize(place.staging, names: true) }
+      return Session(name: name, directory: directory)
+    }
+  }
+
+  /// Removes the session's directory: the sign of a clean end.
+  func endSession() {
+    guard let ended = session.session.withLock({ $0.take() }) else { return }
+    removeTree(ended.directory, depth: 0)
+    try? fileSystem.removeDirectory(ended.name, in: place.staging.raw)
+  }
+
+  /// The names below `staging` of processes that are gone. The caller holds the journal's lock.
+  func deadSessions() throws(StoreError) -> [PathName] {
+    var names: [PathName] = []
+    try system("\(path)/staging") { () throws(SystemError) in
+      try fileSystem.list(place.staging.raw) { name, kind in
+        if kind == .directory { names.append(name) }
+        return true
+      }
+    }
+    let own = session.session.withLock { $0?.name.bytes }
+    return names.filter { name in
+      guard name.bytes != own,
+        let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory])
+      else { return false }
+      return (try? fileSystem.tryLock(directory)) ?? false
+    }
+  }
+
+  /// Empties a directory. What cannot be removed stays.
+  ///
+  /// - Parameter depth: how deep the directory lies; beyond 8 levels nothing is ours.
+  func removeTree(_ directory: borrowing Descriptor, depth: Int) {
+    guard depth < 8 else { return }
+    var names: [(PathName, FileKind)] = []
+    repeat {
+      names = []
+      try? fileSystem.list(directory.raw) { name, kind in
+        names.append((name, kind))
+        return names.count < 1024
+      }
+      var removed = 0
+      for (name, kind) in names where remove(name, kind, in: directory, depth) { removed += 1 }
+      if removed == 0 { return }
+    } while names.count == 1024
+  }
+
+  private func remove(
+    _ name: PathName, _ kind: FileKind, in directory: borrowing Descriptor, _ depth: Int
+  ) -> Bool {
+    guard kind == .directory else {
+      return (try? fileSystem.removeFile(name, in: directory.raw)) != nil
+    }
+    if let inner = try? fileSystem.open(name, in: directory, [.read, .directory]) {
+      removeTree(inner, depth: depth + 1)
+    }
+    return (try? fileSystem.removeDirectory(name, in: directory.raw)) != nil
+  }
+}
+
+extension StoreError {
+  static func readOnly(_ path: String) -> StoreError {
+    StoreError(
+      .readOnly, path: path, cause: "the store was opened for reading only",
+      remedy: "open it without that option")
+  }
+}

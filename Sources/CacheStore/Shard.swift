@@ -1,0 +1,38 @@
+internal import CacheFormat
+internal import CacheSystem
+
+/// One of the 256 directories of keys, locked: whoever changes files of a key holds its shard.
+///
+/// The lock is that of the directory itself (flock), taken on a descriptor of its own each time, so
+/// it excludes threads and processes alike, and goes away with the descriptor.
+struct Shard: ~Copyable {
+  let directory: Descriptor
+  let entries: EntriesDirectory
+}
+
+extension Store {
+  /// Locks the shard of a key, made where it is missing.
+  func lockShard(_ hash: KeyHash, _ entries: EntriesDirectory) throws(StoreError) -> Shard {
+    let name = Layout.shard(Layout.shardNumber(of: hash))
+    return try system("\(path)/entries/\(name.text)") { () throws(SystemError) in
+      let directory = try openOrMake(name, in: entries.directory)
+      try fileSystem.lock(directory)
+      return Shard(directory: directory, entries: entries)
+    }
+  }
+
+  /// Opens a directory, making it where it is missing.
+  func openOrMake(
+    _ name: PathName, in parent: borrowing Descriptor
+  ) throws(SystemError) -> Descriptor {
+    do throws(SystemError) {
+      return try fileSystem.open(name, in: parent, [.read, .directory])
+    } catch where error == .notFound {
+      do throws(SystemError) {
+        try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
+        if durability == .full { try fileSystem.synchronize(parent, names: true) }
+      } catch where error == .exists {}
+      return try fileSystem.open(name, in: parent, [.read, .directory])
+    }
+  }
+}

@@ -1,0 +1,289 @@
+public import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// Why a file could not be read as it was stored.
+enum ReadFailure: Error {
+  /// It is not there: removed or replaced meanwhile, or lost.
+  case gone
+  /// It is another one than was stored.
+  case damaged
+  /// The system cannot read it: EIO, EACCES, too many open files. It may be whole.
+  case unreadable
+  /// It is of another key with the same hash.
+  case collision
+}
+
+/// Where an entry is, as the index had it.
+struct Located {
+  var slot: Slot
+  var segment: Segment?
+  var entries: EntriesDirectory
+}
+
+extension Store {
+  private enum Found {
+    case memory(PutRecord, [UInt8], Timestamp)
+    case disk(Located)
+    case absent
+    /// The index does not know every entry.
+    case unknown
+  }
+
+  /// Finds the whole entry of a key and counts as an access.
+  ///
+  /// Never fails: what cannot be returned exactly as it was stored is a miss with its reason.
+  ///
+  /// - Complexity: O(1) and the reading of the body. One lseek(2) for a miss.
+  public func lookUp(_ key: ByteString, variant: UInt64 = 0) -> Lookup {
+    let hash = hash(key)
+    for _ in 0..<Self.maximumAttempts {
+      switch find(hash, variant, key) {
+      case .memory(let record, let body, let accessed):
+        eventHub.send(.hit(.memory), key: key, bytes: UInt64(body.count))
+        return .hit(
+          Entry(info: EntryInfo(record: record, accessed: accessed), body: body, source: .memory))
+      case .disk(let located):
+        do throws(ReadFailure) {
+          return .hit(try readEntry(located, key))
+        } catch {
+          if error == .collision { return miss(.collision, key) }
+          if isCurrent(located) { return missing(located, key, error) }
+        }
+      case .absent:
+        return miss(.absent, key)
+      case .unknown:
+        guard adopt(hash, variant, key) else { return miss(.absent, key) }
+      }
+    }
+    return miss(.absent, key)
+  }
+
+  /// How often a look-up begins again because the entry was changed meanwhile.
+  static var maximumAttempts: Int { 8 }
+
+  @inline(__always)
+  private func find(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Found {
+    let now = clock.now()
+    let (found, isFirstTouch) = state.withLock { state -> (Found, Bool) in
+      follow(&state)
+      guard let slot = state.index.find(hash, variant), !state.isClosed else {
+        return (state.isComplete || state.isClosed ? .absent : .unknown, false)
+      }
+      let touches = state.touched.count
+      state.touch(slot, now: now)
+      let isFirstTouch = touches == 0 && state.touched.count == 1
+      let entry = state.index[slot]
+      if entry.isInMemory, let (record, body) = state.memory.find(slot), record.hasKey(key) {
+        state.counters.memoryHits += 1
+        state.counters.hits += 1
+        let accessed = Timestamp(nanoseconds: entry.accessed)
+        return (.memory(record, body, accessed), isFirstTouch)
+      }
+      let located = Located(
+        slot: entry, segment: state.segment(entry.segment), entries: state.entries)
+      return (.disk(located), isFirstTouch)
+    }
+    if isFirstTouch && !isReadOnly { upkeep.request(.touches, of: self) }
+    return found
+  }
+
+  /// Reads an entry from the disk, and puts it into the memory tier where it fits.
+  private func readEntry(_ located: Located, _ key: ByteString) throws(ReadFailure) -> Entry {
+    let record = try readRecord(located)
+    guard record.hasKey(key) else { throw .collision }
+    let body = try readBody(located)
+    let size = body.count + record.bytes.count
+    state.withLock { state in
+      state.counters.hits += 1
+      if state.memory.admits(size) { remember(&state, located.slot, record, body) }
+    }
+    eventHub.send(.hit(.disk), key: key, bytes: UInt64(body.count))
+    let accessed = Timestamp(nanoseconds: located.slot.accessed)
+    return Entry(
+      info: EntryInfo(record: record, accessed: accessed), body: body, source: .disk)
+  }
+
+  /// Puts an entry into the memory tier, if it is still the one that was read.
+  func remember(_ state: inout StoreState, _ slot: Slot, _ record: PutRecord, _ body: [UInt8]) {
+    guard let number = state.index.find(slot.keyHash, slot.variant),
+      state.index[number].isSameRecord(as: slot)
+    else { return }
+    for gone in state.memory.insert(number, record, body) { state.index.setInMemory(gone, false) }
+    state.index.setInMemory(number, true)
+  }
+
+  /// Reads the record of an entry: from the journal, or from the metadata file where the journal has
+  /// none.
+  func readRecord(_ located: Located) throws(ReadFailure) -> PutRecord {
+    guard let segment = located.segment else { return try recordFromTree(located) }
+    let count = Int(located.slot.recordLength)
+    let offset = Int64(located.slot.offset)
+    guard let bytes = try? fileSystem.readBytes(segment.file, count: count, at: offset),
+      bytes.count == count
+    else { throw .unreadable }
+    // Safety: the array outlives the call.
+    let reading = bytes.withUnsafeBytes {
+      unsafe RecordFrame.read($0, at: 0, seed: segment.seed(hashSeed, offset))
+    }
+    guard case .record = reading, let record = PutRecord(checked: bytes),
+      record.head.keyHash == located.slot.keyHash, record.head.variant == located.slot.variant
+    else { throw .damaged }
+    return record
+  }
+
+  /// The longest body that is read without asking for its size first: memory for it is taken only on
+  /// the word of a record that carries a checksum.
+  private static var unaskedBytes: UInt64 { 64 << 10 }
+
+  /// Reads and verifies a body.
+  private func readBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
+    let slot = located.slot
+    do throws(SystemError) {
+      let file = try fileSystem.open(
+        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
+      if slot.length > Self.unaskedBytes {
+        let status = try fileSystem.status(of: file.raw)
+        guard status.kind == .file, status.length == slot.length else { throw .inputOutput }
+      }
+      // One byte more than there should be: a longer file shows.
+      let bytes = try fileSystem.readSome(file, count: Int(slot.length) + 1, at: 0)
+      if bytes.count == Int(slot.length), Digest(hashing: bytes) == slot.digest { return bytes }
+    } catch {
+      if error == .notFound { throw .gone }
+      if error.isPermission || error.isOutOfDescriptors || error == .inputOutput {
+        throw .unreadable
+      }
+      throw .damaged
+    }
+    throw .damaged
+  }
+
+  /// Whether the index still says the same of an entry.
+  func isCurrent(_ located: Located) -> Bool {
+    state.withLock { state in
+      follow(&state)
+      guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
+      else { return false }
+      return state.index[slot].isSameRecord(as: located.slot)
+        && state.entries === located.entries
+    }
+  }
+
+  private func miss(_ reason: MissReason, _ key: ByteString) -> Lookup {
+    state.withLock { state in
+      state.counters.misses += 1
+      if reason == .damaged { state.counters.damagedMisses += 1 }
+    }
+    eventHub.send(.miss(reason), key: key)
+    return .miss(reason)
+  }
+
+  /// An entry of the index that the tree does not have as it should.
+  func missing(_ located: Located, _ key: ByteString, _ failure: ReadFailure) -> Lookup {
+    if failure != .unreadable && !isReadOnly {
+      upkeep.setAside(located.slot, of: self)
+    }
+    return miss(.damaged, key)
+  }
+}
+
+// Asking without reading the body.
+extension Store {
+  /// Tells whether there is an entry; the body is not read, and it counts as no access.
+  ///
+  /// - Complexity: O(1), and one read of its record: the key is compared.
+  public func contains(_ key: ByteString, variant: UInt64 = 0) -> Bool {
+    info(for: key, variant: variant) != nil
+  }
+
+  /// Gives all that is known of an entry; the body is not read, and it counts as no access.
+  public func info(for key: ByteString, variant: UInt64 = 0) -> EntryInfo? {
+    let hash = hash(key)
+    for _ in 0..<Self.maximumAttempts {
+      guard let located = locate(hash, variant) else {
+        if adopt(hash, variant, key) { continue }
+        return nil
+      }
+      if let record = try? readRecord(located) {
+        guard record.hasKey(key) else { return nil }
+        return EntryInfo(
+          record: record, accessed: Timestamp(nanoseconds: located.slot.accessed))
+      }
+      if isCurrent(located) { return nil }
+    }
+    return nil
+  }
+
+  /// Gives the stored responses of a key, in no particular order.
+  public func variants(of key: ByteString) -> [EntryInfo] {
+    let hash = hash(key)
+    let numbers = state.withLock { state in
+      follow(&state)
+      return state.index.variants(of: hash).map { state.index[$0].variant }
+    }
+    return numbers.compactMap { info(for: key, variant: $0) }
+  }
+
+  /// Where an entry is, without an access.
+  func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
+    state.withLock { state in
+      follow(&state)
+      guard let slot = state.index.find(hash, variant), !state.isClosed else { return nil }
+      let entry = state.index[slot]
+      return Located(slot: entry, segment: state.segment(entry.segment), entries: state.entries)
+    }
+  }
+
+  /// Opens the body of a key for reading piece by piece, and counts as an access.
+  public func read(_ key: ByteString, variant: UInt64 = 0) -> BodyLookup {
+    let hash = hash(key)
+    for _ in 0..<Self.maximumAttempts {
+      let now = clock.now()
+      guard let located = locate(hash, variant) else {
+        if adopt(hash, variant, key) { continue }
+        _ = miss(.absent, key)
+        return .miss(.absent)
+      }
+      do throws(ReadFailure) {
+        let record = try readRecord(located)
+        guard record.hasKey(key) else { throw .collision }
+        let reader = try openReader(located)
+        state.withLock { state in
+          state.counters.hits += 1
+          guard let slot = state.index.find(hash, variant) else { return }
+          state.touch(slot, now: now)
+        }
+        eventHub.send(.hit(.disk), key: key, bytes: located.slot.length)
+        let accessed = Timestamp(nanoseconds: located.slot.accessed)
+        return .hit(EntryInfo(record: record, accessed: accessed), reader)
+      } catch {
+        if error == .collision {
+          _ = miss(.collision, key)
+          return .miss(.collision)
+        }
+        if isCurrent(located) {
+          _ = missing(located, key, error)
+          return .miss(.damaged)
+        }
+      }
+    }
+    return .miss(.absent)
+  }
+
+  private func openReader(_ located: Located) throws(ReadFailure) -> BodyReader {
+    let slot = located.slot
+    do throws(SystemError) {
+      let file = try fileSystem.open(
+        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
+      let status = try fileSystem.status(of: file.raw)
+      guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
+      return BodyReader(
+        file: file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
+        path: "\(path)/entries/\(Layout.bodyPath(slot.keyHash, slot.digest).text)")
+    } catch {
+      if error == .notFound { throw .gone }
+      throw error == .wrongLength || error.isWrongKind ? .damaged : .unreadable
+    }
+  }
+}

@@ -1,0 +1,187 @@
+public import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// A persistent store of bodies and metadata by key, in plain files.
+///
+/// All methods may be called from any thread, and block for as long as the disk takes; see
+/// `AsyncStore` for the async face. Several processes may have the same directory open. Docs:
+/// Architecture.md has the ways of a hit and of a store, Format.md what lies on disk, Durability.md
+/// what survives what.
+public final class Store: Sendable {
+  /// The longest key in bytes.
+  public static let maximumKeyBytes = 64 << 10
+  /// The most bytes of key, fields, user info and tags of an entry together.
+  public static let maximumMetadataBytes = 1 << 20
+  /// The most variants of one key; storing one more takes the place of the least recently accessed.
+  public static let maximumVariants = 64
+
+  /// The path that the store was opened at.
+  public let path: String
+  /// What survives once a call has returned.
+  public let durability: Durability
+  /// Whether nothing is written.
+  public let isReadOnly: Bool
+
+  let place: StorePlace
+  let hashSeed: UInt64
+  let fileSystem: any FileSystem
+  let clock: any WallClock
+  let state: Mutex<StoreState>
+  /// One thread of this process appends at a time.
+  let appendTurn = Mutex<Void>(())
+  let journalSync = JournalSync()
+  /// Set when the current segment must not be appended to any more.
+  let rollsNext = Atomic<Bool>(false)
+  let session = SessionBox()
+  let eventHub = EventHub()
+  let upkeep = Upkeep()
+  let room = RoomKeeper()
+  let sizeDelegate: WeakSizeDelegate
+
+  /// Opens the store at `path`, or makes one where nothing is.
+  ///
+  /// A store that was not closed, or whose journal or store.json is damaged, opens: what is good is
+  /// served, and it is put right in the background.
+  ///
+  /// - Throws: `notFound`, `notADirectory`, `notAStore`, `permissionDenied`, `foreignOwner`,
+  ///   `readOnly`, `newerFormat`, `invalidLimits`, `noSpace`, or `inputOutput`, with the path.
+  /// - Complexity: O(records in the journal).
+  public init(at path: String, options: Options = Options()) throws(StoreError) {
+    if let cause = options.limits?.contradiction {
+      throw StoreError(.invalidLimits, path: path, cause: cause, remedy: "change one of them")
+    }
+    place = try StorePlace(path, options)
+    self.path = path
+    durability = options.durability
+    isReadOnly = options.isReadOnly
+    fileSystem = options.fileSystem
+    clock = options.clock
+    sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
+    hashSeed = place.description.hashSeed
+    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
+    state = Mutex(
+      StoreState(
+        blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes))
+    try start(options.limits)
+  }
+
+  deinit { close() }
+
+  /// Reads the journal, sets the limits, and begins the upkeep where there is some to do.
+  private func start(_ limits: Limits?) throws(StoreError) {
+    if isReadOnly {
+      try state.withLock { state throws(StoreError) in try load(&state) }
+    } else {
+      try withJournalLock { () throws(StoreError) in
+        try state.withLock { state throws(StoreError) in try load(&state) }
+        if try hasDeadSessions() { upkeep.request(.reconcile) }
+      }
+    }
+    state.withLock { state in
+      state.lastTick = 0
+      if state.current == nil && opensOldTree(state.entries) { state.isJournalWhole = false }
+      state.isComplete = state.isJournalWhole
+    }
+    if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
+    if !state.withLock({ $0.isComplete }) { upkeep.request(.reconcile) }
+    startUpkeep()
+  }
+
+  /// Whether there are entries though there is no journal at all.
+  private func opensOldTree(_ entries: EntriesDirectory) -> Bool {
+    var isEmpty = true
+    try? fileSystem.list(entries.directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return !isEmpty
+  }
+
+  /// Holds the lock of the journal while `body` runs.
+  func withJournalLock<R: Sendable>(
+    _ body: () throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try appendTurn.withLock { _ throws(StoreError) -> R in
+      do throws(SystemError) {
+        try fileSystem.lock(place.lock)
+      } catch {
+        throw StoreError(error, path: "\(path)/lock")
+      }
+      defer { fileSystem.unlock(place.lock.raw) }
+      return try body()
+    }
+  }
+
+  /// The hash of a key in this store.
+  @inline(__always)
+  func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
+
+  /// Writes what is still in memory (access times) and lets the store go. Calls after it fail with
+  /// `closed`, look-ups miss. May be called again.
+  public func close() {
+    let wasOpen = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    guard wasOpen else { return }
+    upkeep.stop()
+    if !isReadOnly {
+      state.withLock { $0.isClosed = false }
+      try? flush()
+      state.withLock { $0.isClosed = true }
+      endSession()
+    }
+    eventHub.finish()
+  }
+
+  /// Tells what happens, as it happens. A slow listener loses the oldest events first.
+  ///
+  /// - Parameter count: the most events that wait.
+  public func events(bufferingNewest count: Int = 1024) -> AsyncStream<StoreEvent> {
+    eventHub.stream(bufferingNewest: max(1, count))
+  }
+
+  /// What the store holds and has done.
+  ///
+  /// - Complexity: O(segments of the journal).
+  public var statistics: Statistics {
+    state.withLock { state in
+      follow(&state)
+      return statistics(state)
+    }
+  }
+
+  func statistics(_ state: borrowing StoreState) -> Statistics {
+    let totals = state.index.totals
+    let journal = state.journalBytes
+    var result = Statistics()
+    result.entries = totals.entries
+    result.logicalBytes = totals.logicalBytes
+    result.allocatedBytes =
+      totals.bodyBytes + totals.overheadBytes + UInt64(journal.all)
+    result.sharedBytes = totals.sharedBytes
+    result.pinnedEntries = totals.pinnedEntries
+    result.pinnedBytes = totals.pinnedBytes
+    result.journalBytes = UInt64(journal.all)
+    result.deadJournalBytes = UInt64(max(0, journal.all - journal.live))
+    result.memoryEntries = state.memory.count
+    result.memoryBytes = state.memory.bytes
+    result.indexBytes = state.index.memoryBytes
+    result.hits = state.counters.hits
+    result.memoryHits = state.counters.memoryHits
+    result.misses = state.counters.misses
+    result.damagedMisses = state.counters.damagedMisses
+    result.stores = state.counters.stores
+    result.evictions = state.counters.evictions
+    result.journalDamages = state.journalDamages
+    result.isComplete = state.isComplete
+    return result
+  }
+}
+
+/// Holds the size delegate weakly.
+struct WeakSizeDelegate: Sendable {
+  weak let delegate: (any StoreSizeDelegate)?
+  init(_ delegate: (any StoreSizeDelegate)?) { self.delegate = delegate }
+}

@@ -1,0 +1,162 @@
+internal import CacheFormat
+internal import CacheSystem
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Runs system calls and says of which path a failure is.
+@inline(__always)
+func system<R: ~Copyable>(
+  _ path: @autoclosure () -> String, _ body: () throws(SystemError) -> R
+) throws(StoreError) -> R {
+  do throws(SystemError) { return try body() } catch { throw StoreError(error, path: path()) }
+}
+
+/// The directories of a store, found or made, and what store.json says.
+final class StorePlace: Sendable {
+  let path: String
+  let fileSystem: any FileSystem
+  let description: StoreDescription
+  let blockBytes: UInt64
+  let root: Descriptor
+  let journal: Descriptor
+  let staging: Descriptor
+  let quarantine: Descriptor
+  let lock: Descriptor
+
+  static let directoryMode: UInt16 = 0o700
+
+  init(_ path: String, _ options: Options) throws(StoreError) {
+    let files = options.fileSystem
+    let root = try Self.openRoot(path, options)
+    try Self.checkOwner(of: root, path, files)
+    try Self.checkContent(of: root, path, options)
+    if !options.isReadOnly { try Self.makeDirectories(root, path, files) }
+    lock = try system("\(path)/lock") { () throws(SystemError) in
+      try files.open(
+        Layout.lock, in: root, options.isReadOnly ? [.read] : [.read, .write, .create])
+    }
+    journal = try Self.open(Layout.journal, in: root, path, files)
+    staging = try Self.open(Layout.staging, in: root, path, files)
+    quarantine = try Self.open(Layout.quarantine, in: root, path, files)
+    if !options.isReadOnly {
+      try system("\(path)/lock") { () throws(SystemError) in try files.lock(lock) }
+    }
+    // Whoever opens at the same time waits for the lock, so store.json is made once.
+    description = try Self.readOrMakeDescription(root, journal, path, options)
+    if !options.isReadOnly { files.unlock(lock.raw) }
+    blockBytes = try system(path) { () throws(SystemError) in
+      try files.volume(of: root.raw).blockBytes
+    }
+    self.path = path
+    self.fileSystem = files
+    self.root = root
+  }
+
+  /// Opens the present `entries` directory.
+  func openEntries() throws(StoreError) -> Descriptor {
+    try Self.open(Layout.entries, in: root, path, fileSystem)
+  }
+
+  private static func open(
+    _ name: PathName, in root: borrowing Descriptor, _ path: String, _ files: any FileSystem
+  ) throws(StoreError) -> Descriptor {
+    let parent = root.raw
+    let raw = try system("\(path)/\(name.text)") { () throws(SystemError) in
+      try files.openOnce(name, in: parent, [.read, .directory], mode: 0)
+    }
+    return Descriptor(raw, of: files)
+  }
+
+  private static func openRoot(_ path: String, _ options: Options) throws(StoreError) -> Descriptor {
+    let files = options.fileSystem
+    do throws(SystemError) {
+      return try files.open(userPath: path, [.read, .directory])
+    } catch where error == .notFound && options.createsStore && !options.isReadOnly {
+      try makeRoot(path, files)
+      return try system(path) { () throws(SystemError) in
+        try files.open(userPath: path, [.read, .directory])
+      }
+    } catch where error == .notFound {
+      throw StoreError(
+        .notFound, path: path, errno: error.code, cause: "there is no store",
+        remedy: "check the path, or store something to make one")
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Makes the directory and those above it that are missing.
+  private static func makeRoot(_ path: String, _ files: any FileSystem) throws(StoreError) {
+    guard !path.isEmpty else {
+      throw StoreError(.notFound, path: path, cause: "the path is empty", remedy: "give a path")
+    }
+    var part = ""
+    for component in path.split(separator: "/", omittingEmptySubsequences: false) {
+      part += part.isEmpty && !component.isEmpty ? component : "/" + component
+      if component.isEmpty || component == "." || component == ".." { continue }
+      do throws(SystemError) {
+        try files.makeDirectory(userPath: part, mode: directoryMode)
+      } catch where error == .exists { continue } catch {
+        // A directory above may be there and not be ours to write to; what matters is the last one.
+        if part == path || error != .readOnlyFileSystem { throw StoreError(error, path: part) }
+      }
+    }
+  }
+
+  private static func checkOwner(
+    of root: borrowing Descriptor, _ path: String, _ files: any FileSystem
+  ) throws(StoreError) {
+    let raw = root.raw
+    let status = try system(path) { () throws(SystemError) in try files.status(of: raw) }
+    guard status.owner == geteuid() else {
+      throw StoreError(
+        .foreignOwner, path: path,
+        cause: "it belongs to user \(status.owner), this is user \(geteuid())",
+        remedy: "run as that user, or choose another store")
+    }
+  }
+
+  /// Refuses a directory with something else than a store in it.
+  private static func checkContent(
+    of root: borrowing Descriptor, _ path: String, _ options: Options
+  ) throws(StoreError) {
+    var hasStore = false
+    var isEmpty = true
+    let raw = root.raw
+    try system(path) { () throws(SystemError) in
+      try options.fileSystem.list(raw) { name, _ in
+        isEmpty = false
+        hasStore = ["store.json", "lock", "journal", "entries"].contains(name.text)
+        return !hasStore
+      }
+    }
+    if hasStore { return }
+    if !isEmpty {
+      throw StoreError(
+        .notAStore, path: path, cause: "the directory is not empty, and there is no store in it",
+        remedy: "choose an empty or a new directory")
+    }
+    if options.isReadOnly || !options.createsStore {
+      throw StoreError(
+        .notFound, path: path, cause: "the directory is empty, there is no store",
+        remedy: "check the path, or store something to make one")
+    }
+  }
+
+  private static func makeDirectories(
+    _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem
+  ) throws(StoreError) {
+    let raw = root.raw
+    for name in [Layout.journal, Layout.entries, Layout.staging, Layout.quarantine] {
+      do throws(SystemError) {
+        try files.makeDirectory(name, in: raw, mode: directoryMode)
+      } catch where error == .exists {} catch {
+        throw StoreError(error, path: "\(path)/\(name.text)")
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+internal import CacheFormat
+internal import CacheSystem
+
+/// Everything that the threads of a process share about a store; behind one mutex.
+struct StoreState {
+  var index: EntryIndex
+  /// The segments from `firstSegment` on; nil where one is missing.
+  var segments: [SegmentUse?] = []
+  var firstSegment: UInt32 = 1
+  /// The sequence number of the last record that was read.
+  var sequence: UInt64 = 0
+  /// The oldest segment that still counts, as the journal says.
+  var oldestNeeded: UInt32 = 1
+  /// Whether everything that was ever written to the journal could be read.
+  var isJournalWhole = true
+  /// Whether the index knows every entry; otherwise the tree is asked, too.
+  var isComplete = true
+  var journalDamages: UInt64 = 0
+  var entries: EntriesDirectory
+  var limits = Limits.none
+  /// Where the limits stand in the journal.
+  var limitsSegment: UInt32 = 0
+  /// The slots whose access time the journal does not know yet.
+  var touched: [UInt32] = []
+  var memory: MemoryTier
+  var counters = Counters()
+  /// The last access time given out; strictly rising, also when the clock goes back.
+  var lastTick: Int64 = 0
+  /// The journal as it was found after another process dropped what we had not read.
+  var needsReload = false
+  /// Bytes that stand at the end and are no record: a write in progress, or what a killed one left.
+  var tornBytes: Int64 = 0
+  var isClosed = false
+
+  struct Counters {
+    var hits: UInt64 = 0
+    var memoryHits: UInt64 = 0
+    var misses: UInt64 = 0
+    var damagedMisses: UInt64 = 0
+    var stores: UInt64 = 0
+    var evictions: UInt64 = 0
+  }
+
+  init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int) {
+    index = EntryIndex(blockBytes: blockBytes)
+    self.entries = entries
+    memory = MemoryTier(capacity: memoryBytes)
+  }
+
+  /// The segment that is being written and read.
+  var current: Segment? { segments.last??.segment }
+
+  /// How far the current segment has been read.
+  var position: Int64 { segments.last??.readBytes ?? 0 }
+
+  @inline(__always)
+  func segment(_ number: UInt32) -> Segment? {
+    let place = Int(number) - Int(firstSegment)
+    guard place >= 0, place < segments.count else { return nil }
+    return segments[place]?.segment
+  }
+
+  mutating func addLive(_ bytes: Int64, to number: UInt32) {
+    let place = Int(number) - Int(firstSegment)
+    guard place >= 0, place < segments.count else { return }
+    segments[place]?.liveBytes += bytes
+  }
+
+  /// The bytes of all segments, and those among them that count.
+  var journalBytes: (all: Int64, live: Int64) {
+    segments.reduce(into: (0, 0)) { sum, use in
+      sum.0 += use?.readBytes ?? 0
+      sum.1 += use?.liveBytes ?? 0
+    }
+  }
+
+  /// The next access time.
+  @inline(__always)
+  mutating func tick(_ now: Int64) -> Int64 {
+    lastTick = max(now, lastTick + 1)
+    return lastTick
+  }
+
+  /// Notes an access for the next touch record.
+  @inline(__always)
+  mutating func touch(_ slot: UInt32, now: Int64) {
+    index.touch(slot, at: tick(now))
+    if !index[slot].isTouched {
+      index.setTouched(slot, true)
+      touched.append(slot)
+    }
+  }
+
+  /// Puts an entry into the index.
+  mutating func put(_ head: PutHead, segment: UInt32, offset: UInt32, recordLength: UInt32) {
+    let (slot, replaced) = index.put(
+      head, segment: segment, offset: offset, recordLength: recordLength)
+    addLive(Int64(recordLength), to: segment)
+    if let replaced {
+      addLive(-Int64(replaced.recordLength), to: replaced.segment)
+      forget(slot)
+    }
+  }
+
+  /// Takes an entry out of the index.
+  @discardableResult
+  mutating func remove(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
+    guard let slot = index.find(hash, variant) else { return nil }
+    let gone = index[slot]
+    forget(slot)
+    addLive(-Int64(gone.recordLength), to: gone.segment)
+    index.remove(slot)
+    return gone
+  }
+
+  /// Takes an entry out of the memory tier.
+  mutating func forget(_ slot: UInt32) {
+    guard index[slot].isInMemory else { return }
+    memory.remove(slot)
+    index.setInMemory(slot, false)
+  }
+
+  /// Forgets all entries.
+  mutating func clear() {
+    index = EntryIndex(blockBytes: index.blockBytes)
+    memory.removeAll()
+    touched = []
+    for place in segments.indices { segments[place]?.liveBytes = 0 }
+  }
+}
