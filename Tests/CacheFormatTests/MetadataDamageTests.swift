@@ -161,7 +161,7 @@ private func decodingError(_ bytes: [UInt8]) -> FormatError? {
   }
 
   @Test func `text that is no UTF-8 is refused where it stands`() throws {
-    var bytes = Array(try changed("\"note\"", to: "\"nXte\"").dropLast(38))
+    var bytes = Array(try changed("\"note\"", to: "\"nXte\"").dropLast(36))
     let place = try #require(bytes.firstIndex(of: UInt8(ascii: "X")))
     bytes[place] = 0xff
     let checksum = Hexadecimal.string(Checksum.of(bytes, seed: goldenSeed))
