@@ -182,4 +182,19 @@ private func decodingError(_ bytes: [UInt8]) -> FormatError? {
       #expect(decodingError(bytes) != nil)
     }
   }
+
+  @Test(arguments: ["\"", "\\", "{", "}", "[", "]", ",", ":", "0", "9", "-", "e", " ", "\0"])
+  func `a sealed document with any byte replaced is refused or can be written again`(
+    byte: String
+  ) throws {
+    let end = try #require(goldenMetadataText.ranges(of: ",\n \"checksum\"").last).lowerBound
+    let original = Array(goldenMetadataText[..<end].utf8)
+    for index in original.indices {
+      var bytes = original
+      bytes[index] = Array(byte.utf8)[0]
+      let document = sealed(String(decoding: bytes, as: UTF8.self))
+      guard let accepted = try? MetadataDocument(decoding: document) else { continue }
+      #expect(try MetadataDocument(decoding: accepted.encoded()) == accepted, "byte \(index)")
+    }
+  }
 }

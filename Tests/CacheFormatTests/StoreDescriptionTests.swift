@@ -66,6 +66,7 @@ private func changed(_ old: String, to new: String) throws -> [UInt8] {
       ("\"format\": 1", "\"format\": 0", .outOfBounds),
       ("\"format\": 1", "\"format\": \"1\"", .wrongType),
       ("\"format\": 1,", "", .missingMember),
+      ("\"format\": 1,", "\"x\": 0, \"format\": 1,", .missingMember),
       ("\"id\"", "\"ID\"", .missingMember),
       ("\"hashSeed\"", "\"seed\"", .missingMember),
       ("\"created\"", "\"Created\"", .missingMember),
