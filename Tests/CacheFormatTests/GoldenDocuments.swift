@@ -66,7 +66,7 @@ let goldenSeed: UInt64 = 0x0123_4567_89ab_cdef
 
 let goldenMetadata = MetadataDocument(
   hashSeed: goldenSeed,
-  entry: EntryInfo(
+  entry: StoredEntry(
     key: "https://example.org/guide?lang=de", variant: 255, digest: Digest(hashing: []), length: 0,
     created: Timestamp(nanoseconds: 1_795_204_908_123_456_789),
     accessed: Timestamp(nanoseconds: 1_795_204_910_000_000_001), isPinned: true,
@@ -83,7 +83,7 @@ let goldenMetadata = MetadataDocument(
 
 let goldenSmallMetadata = MetadataDocument(
   hashSeed: 0,
-  entry: EntryInfo(
+  entry: StoredEntry(
     key: "k", digest: Digest(high: 0, low: 0), length: .max, created: Timestamp(nanoseconds: 0),
     accessed: Timestamp(nanoseconds: 0)))
 

@@ -94,7 +94,7 @@ private func randomDocument(using generator: inout SeededGenerator) -> MetadataD
   let isBare = Int.random(in: 0..<4, using: &generator) == 0
   return MetadataDocument(
     hashSeed: generator.next(),
-    entry: EntryInfo(
+    entry: StoredEntry(
       key: randomString(using: &generator), variant: generator.next(),
       digest: Digest(high: generator.next(), low: generator.next()), length: generator.next(),
       created: time(), accessed: time(), isPinned: Bool.random(using: &generator),
