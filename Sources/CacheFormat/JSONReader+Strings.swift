@@ -44,10 +44,11 @@ extension JSONReader {
   private mutating func readScalar() throws(FormatError) -> Unicode.Scalar {
     let first = try readCodeUnit()
     if let scalar = Unicode.Scalar(first) { return scalar }
-    guard first < 0xdc00, byte() == 0x5c, byte(after: 1) == UInt8(ascii: "u") else {
+    guard byte() == 0x5c, byte(after: 1) == UInt8(ascii: "u") else {
       throw syntaxError("half of a surrogate pair")
     }
     let second = try readCodeUnit()
+    // A lower half in the first place gives a number behind the last scalar.
     guard (0xdc00...0xdfff).contains(second),
       let scalar = Unicode.Scalar(
         0x10000 + (UInt32(first) - 0xd800) << 10 + (UInt32(second) - 0xdc00))

@@ -148,7 +148,8 @@ extension JSONReader {
     offset += word.utf8.count
   }
 
-  /// Skips `-`, an integer without leading zeros, a fraction and an exponent (section 6).
+  /// Skips `-`, an integer, a fraction and an exponent (section 6). A zero ends the integer: digits
+  /// behind it are left over, and no value may be followed by them.
   private mutating func skipNumber() throws(FormatError) {
     let negative = take("-")
     let isZero = take("0")
@@ -161,9 +162,6 @@ extension JSONReader {
     if take("e") || take("E") {
       if !take("+") { _ = take("-") }
       guard skipDigits() else { throw syntaxError("no digit in the exponent") }
-    }
-    if offset < bytes.count, Self.isDigit(bytes[offset]) {
-      throw syntaxError("a number starts with a zero")
     }
   }
 

@@ -42,12 +42,14 @@ public struct Timestamp: Sendable, Hashable {
 
   private static func nanoseconds(of seconds: Double) -> Int64 {
     precondition(!seconds.isNaN, "a timestamp needs a number")
+    if seconds <= -9_223_372_037 { return .min }
+    if seconds >= 9_223_372_037 { return .max }
     // Whole seconds apart from the fraction: their product with 1e9 would lose digits as a Double.
-    let whole = seconds.rounded(.towardZero)
-    if whole < -9_223_372_036 { return .min }
-    if whole > 9_223_372_036 { return .max }
-    let part = Int64(((seconds - whole) * 1e9).rounded())
-    let (sum, overflow) = (Int64(whole) * 1_000_000_000).addingReportingOverflow(part)
+    // The conversion cuts towards zero; `rounded` would need the mathematics library for as much.
+    let whole = Int64(seconds)
+    let part = (seconds - Double(whole)) * 1e9
+    let nearest = Int64(part < 0 ? part - 0.5 : part + 0.5)
+    let (sum, overflow) = (whole * 1_000_000_000).addingReportingOverflow(nearest)
     if overflow { return seconds < 0 ? .min : .max }
     return sum
   }
