@@ -269,3 +269,5 @@ int cp_start_thread(void (*body)(void *), void *context) {
   if (error != 0) free(start);
   return -error;
 }
+
+uint64_t cp_thread_number(void) { return (uint64_t)(uintptr_t)pthread_self(); }

@@ -229,3 +229,12 @@ public struct PutRecord: Sendable {
     return Field(name, value)
   }
 }
+
+extension PutRecord {
+  /// The record with another access time, ready to be placed.
+  public func accessed(_ nanoseconds: Int64) -> [UInt8] {
+    var copy = bytes
+    copy.set(UInt64(bitPattern: nanoseconds), at: RecordFrame.headerCount + 56)
+    return copy
+  }
+}

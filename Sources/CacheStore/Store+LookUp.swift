@@ -123,7 +123,7 @@ extension Store {
       bytes.count == count
     else { throw .unreadable }
     // Safety: the array outlives the call.
-    let reading = bytes.withUnsafeBytes {
+    let reading = unsafe bytes.withUnsafeBytes {
       unsafe RecordFrame.read($0, at: 0, seed: segment.seed(hashSeed, offset))
     }
     guard case .record = reading, let record = PutRecord(checked: bytes),

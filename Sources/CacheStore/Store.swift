@@ -1,4 +1,4 @@
-public import CacheFormat
+internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
@@ -70,26 +70,27 @@ public final class Store: Sendable {
 
   /// Reads the journal, sets the limits, and begins the upkeep where there is some to do.
   private func start(_ limits: Limits?) throws(StoreError) {
+    var work: UpkeepWork = []
     if isReadOnly {
       try state.withLock { state throws(StoreError) in try load(&state) }
     } else {
-      try withJournalLock { () throws(StoreError) in
+      work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
         try state.withLock { state throws(StoreError) in try load(&state) }
-        if try hasDeadSessions() { upkeep.request(.reconcile) }
+        return try hasDeadSessions() ? .reconcile : []
       }
     }
     state.withLock { state in
-      state.lastTick = 0
-      if state.current == nil && opensOldTree(state.entries) { state.isJournalWhole = false }
+      if state.current == nil && hasEntries(state.entries) { state.isJournalWhole = false }
       state.isComplete = state.isJournalWhole
+      if !state.isComplete { work.insert(.reconcile) }
+      if wantsCompaction(state) { work.insert(.compact) }
     }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
-    if !state.withLock({ $0.isComplete }) { upkeep.request(.reconcile) }
-    startUpkeep()
+    if !work.isEmpty { upkeep.request(work, of: self) }
   }
 
   /// Whether there are entries though there is no journal at all.
-  private func opensOldTree(_ entries: EntriesDirectory) -> Bool {
+  private func hasEntries(_ entries: EntriesDirectory) -> Bool {
     var isEmpty = true
     try? fileSystem.list(entries.directory.raw) { _, _ in
       isEmpty = false

@@ -1,4 +1,4 @@
-public import CacheSystem
+package import CacheSystem
 
 /// What went wrong, where, and what can be done about it.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {

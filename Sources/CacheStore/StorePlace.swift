@@ -35,11 +35,11 @@ final class StorePlace: Sendable {
     try Self.checkOwner(of: root, path, files)
     try Self.checkContent(of: root, path, options)
     if !options.isReadOnly { try Self.makeDirectories(root, path, files) }
-    lock = try system("\(path)/lock") { () throws(SystemError) in
+    let lock = try system("\(path)/lock") { () throws(SystemError) in
       try files.open(
         Layout.lock, in: root, options.isReadOnly ? [.read] : [.read, .write, .create])
     }
-    journal = try Self.open(Layout.journal, in: root, path, files)
+    let journal = try Self.open(Layout.journal, in: root, path, files)
     staging = try Self.open(Layout.staging, in: root, path, files)
     quarantine = try Self.open(Layout.quarantine, in: root, path, files)
     if !options.isReadOnly {
@@ -48,9 +48,12 @@ final class StorePlace: Sendable {
     // Whoever opens at the same time waits for the lock, so store.json is made once.
     description = try Self.readOrMakeDescription(root, journal, path, options)
     if !options.isReadOnly { files.unlock(lock.raw) }
+    let rawRoot = root.raw
     blockBytes = try system(path) { () throws(SystemError) in
-      try files.volume(of: root.raw).blockBytes
+      try files.volume(of: rawRoot).blockBytes
     }
+    self.lock = lock
+    self.journal = journal
     self.path = path
     self.fileSystem = files
     self.root = root

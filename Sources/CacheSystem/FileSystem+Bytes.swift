@@ -1,10 +1,16 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 extension FileSystem {
   /// Reads up to `count` bytes into a new array; fewer at the end of the file.
   public func readBytes(
     _ descriptor: borrowing Descriptor, count: Int, at offset: Int64
   ) throws(SystemError) -> [UInt8] {
     var failure: SystemError?
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
       do throws(SystemError) {
         // Safety: exactly the bytes that were read count as initialised.
         done = unsafe try read(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: offset)
@@ -24,10 +30,12 @@ extension FileSystem {
   ) throws(SystemError) -> [UInt8] {
     let raw = descriptor.raw
     var failure: SystemError?
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+    // Safety: exactly the bytes that were read count as initialised.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+      let whole = UnsafeMutableRawBufferPointer(buffer)
       do throws(SystemError) {
         while done < count {
-          let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+          let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: whole[done...])
           let position = offset + Int64(done)
           let got = try retryOnInterrupt { () throws(SystemError) in
             unsafe try readOnce(raw, into: rest, at: position)
@@ -60,12 +68,59 @@ extension FileSystem {
     _ descriptor: borrowing Descriptor, _ bytes: [UInt8], at offset: Int64? = nil
   ) throws(SystemError) {
     var failure: SystemError?
-    bytes.withUnsafeBytes { buffer in
+    // Safety: the array outlives the call.
+    unsafe bytes.withUnsafeBytes { buffer in
       do throws(SystemError) {
-        // Safety: the array outlives the call.
         unsafe try write(descriptor, from: buffer, at: offset)
       } catch { failure = error }
     }
     if let failure { throw failure }
+  }
+}
+
+extension FileSystem {
+  private static var compareBytes: Int { 256 << 10 }
+
+  /// Whether a file holds just these bytes.
+  ///
+  /// - Complexity: O(length), in memory of 256 KiB.
+  public func isEqual(_ file: borrowing Descriptor, _ bytes: [UInt8]) -> Bool {
+    var offset = 0
+    while offset < bytes.count {
+      let count = min(bytes.count - offset, Self.compareBytes)
+      guard let piece = try? readBytes(file, count: count, at: Int64(offset)),
+        piece.count == count, hasSameBytes(bytes, at: offset, piece)
+      else { return false }
+      offset += count
+    }
+    return true
+  }
+
+  private func hasSameBytes(_ bytes: [UInt8], at offset: Int, _ piece: [UInt8]) -> Bool {
+    // Safety: the caller has made sure that `offset + piece.count` bytes are there.
+    unsafe bytes.withUnsafeBytes { whole in
+      unsafe piece.withUnsafeBytes { part in
+        guard let start = whole.baseAddress, let other = part.baseAddress
+        else { return piece.isEmpty }
+        return unsafe memcmp(start + offset, other, part.count) == 0
+      }
+    }
+  }
+
+  /// Whether two files of `count` bytes hold the same bytes.
+  ///
+  /// - Complexity: O(count), in memory of 512 KiB.
+  public func isEqual(
+    _ a: borrowing Descriptor, _ b: borrowing Descriptor, count: UInt64
+  ) -> Bool {
+    var offset: UInt64 = 0
+    while offset < count {
+      let size = Int(min(count - offset, UInt64(Self.compareBytes)))
+      guard let first = try? readBytes(a, count: size, at: Int64(offset)), first.count == size,
+        let second = try? readBytes(b, count: size, at: Int64(offset)), first == second
+      else { return false }
+      offset += UInt64(size)
+    }
+    return true
   }
 }

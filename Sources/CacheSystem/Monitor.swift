@@ -90,3 +90,6 @@ private final class ThreadBody: Sendable {
   let run: @Sendable () -> Void
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
+
+/// A number that no other running thread of the process has.
+public func threadNumber() -> UInt64 { cp_thread_number() }

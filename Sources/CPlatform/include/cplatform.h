@@ -75,5 +75,7 @@ size_t cp_text_length(const char *text);
 
 /// A thread that runs `body(context)` with a stack of 1 MiB, detached; 0 or a negative errno.
 int cp_start_thread(void (*body)(void *), void *context);
+/// A number that no other thread of the process has.
+uint64_t cp_thread_number(void);
 
 #endif

@@ -1,5 +1,5 @@
-public import CacheFormat
-public import CacheSystem
+internal import CacheFormat
+internal import CacheSystem
 internal import Synchronization
 
 /// Reads a body piece by piece; it stays readable when its entry is removed or replaced.
@@ -69,9 +69,9 @@ public final class BodyReader: Sendable {
   public func read(upTo count: Int) throws(StoreError) -> [UInt8] {
     var failure: StoreError?
     let size = Int(min(UInt64(max(0, count)), length - position))
-    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, done in
+    // Safety: the bytes that were read count as initialised.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, done in
       do throws(StoreError) {
-        // Safety: the bytes that were read count as initialised.
         done = unsafe try read(into: UnsafeMutableRawBufferPointer(buffer))
       } catch { failure = error }
     }
@@ -99,7 +99,7 @@ public final class BodyReader: Sendable {
       try MappedBody(file, fileSystem, count: Int(length))
     }
     if isVerified {
-      let found = mapped.withBytes { unsafe Digest(hashing: $0) }
+      let found = unsafe mapped.withBytes { unsafe Digest(hashing: $0) }
       guard found == digest else { throw damaged("its bytes are not those that were stored") }
     }
     return mapped

@@ -53,7 +53,7 @@ public final class BodyWriter: Sendable {
       try state.withLock { state throws(StoreError) in
         guard state.file != nil else { throw .closed(path) }
         try store.checkLength(state.hasher.count + UInt64(bytes.count), path)
-        try write(bytes, &state)
+        unsafe try write(bytes, &state)
         unsafe state.hasher.update(bytes)
       }
     } catch {
@@ -67,7 +67,8 @@ public final class BodyWriter: Sendable {
   /// - Throws: as `write(_:)` of a buffer.
   public func write(_ bytes: [UInt8]) throws(StoreError) {
     var failure: StoreError?
-    bytes.withUnsafeBytes { buffer in
+    // Safety: the array outlives the call.
+    unsafe bytes.withUnsafeBytes { buffer in
       do throws(StoreError) { unsafe try write(buffer) } catch { failure = error }
     }
     if let failure { throw failure }

@@ -128,7 +128,7 @@ extension Store {
       // A reader in another thread may have read it already.
       guard state.current === segment, state.position == start else { return }
       // Safety: the array outlives the call.
-      bytes.withUnsafeBytes { buffer in
+      unsafe bytes.withUnsafeBytes { buffer in
         _ = unsafe applyRecords(&state, segment, buffer, at: start, isEnd: true)
       }
     }

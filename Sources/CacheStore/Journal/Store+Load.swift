@@ -7,15 +7,12 @@ extension Store {
   func openSegment(_ number: UInt32) throws(StoreError) -> Segment {
     let name = Layout.segment(number)
     let file = "\(path)/journal/\(name.text)"
-    let head: [UInt8]
-    let opened: Descriptor
-    do throws(SystemError) {
-      opened = try fileSystem.open(
-        name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
+    let opened = try system(file) { () throws(SystemError) in
+      try fileSystem.open(name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
+    }
+    let head = try system(file) { () throws(SystemError) in
       guard try fileSystem.status(of: opened.raw).kind == .file else { throw .inputOutput }
-      head = try fileSystem.readBytes(opened, count: SegmentHeader.count, at: 0)
-    } catch {
-      throw StoreError(error, path: file)
+      return try fileSystem.readBytes(opened, count: SegmentHeader.count, at: 0)
     }
     switch SegmentHeader.read(head) {
     case .header(let header)

@@ -1,0 +1,247 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// The directory of one key while it is being changed, under the lock of its shard.
+///
+/// It knows what it made, so that a store that fails leaves nothing.
+struct KeyFiles: ~Copyable {
+  private let store: Store
+  private let hash: KeyHash
+  private let directory: Descriptor
+  private let shard: Int32
+  private let isNew: Bool
+  private var madeBody: PathName?
+  private var madeMetadata: PathName?
+  /// A metadata file in staging, with the name that it will get, and where it stands.
+  private var staged: (from: PathName, to: PathName, session: Session)?
+
+  private var files: any FileSystem { store.fileSystem }
+
+  init(
+    _ store: Store, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool
+  ) throws(StoreError) {
+    let name = Layout.key(hash)
+    let path = Self.path(store, hash)
+    // An entry that is known has its directory, unless somebody removed it.
+    let isThere =
+      isKnown && (try? store.fileSystem.status(at: name, in: shard.directory.raw)) != nil
+    let isNew = isThere ? false : try Self.make(store, shard, name, path)
+    directory = try Self.open(store, shard, name, path)
+    self.store = store
+    self.hash = hash
+    self.shard = shard.directory.raw
+    self.isNew = isNew
+  }
+
+  /// - Returns: false where it is there already: left by a process that was killed.
+  private static func make(
+    _ store: Store, _ shard: borrowing Shard, _ name: PathName, _ path: String
+  ) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      try store.fileSystem.makeDirectory(
+        name, in: shard.directory.raw, mode: StorePlace.directoryMode)
+      return true
+    } catch where error == .exists { return false } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  private static func open(
+    _ store: Store, _ shard: borrowing Shard, _ name: PathName, _ path: String
+  ) throws(StoreError) -> Descriptor {
+    do throws(SystemError) {
+      return try store.fileSystem.open(name, in: shard.directory, [.read, .directory])
+    } catch where error.isWrongKind {
+      // A link or a file stands where the directory belongs: it is none of ours, and in the way.
+      return try system(path) { () throws(SystemError) in
+        try store.fileSystem.removeFile(name, in: shard.directory.raw)
+        try store.fileSystem.makeDirectory(
+          name, in: shard.directory.raw, mode: StorePlace.directoryMode)
+        return try store.fileSystem.open(name, in: shard.directory, [.read, .directory])
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  private static func path(_ store: Store, _ hash: KeyHash) -> String {
+    "\(store.path)/entries/\(Layout.keyPath(hash).text)"
+  }
+
+  // MARK: The body
+
+  /// Puts the body into the directory: the one that is there, a link to an equal one, or a file.
+  ///
+  /// - Returns: the number of the file, which entries that share it have in common.
+  mutating func placeBody(_ entry: NewEntry, _ before: Before) throws(StoreError) -> UInt64 {
+    let name = Layout.body(entry.digest)
+    if !isNew, holds(name, entry) {
+      let known = before.all.first { $0.digest == entry.digest }
+      return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
+    }
+    if let sharing = before.sharing, share(sharing, name, entry) {
+      return UInt64(sharing.bodyFile)
+    }
+    do throws(SystemError) {
+      try write(name, entry)
+      madeBody = name
+    } catch {
+      try? files.removeFile(name, in: directory.raw)
+      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
+    }
+    return UInt64(UInt32.random(in: 1 ... .max))
+  }
+
+  /// Whether the file is there with just these bytes; another one of that name is removed.
+  private func holds(_ name: PathName, _ entry: NewEntry) -> Bool {
+    if let file = try? files.open(name, in: directory, [.read]) {
+      if isEqual(file, entry) { return true }
+    }
+    // Readers that have it open keep it. A directory of that name goes only if it is empty.
+    if (try? files.removeFile(name, in: directory.raw)) == nil {
+      try? files.removeDirectory(name, in: directory.raw)
+    }
+    return false
+  }
+
+  /// Links to the body of another entry. The link is made first and compared then, so that what is
+  /// compared is what is kept.
+  private mutating func share(_ slot: Slot, _ name: PathName, _ entry: NewEntry) -> Bool {
+    guard slot.keyHash != hash,
+      let entries = store.entries(of: slot),
+      let other = try? files.open(Layout.keyPath(slot.keyHash), in: entries.directory, [
+        .read, .directory,
+      ]),
+      (try? files.link(name, in: other.raw, to: name, in: directory.raw)) != nil
+    else { return false }
+    if let file = try? files.open(name, in: directory, [.read]), isEqual(file, entry) {
+      madeBody = name
+      return true
+    }
+    try? files.removeFile(name, in: directory.raw)
+    return false
+  }
+
+  private func isEqual(_ file: borrowing Descriptor, _ entry: NewEntry) -> Bool {
+    guard let status = try? files.status(of: file.raw), status.kind == .file,
+      status.length == entry.length
+    else { return false }
+    switch entry.body {
+    case .bytes(let bytes):
+      return files.isEqual(file, bytes)
+    case .staged(let name, let session):
+      guard let staged = try? files.open(name, in: session.directory, [.read])
+      else { return false }
+      return files.isEqual(file, staged, count: entry.length)
+    }
+  }
+
+  private func write(_ name: PathName, _ entry: NewEntry) throws(SystemError) {
+    switch entry.body {
+    case .bytes(let bytes):
+      let file = try create(name)
+      try files.write(file, bytes)
+      if store.durability == .full { try files.synchronize(file, names: false) }
+    case .staged(let staged, let session):
+      try files.rename(staged, in: session.directory.raw, to: name, in: directory.raw)
+    }
+  }
+
+  private func create(_ name: PathName) throws(SystemError) -> Descriptor {
+    do throws(SystemError) {
+      return try files.open(name, in: directory, [.write, .create, .exclusive])
+    } catch where error == .exists {
+      try files.removeFile(name, in: directory.raw)
+      return try files.open(name, in: directory, [.write, .create, .exclusive])
+    }
+  }
+
+  // MARK: The metadata
+
+  /// Writes the metadata file: in place where there is none, otherwise into staging, to be renamed
+  /// once the journal has the record.
+  mutating func placeMetadata(
+    _ document: [UInt8], _ variant: UInt64, replacing: Bool, staging session: Session
+  ) throws(StoreError) {
+    let name = Layout.metadata(variant)
+    do throws(SystemError) {
+      if replacing {
+        let from = session.unusedName()
+        staged = (from, name, session)
+        let file = try files.open(
+          from, in: session.directory, [.write, .create, .exclusive])
+        try files.write(file, document)
+        if store.durability == .full { try files.synchronize(file, names: false) }
+      } else {
+        madeMetadata = name
+        let file = try create(name)
+        try files.write(file, document)
+        if store.durability == .full { try files.synchronize(file, names: false) }
+      }
+    } catch {
+      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
+    }
+  }
+
+  /// Makes the names durable that the record is going to rely on.
+  func synchronize(_ shard: borrowing Shard) throws(StoreError) {
+    guard store.durability == .full, madeBody != nil || madeMetadata != nil else { return }
+    do throws(SystemError) {
+      try files.synchronize(directory, names: true)
+      if isNew { try files.synchronize(shard.directory, names: true) }
+    } catch {
+      throw StoreError(error, path: Self.path(store, hash))
+    }
+  }
+
+  // MARK: The end
+
+  /// After the journal has the record: gives the metadata its name, and removes what is replaced.
+  mutating func finish(_ before: Before, _ digest: Digest) {
+    finishMetadata()
+    for slot in before.surplus {
+      try? files.removeFile(Layout.metadata(slot.variant), in: directory.raw)
+    }
+    let kept = before.others.filter { other in
+      !before.surplus.contains { $0.variant == other.variant }
+    }
+    for gone in before.surplus + (before.old.map { [$0] } ?? [])
+    where gone.digest != digest && !kept.contains(where: { $0.digest == gone.digest }) {
+      try? files.removeFile(Layout.body(gone.digest), in: directory.raw)
+    }
+    (madeBody, madeMetadata) = (nil, nil)
+  }
+
+  /// Gives a replaced metadata file its name. Should that fail, the journal has the entry all the
+  /// same, and the upkeep writes the file again.
+  mutating func finishMetadata() {
+    guard let staged else { return }
+    do throws(SystemError) {
+      try files.rename(
+        staged.from, in: staged.session.directory.raw, to: staged.to, in: directory.raw)
+    } catch {
+      try? files.removeFile(staged.from, in: staged.session.directory.raw)
+      store.upkeep.request(.reconcile, of: store)
+    }
+    self.staged = nil
+  }
+
+  /// Removes what was made.
+  mutating func undo() {
+    if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
+    if let madeMetadata { try? files.removeFile(madeMetadata, in: directory.raw) }
+    if let madeBody { try? files.removeFile(madeBody, in: directory.raw) }
+    if isNew { try? files.removeDirectory(Layout.key(hash), in: shard) }
+    (staged, madeMetadata, madeBody) = (nil, nil, nil)
+  }
+}
+
+extension Store {
+  /// The present `entries` directory, if the slot is still in the index.
+  func entries(of slot: Slot) -> EntriesDirectory? {
+    state.withLock { state in
+      state.index.find(slot.keyHash, slot.variant) == nil ? nil : state.entries
+    }
+  }
+}

@@ -1,0 +1,123 @@
+public import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+// Changing what is said of an entry; its body stays as it is, and is not even opened.
+extension Store {
+  /// Changes the metadata of an entry.
+  ///
+  /// - Returns: false where there is no such entry.
+  /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`, `closed`; nothing has
+  ///   changed then.
+  /// - Durability: that of the store, once it has returned.
+  @discardableResult
+  public func update(
+    _ key: ByteString, variant: UInt64 = 0, _ change: (inout EntryMetadata) -> Void
+  ) throws(StoreError) -> Bool {
+    try amend(key, variant) { metadata, _ in change(&metadata) }
+  }
+
+  /// Exempts an entry from eviction.
+  ///
+  /// - Returns: false where there is no such entry.
+  /// - Throws: `pinQuotaExceeded`, and as `update`.
+  @discardableResult
+  public func pin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
+    try amend(key, variant) { _, isPinned in isPinned = true }
+  }
+
+  /// Lets an entry be evicted again.
+  ///
+  /// - Returns: false where there is no such entry.
+  @discardableResult
+  public func unpin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
+    try amend(key, variant) { _, isPinned in isPinned = false }
+  }
+
+  private func amend(
+    _ key: ByteString, _ variant: UInt64, _ change: (inout EntryMetadata, inout Bool) -> Void
+  ) throws(StoreError) -> Bool {
+    if isReadOnly { throw .readOnly(path) }
+    let hash = hash(key)
+    _ = adopt(hash, variant, key)
+    for _ in 0..<Self.maximumAttempts {
+      let session = try ownSession()
+      let entries = state.withLock { $0.entries }
+      let shard = try lockShard(hash, entries)
+      guard let located = locate(hash, variant), let record = try? readRecord(located),
+        record.hasKey(key)
+      else { return false }
+      var draft = Draft(head: record.head, key: key, metadata: record.metadata)
+      change(&draft.metadata, &draft.head.isPinned)
+      try check(key, draft.metadata)
+      draft.head.expires = draft.metadata.expires
+      draft.head.status = draft.metadata.status
+      draft.head.accessed = Timestamp(nanoseconds: located.slot.accessed)
+      let document = try draft.document(hashSeed: hashSeed)
+      draft.head.overhead = overhead(document.count)
+      var keyFiles = try KeyFiles(self, shard, hash, isKnown: true)
+      do throws(StoreError) {
+        try keyFiles.placeMetadata(document, variant, replacing: true, staging: session)
+        if let placed = try appendAmended(draft, located) {
+          try sync(placed)
+          keyFiles.finishMetadata()
+          return true
+        }
+        keyFiles.undo()
+      } catch {
+        keyFiles.undo()
+        throw error
+      }
+    }
+    return false
+  }
+
+  /// - Returns: nil where the entry has changed since it was read.
+  private func appendAmended(
+    _ draft: Draft, _ located: Located
+  ) throws(StoreError) -> AppendedPlace? {
+    try append { state throws(StoreError) -> [[UInt8]] in
+      guard state.entries === located.entries,
+        let number = state.index.find(draft.head.keyHash, draft.head.variant),
+        state.index[number].isSameRecord(as: located.slot)
+      else { return [] }
+      if draft.head.isPinned && !state.index[number].isPinned {
+        let pinned = state.index.totals.pinnedBytes + draft.head.length
+        guard pinned <= state.limits.pinQuota else {
+          throw StoreError(
+            .pinQuotaExceeded, path: path,
+            cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
+            remedy: "unpin something, or raise the quota for pinned bytes")
+        }
+      }
+      return [draft.record.bytes]
+    }
+  }
+
+  /// Writes the access times that are in memory only to the journal.
+  public func flush() throws(StoreError) {
+    while !isReadOnly {
+      let isLast = try flushSome()
+      if isLast { return }
+    }
+  }
+
+  private func flushSome() throws(StoreError) -> Bool {
+    var isLast = true
+    _ = try append { state throws(StoreError) -> [[UInt8]] in
+      let slots = state.touched.prefix(TouchRecord.maximumCount)
+      isLast = slots.count == state.touched.count
+      let touches = slots.compactMap { number -> Touch? in
+        let slot = state.index[number]
+        state.index.setTouched(number, false)
+        guard slot.isLive else { return nil }
+        return Touch(
+          keyHash: slot.keyHash, variant: slot.variant,
+          accessed: Timestamp(nanoseconds: slot.accessed))
+      }
+      state.touched.removeFirst(slots.count)
+      return touches.isEmpty ? [] : [TouchRecord.bytes(touches)]
+    }
+    return isLast
+  }
+}

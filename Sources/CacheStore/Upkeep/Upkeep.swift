@@ -1,0 +1,148 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// What the upkeep of a store has to do.
+struct UpkeepWork: OptionSet, Sendable {
+  let rawValue: UInt8
+  /// Write the access times to the journal; may wait a second.
+  static let touches = UpkeepWork(rawValue: 1)
+  /// Evict down to the low-water mark.
+  static let evict = UpkeepWork(rawValue: 2)
+  /// Drop what is dead in the journal.
+  static let compact = UpkeepWork(rawValue: 4)
+  /// Compare tree and journal after a crash or damage.
+  static let reconcile = UpkeepWork(rawValue: 8)
+  /// Delete what was moved into staging.
+  static let sweep = UpkeepWork(rawValue: 16)
+  /// Set damaged entries aside.
+  static let setAside = UpkeepWork(rawValue: 32)
+}
+
+/// The one background thread of a store: started when there is work, asleep when there is none.
+final class Upkeep: Sendable {
+  struct State: Sendable {
+    var work: UpkeepWork = []
+    var damaged: [Slot] = []
+    var isRunning = false
+    var isBusy = false
+    var isStopping = false
+    var thread: UInt64 = 0
+  }
+
+  let state = Monitor(State())
+
+  /// How long access times stay in memory only, in nanoseconds.
+  private static let touchDelay: Int64 = 1_000_000_000
+  /// The most damaged entries that wait to be set aside; more are found again.
+  private static let maximumDamaged = 1024
+
+  /// Asks for work, and starts the thread where it does not run.
+  func request(_ work: UpkeepWork, of store: Store) {
+    if store.isReadOnly { return }
+    let starts = state.change { state -> Bool in
+      if state.isStopping { return false }
+      state.work.formUnion(work)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if starts { start(store) }
+  }
+
+  func setAside(_ slot: Slot, of store: Store) {
+    state.change { state in
+      if state.damaged.count < Self.maximumDamaged { state.damaged.append(slot) }
+    }
+    request(.setAside, of: store)
+  }
+
+  private func start(_ store: Store) {
+    do throws(SystemError) {
+      try startThread { [weak store, self] in
+        state.change { $0.thread = threadNumber() }
+        while let work = next() {
+          // The store may go away while this thread sleeps; it is held only while work is done.
+          store?.perform(work)
+          state.change { $0.isBusy = false }
+        }
+        state.change { state in
+          state.isRunning = false
+          state.isBusy = false
+        }
+      }
+    } catch {
+      // No thread to be had now: the next request tries again.
+      state.change { $0.isRunning = false }
+    }
+  }
+
+  /// Waits for work; nil when the store is closed.
+  private func next() -> UpkeepWork? {
+    let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> UpkeepWork?? in
+      if state.isStopping { return .some(nil) }
+      if state.work.subtracting(.touches).isEmpty { return nil }
+      return .some(Self.take(&state))
+    }
+    if let urgent { return urgent }
+    return state.wait { state -> UpkeepWork?? in
+      if state.isStopping { return .some(nil) }
+      return state.work.isEmpty ? nil : .some(Self.take(&state))
+    }
+  }
+
+  private static func take(_ state: inout State) -> UpkeepWork {
+    defer { state.work = [] }
+    state.isBusy = true
+    return state.work
+  }
+
+  var isStopping: Bool { state.wait { $0.isStopping } }
+
+  /// Stops the thread and waits until it has.
+  func stop() {
+    let own = state.change { state -> Bool in
+      state.isStopping = true
+      return state.isRunning && state.thread == threadNumber()
+    }
+    // The last reference to the store may go away on the thread itself.
+    if own { return }
+    state.wait { $0.isRunning ? nil : () }
+  }
+
+  /// Waits until nothing is left to do.
+  func waitUntilIdle() {
+    state.wait { state in
+      (state.work.isEmpty && !state.isBusy) || !state.isRunning ? () : nil
+    }
+  }
+}
+
+extension Store {
+  /// Waits until the background work that is due has been done: evictions, compaction, repair.
+  public func waitUntilIdle() { upkeep.waitUntilIdle() }
+
+  fileprivate func perform(_ work: UpkeepWork) {
+    if work.contains(.setAside) { setDamagedAside() }
+    if work.contains(.evict) { while !upkeep.isStopping && evictStep() {} }
+    if work.contains(.touches) { try? flush() }
+    if work.contains(.reconcile) { reconcile() }
+    if work.contains(.sweep) { sweep() }
+    if work.contains(.compact) { compact() }
+  }
+
+  /// Deletes what was moved into this process's staging directory and is no writer's file.
+  private func sweep() {
+    guard let session = session.session.withLock({ $0 }) else { return }
+    var directories: [PathName] = []
+    try? fileSystem.list(session.directory.raw) { name, kind in
+      if kind == .directory { directories.append(name) }
+      return true
+    }
+    for name in directories where !upkeep.isStopping {
+      guard let old = try? fileSystem.open(name, in: session.directory, [.read, .directory])
+      else { continue }
+      removeTree(old, depth: 0)
+      try? fileSystem.removeDirectory(name, in: session.directory.raw)
+    }
+  }
+}
