@@ -8,6 +8,11 @@ internal import CacheSystem
 struct Shard: ~Copyable {
   let directory: Descriptor
   let entries: EntriesDirectory
+  let fileSystem: any FileSystem
+
+  /// Releases the lock. Every holder says so at its end (`defer`): a value of this kind may
+  /// otherwise end with its last use, in the middle of what it is to protect.
+  func unlock() { fileSystem.unlock(directory.raw) }
 }
 
 extension Store {
@@ -17,7 +22,7 @@ extension Store {
     return try system("\(path)/entries/\(name.text)") { () throws(SystemError) in
       let directory = try openOrMake(name, in: entries.directory)
       try fileSystem.lock(directory)
-      return Shard(directory: directory, entries: entries)
+      return Shard(directory: directory, entries: entries, fileSystem: fileSystem)
     }
   }
 

@@ -44,6 +44,7 @@ extension Store {
       let session = try ownSession()
       let entries = state.withLock { $0.entries }
       let shard = try lockShard(hash, entries)
+      defer { shard.unlock() }
       guard let located = locate(hash, variant), let record = try? readRecord(located),
         record.hasKey(key)
       else { return false }

@@ -57,6 +57,7 @@ extension Store {
       return state.entries
     }
     let shard = try lockShard(hash, entries)
+    defer { shard.unlock() }
     let before = Before(state, self, hash, entry)
     var draft = draft(entry, hash, before)
     var keyFiles = try KeyFiles(self, shard, hash, isKnown: before.hasVariants)

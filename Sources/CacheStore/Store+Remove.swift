@@ -121,13 +121,16 @@ extension Store {
     for _ in 0..<Self.maximumAttempts {
       let entries = state.withLock { $0.entries }
       let shard = try lockShard(slot.keyHash, entries)
+      defer { shard.unlock() }
       var isStale = false
       var others: [Slot] = []
+      var gone = slot
       let placed = try append { state throws(StoreError) -> [[UInt8]] in
         isStale = state.entries !== entries
         guard !isStale, let number = state.index.find(slot.keyHash, slot.variant),
           reason == .asked || isVictim(state.index[number], slot)
         else { return [] }
+        gone = state.index[number]
         others = state.index.variants(of: slot.keyHash).map { state.index[$0] }
           .filter { $0.variant != slot.variant }
         return [
@@ -136,7 +139,7 @@ extension Store {
       }
       if isStale { continue }
       guard let placed else { return false }
-      removeFiles(of: slot, others, in: shard)
+      removeFiles(of: gone, others, in: shard)
       try sync(placed)
       eventHub.send(.removed(reason), bytes: slot.length)
       return true

@@ -24,6 +24,7 @@ extension Store {
     guard let turn = try? fileSystem.open(Layout.journal, in: place.root, [.read, .directory]),
       (try? fileSystem.tryLock(turn)) == true
     else { return }
+    defer { fileSystem.unlock(turn.raw) }
     while !upkeep.isStopping {
       let isDone = state.withLock { state -> Bool in
         follow(&state)

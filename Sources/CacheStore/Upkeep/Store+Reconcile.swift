@@ -97,7 +97,9 @@ extension Store {
 
   /// Puts one key right.
   private func reconcile(_ hash: KeyHash, _ entries: EntriesDirectory) {
-    guard let shard = try? lockShard(hash, entries),
+    guard let shard = try? lockShard(hash, entries) else { return }
+    defer { shard.unlock() }
+    guard
       let directory = try? fileSystem.open(Layout.key(hash), in: shard.directory, [.read, .directory])
     else { return }
     var slots = slots(of: hash)

@@ -17,8 +17,9 @@ extension Store {
   /// Sets one entry aside, if it is still the one that was found damaged, and still damaged.
   func setAside(_ slot: Slot) {
     let entries = state.withLock { $0.entries }
-    guard let shard = try? lockShard(slot.keyHash, entries),
-      let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
+    guard let shard = try? lockShard(slot.keyHash, entries) else { return }
+    defer { shard.unlock() }
+    guard let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
       located.entries === entries, isDamaged(located)
     else { return }
     let others = slots(of: slot.keyHash).filter { $0.variant != slot.variant }

@@ -56,6 +56,7 @@ extension Store {
     guard let entries else { return false }
     if isReadOnly { return takeUp(hash, variant, entries) }
     guard let shard = try? lockShard(hash, entries) else { return false }
+    defer { shard.unlock() }
     return takeUp(hash, variant, shard.entries)
   }
 
