@@ -1,0 +1,114 @@
+public import CacheFormat
+
+/// The async face of a store: the same calls, run on threads of its own.
+///
+/// A call that has begun is not interrupted by the cancellation of its task: what it does to the
+/// store is done whole.
+public final class AsyncStore: Sendable {
+  /// The store behind it; its own methods may be used as well.
+  public let store: Store
+  private let pool: WorkerPool
+
+  /// Makes the async face of a store.
+  ///
+  /// - Parameter threads: the most threads that work at the same time.
+  public init(_ store: Store, threads: Int = 4) {
+    self.store = store
+    pool = WorkerPool(threads: threads)
+  }
+
+  /// Opens the store at `path`, or makes one; see `Store.init`.
+  public static func open(
+    at path: String, options: Options = Options(), threads: Int = 4
+  ) async throws(StoreError) -> AsyncStore {
+    let pool = WorkerPool(threads: 1)
+    let store = try await pool.call { () throws(StoreError) in
+      try Store(at: path, options: options)
+    }
+    return AsyncStore(store, threads: threads)
+  }
+
+  /// Runs any calls of the store on its threads.
+  public func perform<R: Sendable>(
+    _ body: @escaping @Sendable (Store) throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    let store = store
+    return try await pool.call { () throws(StoreError) in try body(store) }
+  }
+
+  /// Stores a body; see `Store.put`.
+  @discardableResult
+  public func put(
+    _ body: [UInt8], for key: ByteString, variant: UInt64 = 0,
+    metadata: EntryMetadata = EntryMetadata()
+  ) async throws(StoreError) -> EntryInfo {
+    try await perform { store throws(StoreError) in
+      try store.put(body, for: key, variant: variant, metadata: metadata)
+    }
+  }
+
+  /// Finds an entry; see `Store.lookUp`.
+  public func lookUp(_ key: ByteString, variant: UInt64 = 0) async -> Lookup {
+    let store = store
+    return await pool.call { store.lookUp(key, variant: variant) }
+  }
+
+  /// Opens a body for reading; see `Store.read`.
+  public func read(_ key: ByteString, variant: UInt64 = 0) async -> BodyLookup {
+    let store = store
+    return await pool.call { store.read(key, variant: variant) }
+  }
+
+  /// Gives all that is known of an entry; see `Store.info`.
+  public func info(for key: ByteString, variant: UInt64 = 0) async -> EntryInfo? {
+    let store = store
+    return await pool.call { store.info(for: key, variant: variant) }
+  }
+
+  /// Begins to write a body piece by piece; see `Store.makeWriter`.
+  public func makeWriter(
+    for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata()
+  ) async throws(StoreError) -> BodyWriter {
+    try await perform { store throws(StoreError) in
+      try store.makeWriter(for: key, variant: variant, metadata: metadata)
+    }
+  }
+
+  /// Removes an entry; see `Store.remove`.
+  @discardableResult
+  public func remove(
+    _ key: ByteString, variant: UInt64? = nil
+  ) async throws(StoreError) -> Int {
+    try await perform { store throws(StoreError) in try store.remove(key, variant: variant) }
+  }
+
+  /// Removes everything; see `Store.removeAll`.
+  public func removeAll() async throws(StoreError) {
+    try await perform { store throws(StoreError) in try store.removeAll() }
+  }
+
+  /// Closes the store; see `Store.close`.
+  public func close() async {
+    let store = store
+    await pool.call { store.close() }
+  }
+}
+
+extension WorkerPool {
+  /// Runs a call that blocks and gives its result.
+  func call<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
+    await withCheckedContinuation { continuation in
+      run { continuation.resume(returning: body()) }
+    }
+  }
+
+  /// Runs a call that blocks and may fail.
+  func call<R: Sendable>(
+    _ body: @escaping @Sendable () throws(StoreError) -> R
+  ) async throws(StoreError) -> R {
+    let result: Result<R, StoreError> = await call {
+      do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}

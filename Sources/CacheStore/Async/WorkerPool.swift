@@ -1,0 +1,75 @@
+internal import CacheSystem
+
+/// Threads for calls that block, so that none of them sits on Swift's cooperative pool.
+///
+/// Threads are started as they are needed, up to a number, and end when the pool goes away.
+final class WorkerPool: Sendable {
+  private struct State {
+    var jobs: [@Sendable () -> Void] = []
+    var next = 0
+    var threads = 0
+    var idle = 0
+    var isStopping = false
+  }
+
+  private let state = Monitor(State())
+  private let maximumThreads: Int
+
+  init(threads: Int) { maximumThreads = max(1, threads) }
+
+  deinit { state.change { $0.isStopping = true } }
+
+  /// Runs `job` on one of the threads, in the order of the calls.
+  func run(_ job: @escaping @Sendable () -> Void) {
+    let starts = state.change { state -> Bool in
+      state.jobs.append(job)
+      let waiting = state.jobs.count - state.next
+      guard state.idle < waiting, state.threads < maximumThreads else { return false }
+      state.threads += 1
+      return true
+    }
+    if starts { startWorker(job) }
+  }
+
+  private func startWorker(_ job: @Sendable () -> Void) {
+    let state = state
+    do throws(SystemError) {
+      try startThread {
+        while let job = Self.next(state) { job() }
+      }
+    } catch {
+      // No thread to be had: where there is no other, the caller's own does the work.
+      let isAlone = state.change { state -> Bool in
+        state.threads -= 1
+        return state.threads == 0
+      }
+      while isAlone, let job = Self.take(state) { job() }
+    }
+  }
+
+  private static func next(_ state: Monitor<State>) -> (@Sendable () -> Void)? {
+    state.change { $0.idle += 1 }
+    return state.wait { state -> (@Sendable () -> Void)?? in
+      if let job = pop(&state) {
+        state.idle -= 1
+        return .some(job)
+      }
+      return state.isStopping ? .some(nil) : nil
+    }
+  }
+
+  private static func take(_ state: Monitor<State>) -> (@Sendable () -> Void)? {
+    state.change { pop(&$0) }
+  }
+
+  private static func pop(_ state: inout State) -> (@Sendable () -> Void)? {
+    guard state.next < state.jobs.count else { return nil }
+    let job = state.jobs[state.next]
+    state.next += 1
+    if state.next == state.jobs.count || state.next > 1024 {
+      state.jobs.removeFirst(state.next)
+      state.next = 0
+    }
+    return job
+  }
+}
