@@ -18,7 +18,7 @@ final class Bench {
 
   /// Opens the chosen systems among those named, each in a new folder.
   func makeLanes(
-    _ names: [SystemName] = SystemName.allCases, _ corpus: Corpus,
+    _ names: [SystemName], _ corpus: Corpus,
     settings: StoreSettings = StoreSettings()
   ) throws(BenchmarkError) -> [Lane] {
     var lanes: [Lane] = []
@@ -53,7 +53,8 @@ final class Bench {
   func notes(_ lanes: [Lane], asked: Int) -> [String] {
     lanes.compactMap { lane in
       if let limit = lane.name.entryLimit, limit < asked {
-        return "\(lane.name.rawValue) holds \(grouped(limit)) entries only: with more it stands still"
+        return
+          "\(lane.name.rawValue) holds \(grouped(limit)) entries only: with more it stands still"
       }
       guard lane.progress < asked else { return nil }
       let seconds = Int(lane.name.secondsAllowed ?? 0)

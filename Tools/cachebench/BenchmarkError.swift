@@ -20,12 +20,12 @@ enum BenchmarkError: Error, CustomStringConvertible {
     }
   }
 
-  /// The exit code of the process: 64 for usage (sysexits.h), 130 for Ctrl-C, 1 for the rest.
+  /// The exit code of the process: 64 for usage (sysexits.h), 130 for Ctrl-C, 2 for the rest.
   var exitCode: Int32 {
     switch self {
     case .interrupted: 130
     case .usage: 64
-    case .failed, .wrongAnswer: 1
+    case .failed, .wrongAnswer: 2
     }
   }
 }

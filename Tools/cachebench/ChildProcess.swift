@@ -26,7 +26,7 @@ final class ChildProcess {
       var actions: posix_spawn_file_actions_t?
       let executable = CommandLine.arguments[0]
     #else
-      var actions = posix_spawn_file_actions_t()
+      var actions = unsafe posix_spawn_file_actions_t()
       let executable = "/proc/self/exe"
     #endif
     // Safety: the actions are initialised, used and destroyed here; the argument strings are
@@ -36,7 +36,7 @@ final class ChildProcess {
     unsafe posix_spawn_file_actions_adddup2(&actions, toChild.readEnd, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, fromChild.writeEnd, 1)
     var strings = unsafe ([executable] + arguments).map { unsafe strdup($0) } + [nil]
-    defer { for unsafe string in unsafe strings { unsafe free(string) } }
+    defer { unsafe strings.forEach { unsafe free($0) } }
     let code = unsafe posix_spawn(&identifier, executable, &actions, nil, &strings, environ)
     guard code == 0 else { throw .failed("cannot start \(label): error \(code)") }
   }

@@ -58,7 +58,7 @@ extension FilledCaches {
         let slices = (0..<members).map { member in
           entries(operation, length, name, salt: round * 64 + member)[...]
         }
-        if name.waitsForDisk { FileTree.sync(contenders[chosen].lane.directory) }
+        if name.waitsForDisk { FileTree.writeBack() }
         let result = try contenders[chosen].team.run(operation, on: slices)
         contenders[chosen].series.add(slice: result.operations, wall: result.wall)
       }

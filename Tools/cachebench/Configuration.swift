@@ -76,8 +76,9 @@ extension Configuration {
       """
       All systems get the same keys and bodies in the same run, in small turns. Ratios are made \
       of the medians over turns of the mean time of an operation. Run a release build on a disk.
-      """
-    ] + Workload.allCases.map { "\($0.rawValue): \($0.summary)." },
+      """,
+      Workload.allCases.map { "\($0.rawValue): \($0.summary)" }.joined(separator: "; ") + ".",
+    ],
     parameters: [workParameter],
     options: [
       entriesOption, bodyOption, seedOption, systemsOption, threadsOption, directoryOption,

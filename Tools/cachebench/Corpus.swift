@@ -51,7 +51,7 @@ struct Corpus: Sendable {
     let count = bodyBytes
     // Safety: every byte of the count that is reported is written below, within the capacity.
     return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      let bytes = unsafe UnsafeMutableRawBufferPointer(buffer)
+      let bytes = UnsafeMutableRawBufferPointer(buffer)
       var offset = 0
       while offset + 8 <= count {
         unsafe bytes.storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)

@@ -26,24 +26,44 @@ enum FileTree {
     #if canImport(Darwin)
       return false
     #else
-      var information = statfs()
-      // Safety: the kernel fills in the one structure it is given.
-      guard unsafe statfs(path, &information) == 0 else { return false }
-      return information.f_type == 0x0102_1994
+      // proc(5): mountinfo has the mount point in field 5 and the type after a lone dash.
+      var longest = 0
+      var kind = ""
+      for line in text(of: "/proc/self/mountinfo").split(separator: "\n") {
+        let fields = line.split(separator: " ")
+        guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
+        else { continue }
+        let mount = String(fields[4])
+        let isAbove = mount == "/" || path == mount || path.hasPrefix(mount + "/")
+        guard isAbove, mount.count >= longest else { continue }
+        longest = mount.count
+        kind = String(fields[dash + 1])
+      }
+      return kind == "tmpfs" || kind == "ramfs"
     #endif
   }
 
-  /// Has the system write what it still holds back, for the file system of a folder.
-  static func sync(_ path: String) {
-    #if canImport(Darwin)
-      Darwin.sync()
-    #else
-      // Safety: the path is passed as a NUL-terminated string for the call.
-      let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-      guard descriptor >= 0 else { return }
-      syncfs(descriptor)
-      close(descriptor)
-    #endif
+  /// Has the system write what it still holds back (`sync(2)`), outside any measured time.
+  static func writeBack() {
+    sync()
+  }
+
+  /// Returns the text of a small file, such as those below /proc, or nothing.
+  static func text(of path: String) -> String {
+    // Safety: the path is passed as a NUL-terminated string for the call.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var text: [UInt8] = []
+    while text.count < 1 << 20 {
+      // Safety: read stays within the capacity that is passed along and reports what it filled.
+      let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+        count = unsafe max(0, read(descriptor, buffer.baseAddress, buffer.count))
+      }
+      if piece.isEmpty { break }
+      text += piece
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 
   private static func removeContents(_ parent: Int32, _ name: String) {

@@ -14,7 +14,7 @@ final class FilledCaches {
     corpus = bench.corpus
     count = bench.configuration.entryCount
     nextFresh = count
-    lanes = try bench.makeLanes(corpus)
+    lanes = try bench.makeLanes(SystemName.allCases, corpus)
     try fill()
   }
 
@@ -53,7 +53,7 @@ final class FilledCaches {
       for lane in lanes { lane.begin(entries) }
     }
     for lane in lanes { try lane.finishUnmeasured() }
-    for lane in lanes { FileTree.sync(lane.directory) }
+    FileTree.writeBack()
   }
 
   private func measure(

@@ -36,7 +36,7 @@ final class Lane {
     let end = min(entries.count, position + name.sliceLength)
     if name.waitsForDisk {
       // Its syncs must not write out what the others left in the system's cache.
-      FileTree.sync(directory)
+      FileTree.writeBack()
     }
     position += try system.run(
       operation, on: entries[position..<end], of: corpus, into: &series)

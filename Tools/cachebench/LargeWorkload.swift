@@ -1,10 +1,11 @@
+import CacheFormat
+import CacheStore
+
 #if canImport(Darwin)
   import Darwin
 #else
   import Glibc
 #endif
-import CacheFormat
-import CacheStore
 
 /// How much is written or read in one call.
 private let pieceBytes = 1 << 20
@@ -74,7 +75,7 @@ func runLarge(_ arguments: [String]) throws(BenchmarkError) {
   let start = MonotonicClock.now()
   try stream.write(size, &piece)
   let written = MonotonicClock.now()
-  FileTree.sync(arguments[1])
+  FileTree.writeBack()
   let reading = MonotonicClock.now()
   let count = try stream.read()
   let end = MonotonicClock.now()
@@ -119,15 +120,13 @@ private struct StoreBody: LargeBody {
   }
 
   func write(_ size: Int, _ piece: inout [UInt8]) throws(BenchmarkError) {
-    do throws(StoreError) {
-      let writer = try system.store.makeWriter(for: key)
-      try forEachPiece(size, &piece) { bytes throws(BenchmarkError) in
-        do throws(StoreError) { try writer.write(bytes) } catch { throw .failed("store: \(error)") }
-      }
-      _ = try writer.commit()
-    } catch let error as StoreError {
-      throw .failed("store: \(error)")
+    let writer = try described { () throws(StoreError) in
+      try system.store.makeWriter(for: key)
     }
+    try forEachPiece(size, &piece) { bytes throws(BenchmarkError) in
+      try described { () throws(StoreError) in try writer.write(bytes) }
+    }
+    _ = try described { () throws(StoreError) in try writer.commit() }
   }
 
   func read() throws(BenchmarkError) -> Int {
@@ -135,14 +134,10 @@ private struct StoreBody: LargeBody {
       throw .wrongAnswer(system: "store", key: key.description)
     }
     var count = 0
-    do throws(StoreError) {
-      while true {
-        let piece = try reader.read(upTo: pieceBytes)
-        if piece.isEmpty { return count }
-        count += piece.count
-      }
-    } catch {
-      throw .failed("store: \(error)")
+    while true {
+      let piece = try described { () throws(StoreError) in try reader.read(upTo: pieceBytes) }
+      if piece.isEmpty { return count }
+      count += piece.count
     }
   }
 }

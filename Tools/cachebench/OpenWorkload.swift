@@ -17,7 +17,7 @@ extension Bench {
       lane.begin((0..<count).map { EntryID(index: $0) })
       try lane.finishUnmeasured()
       lane.system.close()
-      FileTree.sync(lane.directory)
+      FileTree.writeBack()
       rows += try openRow(lane.directory, count, body).map { [$0] } ?? []
     }
     report.print(

@@ -1,9 +1,10 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #else
   import Glibc
 #endif
-import Synchronization
 
 /// Reads the clock that never jumps.
 enum MonotonicClock {
@@ -26,9 +27,9 @@ enum Interrupt {
     // The flag is touched first: a lazy initialiser must not run inside a signal handler.
     flag.store(false, ordering: .relaxed)
     // Safety: the handler stores into one lock-free atomic and does nothing else.
-    unsafe signal(SIGINT) { _ in Interrupt.flag.store(true, ordering: .relaxed) }
-    unsafe signal(SIGTERM) { _ in Interrupt.flag.store(true, ordering: .relaxed) }
-    unsafe signal(SIGPIPE, SIG_IGN)
+    signal(SIGINT) { _ in Interrupt.flag.store(true, ordering: .relaxed) }
+    signal(SIGTERM) { _ in Interrupt.flag.store(true, ordering: .relaxed) }
+    signal(SIGPIPE, SIG_IGN)
   }
 
   /// Stops the benchmark when Ctrl-C was pressed.

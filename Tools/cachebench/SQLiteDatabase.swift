@@ -1,6 +1,7 @@
 import CSQLite
 
 /// One connection to an SQLite database.
+@safe
 final class SQLiteDatabase {
   // Safety: opened in init, closed once in close, used by one thread at a time.
   private var handle: OpaquePointer?
@@ -48,6 +49,7 @@ final class SQLiteDatabase {
 }
 
 /// One compiled statement.
+@safe
 final class SQLiteStatement {
   // Safety: made by prepare, finalized once, used by one thread at a time.
   private let handle: OpaquePointer

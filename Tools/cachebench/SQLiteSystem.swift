@@ -7,6 +7,7 @@ import Synchronization
 /// statements that are kept.
 final class SQLiteSystem: CacheUnderTest {
   /// The bytes of one row, in memory that does not move while SQLite reads it.
+  @safe
   final class Value {
     // Safety: allocated in init, freed in deinit, never written in between.
     fileprivate let memory: UnsafeMutableRawBufferPointer

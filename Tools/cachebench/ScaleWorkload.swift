@@ -19,7 +19,7 @@ extension Bench {
       if stored < count {
         progress("filling \(grouped(count)) entries")
         try system.storeUnmeasured((stored..<count).map { EntryID(index: $0) }[...])
-        FileTree.sync(lane.directory)
+        FileTree.writeBack()
       }
       rows += try scaleRows(system, corpus, count)
       // What was measured took as many away as it added, the oldest first.
@@ -100,16 +100,13 @@ extension Bench {
   private func evictOne(
     _ system: StoreSystem, _ series: inout Series
   ) throws(BenchmarkError) {
-    do throws(StoreError) {
-      let used = system.store.statistics.allocatedBytes
-      let start = MonotonicClock.now()
-      let count = try system.store.trim(toBytes: used - 1)
-      let spent = MonotonicClock.now() - start
-      guard count > 0 else { return }
-      for _ in 0..<count { series.record(spent / UInt64(count)) }
-    } catch {
-      throw .failed("store: \(error)")
+    let used = system.store.statistics.allocatedBytes
+    let start = MonotonicClock.now()
+    let count = try described { () throws(StoreError) in
+      try system.store.trim(toBytes: used - 1)
     }
+    let spent = MonotonicClock.now() - start
+    for _ in 0..<count { series.record(spent / UInt64(count)) }
   }
 
   /// Says how much slower each step is at the largest size than at the smallest.

@@ -11,6 +11,16 @@ struct StoreSettings: Sendable {
   var maximumEntries: Int?
 }
 
+/// Calls the store, and puts its error into the words of the benchmark.
+@inline(__always)
+func described<Result>(_ work: () throws(StoreError) -> Result) throws(BenchmarkError) -> Result {
+  do throws(StoreError) {
+    return try work()
+  } catch {
+    throw .failed("store: \(error)")
+  }
+}
+
 /// The engine of this package.
 final class StoreSystem: CacheUnderTest {
   /// A response, ready to be handed over.
@@ -34,17 +44,15 @@ final class StoreSystem: CacheUnderTest {
     var options = Options()
     options.memoryBytes = settings.memoryBytes
     options.durability = settings.isDurable ? .full : .process
-    do throws(StoreError) {
-      let store = try Store(at: path + "/store", options: options)
-      if let maximum = settings.maximumEntries {
-        var limits = store.limits
-        limits.entries = maximum
-        try store.setLimits(limits)
-      }
-      self.init(store: store, corpus: corpus)
-    } catch {
-      throw .failed("store: \(error)")
+    let store = try described { () throws(StoreError) in
+      try Store(at: path + "/store", options: options)
     }
+    if let maximum = settings.maximumEntries {
+      var limits = store.limits
+      limits.entries = maximum
+      try described { () throws(StoreError) in try store.setLimits(limits) }
+    }
+    self.init(store: store, corpus: corpus)
   }
 
   private init(store: Store, corpus: Corpus) {
@@ -64,10 +72,8 @@ final class StoreSystem: CacheUnderTest {
   }
 
   func store(_ value: Value) throws(BenchmarkError) {
-    do throws(StoreError) {
+    _ = try described { () throws(StoreError) in
       try store.put(value.body, for: value.key, metadata: value.metadata)
-    } catch {
-      throw .failed("store: \(error)")
     }
   }
 

@@ -1,3 +1,5 @@
+import CacheStore
+
 /// The workloads that bring caches of their own and mostly store: evict, duplicate and durable.
 extension Bench {
   /// Stores into a store that is full, in turns with one of the same size that has room.
@@ -11,7 +13,7 @@ extension Bench {
     defer { discard(lanes) }
     let first = (0..<count).map { EntryID(index: $0) }
     for lane in lanes { try lane.system.storeUnmeasured(first[...]) }
-    for lane in lanes { FileTree.sync(lane.directory) }
+    FileTree.writeBack()
     let more = (count..<(count + min(count, 50_000))).map { EntryID(index: $0) }
     try runInTurns(.store, lanes, on: more, of: corpus)
     report.print(
@@ -30,7 +32,7 @@ extension Bench {
     let count = configuration.entryCount
     var corpus = self.corpus
     corpus.distinctBodies = 16
-    let lanes = try makeLanes(corpus)
+    let lanes = try makeLanes(SystemName.allCases, corpus)
     defer { discard(lanes) }
     let entries = (0..<count).map { EntryID(index: $0) }
     try runInTurns(.store, lanes, on: entries, of: corpus)
@@ -71,7 +73,7 @@ extension Bench {
           defer { next += length }
           return (next..<(next + length)).map { EntryID(index: $0) }[...]
         }
-        FileTree.sync(teams[chosen].lane.directory)
+        FileTree.writeBack()
         let result = try teams[chosen].team.run(.store, on: slices)
         teams[chosen].series.add(slice: result.operations, wall: result.wall)
       }
@@ -86,7 +88,8 @@ extension Bench {
     report.print("durable: stores from \(threads) threads, each on the disk at its return", rows)
   }
 
-  private func siblings(of lane: Lane, _ count: Int) throws(BenchmarkError) -> [any CacheUnderTest] {
+  private func siblings(of lane: Lane, _ count: Int) throws(BenchmarkError) -> [any CacheUnderTest]
+  {
     (lane.system as? SQLiteSystem)?.shareLock()
     var handles: [any CacheUnderTest] = []
     for _ in 0..<count { handles.append(try lane.system.sibling()) }

@@ -1,9 +1,10 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #else
   import Glibc
 #endif
-import Synchronization
 
 /// What one slice on several threads took.
 struct SharedSlice: Sendable {
@@ -32,7 +33,7 @@ func runSideBySide(
       collector.run(operation, lent.handle, on: slice, of: corpus)
     }
   }
-  for thread in threads { unsafe pthread_join(thread, nil) }
+  for thread in threads { join(thread) }
   let result = collector.result
   if let error = result.error { throw error }
   return result
@@ -94,6 +95,16 @@ private struct LentHandle: @unchecked Sendable {
   }
 }
 
+/// Waits for the end of a thread.
+private func join(_ thread: pthread_t) {
+  #if canImport(Darwin)
+    // Safety: every thread is joined once.
+    unsafe pthread_join(thread, nil)
+  #else
+    pthread_join(thread, nil)
+  #endif
+}
+
 /// Starts a thread; the caller joins it.
 private func startThread(_ work: @escaping @Sendable () -> Void) -> pthread_t {
   final class Box {
@@ -105,17 +116,19 @@ private func startThread(_ work: @escaping @Sendable () -> Void) -> pthread_t {
   #else
     var thread = pthread_t()
   #endif
-  let box = Unmanaged.passRetained(Box(work))
+  let box = unsafe Unmanaged.passRetained(Box(work))
   // Safety: the thread takes over the one reference that was retained for it.
-  let code = unsafe pthread_create(&thread, nil, { argument in
-    #if canImport(Darwin)
-      let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-    #else
-      let box = unsafe Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue()
-    #endif
-    box.work()
-    return nil
-  }, box.toOpaque())
+  let code = unsafe pthread_create(
+    &thread, nil,
+    { argument in
+      #if canImport(Darwin)
+        let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+      #else
+        let box = unsafe Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue()
+      #endif
+      box.work()
+      return nil
+    }, box.toOpaque())
   precondition(code == 0, "The system refused a thread: \(code)")
   #if canImport(Darwin)
     return thread!
