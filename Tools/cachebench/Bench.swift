@@ -30,12 +30,9 @@ final class Bench {
     return lanes
   }
 
-  /// Closes systems and removes their folders.
-  func discard(_ lanes: [Lane]) {
-    for lane in lanes {
-      lane.system.close()
-      workspace.remove(lane.directory)
-    }
+  /// Closes systems; their folders are removed with the workspace, at the end of the run.
+  func close(_ lanes: [Lane]) {
+    for lane in lanes { lane.system.close() }
   }
 
   /// Makes a row for every lane that measured anything.

@@ -45,27 +45,7 @@ enum Cachebench {
     #if DEBUG
       progress("warning: a debug build; only a release build says how fast anything is")
     #endif
-    let bench = Bench(configuration, workspace: workspace)
-    try runOnFilledCaches(bench)
-    for workload in configuration.workloads {
-      switch workload {
-      case .evict: try bench.evict()
-      case .duplicate: try bench.duplicate()
-      case .durable: try bench.durable()
-      case .open: try bench.open()
-      case .large: try bench.large()
-      case .scale: try bench.scale()
-      case .fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace: break
-      }
-    }
-  }
-
-  private static func runOnFilledCaches(_ bench: Bench) throws(BenchmarkError) {
-    let shared: [Workload] = [.fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace]
-    let chosen = bench.configuration.workloads.filter { shared.contains($0) }
-    guard !chosen.isEmpty else { return }
-    let caches = try FilledCaches(bench)
-    defer { caches.discard() }
-    for workload in chosen { try caches.run(workload) }
+    FileTree.warnOfRecentRemovals(in: workspace.path)
+    try Bench(configuration, workspace: workspace).run()
   }
 }

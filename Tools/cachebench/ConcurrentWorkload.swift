@@ -23,7 +23,7 @@ extension FilledCaches {
           return ThreadTeam(handles, corpus, closes: lane.name != .store)
         }
       }
-      bench.report.print("\(work): \(grouped(count)) entries", rows)
+      add(rows)
     }
   }
 
@@ -39,7 +39,7 @@ extension FilledCaches {
             processes, lane.name, lane.directory, operation, corpus)
         }
       }
-      bench.report.print("\(work): \(grouped(count)) entries", rows)
+      add(rows)
     }
   }
 

@@ -13,7 +13,6 @@ private let pieceBytes = 1 << 20
 extension Bench {
   /// Streams one large body in and out, each system in a process of its own.
   func large() throws(BenchmarkError) {
-    progress("large: \(Workload.large.summary)")
     let size = configuration.body ?? 2 << 30
     let systems = [SystemName.store, .floor].filter { configuration.systems.contains($0) }
     var measured: [SystemName: [[UInt64]]] = [:]

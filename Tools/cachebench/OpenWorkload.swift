@@ -5,14 +5,12 @@ extension Bench {
   /// Opens a clean store in fresh processes: how long it takes, and what an entry costs in memory.
   func open() throws(BenchmarkError) {
     guard configuration.systems.contains(.store) else { return }
-    progress("open: \(Workload.open.summary)")
     var rows: [Row] = []
     for count in configuration.entries ?? [1_000_000] {
       let body = configuration.body ?? 100
       let corpus = Corpus(seed: configuration.seed, bodyBytes: body)
       let lanes = try makeLanes([.store], corpus)
       guard let lane = lanes.first else { return }
-      defer { discard(lanes) }
       progress("filling \(grouped(count)) entries of \(body) bytes")
       lane.begin((0..<count).map { EntryID(index: $0) })
       try lane.finishUnmeasured()

@@ -49,7 +49,8 @@ final class Report {
   private func table(_ rows: [Row]) -> String {
     var lines = [
       [
-        "work", "system", "threads", "measured", "mean us", "median us", "p99 us", "p99.9 us",
+        "work", "system", "entries", "threads", "measured", "mean us", "median us", "p99 us",
+        "p99.9 us",
         "max us", "per second", "x store",
       ]
     ]
@@ -62,7 +63,8 @@ final class Report {
       let ratio = reference.map { fixed(summary.sliceMean / $0.summary.sliceMean, 2) } ?? ""
       lines.append(
         [
-          row.work, row.system.rawValue, String(row.threads), grouped(summary.operations),
+          row.work, row.system.rawValue, grouped(row.entries), String(row.threads),
+          grouped(summary.operations),
           fixed(summary.sliceMean / 1000, 3), fixed(summary.median / 1000, 3),
           fixed(summary.p99 / 1000, 3), fixed(summary.p999 / 1000, 3),
           fixed(summary.maximum / 1000, 1),

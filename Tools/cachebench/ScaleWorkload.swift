@@ -8,47 +8,49 @@ extension Bench {
   /// is one step of the heap, one of the index, and three files removed.
   func scale() throws(BenchmarkError) {
     guard configuration.systems.contains(.store) else { return }
-    progress("scale: \(Workload.scale.summary)")
     let corpus = Corpus(seed: configuration.seed, bodyBytes: configuration.body ?? 100)
-    let lanes = try makeLanes([.store], corpus)
-    defer { discard(lanes) }
-    guard let lane = lanes.first, let system = lane.system as? StoreSystem else { return }
-    var rows: [Row] = []
-    var stored = 0
-    for count in (configuration.entries ?? [10_000, 100_000, 1_000_000]).sorted() {
-      if stored < count {
-        progress("filling \(grouped(count)) entries")
-        try system.storeUnmeasured((stored..<count).map { EntryID(index: $0) }[...])
-        FileTree.writeBack()
+    let sizes = (configuration.entries ?? [10_000, 100_000, 1_000_000]).sorted()
+    var lanes: [Lane] = []
+    defer { close(lanes) }
+    for count in sizes {
+      let made = try makeLanes([.store], corpus)
+      lanes += made
+      progress("filling \(grouped(count)) entries")
+      for lane in made {
+        try lane.system.storeUnmeasured((0..<count).map { EntryID(index: $0) }[...])
       }
-      rows += try scaleRows(system, corpus, count)
-      // What was measured took as many away as it added, the oldest first.
-      stored = count + scaleSteps
     }
-    report.print("scale: steps of one store at growing sizes", rows, notes: growth(rows))
+    FileTree.writeBack()
+    var rows: [Row] = []
+    for step in ScaleStep.allCases {
+      for (lane, count) in zip(lanes, sizes) {
+        guard let system = lane.system as? StoreSystem else { continue }
+        rows += try measure(step, system, corpus, count).map { [$0] } ?? []
+      }
+    }
+    report.print("scale: steps of stores of growing sizes", rows, notes: growth(rows))
   }
 
-  private func scaleRows(
-    _ system: StoreSystem, _ corpus: Corpus, _ count: Int
-  ) throws(BenchmarkError) -> [Row] {
-    let fresh = (count..<(count + scaleSteps)).map { EntryID(index: $0) }
-    // The oldest entries go away at every size, so only the younger half is read.
-    let present = corpus.shuffled((count / 2)..<count).prefix(scaleSteps)
-    let absent = corpus.shuffled(1_000_000_000..<(1_000_000_000 + scaleSteps))
-    let put = try sliced(.store, system, corpus, fresh[...])
-    let hit = try sliced(.hit, system, corpus, present)
-    let miss = try sliced(.miss, system, corpus, absent[...])
-    let find = finds(system, present)
-    let evict = try evictions(system, corpus)
-    let all = [
-      ("scale-put", put), ("scale-hit", hit), ("scale-find", find), ("scale-miss", miss),
-      ("scale-evict", evict),
-    ]
-    return all.compactMap { work, series in
-      series.summary().map { summary in
-        Row(
-          work: work, system: .store, entries: count, body: corpus.bodyBytes, summary: summary)
-      }
+  private func measure(
+    _ step: ScaleStep, _ system: StoreSystem, _ corpus: Corpus, _ count: Int
+  ) throws(BenchmarkError) -> Row? {
+    let present = corpus.shuffled(0..<count).prefix(scaleSteps)
+    let series: Series
+    switch step {
+    case .put:
+      let fresh = (count..<(count + scaleSteps)).map { EntryID(index: $0) }
+      series = try sliced(.store, system, corpus, fresh[...])
+    case .hit: series = try sliced(.hit, system, corpus, present)
+    case .find: series = finds(system, present)
+    case .miss:
+      let absent = (1_000_000_000..<(1_000_000_000 + scaleSteps)).map { EntryID(index: $0) }
+      series = try sliced(.miss, system, corpus, absent[...])
+    case .evict: series = try evictions(system)
+    }
+    return series.summary().map { summary in
+      Row(
+        work: "scale-\(step.rawValue)", system: .store, entries: count, body: corpus.bodyBytes,
+        summary: summary)
     }
   }
 
@@ -83,7 +85,7 @@ extension Bench {
 
   /// Evicts one entry at a time.
   private func evictions(
-    _ system: StoreSystem, _ corpus: Corpus
+    _ system: StoreSystem
   ) throws(BenchmarkError) -> Series {
     var series = Series()
     for _ in 0..<(scaleSteps / 100) {
@@ -123,6 +125,11 @@ extension Bench {
       }
     }
   }
+}
+
+/// The steps, those that remove files last.
+private enum ScaleStep: String, CaseIterable {
+  case put, hit, find, miss, evict
 }
 
 /// How many times each step is measured at each size.

@@ -49,7 +49,7 @@ final class StoreSystem: CacheUnderTest {
     }
     if let maximum = settings.maximumEntries {
       var limits = store.limits
-      limits.entries = maximum
+      limits.entries = UInt64(maximum)
       try described { () throws(StoreError) in try store.setLimits(limits) }
     }
     self.init(store: store, corpus: corpus)

@@ -4,13 +4,12 @@ import CacheStore
 extension Bench {
   /// Stores into a store that is full, in turns with one of the same size that has room.
   func evict() throws(BenchmarkError) {
-    progress("evict: \(Workload.evict.summary)")
     let count = configuration.entryCount
     let corpus = self.corpus
     let below = try makeLanes([.store], corpus)
     let full = try makeLanes([.store], corpus, settings: StoreSettings(maximumEntries: count))
     let lanes = below + full
-    defer { discard(lanes) }
+    defer { close(lanes) }
     let first = (0..<count).map { EntryID(index: $0) }
     for lane in lanes { try lane.system.storeUnmeasured(first[...]) }
     FileTree.writeBack()
@@ -28,12 +27,11 @@ extension Bench {
 
   /// Stores bodies of which only 16 differ.
   func duplicate() throws(BenchmarkError) {
-    progress("duplicate: \(Workload.duplicate.summary)")
     let count = configuration.entryCount
     var corpus = self.corpus
     corpus.distinctBodies = 16
-    let lanes = try makeLanes(SystemName.allCases, corpus)
-    defer { discard(lanes) }
+    let lanes = try makeLanes([.store, .floor, .sqliteTuned], corpus)
+    defer { close(lanes) }
     let entries = (0..<count).map { EntryID(index: $0) }
     try runInTurns(.store, lanes, on: entries, of: corpus)
     let shared = lanes.compactMap { ($0.system as? StoreSystem)?.store.statistics.sharedBytes }
@@ -50,13 +48,12 @@ extension Bench {
   /// SQLite's connections take turns at a lock of the program: its own way of waiting sleeps, and
   /// is slower than that.
   func durable() throws(BenchmarkError) {
-    progress("durable: \(Workload.durable.summary)")
     let threads = 8
     let rounds = 12
     let corpus = self.corpus
     let lanes = try makeLanes(
       [.store, .sqlite], corpus, settings: StoreSettings(isDurable: true))
-    defer { discard(lanes) }
+    defer { close(lanes) }
     var next = 0
     var rows: [Row] = []
     var teams: [(lane: Lane, team: ThreadTeam, series: Series)] = []
