@@ -1,0 +1,2 @@
+// The system's SQLite, found through pkg-config.
+#include <sqlite3.h>

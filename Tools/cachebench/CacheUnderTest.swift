@@ -1,0 +1,83 @@
+/// The systems that are compared.
+enum SystemName: String, CaseIterable, Sendable {
+  case store
+  case floor
+  case sqlite
+  case sqliteTuned = "sqlite-tuned"
+  case urlcache
+
+  /// How many operations run in one go before the next system has its turn.
+  ///
+  /// Slow systems get shorter turns, so that all of them share the same weather.
+  var sliceLength: Int {
+    switch self {
+    case .store, .floor, .sqliteTuned: 500
+    case .sqlite: 50
+    case .urlcache: 5
+    }
+  }
+
+  /// Seconds that one workload may spend on this system; nil when it runs every operation.
+  var secondsAllowed: Double? {
+    switch self {
+    case .store, .floor, .sqliteTuned: nil
+    case .sqlite: 20
+    case .urlcache: 15
+    }
+  }
+
+  /// Tells whether the system waits for the disk, and so would pay for what others left unwritten.
+  var waitsForDisk: Bool { self == .sqlite || self == .sqliteTuned }
+
+  /// The most entries it is filled with; nil when there is no limit.
+  ///
+  /// URLCache on Linux scans its folder on every store: at 1,000 entries one takes 60 ms, at
+  /// 20,000 a second. It is measured where it still moves, which flatters it.
+  var entryLimit: Int? { self == .urlcache ? 400 : nil }
+}
+
+/// One cache that is measured: a handle that one thread uses at a time.
+///
+/// Values and keys are made ready outside the measured time, in the form each system likes best.
+protocol CacheUnderTest: AnyObject {
+  /// What is stored, ready to be handed over.
+  associatedtype Value
+  /// What is looked up, ready to be handed over.
+  associatedtype Key
+
+  /// Which system this is.
+  var name: SystemName { get }
+
+  /// Makes a response ready to be stored.
+  func makeValue(_ entry: EntryID) throws(BenchmarkError) -> Value
+  /// Makes a key ready to be looked up.
+  func makeKey(_ entry: EntryID) -> Key
+
+  /// Stores a response under a key that is new.
+  func store(_ value: Value) throws(BenchmarkError)
+  /// Stores a response in place of the previous generation of the same entry.
+  func replace(_ value: Value) throws(BenchmarkError)
+  /// Reads a response whole and records the access; returns false when there is none.
+  func hit(_ key: Key) throws(BenchmarkError) -> Bool
+  /// Looks up what is not there; returns false when something was found.
+  func miss(_ key: Key) throws(BenchmarkError) -> Bool
+  /// Tells whether the body that `hit` read last is this one.
+  func lastBodyEquals(_ body: [UInt8]) -> Bool
+
+  /// Prepares for storing many entries that are not measured.
+  func beginBulk() throws(BenchmarkError)
+  /// Ends what `beginBulk` began.
+  func endBulk() throws(BenchmarkError)
+  /// Waits for work that the operations left to the background; it counts as theirs.
+  func settle()
+  /// Returns a handle on the same cache for another thread.
+  func sibling() throws(BenchmarkError) -> any CacheUnderTest
+  /// Closes the handle.
+  func close()
+}
+
+extension CacheUnderTest {
+  func beginBulk() throws(BenchmarkError) {}
+  func endBulk() throws(BenchmarkError) {}
+  func settle() {}
+}

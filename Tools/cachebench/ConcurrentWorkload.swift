@@ -1,0 +1,118 @@
+/// How many operations one thread or process runs in a slice.
+private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
+  switch name {
+  case .store, .floor: operation == .hit ? 5_000 : 1_000
+  case .sqliteTuned: 1_000
+  case .sqlite: 50
+  case .urlcache: 5
+  }
+}
+
+/// How many slices are measured for each number of threads.
+private let rounds = 12
+
+extension FilledCaches {
+  /// Hits and stores from several threads.
+  func measureThreads() throws(BenchmarkError) {
+    for (operation, work) in [(Operation.hit, "concurrent-hit"), (.store, "concurrent-store")] {
+      var rows: [Row] = []
+      for threads in bench.configuration.threads {
+        rows += try measure(operation, work, threads, lanes) { lane throws(BenchmarkError) in
+          var handles: [any CacheUnderTest] = []
+          for _ in 0..<threads { handles.append(try lane.system.sibling()) }
+          return ThreadTeam(handles, corpus, closes: lane.name != .store)
+        }
+      }
+      add(rows)
+    }
+  }
+
+  /// Hits and stores from several processes on one cache.
+  func measureProcesses() throws(BenchmarkError) {
+    // The disk cache of a URLCache belongs to one process.
+    let shared = lanes.filter { $0.name != .urlcache }
+    for (operation, work) in [(Operation.hit, "processes-hit"), (.store, "processes-store")] {
+      var rows: [Row] = []
+      for processes in bench.configuration.threads {
+        rows += try measure(operation, work, processes, shared) { lane throws(BenchmarkError) in
+          try ProcessTeam(
+            processes, lane.name, lane.directory, operation, corpus)
+        }
+      }
+      add(rows)
+    }
+  }
+
+  private func measure(
+    _ operation: Operation, _ work: String, _ members: Int, _ lanes: [Lane],
+    makeTeam: (Lane) throws(BenchmarkError) -> any Team
+  ) throws(BenchmarkError) -> [Row] {
+    var contenders: [(lane: Lane, team: any Team, series: Series)] = []
+    defer { for contender in contenders { contender.team.end() } }
+    for lane in lanes { contenders.append((lane, try makeTeam(lane), Series())) }
+    for round in 0..<rounds {
+      for turn in contenders.indices {
+        let chosen = (turn + round) % contenders.count
+        let name = contenders[chosen].lane.name
+        let length = sliceLength(name, operation)
+        let slices = (0..<members).map { member in
+          entries(operation, length, name, salt: round * 64 + member)[...]
+        }
+        if name.waitsForDisk { FileTree.writeBack() }
+        let result = try contenders[chosen].team.run(operation, on: slices)
+        contenders[chosen].series.add(slice: result.operations, wall: result.wall)
+      }
+    }
+    return contenders.compactMap { contender in
+      contender.series.summary().map { summary in
+        Row(
+          work: work, system: contender.lane.name,
+          entries: min(count, contender.lane.name.entryLimit ?? count), body: corpus.bodyBytes,
+          threads: members, summary: summary)
+      }
+    }
+  }
+
+  private func entries(
+    _ operation: Operation, _ length: Int, _ name: SystemName, salt: Int
+  ) -> [EntryID] {
+    if operation == .store { return takeFresh(length) }
+    var generator = SplitMix(seed: corpus.seed &+ UInt64(salt) &* 7919)
+    let bound = min(count, name.entryLimit ?? count)
+    return (0..<length).map { _ in EntryID(index: Int.random(in: 0..<bound, using: &generator)) }
+  }
+}
+
+/// Several workers on one cache.
+protocol Team {
+  /// Runs one slice per member, all at once.
+  func run(
+    _ operation: Operation, on slices: [ArraySlice<EntryID>]
+  ) throws(BenchmarkError) -> SharedSlice
+  /// Sends the workers home.
+  func end()
+}
+
+/// Threads of this process.
+struct ThreadTeam: Team {
+  private let handles: [any CacheUnderTest]
+  private let corpus: Corpus
+  private let closes: Bool
+
+  /// - Parameter closes: whether every handle is a connection of its own that must be closed.
+  init(_ handles: [any CacheUnderTest], _ corpus: Corpus, closes: Bool) {
+    self.handles = handles
+    self.corpus = corpus
+    self.closes = closes
+  }
+
+  func run(
+    _ operation: Operation, on slices: [ArraySlice<EntryID>]
+  ) throws(BenchmarkError) -> SharedSlice {
+    try runSideBySide(operation, handles, on: slices, of: corpus)
+  }
+
+  func end() {
+    if closes { for handle in handles { handle.close() } }
+  }
+}

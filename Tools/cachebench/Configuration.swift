@@ -1,0 +1,140 @@
+import CommandLineOptions
+
+/// What can be measured, in the order it runs.
+enum Workload: String, CaseIterable, Sendable {
+  case fill, hit
+  case hitMemory = "hit-memory"
+  case miss, concurrent, processes, replace, evict, duplicate, durable, open, large, scale
+
+  /// What it does, for the help.
+  var summary: String {
+    switch self {
+    case .fill: "store every entry once"
+    case .hit: "read every entry once, in random order"
+    case .hitMemory: "read entries that the memory tier holds"
+    case .miss: "look up keys that were never stored"
+    case .concurrent: "hit and store from several threads"
+    case .processes: "hit and store from several processes on one cache"
+    case .replace: "store other bodies under keys that exist"
+    case .evict: "store into a full store, beside one that has room"
+    case .duplicate: "store bodies that are equal to one of 16"
+    case .durable: "store from 8 threads so that a power cut loses nothing"
+    case .open: "open a clean store: seconds, and memory for each entry"
+    case .large: "stream one body of 2 GiB in and out"
+    case .scale: "the same steps at growing numbers of entries"
+    }
+  }
+}
+
+/// What one run is to do.
+struct Configuration: Sendable {
+  var workloads: [Workload]
+  /// The numbers of entries that were asked for; nil for what suits each workload.
+  var entries: [Int]?
+  /// The length of a body that was asked for; nil for what suits each workload.
+  var body: Int?
+  var seed: UInt64
+  var isJSON: Bool
+  var systems: [SystemName]
+  var directory: String?
+  var isKept: Bool
+  var threads: [Int]
+
+  /// The number of entries for workloads that take one number.
+  var entryCount: Int { entries?.first ?? 100_000 }
+  /// The length of a body for most workloads.
+  var bodyBytes: Int { body ?? 4096 }
+}
+
+extension Configuration {
+  private static let entriesOption = Option(
+    "entries", integers(upTo: 100_000_000), defaultText: "100000; open: 1000000; scale: all three",
+    help: "How many entries; scale and open take several, the others the first")
+  private static let bodyOption = Option<UInt64>(
+    "body", .size(in: 0...(1 << 40)), defaultText: "4096; open and scale: 100; large: 2GiB",
+    help: "The length of a body")
+  private static let seedOption = Option(
+    "seed", .integer(), default: 1, help: "Decides every key, body and order")
+  private static let systemsOption = Option(
+    "systems", systemList, defaultText: "all", help: "What to compare: \(systemNames)")
+  private static let directoryOption = Option(
+    "directory", .path, defaultText: "the cache folder of the user, or /var/tmp",
+    help: "Where to work; the folder made there is removed at the end")
+  private static let threadsOption = Option(
+    "threads", integers(upTo: 256), default: [1, 2, 4],
+    help: "How many threads and processes, for concurrent and processes")
+  private static let jsonFlag = Flag("json", help: "Print one JSON object a line, and no table")
+  private static let keepFlag = Flag("keep", help: "Leave the folder for a look")
+  private static let workParameter = Parameter(
+    "workload", .choice(Workload.allCases.map(\.rawValue) + ["all"]), .oneOrMore,
+    help: "What to measure")
+
+  /// The command line.
+  static let command = Command(
+    "cachebench", summary: "Measures the store beside the bare system, SQLite and URLCache",
+    discussion: [
+      """
+      All systems get the same keys and bodies in the same run, in small turns. Ratios are made \
+      of the medians over turns of the mean time of an operation. Run a release build on a disk.
+      """,
+      Workload.allCases.map { "\($0.rawValue): \($0.summary)" }.joined(separator: "; ") + ".",
+    ],
+    parameters: [workParameter],
+    options: [
+      entriesOption, bodyOption, seedOption, systemsOption, threadsOption, directoryOption,
+      keepFlag, jsonFlag,
+    ],
+    examples: [
+      .init("cachebench all", "everything, at the sizes the targets speak of"),
+      .init("cachebench fill hit miss --entries 20000", "the basic steps, in a minute"),
+      .init("cachebench hit --systems store,floor --json", "for a script"),
+    ],
+    exitStatuses: [
+      (.success, "measured, whether or not the targets were reached"),
+      (.failure, "a system failed, or answered with wrong bytes"),
+      (.usage, "the command line is wrong"),
+      (.signal(2), "interrupted; the folder was removed"),
+    ],
+    version: "1")
+
+  /// Takes the values out of a parsed command line.
+  init(_ invocation: Invocation) {
+    let names = invocation[Self.workParameter]
+    workloads = Workload.allCases.filter { names.contains($0.rawValue) || names.contains("all") }
+    entries = invocation[Self.entriesOption]
+    body = invocation[Self.bodyOption].map { Int($0) }
+    seed = UInt64(invocation.value(of: Self.seedOption))
+    isJSON = invocation[Self.jsonFlag]
+    systems = invocation[Self.systemsOption] ?? SystemName.allCases
+    directory = invocation[Self.directoryOption]?.text
+    isKept = invocation[Self.keepFlag]
+    threads = invocation.value(of: Self.threadsOption)
+  }
+
+  private static let systemNames = SystemName.allCases.map(\.rawValue).joined(separator: ",")
+
+  /// Reads `store,floor`.
+  private static let systemList = ValueKind<[SystemName]>(
+    "LIST", describe: { $0.map(\.rawValue).joined(separator: ",") }
+  ) { argument throws(InvalidValue) in
+    let words = (argument.text ?? "").split(separator: ",", omittingEmptySubsequences: false)
+    let systems = words.compactMap { SystemName(rawValue: String($0)) }
+    guard systems.count == words.count else {
+      throw InvalidValue(expected: "one or more of \(systemNames), joined by commas")
+    }
+    return SystemName.allCases.filter { systems.contains($0) }
+  }
+
+  /// Reads `10000,100000`.
+  private static func integers(upTo limit: Int) -> ValueKind<[Int]> {
+    ValueKind("N,…", describe: { $0.map { String($0) }.joined(separator: ",") }) {
+      argument throws(InvalidValue) in
+      let words = (argument.text ?? "").split(separator: ",", omittingEmptySubsequences: false)
+      let numbers = words.compactMap { Int($0) }.filter { $0 > 0 && $0 <= limit }
+      guard numbers.count == words.count else {
+        throw InvalidValue(expected: "numbers from 1 to \(limit), joined by commas")
+      }
+      return numbers
+    }
+  }
+}

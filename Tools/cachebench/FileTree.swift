@@ -1,0 +1,108 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Makes and removes folders.
+enum FileTree {
+  /// Makes a folder that only its owner may enter.
+  static func makeDirectory(_ path: String) throws(BenchmarkError) {
+    // Safety: the path is passed as a NUL-terminated string for the call.
+    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw .failed("\(path): cannot make the folder: \(lastSystemError())")
+    }
+  }
+
+  /// Removes a folder with all that is in it; symbolic links are removed, never followed.
+  static func remove(_ path: String) {
+    removeContents(AT_FDCWD, path)
+    // Safety: the path is passed as a NUL-terminated string for the call.
+    unsafe unlinkat(AT_FDCWD, path, AT_REMOVEDIR)
+  }
+
+  /// Tells whether a folder lies on a file system in memory, where nothing here means anything.
+  static func isInMemory(_ path: String) -> Bool {
+    #if canImport(Darwin)
+      return false
+    #else
+      // proc(5): mountinfo has the mount point in field 5 and the type after a lone dash.
+      var longest = 0
+      var kind = ""
+      for line in text(of: "/proc/self/mountinfo").split(separator: "\n") {
+        let fields = line.split(separator: " ")
+        guard fields.count > 6, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
+        else { continue }
+        let mount = String(fields[4])
+        let isAbove = mount == "/" || path == mount || path.hasPrefix(mount + "/")
+        guard isAbove, mount.count >= longest else { continue }
+        longest = mount.count
+        kind = String(fields[dash + 1])
+      }
+      return kind == "tmpfs" || kind == "ramfs"
+    #endif
+  }
+
+  /// Warns when files are being made much more slowly than they can be.
+  ///
+  /// For five minutes ext4 does not reuse the inode of a removed file and searches around it
+  /// (`recently_deleted` in fs/ext4/ialloc.c): after a run that removed 300,000 files, making one
+  /// takes ten times as long, whoever makes it.
+  static func warnOfRecentRemovals(in directory: String) {
+    let count = 200
+    let start = MonotonicClock.now()
+    for number in 0..<count {
+      // Safety: the path is passed as a NUL-terminated string for the call.
+      let file = unsafe open("\(directory)/probe-\(number)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+      if file >= 0 { close(file) }
+    }
+    let microseconds = Double(MonotonicClock.now() - start) / 1000 / Double(count)
+    for number in 0..<count { unsafe unlink("\(directory)/probe-\(number)") }
+    guard microseconds > 100 else { return }
+    progress(
+      "warning: making an empty file takes \(fixed(microseconds, 0)) us here; if many files were "
+        + "removed in the last five minutes, wait as long before measuring what stores")
+  }
+
+  /// Has the system write what it still holds back (`sync(2)`), outside any measured time.
+  static func writeBack() {
+    sync()
+  }
+
+  /// Returns the text of a small file, such as those below /proc, or nothing.
+  static func text(of path: String) -> String {
+    // Safety: the path is passed as a NUL-terminated string for the call.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return "" }
+    defer { close(descriptor) }
+    var text: [UInt8] = []
+    while text.count < 1 << 20 {
+      // Safety: read stays within the capacity that is passed along and reports what it filled.
+      let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+        count = unsafe max(0, read(descriptor, buffer.baseAddress, buffer.count))
+      }
+      if piece.isEmpty { break }
+      text += piece
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func removeContents(_ parent: Int32, _ name: String) {
+    // Safety: names are NUL-terminated for the calls; the stream is closed before returning, and
+    // each record is used before the next one is read.
+    let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0, let stream = unsafe fdopendir(descriptor) else { return }
+    defer { unsafe closedir(stream) }
+    while let record = unsafe readdir(stream) {
+      let child = unsafe withUnsafePointer(to: &record.pointee.d_name) { pointer in
+        unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { text in
+          unsafe String(cString: text)
+        }
+      }
+      if child == "." || child == ".." { continue }
+      if unsafe unlinkat(descriptor, child, 0) == 0 { continue }
+      removeContents(descriptor, child)
+      unsafe unlinkat(descriptor, child, AT_REMOVEDIR)
+    }
+  }
+}

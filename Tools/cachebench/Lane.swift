@@ -1,0 +1,68 @@
+/// One system in a comparison, and what was measured of it so far.
+final class Lane {
+  /// The cache.
+  let system: any CacheUnderTest
+  /// Where it lies.
+  let directory: String
+  /// What was measured.
+  private(set) var series = Series()
+  private var entries: [EntryID] = []
+  private var position = 0
+
+  /// Puts a system into a comparison.
+  init(_ system: any CacheUnderTest, directory: String) {
+    self.system = system
+    self.directory = directory
+  }
+
+  /// Which system it is.
+  var name: SystemName { system.name }
+  /// How many of the entries it was given it has worked through.
+  var progress: Int { position }
+
+  /// Starts a workload: forgets what was measured, and takes the entries it can bear.
+  func begin(_ entries: [EntryID]) {
+    self.entries = name.entryLimit.map { limit in entries.filter { $0.index < limit } } ?? entries
+    position = 0
+    series = Series()
+    if let seconds = name.secondsAllowed { series.budget = UInt64(seconds * 1e9) }
+  }
+
+  /// Tells whether there is nothing left to do, or no time to do it.
+  var isDone: Bool { position >= entries.count || series.isExhausted }
+
+  /// Runs the next slice.
+  func advance(_ operation: Operation, of corpus: Corpus) throws(BenchmarkError) {
+    let end = min(entries.count, position + name.sliceLength)
+    if name.waitsForDisk {
+      // Its syncs must not write out what the others left in the system's cache.
+      FileTree.writeBack()
+    }
+    position += try system.run(
+      operation, on: entries[position..<end], of: corpus, into: &series)
+  }
+
+  /// Runs what is left without measuring it.
+  func finishUnmeasured() throws(BenchmarkError) {
+    guard position < entries.count else { return }
+    try system.storeUnmeasured(entries[position...])
+    position = entries.count
+  }
+}
+
+/// Runs the same operations on several systems, slice by slice in turns.
+///
+/// Every round begins with another system, so that none always follows the same one.
+func runInTurns(
+  _ operation: Operation, _ lanes: [Lane], on entries: [EntryID], of corpus: Corpus
+) throws(BenchmarkError) {
+  for lane in lanes { lane.begin(entries) }
+  var round = 0
+  while lanes.contains(where: { !$0.isDone }) {
+    for turn in lanes.indices {
+      let lane = lanes[(turn + round) % lanes.count]
+      if !lane.isDone { try lane.advance(operation, of: corpus) }
+    }
+    round += 1
+  }
+}

@@ -1,0 +1,114 @@
+/// One line of results.
+struct Row: Sendable {
+  var work: String
+  var system: SystemName
+  var entries: Int
+  var body: Int
+  var threads = 1
+  var summary: Summary
+  /// Bytes of memory for each entry, where that was measured.
+  var bytesPerEntry: Double?
+  /// Seconds of the whole, where that was measured.
+  var seconds: Double?
+}
+
+/// Prints results: tables and targets for people, one object a line for programs.
+final class Report {
+  private let isJSON: Bool
+
+  /// Starts a report.
+  init(isJSON: Bool) {
+    self.isJSON = isJSON
+  }
+
+  /// Prints the rows of one workload, and what it had to reach.
+  func print(_ title: String, _ rows: [Row], notes: [String] = []) {
+    if isJSON {
+      for row in rows { emit(json(row) + "\n") }
+      return
+    }
+    emit("\n\(title)\n" + table(rows))
+    for note in notes { emit("  \(note)\n") }
+    for target in Target.all(for: rows) { emit("  \(target.line)\n") }
+  }
+
+  private func json(_ row: Row) -> String {
+    let summary = row.summary
+    var text =
+      "{\"work\":\"\(row.work)\",\"system\":\"\(row.system.rawValue)\",\"entries\":\(row.entries)"
+      + ",\"body\":\(row.body),\"threads\":\(row.threads)"
+      + ",\"median_us\":\(fixed(summary.median / 1000, 3))"
+      + ",\"p99_us\":\(fixed(summary.p99 / 1000, 3))"
+      + ",\"ops_per_s\":\(fixed(summary.operationsPerSecond, summary.sliceMean < 1e8 ? 0 : 3))"
+    if let bytes = row.bytesPerEntry { text += ",\"bytes_per_entry\":\(fixed(bytes, 1))" }
+    if let seconds = row.seconds { text += ",\"seconds\":\(fixed(seconds, 3))" }
+    return text + "}"
+  }
+
+  /// Lays out rows; the last column says how many times the store's time a system takes.
+  private func table(_ rows: [Row]) -> String {
+    var lines = [
+      [
+        "work", "system", "entries", "threads", "measured", "mean us", "median us", "p99 us",
+        "p99.9 us",
+        "max us", "per second", "x store",
+      ]
+    ]
+    for row in rows {
+      let summary = row.summary
+      let reference = rows.first { other in
+        other.system == .store && other.work == row.work && other.threads == row.threads
+          && other.entries == row.entries
+      }
+      let ratio = reference.map { fixed(summary.sliceMean / $0.summary.sliceMean, 2) } ?? ""
+      lines.append(
+        [
+          row.work, row.system.rawValue, grouped(row.entries), String(row.threads),
+          grouped(summary.operations),
+          fixed(summary.sliceMean / 1000, 3), fixed(summary.median / 1000, 3),
+          fixed(summary.p99 / 1000, 3), fixed(summary.p999 / 1000, 3),
+          fixed(summary.maximum / 1000, 1),
+          grouped(Int(summary.operationsPerSecond.rounded())), ratio,
+        ])
+    }
+    return layOut(lines)
+  }
+
+  private func layOut(_ lines: [[String]]) -> String {
+    let widths = lines[0].indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    var text = ""
+    for line in lines {
+      let cells = line.enumerated().map { column, cell in
+        let padding = String(repeating: " ", count: widths[column] - cell.count)
+        return column < 2 ? cell + padding : padding + cell
+      }
+      text += "  " + cells.joined(separator: "  ") + "\n"
+    }
+    return text
+  }
+}
+
+/// Returns a number with a fixed count of decimals.
+func fixed(_ value: Double, _ decimals: Int) -> String {
+  var scale = 1.0
+  for _ in 0..<decimals { scale *= 10 }
+  let scaled = (value * scale).rounded()
+  guard scaled.isFinite, abs(scaled) < 9e18 else { return "0" }
+  let whole = Int64(scaled)
+  let digits = String(whole.magnitude)
+  let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
+  let sign = whole < 0 ? "-" : ""
+  return decimals == 0
+    ? sign + padded : sign + padded.dropLast(decimals) + "." + padded.suffix(decimals)
+}
+
+/// Returns a number with its thousands set apart.
+func grouped(_ number: Int) -> String {
+  var groups: [Substring] = []
+  var digits = Substring(String(number.magnitude))
+  while !digits.isEmpty {
+    groups.insert(digits.suffix(3), at: 0)
+    digits = digits.dropLast(3)
+  }
+  return (number < 0 ? "-" : "") + groups.joined(separator: ",")
+}

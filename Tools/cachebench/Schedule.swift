@@ -1,0 +1,83 @@
+/// The order in which a run works through its workloads.
+extension Bench {
+  /// Runs everything that was asked for.
+  ///
+  /// What removes files comes last, and no folder is removed before the end: for five minutes
+  /// after a removal ext4 searches around the inodes it freed, and all that makes files slows down.
+  func run() throws(BenchmarkError) {
+    let first = try fill([.store, .floor, .sqliteTuned])
+    try runAlone([.duplicate, .open, .large, .scale])
+    let second = try fill([.sqlite, .urlcache])
+    for caches in [first, second] { try caches?.run(.replace, in: configuration) }
+    for caches in [first, second] { caches?.close() }
+    report(first, second)
+    try runAlone([.durable, .evict])
+  }
+
+  /// Fills caches and runs on them what was asked for, except `replace`, which removes files.
+  private func fill(_ names: [SystemName]) throws(BenchmarkError) -> FilledCaches? {
+    let chosen = configuration.workloads.filter { Self.shared.contains($0) }
+    guard !chosen.isEmpty, names.contains(where: { configuration.systems.contains($0) }) else {
+      return nil
+    }
+    let caches = try FilledCaches(self, names)
+    for workload in Self.shared where workload != .replace {
+      try caches.run(workload, in: configuration)
+    }
+    return caches
+  }
+
+  private func runAlone(_ workloads: [Workload]) throws(BenchmarkError) {
+    for workload in workloads where configuration.workloads.contains(workload) {
+      progress("\(workload.rawValue): \(workload.summary)")
+      switch workload {
+      case .duplicate: try duplicate()
+      case .open: try open()
+      case .large: try large()
+      case .scale: try scale()
+      case .durable: try durable()
+      case .evict: try evict()
+      case .fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace: break
+      }
+    }
+  }
+
+  /// Prints what both sets of caches measured, workload by workload.
+  private func report(_ first: FilledCaches?, _ second: FilledCaches?) {
+    let rows = (first?.rows ?? []) + (second?.rows ?? [])
+    let notes = (first?.notes ?? []) + (second?.notes ?? [])
+    for workload in Self.shared {
+      for part in workload.parts {
+        let chosen = rows.filter { $0.work == part }.sorted { $0.threads < $1.threads }
+        guard let row = chosen.first else { continue }
+        report.print(
+          "\(part): \(grouped(configuration.entryCount)) entries of \(grouped(row.body)) bytes, "
+            + "seed \(configuration.seed)",
+          chosen, notes: notes.filter { $0.hasPrefix(part + ":") })
+      }
+    }
+  }
+
+  private static let shared: [Workload] = [
+    .fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace,
+  ]
+}
+
+extension FilledCaches {
+  /// Runs a workload if it was asked for.
+  fileprivate func run(
+    _ workload: Workload, in configuration: Configuration
+  ) throws(BenchmarkError) {
+    if configuration.workloads.contains(workload) { try run(workload) }
+  }
+}
+
+extension Workload {
+  /// The names its rows have in the output.
+  fileprivate var parts: [String] {
+    switch self {
+    case .concurrent, .processes: ["\(rawValue)-hit", "\(rawValue)-store"]
+    default: [rawValue]
+    }
+  }
+}

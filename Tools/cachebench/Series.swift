@@ -1,0 +1,92 @@
+/// Collects what single operations took, and what whole slices of them took.
+struct Series: Sendable {
+  /// Nanoseconds of every single operation, in the order they ran.
+  private(set) var operations: [UInt32] = []
+  /// Mean nanoseconds per operation of every slice, work it left to the background included.
+  private(set) var sliceMeans: [Double] = []
+  /// Nanoseconds measured so far.
+  private(set) var total: UInt64 = 0
+  /// Nanoseconds that may be spent; what comes after is not run, and the output shows it.
+  var budget: UInt64 = .max
+
+  /// Tells whether the budget is spent.
+  var isExhausted: Bool { total >= budget }
+
+  /// Adds one operation.
+  @inline(__always)
+  mutating func record(_ nanoseconds: UInt64) {
+    operations.append(UInt32(clamping: nanoseconds))
+    total &+= nanoseconds
+  }
+
+  /// Closes a slice: what was recorded since `start`, and what settling took on top.
+  mutating func endSlice(start: SliceMark, settling: UInt64) {
+    let count = operations.count - start.count
+    guard count > 0 else { return }
+    total &+= settling
+    sliceMeans.append(Double(total - start.total) / Double(count))
+  }
+
+  /// Adds a slice that several threads ran side by side.
+  ///
+  /// - Parameter wall: nanoseconds from the first operation's start to the last one's end.
+  mutating func add(slice: [UInt32], wall: UInt64) {
+    guard !slice.isEmpty else { return }
+    operations += slice
+    total &+= wall
+    sliceMeans.append(Double(wall) / Double(slice.count))
+  }
+
+  /// Marks where a slice begins.
+  var mark: SliceMark { SliceMark(count: operations.count, total: total) }
+
+  /// Returns the figures that are printed; nil when nothing ran.
+  func summary() -> Summary? {
+    guard !operations.isEmpty else { return nil }
+    let sorted = operations.sorted()
+    func quantile(_ share: Double) -> Double {
+      Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))])
+    }
+    return Summary(
+      operations: sorted.count, sliceMean: median(sliceMeans),
+      overallMean: Double(total) / Double(sorted.count), median: quantile(0.5),
+      p99: quantile(0.99), p999: quantile(0.999), maximum: Double(sorted[sorted.count - 1]))
+  }
+}
+
+/// Remembers where a slice of a `Series` begins.
+struct SliceMark {
+  /// Operations recorded before the slice.
+  fileprivate var count: Int
+  /// Nanoseconds recorded before the slice.
+  fileprivate var total: UInt64
+}
+
+/// The figures of one series, all times in nanoseconds.
+struct Summary: Sendable {
+  /// How many operations ran.
+  var operations: Int
+  /// The median over slices of the mean per operation: the figure that ratios are made of.
+  var sliceMean: Double
+  /// All time divided by all operations: shows what the median over slices hides.
+  var overallMean: Double
+  /// The median of single operations.
+  var median: Double
+  /// What 99 of 100 single operations stay below.
+  var p99: Double
+  /// What 999 of 1,000 single operations stay below.
+  var p999: Double
+  /// The slowest single operation.
+  var maximum: Double
+
+  /// Operations a second, from the median over slices.
+  var operationsPerSecond: Double { sliceMean > 0 ? 1e9 / sliceMean : 0 }
+}
+
+/// Returns the middle value, or 0 of nothing.
+func median(_ values: [Double]) -> Double {
+  guard !values.isEmpty else { return 0 }
+  let sorted = values.sorted()
+  let middle = sorted.count / 2
+  return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

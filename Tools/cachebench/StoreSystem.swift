@@ -1,0 +1,110 @@
+import CacheFormat
+import CacheStore
+
+/// How the store is opened for a workload.
+struct StoreSettings: Sendable {
+  /// The size of the memory tier; 0 for none.
+  var memoryBytes = 0
+  /// Whether a store must survive a power cut.
+  var isDurable = false
+  /// The most entries it may hold; nil for as many as fit.
+  var maximumEntries: Int?
+}
+
+/// Calls the store, and puts its error into the words of the benchmark.
+@inline(__always)
+func described<Result>(_ work: () throws(StoreError) -> Result) throws(BenchmarkError) -> Result {
+  do throws(StoreError) {
+    return try work()
+  } catch {
+    throw .failed("store: \(error)")
+  }
+}
+
+/// The engine of this package.
+final class StoreSystem: CacheUnderTest {
+  /// A response, ready to be handed over.
+  struct Value {
+    var key: ByteString
+    var metadata: EntryMetadata
+    var body: [UInt8]
+  }
+
+  let name = SystemName.store
+  /// The store itself, for what only it can do.
+  let store: Store
+  private let corpus: Corpus
+  private var lastBody: [UInt8] = []
+  private var lastStatus: Int?
+
+  /// Opens or creates a store in a folder.
+  convenience init(
+    path: String, corpus: Corpus, settings: StoreSettings = StoreSettings()
+  ) throws(BenchmarkError) {
+    var options = Options()
+    options.memoryBytes = settings.memoryBytes
+    options.durability = settings.isDurable ? .full : .process
+    let store = try described { () throws(StoreError) in
+      try Store(at: path + "/store", options: options)
+    }
+    if let maximum = settings.maximumEntries {
+      var limits = store.limits
+      limits.entries = UInt64(maximum)
+      try described { () throws(StoreError) in try store.setLimits(limits) }
+    }
+    self.init(store: store, corpus: corpus)
+  }
+
+  private init(store: Store, corpus: Corpus) {
+    self.store = store
+    self.corpus = corpus
+  }
+
+  func makeValue(_ entry: EntryID) -> Value {
+    let fields = corpus.fields(entry).map { Field(ByteString($0.name), ByteString($0.value)) }
+    return Value(
+      key: makeKey(entry), metadata: EntryMetadata(status: 200, fields: fields),
+      body: corpus.body(entry))
+  }
+
+  func makeKey(_ entry: EntryID) -> ByteString {
+    ByteString(bytes: corpus.key(entry.index))
+  }
+
+  func store(_ value: Value) throws(BenchmarkError) {
+    _ = try described { () throws(StoreError) in
+      try store.put(value.body, for: value.key, metadata: value.metadata)
+    }
+  }
+
+  func replace(_ value: Value) throws(BenchmarkError) {
+    try store(value)
+  }
+
+  func hit(_ key: ByteString) -> Bool {
+    guard case .hit(let entry) = store.lookUp(key) else { return false }
+    lastBody = entry.body
+    lastStatus = entry.info.metadata.status
+    return true
+  }
+
+  func miss(_ key: ByteString) -> Bool {
+    if case .miss = store.lookUp(key) { true } else { false }
+  }
+
+  func lastBodyEquals(_ body: [UInt8]) -> Bool {
+    lastBody == body && lastStatus == 200
+  }
+
+  func settle() {
+    store.waitUntilIdle()
+  }
+
+  func sibling() -> any CacheUnderTest {
+    StoreSystem(store: store, corpus: corpus)
+  }
+
+  func close() {
+    store.close()
+  }
+}

@@ -1,0 +1,95 @@
+import CacheStore
+
+/// The workloads that bring caches of their own and mostly store: evict, duplicate and durable.
+extension Bench {
+  /// Stores into a store that is full, in turns with one of the same size that has room.
+  func evict() throws(BenchmarkError) {
+    let count = configuration.entryCount
+    let corpus = self.corpus
+    let below = try makeLanes([.store], corpus)
+    let full = try makeLanes([.store], corpus, settings: StoreSettings(maximumEntries: count))
+    let lanes = below + full
+    defer { close(lanes) }
+    let first = (0..<count).map { EntryID(index: $0) }
+    for lane in lanes { try lane.system.storeUnmeasured(first[...]) }
+    FileTree.writeBack()
+    let more = (count..<(count + min(count, 50_000))).map { EntryID(index: $0) }
+    try runInTurns(.store, lanes, on: more, of: corpus)
+    report.print(
+      "evict: \(grouped(count)) entries and full, beside as many and room for more",
+      rows("evict-below", below, entries: count, body: corpus.bodyBytes)
+        + rows("evict", full, entries: count, body: corpus.bodyBytes),
+      notes: full.compactMap { ($0.system as? StoreSystem)?.store.statistics }.map { statistics in
+        "the full store evicted \(grouped(Int(statistics.evictions))) and holds "
+          + "\(grouped(statistics.entries)) entries"
+      })
+  }
+
+  /// Stores bodies of which only 16 differ.
+  func duplicate() throws(BenchmarkError) {
+    let count = configuration.entryCount
+    var corpus = self.corpus
+    corpus.distinctBodies = 16
+    let lanes = try makeLanes([.store, .floor, .sqliteTuned], corpus)
+    defer { close(lanes) }
+    let entries = (0..<count).map { EntryID(index: $0) }
+    try runInTurns(.store, lanes, on: entries, of: corpus)
+    let shared = lanes.compactMap { ($0.system as? StoreSystem)?.store.statistics.sharedBytes }
+    report.print(
+      "duplicate: \(grouped(count)) entries, 16 different bodies of "
+        + "\(grouped(corpus.bodyBytes)) bytes",
+      rows("duplicate", lanes, entries: count, body: corpus.bodyBytes),
+      notes: notes(lanes, asked: count)
+        + shared.map { "the store saved \(grouped(Int($0))) bytes by sharing" })
+  }
+
+  /// Stores durably from 8 threads, beside SQLite with default settings and 8 connections.
+  ///
+  /// SQLite's connections take turns at a lock of the program: its own way of waiting sleeps, and
+  /// is slower than that.
+  func durable() throws(BenchmarkError) {
+    let threads = 8
+    let rounds = 12
+    let corpus = self.corpus
+    let lanes = try makeLanes(
+      [.store, .sqlite], corpus, settings: StoreSettings(isDurable: true))
+    defer { close(lanes) }
+    var next = 0
+    var rows: [Row] = []
+    var teams: [(lane: Lane, team: ThreadTeam, series: Series)] = []
+    for lane in lanes {
+      let handles = try siblings(of: lane, threads)
+      teams.append((lane, ThreadTeam(handles, corpus, closes: lane.name != .store), Series()))
+    }
+    defer { for team in teams { team.team.end() } }
+    for round in 0..<rounds {
+      for turn in teams.indices {
+        let chosen = (turn + round) % teams.count
+        let length = teams[chosen].lane.name == .store ? 100 : 25
+        let slices = (0..<threads).map { _ in
+          defer { next += length }
+          return (next..<(next + length)).map { EntryID(index: $0) }[...]
+        }
+        FileTree.writeBack()
+        let result = try teams[chosen].team.run(.store, on: slices)
+        teams[chosen].series.add(slice: result.operations, wall: result.wall)
+      }
+    }
+    for team in teams {
+      guard let summary = team.series.summary() else { continue }
+      rows.append(
+        Row(
+          work: "durable", system: team.lane.name, entries: summary.operations,
+          body: corpus.bodyBytes, threads: threads, summary: summary))
+    }
+    report.print("durable: stores from \(threads) threads, each on the disk at its return", rows)
+  }
+
+  private func siblings(of lane: Lane, _ count: Int) throws(BenchmarkError) -> [any CacheUnderTest]
+  {
+    (lane.system as? SQLiteSystem)?.shareLock()
+    var handles: [any CacheUnderTest] = []
+    for _ in 0..<count { handles.append(try lane.system.sibling()) }
+    return handles
+  }
+}

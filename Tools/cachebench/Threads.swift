@@ -1,0 +1,138 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// What one slice on several threads took.
+struct SharedSlice: Sendable {
+  /// Nanoseconds of every operation of every thread.
+  var operations: [UInt32] = []
+  /// When the first thread began.
+  var start = UInt64.max
+  /// When the last thread ended.
+  var end: UInt64 = 0
+  /// What went wrong, if anything.
+  var error: BenchmarkError?
+
+  /// Nanoseconds from the first start to the last end.
+  var wall: UInt64 { end > start ? end - start : 0 }
+}
+
+/// Runs one slice per handle, each on a thread of its own; all start at the same moment.
+func runSideBySide(
+  _ operation: Operation, _ handles: [any CacheUnderTest], on slices: [ArraySlice<EntryID>],
+  of corpus: Corpus
+) throws(BenchmarkError) -> SharedSlice {
+  let collector = SliceCollector(expected: handles.count)
+  let threads = zip(handles, slices).map { handle, slice in
+    let lent = LentHandle(handle)
+    return startThread {
+      collector.run(operation, lent.handle, on: slice, of: corpus)
+    }
+  }
+  for thread in threads { join(thread) }
+  let result = collector.result
+  if let error = result.error { throw error }
+  return result
+}
+
+/// Gathers what the threads of a slice measured.
+private final class SliceCollector: Sendable {
+  private let arrived = Atomic<Int>(0)
+  private let expected: Int
+  private let state = Mutex(SharedSlice())
+
+  init(expected: Int) {
+    self.expected = expected
+  }
+
+  var result: SharedSlice { state.withLock { $0 } }
+
+  func run(
+    _ operation: Operation, _ handle: any CacheUnderTest, on slice: ArraySlice<EntryID>,
+    of corpus: Corpus
+  ) {
+    var series = Series()
+    var start: UInt64 = 0
+    do throws(BenchmarkError) {
+      try handle.run(operation, on: slice, of: corpus, into: &series) {
+        waitForOthers()
+        start = MonotonicClock.now()
+      }
+      add(series, start: start, error: nil)
+    } catch {
+      // The others must not wait for a thread that failed before the start.
+      if start == 0 { arrived.add(1, ordering: .releasing) }
+      add(series, start: start, error: error)
+    }
+  }
+
+  private func add(_ series: Series, start: UInt64, error: BenchmarkError?) {
+    let end = MonotonicClock.now()
+    state.withLock { state in
+      state.operations += series.operations
+      state.start = min(state.start, start)
+      state.end = max(state.end, end)
+      state.error = state.error ?? error
+    }
+  }
+
+  private func waitForOthers() {
+    arrived.add(1, ordering: .releasing)
+    while arrived.load(ordering: .acquiring) < expected { sched_yield() }
+  }
+}
+
+/// Lends a handle to one thread; the lender waits for the thread and does not touch it meanwhile.
+private struct LentHandle: @unchecked Sendable {
+  let handle: any CacheUnderTest
+
+  init(_ handle: any CacheUnderTest) {
+    self.handle = handle
+  }
+}
+
+/// Waits for the end of a thread.
+private func join(_ thread: pthread_t) {
+  #if canImport(Darwin)
+    // Safety: every thread is joined once.
+    unsafe pthread_join(thread, nil)
+  #else
+    pthread_join(thread, nil)
+  #endif
+}
+
+/// Starts a thread; the caller joins it.
+private func startThread(_ work: @escaping @Sendable () -> Void) -> pthread_t {
+  final class Box {
+    let work: @Sendable () -> Void
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+  }
+  #if canImport(Darwin)
+    var thread: pthread_t?
+  #else
+    var thread = pthread_t()
+  #endif
+  let box = unsafe Unmanaged.passRetained(Box(work))
+  // Safety: the thread takes over the one reference that was retained for it.
+  let code = unsafe pthread_create(
+    &thread, nil,
+    { argument in
+      #if canImport(Darwin)
+        let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+      #else
+        let box = unsafe Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue()
+      #endif
+      box.work()
+      return nil
+    }, box.toOpaque())
+  precondition(code == 0, "The system refused a thread: \(code)")
+  #if canImport(Darwin)
+    return thread!
+  #else
+    return thread
+  #endif
+}
