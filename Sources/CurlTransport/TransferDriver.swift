@@ -39,7 +39,9 @@ final class TransferDriver {
     if code != CURLM_OK { failAll("libcurl: multi \(code.rawValue)") }
     var result = CURLE_OK
     while let handle = unsafe occurl_multi_next_finished(multi, &result) {
-      guard let id = transferOfHandle[UInt(bitPattern: handle)], let ended = running[id] else { continue }
+      guard let id = transferOfHandle[UInt(bitPattern: handle)], let ended = running[id] else {
+        continue
+      }
       let outcome = ended.outcome(of: result)
       // Out of libcurl first: when the reader sees the end, the connection is free again.
       remove(id)

@@ -43,8 +43,8 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
   /// Normalises a URL.
   ///
   /// Bytes that may not stand in a URL, such as spaces and letters beyond ASCII, are
-  /// percent-encoded in path and query, as browsers do; in a host they are an error. A `%` that
-  /// starts no escape is left alone.
+  /// percent-encoded in path and query, as browsers do; in a host they are an error. So is a
+  /// `%` that starts no escape.
   ///
   /// - Throws: ``InvalidURL`` with the cause.
   /// - Complexity: O(*n*) in the length of the text.

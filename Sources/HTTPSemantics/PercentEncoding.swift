@@ -20,8 +20,9 @@ enum PercentEncoding {
           index += 3
           continue
         }
-        // No escape follows. To write "%25" would merge it with a URL that differs on the wire.
-        result.append(byte)
+        // No escape follows. Left alone it could form one with what is decoded after it, as in
+        // "%%341", and the normal form would not be normal.
+        appendEscape(of: byte, to: &result)
       } else if isAllowed(byte) {
         result.append(byte)
       } else {
