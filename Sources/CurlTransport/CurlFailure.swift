@@ -4,9 +4,12 @@ import HTTPTransport
 /// Translates libcurl's codes (libcurl-errors(3)).
 enum CurlFailure {
   /// Returns the code for a failure; what breaks after the head breaks the body.
-  static func code(of code: CURLcode, hasHead: Bool) -> TransportError.Code {
+  static func code(
+    of code: CURLcode, hasHead: Bool, isRedirecting: Bool
+  ) -> TransportError.Code {
     switch code {
-    case CURLE_UNSUPPORTED_PROTOCOL: .unsupportedScheme
+    // libcurl has this code also for an answer that is no HTTP/1 or later.
+    case CURLE_UNSUPPORTED_PROTOCOL: isRedirecting ? .unsupportedScheme : .protocolViolation
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotResolve
     case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED: .cannotConnect
     case CURLE_OPERATION_TIMEDOUT: .timeout

@@ -14,6 +14,8 @@ struct HeadParser {
   enum Event: Equatable {
     /// More lines are needed.
     case none
+    /// The head of a redirect is complete, which is followed now.
+    case redirect
     /// The head of the answer that counts is complete; a body may follow.
     case head(HTTPResponseHead, version: String)
     /// The server does not speak HTTP properly.
@@ -75,7 +77,7 @@ struct HeadParser {
       let location = lines.fields.first(named: "Location"), !location.value.isEmpty
     {
       phase = .skipping
-      return .none
+      return .redirect
     }
     let head = HTTPResponseHead(status: status, fields: lines.fields)
     guard Self.hasOneLength(head.fields) else { return .violation("two different lengths") }

@@ -16,6 +16,8 @@ final class RunningTransfer {
   private let isRaw: Bool
   private var parser: HeadParser
   private var hasHead = false
+  /// Tells whether a redirect has come and the request that it leads to is not yet on its way.
+  private var isRedirecting = false
   private var failure: TransportError?
 
   init(_ transfer: Transfer, _ handle: EasyHandle) {
@@ -81,7 +83,7 @@ final class RunningTransfer {
     guard code == CURLE_OK else {
       return .failure(
         transfer.error(
-          CurlFailure.code(of: code, hasHead: hasHead),
+          CurlFailure.code(of: code, hasHead: hasHead, isRedirecting: isRedirecting),
           CurlFailure.detail(of: code, text: handle.lastErrorText)))
     }
     // libcurl takes a connection that closes within the head for an answer without a body.
@@ -93,6 +95,7 @@ final class RunningTransfer {
 
   private func connected() {
     lastActivity = .now
+    isRedirecting = false
   }
 
   /// - Returns: the number of bytes taken, or libcurl's sign for a pause.
@@ -114,6 +117,9 @@ final class RunningTransfer {
     let line = unsafe Array(bytes)
     switch parser.consume(line) {
     case .none: return bytes.count
+    case .redirect:
+      isRedirecting = true
+      return bytes.count
     case .head(let head, let version):
       hasHead = true
       transfer.deliver(self.head(head, version))

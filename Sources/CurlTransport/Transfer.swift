@@ -46,6 +46,9 @@ final class Transfer: Sendable {
   /// Gives the most bytes that the buffer has ever held.
   var largestBuffer: Int { state.withLock { $0.largestBuffer } }
 
+  /// Tells whether libcurl waits for the reader.
+  var isPaused: Bool { state.withLock { $0.isPaused } }
+
   /// Tells whether the transfer has ended, well or not.
   var hasEnded: Bool { state.withLock { $0.end != nil } }
 
