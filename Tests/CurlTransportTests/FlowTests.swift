@@ -71,7 +71,7 @@ struct FlowTests {
     let origin = try countingOrigin()
     let silent = try Origin { _, connection in connection.waitForClose() }
     let transport = try makeTransport()
-    let options = TransportOptions(idleTimeout: .milliseconds(60))
+    let options = TransportOptions(idleTimeout: .milliseconds(500))
     let count = 16 << 20
     let body = try transport.start(HTTPRequest(url: origin.url("/\(count)")), options)
     await until { body.transfer.isPaused }
