@@ -26,18 +26,26 @@ public struct CurlSetup: Sendable, Hashable {
   /// Says which proxy is used.
   public var proxy: Proxy
 
+  /// Speaks HTTP/2 with servers that offer it over TLS, and shares one connection among transfers.
+  ///
+  /// libcurl 7.88 lets a server send 32 MB ahead on each HTTP/2 stream, and holds in memory what a
+  /// slow reader has not taken. With HTTP/1.1 the bound is ``bufferBytes``.
+  public var usesHTTP2: Bool
+
   /// What libcurl reads at once, in bytes, and the largest piece that it hands over.
   let readBytes = 64 * 1024
 
   /// Makes a set-up; the defaults suit a program that fetches from servers of others.
   public init(
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
-    certificateAuthoritiesFile: String? = nil, proxy: Proxy = .environment
+    certificateAuthoritiesFile: String? = nil, proxy: Proxy = .environment,
+    usesHTTP2: Bool = true
   ) {
     self.userAgent = userAgent
     self.bufferBytes = bufferBytes
     self.connectionsPerHost = connectionsPerHost
     self.certificateAuthoritiesFile = certificateAuthoritiesFile
     self.proxy = proxy
+    self.usesHTTP2 = usesHTTP2
   }
 }

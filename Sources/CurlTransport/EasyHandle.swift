@@ -126,8 +126,11 @@ final class EasyHandle {
     if setup.proxy == .none {
       guard set(CURLOPT_PROXY, "") else { return false }
     }
+    let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+    // PIPEWAIT: many requests at once to a new host wait for the first connection to tell whether
+    // they can share it, instead of making one each.
     return hasErrorText && set(CURLOPT_NOSIGNAL, 1) && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      && set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+      && set(CURLOPT_HTTP_VERSION, version) && set(CURLOPT_PIPEWAIT, 1)
       && set(CURLOPT_BUFFERSIZE, setup.readBytes) && set(CURLOPT_USERAGENT, setup.userAgent)
   }
 
