@@ -1,5 +1,4 @@
 public import CacheFormat
-public import CacheStore
 public import HTTPSemantics
 
 /// Tells when an answer was asked for and when its head came (RFC 9111, section 4.2.3).
