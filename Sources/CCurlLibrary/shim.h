@@ -1,0 +1,6 @@
+#ifndef OFFLINECACHE_CCURLLIBRARY_SHIM_H
+#define OFFLINECACHE_CCURLLIBRARY_SHIM_H
+
+#include <curl/curl.h>
+
+#endif

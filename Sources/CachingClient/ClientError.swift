@@ -1,0 +1,40 @@
+public import CacheStore
+public import HTTPTransport
+
+/// Tells why a fetch failed.
+public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Names the cause.
+  public enum Cause: Sendable, Hashable {
+    /// Only a stored answer was wanted, and there is none, for this reason.
+    case notStored(FetchMissReason)
+    /// The network failed.
+    case transport(TransportError)
+    /// The stored body could not be read to its end.
+    case store(StoreError)
+    /// The body is longer than the caller allowed, in bytes.
+    case tooLarge(limit: Int)
+  }
+
+  /// Names the cause.
+  public let cause: Cause
+
+  /// Gives the URL that was asked for, without credentials.
+  public let url: String
+
+  /// Makes an error.
+  public init(_ cause: Cause, url: String) {
+    self.cause = cause
+    self.url = url
+  }
+
+  /// Says which URL, what is wrong, and what to do.
+  public var description: String {
+    switch cause {
+    case .notStored(let reason):
+      "\(url): cannot be answered offline, as \(reason); fetch it once while there is a network"
+    case .transport(let error): error.description
+    case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
+    case .tooLarge(let limit): "\(url): the body is longer than \(limit) bytes; read it in pieces"
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import CCurlLibrary
+import HTTPTransport
+
+/// Translates libcurl's codes (libcurl-errors(3)).
+enum CurlFailure {
+  /// Returns the code for a failure; what breaks after the head breaks the body.
+  static func code(
+    of code: CURLcode, hasHead: Bool, isRedirecting: Bool
+  ) -> TransportError.Code {
+    switch code {
+    // libcurl has this code also for an answer that is no HTTP/1 or later.
+    case CURLE_UNSUPPORTED_PROTOCOL: isRedirecting ? .unsupportedScheme : .protocolViolation
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotResolve
+    case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED: .cannotConnect
+    case CURLE_OPERATION_TIMEDOUT: .timeout
+    case CURLE_TOO_MANY_REDIRECTS: .tooManyRedirects
+    case CURLE_BAD_CONTENT_ENCODING: .badContentEncoding
+    case CURLE_PARTIAL_FILE: .truncatedBody
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+      hasHead ? .truncatedBody : .connectionLost
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_URL_MALFORMAT:
+      .protocolViolation
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER,
+      CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_SHUTDOWN_FAILED,
+      CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+      .tls
+    default: .failed
+    }
+  }
+
+  /// Returns libcurl's words: those for this failure, else those for the code.
+  static func detail(of code: CURLcode, text: String) -> String {
+    guard text.isEmpty else { return text }
+    // Safety: libcurl returns a static string for any code.
+    return unsafe String(cString: curl_easy_strerror(code))
+  }
+}

@@ -1,0 +1,51 @@
+/// Says how a ``CurlTransport`` works; the same for all its transfers.
+public struct CurlSetup: Sendable, Hashable {
+  /// Says which proxy is used.
+  public enum Proxy: Sendable, Hashable {
+    /// The one in the environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.
+    case environment
+    /// None.
+    case none
+  }
+
+  /// Gives the `User-Agent` that is sent when a request has none.
+  public var userAgent: String
+
+  /// Bounds what is buffered for one slow reader, in bytes; at least one piece of 64 KiB.
+  public var bufferBytes: Int
+
+  /// Bounds the connections to one host; more transfers than that wait for their turn.
+  ///
+  /// A body that is open and not read holds its connection: who keeps this many of them open and
+  /// waits for one more from the same host waits for ever. 0: no bound.
+  public var connectionsPerHost: Int
+
+  /// Names a file of trusted certificate authorities (PEM) instead of the system's.
+  public var certificateAuthoritiesFile: String?
+
+  /// Says which proxy is used.
+  public var proxy: Proxy
+
+  /// Speaks HTTP/2 with servers that offer it over TLS, and shares one connection among transfers.
+  ///
+  /// libcurl 7.88 lets a server send 32 MB ahead on each HTTP/2 stream, and holds in memory what a
+  /// slow reader has not taken. With HTTP/1.1 the bound is ``bufferBytes``.
+  public var usesHTTP2: Bool
+
+  /// What libcurl reads at once, in bytes, and the largest piece that it hands over.
+  let readBytes = 64 * 1024
+
+  /// Makes a set-up; the defaults suit a program that fetches from servers of others.
+  public init(
+    userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
+    certificateAuthoritiesFile: String? = nil, proxy: Proxy = .environment,
+    usesHTTP2: Bool = true
+  ) {
+    self.userAgent = userAgent
+    self.bufferBytes = bufferBytes
+    self.connectionsPerHost = connectionsPerHost
+    self.certificateAuthoritiesFile = certificateAuthoritiesFile
+    self.proxy = proxy
+    self.usesHTTP2 = usesHTTP2
+  }
+}

@@ -1,0 +1,97 @@
+import CCurl
+import CCurlLibrary
+import HTTPTransport
+import Synchronization
+
+/// Owns libcurl's multi handle, the one thread that drives it, and the inbox of that thread.
+///
+/// Everything but ``submit(_:_:)`` and ``shutDown()`` happens on the thread.
+@safe
+final class TransferLoop: Sendable {
+  /// Names what is asked of the thread.
+  enum Command: Sendable {
+    case start
+    case resume
+    case remove
+  }
+
+  private struct Inbox {
+    var commands: [(Transfer, Command)] = []
+    var isShutDown = false
+    /// Set once the multi handle is about to be freed and must not be woken any more.
+    var isOver = false
+  }
+
+  let setup: CurlSetup
+  // Safety: written once; the thread owns what it points to, and other threads only pass it to
+  // curl_multi_wakeup(3), which is safe from any thread, and only while the inbox is not over.
+  private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+  private let inbox = Mutex(Inbox())
+
+  /// Starts the thread.
+  ///
+  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot.
+  init(_ setup: CurlSetup) throws(TransportError) {
+    self.setup = setup
+    guard CurlLibrary.isReady, let multi = unsafe curl_multi_init() else {
+      throw TransportError(.failed, url: "http:", detail: "libcurl cannot be started")
+    }
+    unsafe self.multi = multi
+    unsafe occurl_multi_set_long(
+      multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, setup.connectionsPerHost))
+    guard LoopThread.start({ self.run() }) else {
+      unsafe curl_multi_cleanup(multi)
+      throw TransportError(.failed, url: "http:", detail: "no thread can be started")
+    }
+  }
+
+  /// Asks the thread to do something with a transfer; from any thread.
+  func submit(_ transfer: Transfer, _ command: Command) {
+    let isOver = inbox.withLock { inbox in
+      guard !inbox.isOver else { return true }
+      inbox.commands.append((transfer, command))
+      unsafe curl_multi_wakeup(multi)
+      return false
+    }
+    if isOver { transfer.finish(.failure(transfer.error(.cancelled))) }
+  }
+
+  /// Ends all transfers and the thread, without waiting for it; from any thread.
+  func shutDown() {
+    inbox.withLock { inbox in
+      guard !inbox.isOver else { return }
+      inbox.isShutDown = true
+      unsafe curl_multi_wakeup(multi)
+    }
+  }
+
+  private func run() {
+    let driver = unsafe TransferDriver(multi, setup)
+    while let commands = nextCommands() {
+      for (transfer, command) in commands { driver.perform(command, on: transfer) }
+      driver.advance()
+      driver.waitForEvents()
+    }
+    driver.removeAll()
+    let left = inbox.withLock { inbox in
+      inbox.isOver = true
+      return inbox.commands
+    }
+    for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
+    unsafe curl_multi_cleanup(multi)
+  }
+
+  /// Returns what has been asked since the last call; nil after the shut-down.
+  private func nextCommands() -> [(Transfer, Command)]? {
+    inbox.withLock { inbox in
+      guard !inbox.isShutDown else { return nil }
+      defer { inbox.commands = [] }
+      return inbox.commands
+    }
+  }
+}
+
+/// Starts libcurl once for the process (curl_global_init(3)).
+enum CurlLibrary {
+  static let isReady = curl_global_init(occurl_global_default) == CURLE_OK
+}

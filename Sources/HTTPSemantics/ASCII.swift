@@ -1,0 +1,66 @@
+/// Sorts bytes into the classes that the grammars of RFC 3986 and RFC 9110 name.
+enum ASCII {
+  static func isDigit(_ byte: UInt8) -> Bool {
+    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+  }
+
+  static func isLetter(_ byte: UInt8) -> Bool {
+    let lower = byte | 0x20
+    return lower >= UInt8(ascii: "a") && lower <= UInt8(ascii: "z")
+  }
+
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
+
+  /// `unreserved` of RFC 3986, section 2.3.
+  static func isUnreserved(_ byte: UInt8) -> Bool {
+    isLetter(byte) || isDigit(byte) || contains("-._~", byte)
+  }
+
+  /// `ALPHA / DIGIT / "+" / "-" / "."` of RFC 3986, section 3.1.
+  static func isSchemeByte(_ byte: UInt8) -> Bool {
+    isLetter(byte) || isDigit(byte) || contains("+-.", byte)
+  }
+
+  /// What a registered name can hold: RFC 3986 allows more, but nothing that could be looked up.
+  static func isHostByte(_ byte: UInt8) -> Bool {
+    isUnreserved(byte)
+  }
+
+  static func isIPv6Byte(_ byte: UInt8) -> Bool {
+    hexValue(byte) != nil || contains(":.", byte)
+  }
+
+  /// What may stand unescaped in path and query: `pchar`, `/` and `?` of RFC 3986, section 3.3, and
+  /// the brackets and bar that clients send as they are, so that servers tell them from escapes.
+  static func isTargetByte(_ byte: UInt8) -> Bool {
+    isUnreserved(byte) || contains("!$&'()*+,;=:@/?[]|", byte)
+  }
+
+  /// `tchar` of RFC 9110, section 5.6.2.
+  static func isTokenByte(_ byte: UInt8) -> Bool {
+    isLetter(byte) || isDigit(byte) || contains("!#$%&'*+-.^_`|~", byte)
+  }
+
+  static func hexValue(_ byte: UInt8) -> UInt8? {
+    if isDigit(byte) { return byte - UInt8(ascii: "0") }
+    let lower = byte | 0x20
+    guard lower >= UInt8(ascii: "a"), lower <= UInt8(ascii: "f") else { return nil }
+    return lower - UInt8(ascii: "a") + 10
+  }
+
+  static func hexDigit(_ nibble: UInt8) -> UInt8 {
+    nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "A") + nibble - 10
+  }
+
+  /// Compares two names without regard to the case of ASCII letters.
+  static func equalsIgnoringCase(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count
+      && zip(left.utf8, right.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+  }
+
+  private static func contains(_ set: String, _ byte: UInt8) -> Bool {
+    set.utf8.contains(byte)
+  }
+}

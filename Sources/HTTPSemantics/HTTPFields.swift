@@ -1,0 +1,69 @@
+/// Holds the fields of a message in their order, with lines of the same name kept apart.
+///
+/// Whether lines may be joined depends on the field (RFC 9110, section 5.3): `Set-Cookie` must not
+/// be, `Cache-Control` may. So they are kept as they came, and who reads them decides.
+public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
+  private var fields: [HTTPField]
+
+  /// Makes a list from fields, in their order.
+  public init(_ fields: [HTTPField] = []) {
+    self.fields = fields
+  }
+
+  /// Makes a list from fields, in their order.
+  public init(arrayLiteral elements: HTTPField...) {
+    self.init(elements)
+  }
+
+  /// Returns all fields of a name, in their order.
+  ///
+  /// - Complexity: O(*n*) in the number of fields.
+  public func all(named name: String) -> [HTTPField] {
+    fields.filter { $0.isNamed(name) }
+  }
+
+  /// Returns the first field of a name, or nil.
+  public func first(named name: String) -> HTTPField? {
+    fields.first { $0.isNamed(name) }
+  }
+
+  /// Tells whether there is a field of a name.
+  public func contains(_ name: String) -> Bool {
+    fields.contains { $0.isNamed(name) }
+  }
+
+  /// Returns the values of a name joined with `, ` (RFC 9110, section 5.3), or nil if there is none.
+  ///
+  /// Right for fields whose value is a list; never for `Set-Cookie`.
+  public func combinedValue(of name: String) -> [UInt8]? {
+    let lines = all(named: name)
+    return lines.isEmpty ? nil : Array(lines.map(\.value).joined(separator: Array(", ".utf8)))
+  }
+
+  /// Adds a field at the end.
+  public mutating func append(_ field: HTTPField) {
+    fields.append(field)
+  }
+
+  /// Puts one field in place of all those of its name.
+  public mutating func replace(with field: HTTPField) {
+    removeAll(named: field.name)
+    fields.append(field)
+  }
+
+  /// Removes all fields of a name.
+  public mutating func removeAll(named name: String) {
+    fields.removeAll { $0.isNamed(name) }
+  }
+}
+
+extension HTTPFields: RandomAccessCollection {
+  /// Gives the index of the first field: 0.
+  public var startIndex: Int { fields.startIndex }
+
+  /// Gives the index after the last field: the number of fields.
+  public var endIndex: Int { fields.endIndex }
+
+  /// Returns the field at an index.
+  public subscript(index: Int) -> HTTPField { fields[index] }
+}

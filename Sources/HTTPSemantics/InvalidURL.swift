@@ -1,0 +1,81 @@
+/// Tells why a string is no URL that this package can fetch.
+public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Names the cause; open, so that later versions can add causes.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// There is no `scheme:` in front.
+    public static let noScheme = Code(rawValue: "noScheme")
+    /// The scheme is neither `http` nor `https`.
+    public static let unsupportedScheme = Code(rawValue: "unsupportedScheme")
+    /// There is no host between `//` and the path.
+    public static let noHost = Code(rawValue: "noHost")
+    /// The host holds a byte that no host name has.
+    public static let invalidHost = Code(rawValue: "invalidHost")
+    /// The port is not a number from 1 to 65,535.
+    public static let invalidPort = Code(rawValue: "invalidPort")
+    /// There is a control character (0x00-0x1F or 0x7F) somewhere.
+    public static let controlCharacter = Code(rawValue: "controlCharacter")
+    /// The URL is longer than ``NormalizedURL/maximumLength``.
+    public static let tooLong = Code(rawValue: "tooLong")
+  }
+
+  /// Names the cause.
+  public let code: Code
+
+  /// Shows the start of the refused URL, without user-info and control characters.
+  ///
+  /// At most 200 characters, so that an error message stays readable whatever was passed in.
+  public let url: String
+
+  init(_ code: Code, in text: String) {
+    self.code = code
+    self.url = InvalidURL.excerpt(of: text)
+  }
+
+  /// Says which URL, what is wrong with it, and what to do.
+  public var description: String {
+    "\(url): \(cause)"
+  }
+
+  private var cause: String {
+    switch code {
+    case .noScheme: "the URL has no scheme; write it with http:// or https:// in front"
+    case .unsupportedScheme: "the scheme is not supported; only http and https are"
+    case .noHost: "the URL has no host; write it as http://host/path"
+    case .invalidHost:
+      "the host has a character that no host name has; write an international name in its "
+        + "xn-- form"
+    case .invalidPort: "the port is not a number from 1 to 65535"
+    case .controlCharacter: "the URL has a control character; write it percent-encoded"
+    case .tooLong: "the URL is longer than \(NormalizedURL.maximumLength) bytes"
+    default: code.rawValue
+    }
+  }
+
+  private static let excerptLength = 200
+
+  /// Returns what of a refused URL may stand in a log: no credentials, nothing that moves a cursor.
+  private static func excerpt(of text: String) -> String {
+    var bytes = Array(text.utf8.prefix(4 * excerptLength))
+    // Whatever stands before an "@" may be a password, and this text is known to be malformed.
+    if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
+      var start = 0
+      if let slashes = bytes.indices.first(where: { bytes[$0...].starts(with: "//".utf8) }) {
+        start = slashes + 2
+      }
+      if start <= at { bytes.removeSubrange(start...at) }
+    } else if text.utf8.dropFirst(bytes.count).contains(UInt8(ascii: "@")) {
+      return "(a URL of \(text.utf8.count) bytes)"
+    }
+    for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7F {
+      bytes[index] = UInt8(ascii: "?")
+    }
+    let shown = String(decoding: bytes, as: UTF8.self)
+    return shown.count <= excerptLength ? shown : String(shown.prefix(excerptLength)) + "..."
+  }
+}

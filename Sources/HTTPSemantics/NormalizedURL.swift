@@ -1,0 +1,78 @@
+/// Holds an `http` or `https` URL in its normal form, in which equivalent URLs are equal.
+///
+/// The form is that of RFC 3986, sections 6.2.2 (syntax: case, percent-encoding, dot segments) and
+/// 6.2.3 (scheme: default port, empty path). The fragment and the user-info are left out: neither
+/// is sent to a server as part of the target, and neither may divide or leak into a cache key. Who
+/// needs credentials sends an `Authorization` field.
+///
+/// The same text is the cache key and what goes over the wire, so that two URLs that share a stored
+/// response would also have asked for the same thing. Nothing beyond the RFC is merged: `a%2Fb` is
+/// not `a/b`, `?` is not the absence of a query, and the order in a query stays.
+public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
+  /// The longest URL that is accepted, in bytes, before and after normalisation: 64 KiB.
+  public static let maximumLength = 64 * 1024
+
+  /// Names the schemes that can be fetched.
+  public enum Scheme: String, Sendable, Hashable {
+    case http, https
+
+    /// Gives the port that is meant when none is written.
+    public var defaultPort: Int {
+      switch self {
+      case .http: 80
+      case .https: 443
+      }
+    }
+  }
+
+  /// Gives the whole URL in its normal form; always ASCII.
+  public let string: String
+
+  /// Gives the scheme.
+  public let scheme: Scheme
+
+  /// Gives the host in lower case; an IPv6 address keeps its brackets.
+  public let host: String
+
+  /// Gives the port, the scheme's default when none was written.
+  public let port: Int
+
+  /// Gives the path and, if there is one, `?` and the query; starts with `/`.
+  public let target: String
+
+  /// Normalises a URL.
+  ///
+  /// Bytes that may not stand in a URL, such as spaces and letters beyond ASCII, are
+  /// percent-encoded in path and query, as browsers do; in a host they are an error. So is a
+  /// `%` that starts no escape.
+  ///
+  /// - Throws: ``InvalidURL`` with the cause.
+  /// - Complexity: O(*n*) in the length of the text.
+  public init(_ text: String) throws(InvalidURL) {
+    guard text.utf8.count <= Self.maximumLength else { throw InvalidURL(.tooLong, in: text) }
+    guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw InvalidURL(.controlCharacter, in: text)
+    }
+    let parts = try URLParts(text)
+    scheme = parts.scheme
+    host = parts.host
+    port = parts.port
+    target = parts.target
+    let portText = parts.port == parts.scheme.defaultPort ? "" : ":\(parts.port)"
+    string = "\(parts.scheme.rawValue)://\(parts.host)\(portText)\(parts.target)"
+    guard string.utf8.count <= Self.maximumLength else { throw InvalidURL(.tooLong, in: text) }
+  }
+
+  /// Gives the whole URL in its normal form.
+  public var description: String { string }
+
+  /// Compares the whole URL; the parts follow from it.
+  public static func == (left: NormalizedURL, right: NormalizedURL) -> Bool {
+    left.string == right.string
+  }
+
+  /// Hashes the whole URL.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(string)
+  }
+}

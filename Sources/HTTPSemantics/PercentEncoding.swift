@@ -1,0 +1,48 @@
+/// Brings percent-escapes to their normal form (RFC 3986, section 6.2.2.2).
+enum PercentEncoding {
+  /// Decodes escapes of unreserved bytes, writes the others in upper case, and escapes the bytes
+  /// that are not allowed to stand as they are.
+  ///
+  /// - Complexity: O(*n*).
+  static func normalized(_ bytes: ArraySlice<UInt8>, isAllowed: (UInt8) -> Bool) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "%") {
+        if let value = escapedByte(in: bytes, at: index) {
+          if ASCII.isUnreserved(value) {
+            result.append(value)
+          } else {
+            appendEscape(of: value, to: &result)
+          }
+          index += 3
+          continue
+        }
+        // No escape follows. Left alone it could form one with what is decoded after it, as in
+        // "%%341", and the normal form would not be normal.
+        appendEscape(of: byte, to: &result)
+      } else if isAllowed(byte) {
+        result.append(byte)
+      } else {
+        appendEscape(of: byte, to: &result)
+      }
+      index += 1
+    }
+    return result
+  }
+
+  private static func escapedByte(in bytes: ArraySlice<UInt8>, at index: Int) -> UInt8? {
+    guard bytes.endIndex - index >= 3, let high = ASCII.hexValue(bytes[index + 1]),
+      let low = ASCII.hexValue(bytes[index + 2])
+    else { return nil }
+    return high << 4 | low
+  }
+
+  private static func appendEscape(of byte: UInt8, to result: inout [UInt8]) {
+    result.append(UInt8(ascii: "%"))
+    result.append(ASCII.hexDigit(byte >> 4))
+    result.append(ASCII.hexDigit(byte & 0x0F))
+  }
+}

@@ -1,0 +1,107 @@
+/// Splits a URL and normalises each part (RFC 3986, sections 3, 6.2.2 and 6.2.3).
+struct URLParts {
+  let scheme: NormalizedURL.Scheme
+  let host: String
+  let port: Int
+  let target: String
+
+  init(_ text: String) throws(InvalidURL) {
+    let bytes = Array(text.utf8)
+    let afterScheme: Int
+    (scheme, afterScheme) = try Self.scheme(of: bytes, in: text)
+    guard bytes[afterScheme...].starts(with: "//".utf8) else {
+      throw InvalidURL(.noHost, in: text)
+    }
+    let rest = bytes[(afterScheme + 2)...]
+    let authorityEnd =
+      rest.firstIndex { byte in
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+      } ?? rest.endIndex
+    (host, port) = try Self.hostAndPort(rest[..<authorityEnd], scheme: scheme, in: text)
+    target = Self.target(rest[authorityEnd...])
+  }
+
+  /// Returns the scheme and the index after its colon.
+  private static func scheme(
+    of bytes: [UInt8], in text: String
+  ) throws(InvalidURL) -> (NormalizedURL.Scheme, Int) {
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+      ASCII.isLetter(bytes[0]), bytes[..<colon].allSatisfy(ASCII.isSchemeByte)
+    else { throw InvalidURL(.noScheme, in: text) }
+    let name = String(decoding: bytes[..<colon].map(ASCII.lowercased), as: UTF8.self)
+    guard let scheme = NormalizedURL.Scheme(rawValue: name) else {
+      throw InvalidURL(.unsupportedScheme, in: text)
+    }
+    return (scheme, colon + 1)
+  }
+
+  private static func hostAndPort(
+    _ authority: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
+  ) throws(InvalidURL) -> (String, Int) {
+    // Programs disagree on what a backslash in front of an "@" means; that is how one host is
+    // shown and another one asked.
+    guard !authority.contains(UInt8(ascii: "\\")) else { throw InvalidURL(.invalidHost, in: text) }
+    var hostport = authority
+    if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+      hostport = authority[(at + 1)...]
+    }
+    var hostEnd = hostport.endIndex
+    if hostport.first == UInt8(ascii: "[") {
+      guard let bracket = hostport.firstIndex(of: UInt8(ascii: "]")) else {
+        throw InvalidURL(.invalidHost, in: text)
+      }
+      hostEnd = bracket + 1
+    } else if let colon = hostport.firstIndex(of: UInt8(ascii: ":")) {
+      hostEnd = colon
+    }
+    let host = try Self.host(hostport[..<hostEnd], in: text)
+    return (host, try Self.port(hostport[hostEnd...], scheme: scheme, in: text))
+  }
+
+  private static func host(
+    _ raw: ArraySlice<UInt8>, in text: String
+  ) throws(InvalidURL) -> String {
+    guard !raw.isEmpty else { throw InvalidURL(.noHost, in: text) }
+    if raw.first == UInt8(ascii: "[") {
+      let address = raw.dropFirst().dropLast()
+      guard address.count(where: { $0 == UInt8(ascii: ":") }) >= 2,
+        address.allSatisfy(ASCII.isIPv6Byte)
+      else { throw InvalidURL(.invalidHost, in: text) }
+      return String(decoding: raw.map(ASCII.lowercased), as: UTF8.self)
+    }
+    let decoded = PercentEncoding.normalized(raw) { ASCII.isHostByte($0) }
+    guard decoded.allSatisfy(ASCII.isHostByte) else { throw InvalidURL(.invalidHost, in: text) }
+    return String(decoding: decoded.map(ASCII.lowercased), as: UTF8.self)
+  }
+
+  /// Reads what follows the host: nothing, a lone colon (RFC 3986, section 6.2.3), or a number.
+  private static func port(
+    _ raw: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
+  ) throws(InvalidURL) -> Int {
+    guard let first = raw.first else { return scheme.defaultPort }
+    guard first == UInt8(ascii: ":") else { throw InvalidURL(.invalidHost, in: text) }
+    let digits = raw.dropFirst()
+    if digits.isEmpty { return scheme.defaultPort }
+    var port = 0
+    for digit in digits {
+      guard ASCII.isDigit(digit) else { throw InvalidURL(.invalidPort, in: text) }
+      port = port * 10 + Int(digit - UInt8(ascii: "0"))
+      guard port <= 65_535 else { throw InvalidURL(.invalidPort, in: text) }
+    }
+    guard port > 0 else { throw InvalidURL(.invalidPort, in: text) }
+    return port
+  }
+
+  /// Normalises path and query and leaves the fragment out.
+  private static func target(_ raw: ArraySlice<UInt8>) -> String {
+    let withoutFragment = raw.prefix { $0 != UInt8(ascii: "#") }
+    let rawPath = withoutFragment.prefix { $0 != UInt8(ascii: "?") }
+    // Escapes first: "%2E%2E" is a dot segment once its escapes are gone.
+    let path = DotSegments.removed(
+      from: PercentEncoding.normalized(rawPath) { ASCII.isTargetByte($0) })
+    let query = PercentEncoding.normalized(withoutFragment[rawPath.endIndex...]) {
+      ASCII.isTargetByte($0)
+    }
+    return String(decoding: path + query, as: UTF8.self)
+  }
+}

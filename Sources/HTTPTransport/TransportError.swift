@@ -1,0 +1,98 @@
+/// Tells why a transfer did not end well.
+public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Names the cause; open, so that later versions can add causes.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// The request cannot be sent: a field or the method has a character that it must not have.
+    public static let invalidRequest = Code(rawValue: "invalidRequest")
+    /// A redirect led to a scheme that is neither `http` nor `https`.
+    public static let unsupportedScheme = Code(rawValue: "unsupportedScheme")
+    /// The name of the host, or of the proxy, is not known.
+    public static let cannotResolve = Code(rawValue: "cannotResolve")
+    /// No connection could be made.
+    public static let cannotConnect = Code(rawValue: "cannotConnect")
+    /// One of the timeouts passed.
+    public static let timeout = Code(rawValue: "timeout")
+    /// The TLS handshake failed, or the certificate was not accepted.
+    public static let tls = Code(rawValue: "tls")
+    /// The connection ended before a whole head had come.
+    public static let connectionLost = Code(rawValue: "connectionLost")
+    /// The connection ended, or the body's framing broke, before the body was complete.
+    public static let truncatedBody = Code(rawValue: "truncatedBody")
+    /// The body's content coding is unknown or its data is damaged.
+    public static let badContentEncoding = Code(rawValue: "badContentEncoding")
+    /// There were more redirects than allowed.
+    public static let tooManyRedirects = Code(rawValue: "tooManyRedirects")
+    /// The server's answer breaks the rules of HTTP.
+    public static let protocolViolation = Code(rawValue: "protocolViolation")
+    /// The caller cancelled the transfer, or the transport went away.
+    public static let cancelled = Code(rawValue: "cancelled")
+    /// Something else failed, such as memory or the transport's own library.
+    public static let failed = Code(rawValue: "failed")
+  }
+
+  /// Names the cause.
+  public let code: Code
+
+  /// Gives the URL that was asked for, without credentials.
+  public let url: String
+
+  /// Gives the words of the transport's library, for a log; may be empty, never has credentials.
+  public let detail: String
+
+  /// Makes an error.
+  public init(_ code: Code, url: String, detail: String = "") {
+    self.code = code
+    self.url = url
+    self.detail = detail
+  }
+
+  /// Says which URL, what happened, and what to do.
+  public var description: String {
+    let (cause, remedy) = explanation
+    let words = detail.isEmpty ? cause : "\(cause) (\(detail))"
+    return remedy.isEmpty ? "\(url): \(words)" : "\(url): \(words); \(remedy)"
+  }
+
+  /// Compares code and URL; the detail is text for people and changes between versions.
+  public static func == (left: TransportError, right: TransportError) -> Bool {
+    left.code == right.code && left.url == right.url
+  }
+
+  /// Hashes what ``==(_:_:)`` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+    hasher.combine(url)
+  }
+
+  private var explanation: (cause: String, remedy: String) {
+    switch code {
+    case .invalidRequest:
+      ("the request cannot be sent", "check the method and the fields for illegal characters")
+    case .unsupportedScheme:
+      ("a redirect led to a scheme that is not allowed", "only http and https are fetched")
+    case .cannotResolve:
+      ("the host name cannot be resolved", "check its spelling and the network")
+    case .cannotConnect:
+      ("no connection can be made", "check that the server runs and the network is up")
+    case .timeout: ("the time is over", "try again, or allow more time")
+    case .tls:
+      ("the TLS connection failed", "check the server's certificate and the trusted authorities")
+    case .connectionLost:
+      ("the connection ended before there was an answer", "try again")
+    case .truncatedBody: ("the body ended too early", "try again")
+    case .badContentEncoding:
+      ("the content coding is unknown or damaged", "ask for the raw body, or tell the server")
+    case .tooManyRedirects:
+      ("there are too many redirects", "check for a loop, or allow more redirects")
+    case .protocolViolation: ("the answer is not valid HTTP", "tell those who run the server")
+    case .cancelled: ("the transfer was cancelled", "")
+    default: ("the transfer failed", "")
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import HTTPSemantics
+import HTTPTransport
+import Testing
+
+@testable import CurlTransport
+
+struct FailureTests {
+  private static let ok = "HTTP/1.1 200 OK\r\n"
+  private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+  private static let cutAnswers: [(String, TransportError.Code)] = [
+    ("", .connectionLost),
+    ("HTTP/1.1 2", .connectionLost),
+    ("HTTP/1.1 200 OK", .connectionLost),
+    ("HTTP/1.1 200 OK\r\nContent-Le", .connectionLost),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", .connectionLost),
+    ("HTTP/1.1 100 Continue\r\n\r\n", .connectionLost),
+    ("HTTP/1.1 302 Found\r\nLocation: /x", .connectionLost),
+    (ok + "Content-Length: 10\r\n\r\n", .truncatedBody),
+    (ok + "Content-Length: 10\r\n\r\nfive.", .truncatedBody),
+    (ok + "Content-Length: 99999999999\r\n\r\nfive.", .truncatedBody),
+    (chunked, .truncatedBody),
+    (chunked + "5\r\nab", .truncatedBody),
+    (chunked + "5\r\nabcde", .truncatedBody),
+    (chunked + "5\r\nabcde\r\n", .truncatedBody),
+    (chunked + "5\r\nabcde\r\n0", .truncatedBody),
+    (chunked + "5\r\nabcde\r\n0\r\nX: y\r\n", .truncatedBody),
+    (chunked + "xyz\r\nabcde\r\n0\r\n\r\n", .truncatedBody),
+    (chunked + "FFFFFFFFFFFFFFFFFF\r\nabcde\r\n0\r\n\r\n", .truncatedBody),
+    (ok + "Content-Length: -1\r\n\r\n", .protocolViolation),
+    (ok + "Content-Length: x\r\n\r\n", .protocolViolation),
+    (ok + "Content-Length: 3\r\nContent-Length: 5\r\n\r\nabcde", .protocolViolation),
+    (ok + "Content-Length: 3, 5\r\n\r\nabcde", .protocolViolation),
+    ("SSH-2.0-OpenSSH_9.2\r\n\r\n", .protocolViolation),
+    ("HTTP/1.1 abc OK\r\n\r\n", .protocolViolation),
+    (ok + "no colon\r\n\r\n", .protocolViolation),
+    (ok + "Content-Encoding: bogus\r\nContent-Length: 3\r\n\r\nabc", .badContentEncoding),
+    (ok + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", .badContentEncoding),
+  ]
+
+  @Test(
+    "an answer that is cut or broken is an error, never a short body",
+    arguments: cutAnswers)
+  func cuts(answer: String, code: TransportError.Code) async throws {
+    let origin = try Origin { _, connection in
+      connection.send(answer)
+      connection.close()
+    }
+    let url = try origin.url()
+    let error = await (try makeTransport()).failure(url)
+    #expect(error == TransportError(code, url: url.string), "\(error?.description ?? "no error")")
+  }
+
+  @Test("what was read before the cut is given, and the error stays the end")
+  func bytesBeforeTheCut() async throws {
+    let origin = try Origin { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfive.")
+      connection.close()
+    }
+    let body = try await makeTransport().send(
+      HTTPRequest(url: origin.url()), options: patient
+    ).body
+    #expect(try await body.next() == Array("five.".utf8))
+    for _ in 0..<2 {
+      let error = await #expect(throws: TransportError.self) { try await body.next() }
+      #expect(error?.code == .truncatedBody)
+    }
+  }
+
+  @Test("a head without end is refused at its limit")
+  func endlessHead() async throws {
+    let origin = try Origin { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\n")
+      while !connection.isOver { connection.send("X: \(String(repeating: "x", count: 900))\r\n") }
+    }
+    let url = try origin.url()
+    #expect(
+      await (try makeTransport()).failure(url)
+        == TransportError(.protocolViolation, url: url.string))
+  }
+
+  @Test("trailers without end are refused at their limit")
+  func endlessTrailers() async throws {
+    let origin = try Origin { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+      while !connection.isOver { connection.send("X: y\r\n") }
+    }
+    let url = try origin.url()
+    #expect(
+      await (try makeTransport()).failure(url)
+        == TransportError(.protocolViolation, url: url.string))
+  }
+
+  @Test("a port on which nobody listens cannot be connected to")
+  func cannotConnect() async throws {
+    let url = try NormalizedURL("http://127.0.0.1:\(LoopbackSocket.unusedPort())/")
+    #expect(
+      await (try makeTransport()).failure(url) == TransportError(.cannotConnect, url: url.string))
+  }
+
+  @Test("a name that cannot be is not resolved")
+  func cannotResolve() async throws {
+    // No label has more than 63 bytes, so the resolver asks nobody.
+    let url = try NormalizedURL("http://\(String(repeating: "a", count: 64)).invalid/")
+    #expect(
+      await (try makeTransport()).failure(url) == TransportError(.cannotResolve, url: url.string))
+  }
+
+  @Test("a server that does not speak TLS fails as TLS")
+  func noTLS() async throws {
+    let origin = try Origin { _, _ in }
+    let plain = try Origin { _, connection in connection.answer("") }
+    let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")
+    let transport = try makeTransport()
+    // The client's first bytes are no request, so the origin answers nothing; it is cut instead.
+    async let failure = transport.failure(url)
+    while plain.connections == 0 { await Task.yield() }
+    plain.stop()
+    #expect(await failure?.code == .tls)
+    _ = origin
+  }
+
+  @Test("a missing file of authorities fails as TLS")
+  func missingAuthorities() async throws {
+    let plain = try Origin { _, _ in }
+    let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")
+    let transport = try CurlTransport(
+      CurlSetup(certificateAuthoritiesFile: "/nonexistent/authorities.pem", proxy: .none))
+    #expect(await transport.failure(url) == TransportError(.tls, url: url.string))
+  }
+
+  @Test("a server that says nothing more runs into the idle timeout, before and after the head")
+  func idleTimeout() async throws {
+    let options = TransportOptions(idleTimeout: .milliseconds(40))
+    for start in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"] {
+      let origin = try Origin { _, connection in
+        connection.send(start)
+        connection.waitForClose()
+      }
+      let url = try origin.url()
+      #expect(
+        await (try makeTransport()).failure(url, options: options)
+          == TransportError(.timeout, url: url.string))
+    }
+  }
+
+  @Test("the whole timeout ends a transfer that never rests")
+  func wholeTimeout() async throws {
+    let origin = try Origin { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\n\r\n")
+      while !connection.isOver { connection.send("drop") }
+    }
+    let url = try origin.url()
+    let options = TransportOptions(idleTimeout: .seconds(30), wholeTimeout: .milliseconds(150))
+    #expect(
+      await (try makeTransport()).failure(url, options: options)
+        == TransportError(.timeout, url: url.string))
+  }
+
+  @Test("an error says which URL, what happened, and what to do, without credentials")
+  func description() async throws {
+    let port = try LoopbackSocket.unusedPort()
+    let url = try NormalizedURL("http://user:secret@127.0.0.1:\(port)/")
+    let error = try #require(await (try makeTransport()).failure(url))
+    #expect(error.description.hasPrefix("http://127.0.0.1:\(port)/: no connection can be made"))
+    #expect(error.description.hasSuffix("check that the server runs and the network is up"))
+    #expect(!error.description.contains("secret"))
+  }
+}

@@ -1,0 +1,80 @@
+import Glibc
+import Synchronization
+
+/// Gives a script one connection to write to. Used on the connection's thread.
+final class OriginConnection {
+  private let descriptor: CInt
+  private var received: [UInt8] = []
+  private(set) var isOver = false
+
+  init(_ descriptor: CInt) {
+    self.descriptor = descriptor
+  }
+
+  /// Sends text as it is.
+  func send(_ text: String) {
+    send(Array(text.utf8))
+  }
+
+  /// Sends bytes; once the other side has gone, nothing.
+  func send(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    while !rest.isEmpty, !isOver {
+      // Safety: the buffer is valid during the call.
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.send(
+          descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+      }
+      if count <= 0 { isOver = true } else { rest = rest.dropFirst(count) }
+    }
+  }
+
+  /// Sends a whole answer with its length.
+  func answer(_ body: String, status: String = "200 OK", fields: [String] = []) {
+    answer(Array(body.utf8), status: status, fields: fields)
+  }
+
+  /// Sends a whole answer with its length.
+  func answer(_ body: [UInt8], status: String = "200 OK", fields: [String] = []) {
+    let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.count)"] + fields
+    send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
+  }
+
+  /// Ends the connection after what has been sent.
+  func close() {
+    isOver = true
+    shutdown(descriptor, CInt(SHUT_WR))
+  }
+
+  /// Waits until the other side closes.
+  func waitForClose() {
+    while receive() {}
+  }
+
+  /// Reads the head of the next request; nil when the other side has closed.
+  func readRequest() -> OriginRequest? {
+    let end = Array("\r\n\r\n".utf8)
+    while true {
+      if let start = received.indices.first(where: { received[$0...].starts(with: end) }) {
+        let head = String(decoding: received[..<start], as: UTF8.self)
+        received.removeFirst(start + end.count)
+        return OriginRequest(lines: head.split(separator: "\r\n").map(String.init))
+      }
+      guard receive() else { return nil }
+    }
+  }
+
+  private func receive() -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    // Safety: the buffer is valid during the call.
+    let count = unsafe buffer.withUnsafeMutableBytes {
+      unsafe recv(descriptor, $0.baseAddress, $0.count, 0)
+    }
+    guard count > 0 else {
+      isOver = true
+      return false
+    }
+    received += buffer[..<count]
+    return true
+  }
+}

@@ -1,0 +1,153 @@
+import HTTPSemantics
+import Testing
+
+struct NormalizedURLTests {
+  @Test(
+    "equivalent URLs have one normal form (RFC 3986, sections 6.2.2 and 6.2.3)",
+    arguments: [
+      // Case of scheme and host, never of the path.
+      ("HTTP://Example.COM/Path", "http://example.com/Path"),
+      // Default and empty ports, leading zeros.
+      ("http://h:80/", "http://h/"), ("https://h:443/", "https://h/"), ("http://h:/", "http://h/"),
+      ("http://h:443/", "http://h:443/"), ("http://h:0080/", "http://h/"),
+      ("http://h:65535/", "http://h:65535/"),
+      // Empty path.
+      ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h#f", "http://h/"),
+      // Fragment and user-info.
+      ("http://h/a#f?x", "http://h/a"), ("http://u:p@h/a", "http://h/a"),
+      ("http://u@p@h/a", "http://h/a"), ("http://@h/", "http://h/"),
+      ("http://good.example:80@evil.example/", "http://evil.example/"),
+      // Escapes: unreserved ones decoded, others in upper case, never twice.
+      ("http://h/%7e%41%2d%5F", "http://h/~A-_"), ("http://h/a%2fb", "http://h/a%2Fb"),
+      ("http://h/%2541", "http://h/%2541"), ("http://h/?q=%c3%a4", "http://h/?q=%C3%A4"),
+      ("http://h/%00", "http://h/%00"), ("http://h/%0d%0aX:%20y", "http://h/%0D%0AX:%20y"),
+      ("http://%45x.org/", "http://ex.org/"),
+      // A percent sign that starts no escape, also where decoding would make it start one.
+      ("http://h/%", "http://h/%25"), ("http://h/%4", "http://h/%254"),
+      ("http://h/%zz", "http://h/%25zz"), ("http://h/%%341", "http://h/%2541"),
+      // Bytes that must be escaped.
+      ("http://h/a b\"<>\\^`{}", "http://h/a%20b%22%3C%3E%5C%5E%60%7B%7D"),
+      ("http://h/ä?ö", "http://h/%C3%A4?%C3%B6"), ("http://h/[x]|?[y]|", "http://h/[x]|?[y]|"),
+      // Dot segments, also escaped ones; not in the query.
+      ("http://h/a/./b/../c", "http://h/a/c"), ("http://h/../../x", "http://h/x"),
+      ("http://h/a/..", "http://h/"), ("http://h/a/.", "http://h/a/"), ("http://h/.", "http://h/"),
+      ("http://h/%2E%2e/x", "http://h/x"), ("http://h/a/%2e%2E/%2e/b", "http://h/b"),
+      ("http://h/?a/../b", "http://h/?a/../b"), ("http://h/...", "http://h/..."),
+      ("http://h/.a/..b", "http://h/.a/..b"),
+      // Empty segments and an empty query are not nothing.
+      ("http://h//a///b/", "http://h//a///b/"), ("http://h/a//../b", "http://h/a/b"),
+      ("http://h/?", "http://h/?"), ("http://h/??", "http://h/??"),
+      // IPv6.
+      ("http://[2001:DB8::1]:8080/", "http://[2001:db8::1]:8080/"),
+      ("http://[::1]", "http://[::1]/"),
+    ])
+  func normalForm(text: String, expected: String) throws {
+    let url = try NormalizedURL(text)
+    #expect(url.string == expected)
+    #expect(try NormalizedURL(url.string) == url, "normalising twice changes nothing")
+  }
+
+  @Test(
+    "what is no fetchable URL is refused with its cause",
+    arguments: [
+      ("", InvalidURL.Code.noScheme), ("/a/b", .noScheme), ("example.com/x", .noScheme),
+      ("://h/", .noScheme), ("1http://h/", .noScheme), (" http://h/", .noScheme),
+      ("ht tp://h/", .noScheme), ("ftp://h/", .unsupportedScheme),
+      ("file:///etc/passwd", .unsupportedScheme), ("javascript:alert(1)", .unsupportedScheme),
+      ("localhost:8080/x", .unsupportedScheme), ("http:", .noHost), ("http:/", .noHost),
+      ("http:a", .noHost), ("http://", .noHost), ("http:///p", .noHost), ("http://?q", .noHost),
+      ("http://u:p@/", .noHost), ("http://:80/", .noHost), ("http://a b/", .invalidHost),
+      ("http://ä.example/", .invalidHost), ("http://a%20b/", .invalidHost),
+      ("http://a%2Fb/", .invalidHost), ("http://%zz/", .invalidHost),
+      ("http://good.example\\@evil.example/", .invalidHost), ("http://[::1", .invalidHost),
+      ("http://[::1]x/", .invalidHost), ("http://[::1%25eth0]/", .invalidHost),
+      ("http://[]/", .invalidHost), ("http://h:x/", .invalidPort), ("http://h:0/", .invalidPort),
+      ("http://h:65536/", .invalidPort), ("http://h:99999999999999999999/", .invalidPort),
+      ("http://h:-1/", .invalidPort), ("http://::1/", .noHost),
+      ("http://h/a\nb", .controlCharacter),
+      ("http://h/\r\nX: y", .controlCharacter), ("http://h/\0", .controlCharacter),
+      ("http://h/\u{7F}", .controlCharacter), ("\thttp://h/", .controlCharacter),
+    ])
+  func refused(text: String, code: InvalidURL.Code) {
+    let error = #expect(throws: InvalidURL.self) { try NormalizedURL(text) }
+    #expect(error?.code == code)
+  }
+
+  @Test("a URL of 64 KiB is taken, one byte more is not, and escapes count")
+  func length() throws {
+    let room = NormalizedURL.maximumLength - "http://h/".utf8.count
+    let longest = try NormalizedURL("http://h/" + String(repeating: "a", count: room))
+    #expect(longest.string.utf8.count == NormalizedURL.maximumLength)
+    for tail in [String(repeating: "a", count: room + 1), String(repeating: " ", count: room)] {
+      let error = #expect(throws: InvalidURL.self) { try NormalizedURL("http://h/" + tail) }
+      #expect(error?.code == .tooLong)
+    }
+  }
+
+  @Test("ten thousand dot segments are no work to speak of")
+  func manyDotSegments() throws {
+    let text = "http://h/" + String(repeating: "a/../", count: 10_000) + "x"
+    #expect(try NormalizedURL(text).target == "/x")
+  }
+
+  @Test("the parts are given")
+  func parts() throws {
+    let url = try NormalizedURL("https://User@Host:8443/a/../b?c#d")
+    #expect(url.scheme == .https)
+    #expect(url.host == "host")
+    #expect(url.port == 8443)
+    #expect(url.target == "/b?c")
+    #expect(try NormalizedURL("https://h").port == 443)
+  }
+
+  @Test(
+    "an error never shows what may be a password",
+    arguments: [
+      "http://user:secret@h:x/", "http://user:sec/ret@h\n/", "ftp://user:secret@h/",
+      "user:secret@h/x",
+    ])
+  func noCredentialsInErrors(text: String) {
+    let error = #expect(throws: InvalidURL.self) { try NormalizedURL(text) }
+    #expect(error?.description.contains("secret") == false)
+    #expect(error?.description.contains("sec/ret") == false)
+  }
+
+  @Test("an error about a long URL is short and shows no password either")
+  func longURLInError() {
+    let text = "http://user:secret" + String(repeating: "x", count: 70_000) + "@h/"
+    let error = #expect(throws: InvalidURL.self) { try NormalizedURL(text) }
+    #expect(error?.url == "(a URL of \(text.utf8.count) bytes)")
+  }
+
+  @Test("random bytes are refused or normalised, and normalising twice changes nothing")
+  func randomBytes() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("seed of randomBytes: \(seed)")
+    var random = SplitMix64(state: seed)
+    let alphabet = Array("@:[]%%%23461eE./?#\\ a~\u{E4}\u{7F}".utf8)
+    var taken = 0
+    for _ in 0..<20_000 {
+      let count = Int.random(in: 0..<24, using: &random)
+      let tail = (0..<count).map { _ in alphabet.randomElement(using: &random) ?? 0 }
+      let text = "http://h" + String(decoding: tail, as: UTF8.self)
+      guard let url = try? NormalizedURL(text) else { continue }
+      taken += 1
+      #expect(try NormalizedURL(url.string).string == url.string, "of \(text)")
+      #expect(url.string.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "of \(text)")
+    }
+    #expect(taken > 100)
+  }
+}
+
+/// Makes the same numbers for the same seed (Steele, Lea and Flood's SplitMix64).
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+}
