@@ -20,15 +20,15 @@ import Testing
       Options:
         -o, --output PATH  Write to a file.
         -n, --parallel N   Fetch so many at once (default: 8).
-            --header TEXT   Send a field (may be repeated).
+            --header TEXT  Send a field (may be repeated).
         -x, --offline      Use no network.
-            --wait TIME     Wait so long (default: 30s).
+            --wait TIME    Wait so long (default: 30s).
 
       General options:
         -s, --store PATH   The store.
         -q, --quiet        Say less.
         -h, --help         Show this help.
-            --version       Show the version.
+            --version      Show the version.
 
       Exit status:
         0                  All went well.
