@@ -27,6 +27,9 @@ public struct ValueKind<Value: Sendable>: Sendable {
     self.parse = parse
   }
 
+  /// Returns the value of an argument, or nil when it is not of this kind; for kinds made of others.
+  public func value(of argument: Argument) -> Value? { try? parse(argument) }
+
   /// Returns the same kind under another placeholder.
   public func named(_ placeholder: String) -> ValueKind {
     ValueKind(placeholder, describe: describe, parse: parse)
