@@ -3,7 +3,8 @@ import CommandLineOptions
 /// What `offlinecache` understands as a whole. Each command declares its own part beside its code.
 enum Declarations {
   static let store = Option(
-    "store", .path, defaultText: "$OFFLINECACHE_STORE, or $XDG_CACHE_HOME/offlinecache, "
+    "store", .path,
+    defaultText: "$OFFLINECACHE_STORE, or $XDG_CACHE_HOME/offlinecache, "
       + "or ~/.cache/offlinecache",
     help: "The folder of the store")
   static let json = Flag("json", help: "Print JSON, for programs")
@@ -16,7 +17,7 @@ enum Declarations {
     discussion: [
       "Results go to standard output, messages and progress to standard error. Keys are bytes; "
         + "on a terminal, what would steer it is shown escaped. SIZE is a number of bytes such as "
-        + "4096, 500M or 2GiB (1024) or 1.5GB (1000); TIME is 30s, 5m, 12h or 7d.",
+        + "4096, 500M or 2GiB (1024) or 1.5GB (1000); TIME is 30s, 5m, 12h or 7d."
     ],
     options: [store],
     subcommands: [

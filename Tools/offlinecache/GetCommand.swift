@@ -14,7 +14,7 @@ enum GetCommand {
     "get", summary: "Writes the body of an entry to standard output, or to a file",
     discussion: [
       "The body is read in pieces and checked against its digest. If it turns out damaged, the "
-        + "exit status is 2; a file named with -o is then not written at all.",
+        + "exit status is 2; a file named with -o is then not written at all."
     ],
     parameters: [Declarations.key], options: [output, variant],
     examples: [.init("offlinecache get logo -o logo.png", "Writes a picture to a file")])
@@ -64,6 +64,11 @@ enum GetCommand {
 
 /// The messages several commands share.
 enum Report {
+  /// Says how many entries something was done to.
+  static func done(_ verb: String, _ count: Int) {
+    printMessage("\(verb) \(count) \(count == 1 ? "entry" : "entries")")
+  }
+
   /// Says that a key has no entry.
   static func notFound(_ key: Argument) {
     printMessage("offlinecache: \(key): there is no such entry; 'offlinecache ls' lists the keys")

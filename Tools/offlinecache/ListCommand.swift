@@ -22,7 +22,7 @@ enum ListCommand {
     "ls", summary: "Lists the keys of the entries",
     discussion: [
       "Without --sort the order is none in particular, and the list begins at once however large "
-        + "the store is. With --json each line is one object.",
+        + "the store is. With --json each line is one object."
     ],
     parameters: [prefix], options: [long, sort, Declarations.json, null],
     examples: [.init("offlinecache ls -l https://example.org/", "Lists what is kept of a site")])

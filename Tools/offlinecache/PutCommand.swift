@@ -10,7 +10,8 @@ enum PutCommand {
   private static let field = Option(
     "field", .field, repeats: true, help: "Note a header field, in the order given")
   private static let info = Option("info", .field, repeats: true, help: "Note user information")
-  private static let tag = Option("tag", .key, repeats: true, help: "Put the entry into a group")
+  private static let tag = Option(
+    "tag", .key.named("TAG"), repeats: true, help: "Put the entry into a group")
   private static let expires = Option("expires-in", .duration, help: "Note when it gets stale")
   private static let pin = Flag("pin", help: "Keep the entry until it is unpinned or removed")
   private static let durable = Flag(

@@ -16,7 +16,7 @@ enum RemoveCommand {
     discussion: [
       "Give keys, or just one of the options. How many entries went is printed on standard "
         + "error. A named key that is not there gives exit status 1; a prefix, tag or age that "
-        + "fits nothing gives 0.",
+        + "fits nothing gives 0."
     ],
     parameters: [keys], options: [prefix, tag, age, all],
     examples: [
@@ -35,7 +35,7 @@ enum RemoveCommand {
     }
     return try withStore(invocation, .change) { store in
       if !invocation[keys].isEmpty { return try remove(invocation[keys], from: store) }
-      printMessage("removed \(try removeMany(invocation, from: store)) entries")
+      Report.done("removed", try removeMany(invocation, from: store))
       return .success
     }
   }

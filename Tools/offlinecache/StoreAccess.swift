@@ -58,10 +58,12 @@ private func openStore(
   options.memoryBytes = 0
   do throws(StoreError) {
     return try Store(at: path, options: options)
-  } catch where use == .read && (error.code == .readOnly || error.code == .permissionDenied) {
-    options.isReadOnly = true
-    return try Store(at: path, options: options)
+  } catch {
+    // A pattern on the catch itself crashes Swift 6.3.1.
+    guard use == .read, [.readOnly, .permissionDenied].contains(error.code) else { throw error }
   }
+  options.isReadOnly = true
+  return try Store(at: path, options: options)
 }
 
 /// Returns the path of the store: the option, else the environment, else the user's cache folder.

@@ -18,8 +18,7 @@ enum TrimCommand {
       throw invocation.usageError("no size is given", remedy: "write --bytes SIZE")
     }
     return try withStore(invocation, .change) { store in
-      let count = try store.trim(toBytes: bytes)
-      printMessage("evicted \(count) entries")
+      Report.done("evicted", try store.trim(toBytes: bytes))
       return .success
     }
   }
