@@ -19,14 +19,24 @@ ROOTS = ["/usr/share/doc", "/usr/include", "/usr/share/man", "/usr/share", "/usr
 PLAIN = re.compile(rb"[A-Za-z0-9._/~-]*")
 
 
+def is_utf8(name):
+    """Tells whether bytes are text."""
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def candidates(root):
     """Yields the readable regular files below a folder, links left out, in a stable order."""
     for folder, folders, names in os.walk(os.fsencode(root)):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
-            # `fetch --output-dir` keeps these two encoded, so plain diff would not find the file.
-            if b"%" in name or b"?" in name or b"\n" in path:
+            # `fetch --output-dir` keeps these encoded, so plain diff would not find the file; and
+            # http.server serves no name that is not UTF-8.
+            if re.search(rb"[%?\x00-\x1f\x7f]", path) or not is_utf8(path):
                 continue
             info = os.lstat(path)
             if stat.S_ISREG(info.st_mode) and info.st_size <= LARGEST and os.access(path, os.R_OK):
@@ -56,19 +66,14 @@ def main(site, list_path):
         sys.exit(f"demo: only {len(paths)} files below {' '.join(ROOTS)}; {LEAST} are needed")
     total = odd = count = 0
     with open(list_path, "w", encoding="ascii") as urls:
-        # Names that no system folder has: a space, umlauts, an emoji, bytes that are not UTF-8.
+        # Names that few systems have: spaces, umlauts, an emoji, what means something in a URL.
         names = ["two words.txt", "Gr\u00fc\u00dfe \U0001f388.txt", "#&=;+.txt"]
-        extra = [b"names/" + name.encode() for name in names] + [b"names/\xff\xfe"]
+        extra = [b"names/" + name.encode() for name in names]
         chosen = [(path, path.lstrip(b"/")) for path in sample(paths)]
         for source, target in chosen + list(zip([paths[0]] * len(extra), extra)):
             place = os.path.join(os.fsencode(site), target)
             os.makedirs(os.path.dirname(place), exist_ok=True)
-            try:
-                shutil.copyfile(source, place)
-            except OSError as error:
-                # macOS refuses names that are not UTF-8.
-                print(f"demo: leaves out {target!r}: {error.strerror}", file=sys.stderr)
-                continue
+            shutil.copyfile(source, place)
             total += os.path.getsize(place)
             odd += PLAIN.fullmatch(target) is None
             count += 1

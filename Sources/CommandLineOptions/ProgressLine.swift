@@ -116,10 +116,13 @@ public final class ProgressLine: Sendable {
   }
 
   /// Prints a message, above the line when it is shown.
-  public func message(_ text: String) {
-    state.withLock { state in
+  public func message(_ text: String) { aside { printMessage(text) } }
+
+  /// Does what writes to the terminal while the line is away, one caller at a time.
+  public func aside<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+    try state.withLock { state throws(Failure) in
       erase(&state)
-      printMessage(text)
+      try body()
     }
   }
 

@@ -1,4 +1,5 @@
 import CommandLineOptions
+import Synchronization
 
 /// Reads lists of URLs, one a line.
 enum AddressList {
@@ -37,5 +38,20 @@ enum AddressList {
       if !address.isEmpty, address.first != "#" { result.append(address) }
     }
     return result
+  }
+}
+
+/// Hands out addresses, each to one of several tasks.
+final class AddressQueue: Sendable {
+  private let addresses: [String]
+  private let position = Atomic<Int>(0)
+
+  /// Creates a queue that begins with the first address.
+  init(_ addresses: [String]) { self.addresses = addresses }
+
+  /// Returns the next address, or nil when all are taken.
+  func next() -> String? {
+    let index = position.wrappingAdd(1, ordering: .relaxed).oldValue
+    return index < addresses.count ? addresses[index] : nil
   }
 }

@@ -16,7 +16,7 @@ enum Declarations {
     summary: "Keeps HTTP responses, and any other bytes, in a store of plain files",
     discussion: [
       "Results go to standard output, messages and progress to standard error. Keys are bytes; "
-        + "on a terminal, what would steer it is shown escaped. SIZE is a number of bytes such as "
+        + "on a terminal, what would steer it is shown escaped. A fetched URL has the key 'GET URL'. SIZE is a number of bytes such as "
         + "4096, 500M or 2GiB (1024) or 1.5GB (1000); TIME is 30s, 5m, 12h or 7d."
     ],
     options: [store],

@@ -25,7 +25,9 @@ enum ListCommand {
         + "the store is. With --json each line is one object."
     ],
     parameters: [prefix], options: [long, sort, Declarations.json, null],
-    examples: [.init("offlinecache ls -l https://example.org/", "Lists what is kept of a site")])
+    examples: [
+      .init("offlinecache ls -l 'GET https://example.org/'", "Lists what is kept of a site")
+    ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let flags = [long, Declarations.json, null].filter { invocation[$0] }
