@@ -19,9 +19,11 @@ public struct Interrupted: Error, Hashable {
 
 /// Turns Ctrl-C and its kin into a request that work can notice.
 ///
-/// The signals are blocked in every thread, and one thread waits for them: no code runs in a signal
-/// handler. Long work calls ``check()`` between its pieces, asynchronous work is cancelled. What does
-/// not end within two seconds is ended by force, which a store survives as it survives a crash.
+/// The signal handler does nothing but write a byte to a pipe; a thread reads it and tells everyone.
+/// To block the signals and wait for them would be simpler, but the main thread of an async program
+/// sits in libdispatch's `sigsuspend` on Linux, which unblocks them all. Long work calls ``check()``
+/// between its pieces, asynchronous work is cancelled. What does not end within two seconds, or
+/// until the second Ctrl-C, is ended by force, which a store survives as it survives a crash.
 public enum Interruption {
   /// The signals that ask a tool to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
@@ -33,16 +35,21 @@ public enum Interruption {
 
   private static let state = Mutex(State())
 
-  /// Begins to watch; to be called first of all, before any other thread exists.
+  /// Begins to watch; to be called once, before the work begins.
   ///
   /// SIGPIPE is ignored, so that a write to a closed pipe returns EPIPE. A signal that the parent
   /// told us to ignore, as `nohup` does, stays ignored.
   public static func watch() {
     _ = signal(SIGPIPE, SIG_IGN)
-    var set = watchedSignals()
-    // Safety: the set is a local that outlives the call.
-    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-    startThread()
+    var ends: [Int32] = [-1, -1]
+    // Safety: pipe writes two descriptors into the array of two.
+    guard unsafe pipe(&ends) == 0 else { return }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    wakeUp.store(ends[1], ordering: .releasing)
+    startThread(reading: ends[0])
+    for number in signals where isSame(signal(number, noteSignal), SIG_IGN) {
+      _ = signal(number, SIG_IGN)
+    }
   }
 
   /// The signal that asked to end, or nil.
@@ -73,53 +80,53 @@ public enum Interruption {
     for handler in handlers { handler() }
   }
 
-  /// Tells whether the parent had the signal ignored; sigaction(2).
-  private static func isIgnored(_ number: Int32) -> Bool {
-    var action = sigaction()
-    // Safety: sigaction fills the local; the handler is compared as a number, never called.
-    guard unsafe sigaction(number, nil, &action) == 0 else { return false }
-    #if canImport(Darwin)
-      let handler = unsafe unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
-    #else
-      let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-    #endif
-    let ignored = unsafe unsafeBitCast(SIG_IGN, to: Int.self)
-    return handler == ignored
-  }
-
-  /// Returns the signals that are watched, as sigwait(3) takes them.
-  private static func watchedSignals() -> sigset_t {
-    var set = sigset_t()
-    // Safety: the set is a local that outlives the calls.
-    unsafe sigemptyset(&set)
-    for number in signals where !isIgnored(number) { unsafe sigaddset(&set, number) }
-    return set
+  /// Compares two dispositions, which are numbers in disguise.
+  private static func isSame(_ left: Disposition?, _ right: Disposition?) -> Bool {
+    // Safety: the pointers are compared as numbers, never called.
+    unsafe unsafeBitCast(left, to: Int.self) == unsafeBitCast(right, to: Int.self)
   }
 
   /// Starts the thread that waits; it lives as long as the process.
-  private static func startThread() {
+  private static func startThread(reading descriptor: Int32) {
     #if canImport(Darwin)
       var thread: pthread_t?
     #else
       var thread = pthread_t()
     #endif
-    // Safety: the entry point takes no context, and the handle is not used again.
+    let context = unsafe UnsafeMutableRawPointer(bitPattern: Int(descriptor))
+    // Safety: the context is the descriptor, never followed; the handle is not used again.
     unsafe pthread_create(
       &thread, nil,
-      { _ in
-        Interruption.waitForSignal()
+      { context in
+        Interruption.waitForSignal(Int32(Int(bitPattern: context)))
         return nil
-      }, nil)
+      }, context)
   }
 
   /// Waits for the first signal, passes it on, and ends the process if nobody else does.
-  private static func waitForSignal() {
-    var set = watchedSignals()
-    var number: Int32 = 0
-    // Safety: both locals outlive the call.
-    guard unsafe sigwait(&set, &number) == 0 else { return }
-    request(number)
-    _ = poll(nil, 0, 2000)
-    _exit(128 + number)
+  private static func waitForSignal(_ descriptor: Int32) {
+    var number: UInt8 = 0
+    // Safety: read writes at most one byte into the local.
+    while unsafe read(descriptor, &number, 1) != 1 { if errno != EINTR { return } }
+    request(Int32(number))
+    var second = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // Safety: poll reads and writes the one pollfd that is passed.
+    _ = unsafe poll(&second, 1, 2000)
+    _exit(128 + Int32(number))
   }
+}
+
+/// What a signal does.
+private typealias Disposition = @convention(c) (Int32) -> Void
+
+/// Where the handler writes; a constant initial value, so the handler never runs an initialiser.
+private let wakeUp = Atomic<Int32>(-1)
+
+/// Handles a signal, with what is allowed in a handler (signal-safety(7)).
+private func noteSignal(_ number: Int32) {
+  let saved = errno
+  var byte = UInt8(truncatingIfNeeded: number)
+  // Safety: write reads one byte of the local.
+  _ = unsafe write(wakeUp.load(ordering: .acquiring), &byte, 1)
+  errno = saved
 }

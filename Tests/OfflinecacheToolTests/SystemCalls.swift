@@ -109,3 +109,22 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
   let count = unsafe write(descriptor, bytes, bytes.count)
   try #require(count == bytes.count)
 }
+
+/// Tells that a folder cannot be listed.
+struct MissingFolder: Error {}
+
+/// Lists the names in a folder, without `.` and `..`.
+func names(in folder: String) throws -> Set<String> {
+  // Safety: the stream is used by this call alone and closed at its end.
+  guard let stream = unsafe opendir(folder) else { throw MissingFolder() }
+  defer { unsafe closedir(stream) }
+  var result: Set<String> = []
+  // Safety: each entry is good until the next call; its name is copied at once.
+  while let entry = unsafe readdir(stream) {
+    let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+      unsafe String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    result.insert(name)
+  }
+  return result.subtracting([".", ".."])
+}

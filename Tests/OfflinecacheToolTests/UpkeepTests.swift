@@ -44,9 +44,11 @@ import Testing
     let set = try tool.run("limit", "--entries", "2", "--entry-bytes", "1M", "--free", "0")
     #expect(set.status == 0)
     let shown = try tool.run("limit").lines
-    #expect(shown.contains("entries          2"))
-    #expect(shown.contains("entry-bytes     1M"))
-    #expect(shown.contains("bytes         none"))
+    #expect(
+      shown == [
+        "bytes              none", "entries               2", "entry-bytes          1M",
+        "pinned-bytes       none", "free                  0", "count         allocated",
+      ])
     try fill(tool, ["a", "b", "c"])
     #expect(try tool.run("stats", "--json").text.contains(#""entries": 2,"#))
     #expect(try tool.run("limit", "--entries", "none").status == 0)
