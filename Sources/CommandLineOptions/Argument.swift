@@ -1,0 +1,62 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Holds one command-line argument as the bytes the system passed.
+///
+/// File names and keys need not be UTF-8, so an argument is bytes first; ``text`` is there for
+/// what must be text.
+public struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+  /// The bytes, without the terminating zero.
+  public var bytes: [UInt8]
+
+  /// Creates an argument from its bytes.
+  public init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Creates an argument from text, as UTF-8.
+  public init(_ string: String) { self.bytes = Array(string.utf8) }
+
+  /// Creates an argument from a literal, as UTF-8.
+  public init(stringLiteral value: String) { self.init(value) }
+
+  /// The argument as text, or nil when the bytes are not valid UTF-8.
+  public var text: String? { String(validating: bytes, as: UTF8.self) }
+
+  /// The argument in a form that is safe to show on a terminal.
+  public var description: String { terminalSafe(bytes) }
+}
+
+extension Argument {
+  /// Returns the arguments of this process, the name of the program left out.
+  ///
+  /// `CommandLine.arguments` repairs what is not UTF-8 and would open another file than was named.
+  public static func ofProcess() -> [Argument] {
+    let count = Int(CommandLine.argc)
+    guard count > 1 else { return [] }
+    return (1..<count).compactMap { index in
+      // Safety: argv holds argc zero-terminated strings that live as long as the process.
+      unsafe CommandLine.unsafeArgv[index].map { pointer in unsafe Argument(copying: pointer) }
+    }
+  }
+
+  /// Returns the value of an environment variable, or nil when it is not set or empty.
+  ///
+  /// An empty variable counts as not set, as the XDG base directory specification asks.
+  public static func environment(_ name: String) -> Argument? {
+    // Safety: the tools never change their environment, so the pointer is good for the copy.
+    guard let pointer = unsafe getenv(name) else { return nil }
+    let value = unsafe Argument(copying: pointer)
+    return value.bytes.isEmpty ? nil : value
+  }
+
+  /// Copies a zero-terminated C string.
+  private init(copying pointer: UnsafePointer<CChar>) {
+    // Safety: the caller passes a zero-terminated string, and strlen bounds the copy.
+    let raw = unsafe UnsafeRawBufferPointer(start: pointer, count: strlen(pointer))
+    unsafe self.init(bytes: Array(raw))
+  }
+}

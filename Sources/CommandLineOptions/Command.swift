@@ -1,0 +1,93 @@
+/// Describes a command: what it takes, what it does, and what the help says of it.
+///
+/// A tool is one command, or a command with subcommands. The options of a command with subcommands
+/// are global: they may be given before or after the name of the subcommand.
+public struct Command: Sendable {
+  /// A command line the help shows, and what it does.
+  public struct Example: Sendable, Hashable {
+    let line: String
+    let effect: String
+
+    /// Creates an example from the line to type and what it does.
+    public init(_ line: String, _ effect: String) {
+      self.line = line
+      self.effect = effect
+    }
+  }
+
+  /// The name that is typed.
+  public var name: String
+  /// What the command does, as one sentence without the full stop.
+  public var summary: String
+  /// More about it, one string a paragraph.
+  public var discussion: [String]
+  /// The positional parameters, in order.
+  public var parameters: [any ParameterDeclaration]
+  /// The options.
+  public var options: [any OptionDeclaration]
+  /// The subcommands. A command with subcommands has no positional parameters of its own.
+  public var subcommands: [Command]
+  /// Command lines to learn from.
+  public var examples: [Example]
+  /// The exit statuses and their meaning; those of the tool itself hold for every subcommand.
+  public var exitStatuses: [(ExitStatus, String)]
+  /// The version, given by the tool itself.
+  public var version: String?
+
+  /// Declares a command.
+  public init(
+    _ name: String, summary: String, discussion: [String] = [],
+    parameters: [any ParameterDeclaration] = [], options: [any OptionDeclaration] = [],
+    subcommands: [Command] = [], examples: [Example] = [],
+    exitStatuses: [(ExitStatus, String)] = [], version: String? = nil
+  ) {
+    self.name = name
+    self.summary = summary
+    self.discussion = discussion
+    self.parameters = parameters
+    self.options = options
+    self.subcommands = subcommands
+    self.examples = examples
+    self.exitStatuses = exitStatuses
+    self.version = version
+    precondition(
+      subcommands.isEmpty || parameters.isEmpty, "'\(name)' has subcommands and parameters")
+    precondition(
+      parameters.filter { $0.specification.arity != .one }.count <= 1,
+      "'\(name)' has two parameters of variable length: which takes an argument is undecided")
+  }
+
+  /// The options that every command understands.
+  static let builtIn: [OptionSpecification] = [
+    Flag("help", short: "h", help: "Show this help").specification,
+    Flag("version", help: "Show the version").specification,
+  ]
+}
+
+/// Says what parsing a command line came to.
+public enum Outcome: Sendable {
+  /// A command is to be run.
+  case run(Invocation)
+  /// Help was asked for; the page is ready to print.
+  case help(String)
+  /// The version was asked for; the line is ready to print.
+  case version(String)
+}
+
+extension Command {
+  /// Parses the arguments of a tool, its own name left out.
+  ///
+  /// - Parameters:
+  ///   - arguments: the arguments.
+  ///   - width: the columns the help may use.
+  /// - Throws: ``UsageError`` when the line is none the command understands.
+  /// - Complexity: O(arguments x options).
+  public func parse(_ arguments: [Argument], width: Int = 80) throws(UsageError) -> Outcome {
+    var parser = Parser(root: self)
+    switch try parser.parse(arguments) {
+    case .run: return .run(try parser.finish())
+    case .help: return .help(HelpPage(path: parser.path, width: width).text)
+    case .version: return .version("\(name) \(version ?? "0")")
+    }
+  }
+}

@@ -1,0 +1,27 @@
+/// Names the exit status of a tool.
+///
+/// Small numbers say what a command found; 64 is `EX_USAGE` of sysexits(3); from 128 on, a signal
+/// ended the work, as the shell counts it.
+public struct ExitStatus: Sendable, Hashable, RawRepresentable {
+  /// The status, 0 to 255.
+  public let rawValue: UInt8
+
+  /// Creates a status from its number.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// All that was asked for was done.
+  public static let success = ExitStatus(rawValue: 0)
+  /// Something that was asked for is not there.
+  public static let notFound = ExitStatus(rawValue: 1)
+  /// The work failed.
+  public static let failure = ExitStatus(rawValue: 2)
+  /// The command line is wrong.
+  public static let usage = ExitStatus(rawValue: 64)
+  /// Whoever read the output went away; 128 + SIGPIPE.
+  public static let outputClosed = ExitStatus(rawValue: 141)
+
+  /// The status of a tool that a signal ended.
+  public static func signal(_ number: Int32) -> ExitStatus {
+    ExitStatus(rawValue: UInt8(clamping: 128 + number))
+  }
+}

@@ -1,0 +1,125 @@
+/// Writes the help of a command from its declaration.
+struct HelpPage {
+  /// The command, the ones above it first.
+  let path: [Command]
+  /// The columns of the terminal.
+  let width: Int
+
+  /// Creates a page; lines are wrapped between 40 and 100 columns, whatever the terminal has.
+  init(path: [Command], width: Int) {
+    self.path = path
+    self.width = min(max(width, 40), 100)
+  }
+
+  private var command: Command { path[path.count - 1] }
+
+  /// The command line in one line: `offlinecache get [options] <key>`.
+  var usageLine: String {
+    var words = path.map(\.name)
+    words.append("[options]")
+    if !command.subcommands.isEmpty { words.append("<command>") }
+    words += command.parameters.map(\.specification.usage)
+    return words.joined(separator: " ")
+  }
+
+  /// The whole page.
+  var text: String {
+    var sections = [wrap("\(command.summary).", width: width).joined(separator: "\n")]
+    sections.append("Usage: \(usageLine)")
+    sections += command.discussion.map { wrap($0, width: width).joined(separator: "\n") }
+    sections += tables
+    sections += examples
+    if !command.subcommands.isEmpty {
+      sections.append("'\(command.name) <command> --help' tells more of a command.")
+    }
+    return sections.joined(separator: "\n\n")
+  }
+
+  /// The sections in two columns, aligned with each other.
+  private var tables: [String] {
+    var groups: [(title: String, rows: [(String, String)])] = []
+    groups.append(("Commands", command.subcommands.map { ($0.name, "\($0.summary).") }))
+    let parameters = command.parameters.map(\.specification)
+    groups.append(("Arguments", parameters.map { ("<\($0.name)>", "\($0.help).") }))
+    groups += optionGroups
+    groups.append(("Exit status", exitStatuses.map { ("\($0.0.rawValue)", "\($0.1).") }))
+    let longest = groups.flatMap(\.rows).map(\.0.count).max() ?? 0
+    let column = min(longest, max(12, width / 3))
+    return groups.filter { !$0.rows.isEmpty }.map { group in
+      ([group.title + ":"] + group.rows.flatMap { row($0.0, $0.1, column: column) })
+        .joined(separator: "\n")
+    }
+  }
+
+  /// The options under their headings, those of the commands above and the built-in ones last.
+  private var optionGroups: [(title: String, rows: [(String, String)])] {
+    var titles: [String] = []
+    var rows: [String: [(String, String)]] = [:]
+    func add(_ option: OptionSpecification, under title: String) {
+      if rows[title] == nil { titles.append(title) }
+      rows[title, default: []].append((spelling(option), explanation(option)))
+    }
+    for option in command.options.map(\.specification) { add(option, under: option.group) }
+    let inherited = path.dropLast().flatMap(\.options).map(\.specification)
+    let general = path.count > 1 ? "General options" : OptionSpecification.defaultGroup
+    for option in inherited + Command.builtIn { add(option, under: general) }
+    return titles.map { ($0, rows[$0] ?? []) }
+  }
+
+  /// The statuses of the command, then those of the tool that it does not explain itself.
+  private var exitStatuses: [(ExitStatus, String)] {
+    var result = command.exitStatuses
+    for entry in path[0].exitStatuses where !result.contains(where: { $0.0 == entry.0 }) {
+      result.append(entry)
+    }
+    return result.sorted { $0.0.rawValue < $1.0.rawValue }
+  }
+
+  private var examples: [String] {
+    guard !command.examples.isEmpty else { return [] }
+    let lines = command.examples.flatMap { example in
+      ["  \(example.line)"] + wrap("\(example.effect).", width: width - 6).map { "      \($0)" }
+    }
+    return [(["Examples:"] + lines).joined(separator: "\n")]
+  }
+
+  /// The option as it is typed: `-o, --output FILE`.
+  private func spelling(_ option: OptionSpecification) -> String {
+    let short = option.short.map { "-\($0), " } ?? "    "
+    return short + option.spelling + (option.placeholder.map { " \($0)" } ?? "")
+  }
+
+  /// What the option does, with its default.
+  private func explanation(_ option: OptionSpecification) -> String {
+    var notes: [String] = []
+    if option.repeats, option.read != nil { notes.append("may be repeated") }
+    if let text = option.defaultText { notes.append("default: \(text)") }
+    return option.help + (notes.isEmpty ? "." : " (\(notes.joined(separator: "; "))).")
+  }
+
+  /// One entry of a table; a long left side gets a line of its own.
+  private func row(_ left: String, _ right: String, column: Int) -> [String] {
+    let indent = String(repeating: " ", count: column + 4)
+    let lines = wrap(right, width: width - indent.count)
+    if left.count > column { return ["  " + left] + lines.map { indent + $0 } }
+    let padding = String(repeating: " ", count: column - left.count + 2)
+    return ["  " + left + padding + (lines.first ?? "")] + lines.dropFirst().map { indent + $0 }
+  }
+}
+
+/// Breaks text into lines at its spaces; a word longer than the width stands alone.
+///
+/// - Complexity: O(*n*).
+func wrap(_ text: String, width: Int) -> [String] {
+  var lines: [String] = []
+  var line = ""
+  for word in text.split(separator: " ") {
+    if !line.isEmpty, line.count + 1 + word.count > width {
+      lines.append(line)
+      line = ""
+    }
+    line += (line.isEmpty ? "" : " ") + word
+  }
+  if !line.isEmpty { lines.append(line) }
+  return lines
+}

@@ -1,0 +1,141 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Tells that output could not be written.
+public struct OutputError: Error, Hashable, CustomStringConvertible {
+  /// What was written to: a path, or `standard output`.
+  public var path: String
+  /// The reason, as errno(3) has it.
+  public var errno: Int32
+
+  /// Creates an error.
+  public init(path: String, errno: Int32) {
+    self.path = path
+    self.errno = errno
+  }
+
+  /// Tells whether the reader of a pipe went away, which is no reason for a message.
+  public var isClosedPipe: Bool { errno == EPIPE }
+
+  /// The error in one line, without the name of the tool.
+  public var description: String {
+    let remedy =
+      switch errno {
+      case ENOSPC, EDQUOT: "free some space and run the command again"
+      case EACCES, EPERM, EROFS: "write to a place where you may write"
+      case ENOENT, ENOTDIR: "create the folder first"
+      case EISDIR: "name a file, not a folder"
+      default: "check where the output goes"
+      }
+    return "\(terminalSafe(path)): cannot be written: \(systemMessage(errno)); \(remedy)"
+  }
+}
+
+/// Returns the text of an error number; strerror_r(3).
+public func systemMessage(_ number: Int32) -> String {
+  // Safety: strerror's text is copied at once; the numbers used are all known ones, whose texts
+  // are constants that no other thread changes.
+  unsafe String(cString: strerror(number))
+}
+
+/// Writes bytes to a descriptor through a buffer.
+///
+/// The globals `stdout` and `stderr` are out of reach in Swift 6 mode, so the tools write to
+/// descriptors. Bytes may wait in the buffer until ``flush()``; there is no flush in a deinit, where
+/// an error would be lost.
+public final class Output {
+  /// The descriptor; it is not closed.
+  public let descriptor: Int32
+  /// Whether the descriptor is a terminal.
+  public let isTerminal: Bool
+  private let name: String
+  private let capacity: Int
+  private var buffer: [UInt8] = []
+
+  /// Creates a writer on a descriptor that someone else closes.
+  ///
+  /// - Parameters:
+  ///   - descriptor: the descriptor.
+  ///   - name: what messages call it.
+  ///   - capacity: the bytes that may wait.
+  public init(descriptor: Int32, name: String, capacity: Int = 1 << 16) {
+    self.descriptor = descriptor
+    self.name = name
+    self.capacity = capacity
+    isTerminal = Terminal.isTerminal(descriptor)
+  }
+
+  /// Returns a writer on standard output.
+  public static func standard() -> Output { Output(descriptor: 1, name: "standard output") }
+
+  /// Writes bytes.
+  ///
+  /// - Throws: ``OutputError`` of these bytes or of earlier ones.
+  public func write(_ bytes: [UInt8]) throws(OutputError) {
+    if buffer.count + bytes.count > capacity { try flush() }
+    if bytes.count >= capacity {
+      try writeAll(bytes)
+    } else {
+      buffer += bytes
+    }
+  }
+
+  /// Writes text as UTF-8.
+  public func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
+
+  /// Writes text and a line feed; on a terminal the line is seen at once.
+  public func writeLine(_ text: String) throws(OutputError) {
+    try write(text + "\n")
+    if isTerminal { try flush() }
+  }
+
+  /// Hands everything that waits to the system.
+  public func flush() throws(OutputError) {
+    let waiting = buffer
+    buffer.removeAll(keepingCapacity: true)
+    try writeAll(waiting)
+  }
+
+  /// Writes all bytes, however many calls that takes; write(2).
+  private func writeAll(_ bytes: [UInt8]) throws(OutputError) {
+    if let number = writeBytes(bytes, to: descriptor) {
+      throw OutputError(path: name, errno: number)
+    }
+  }
+}
+
+/// Writes all bytes to a descriptor; returns nil, or the error number.
+///
+/// Interrupted calls are repeated, and a descriptor in non-blocking mode (some parents leave the
+/// terminal so) is waited for.
+public func writeBytes(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+  var offset = 0
+  while offset < bytes.count {
+    // Safety: the pointer and the count stay within the array, which lives during the call.
+    let (count, number) = unsafe bytes.withUnsafeBytes { raw in
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: raw[offset...])
+      let count = unsafe write(descriptor, rest.baseAddress, rest.count)
+      return (count, count < 0 ? errno : 0)
+    }
+    if count >= 0 {
+      offset += count
+    } else if number == EAGAIN {
+      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      // Safety: poll reads and writes the one pollfd that is passed.
+      _ = unsafe poll(&request, 1, -1)
+    } else if number != EINTR {
+      return number
+    }
+  }
+  return nil
+}
+
+/// Prints a message to standard error. Nothing can be done when that fails, so it is not told.
+public func printMessage(_ text: String) {
+  _ = writeBytes(Array((text + "\n").utf8), to: 2)
+}

@@ -1,0 +1,252 @@
+/// Turns arguments into an ``Invocation``, one argument at a time.
+struct Parser {
+  /// What the arguments ask for.
+  enum Request { case run, help, version }
+
+  /// The commands chosen so far, the tool first.
+  private(set) var path: [Command]
+  private var options: [String: [any Sendable]] = [:]
+  private var positionals: [Argument] = []
+
+  /// Creates a parser for a tool.
+  init(root: Command) { path = [root] }
+
+  /// The command that is being parsed.
+  private var current: Command { path[path.count - 1] }
+
+  /// The name of the command with the name of the tool in front, for messages.
+  private var commandName: String { path.map(\.name).joined(separator: " ") }
+
+  /// Reads the arguments, up to a request for help or the version.
+  mutating func parse(_ arguments: [Argument]) throws(UsageError) -> Request {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let bytes = argument.bytes
+      if bytes == Array("--".utf8) {
+        positionals += rest
+        return .run
+      }
+      if bytes.starts(with: "--".utf8) {
+        if let request = try takeLong(bytes.dropFirst(2), &rest) { return request }
+      } else if bytes.count > 1, bytes[0] == UInt8(ascii: "-") {
+        if let request = try takeShort(bytes.dropFirst(), &rest) { return request }
+      } else if !current.subcommands.isEmpty {
+        if try descend(argument, &rest) { return .help }
+      } else {
+        positionals.append(argument)
+      }
+    }
+    return .run
+  }
+
+  /// Checks what was read and makes the invocation.
+  func finish() throws(UsageError) -> Invocation {
+    if !current.subcommands.isEmpty {
+      throw error(.missingCommand, "no command is given", seeHelp)
+    }
+    return Invocation(
+      path: path.map(\.name), options: options, parameters: try bindPositionals())
+  }
+
+  // MARK: Commands
+
+  /// Chooses a subcommand; returns true when it was `help`.
+  private mutating func descend(
+    _ argument: Argument, _ rest: inout ArraySlice<Argument>
+  ) throws(UsageError) -> Bool {
+    if let chosen = current.subcommands.first(where: { $0.name == argument.text }) {
+      path.append(chosen)
+      return false
+    }
+    if argument.text == "help" {
+      while let topic = rest.popFirst() { _ = try descend(topic, &rest) }
+      return true
+    }
+    let near = argument.text.flatMap { nearest(to: $0, among: current.subcommands.map(\.name)) }
+    throw error(
+      .unknownCommand, "there is no command '\(argument)'",
+      near.map { "did you mean '\($0)'?" } ?? seeHelp)
+  }
+
+  // MARK: Options
+
+  /// The options that hold here: those of the command, of the ones above, and the built-in ones.
+  private var known: [OptionSpecification] {
+    path.flatMap { $0.options.map(\.specification) } + Command.builtIn
+  }
+
+  /// Takes `name` or `name=value`, the dashes already left out.
+  private mutating func takeLong(
+    _ bytes: ArraySlice<UInt8>, _ rest: inout ArraySlice<Argument>
+  ) throws(UsageError) -> Request? {
+    let parts = bytes.split(
+      separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+    let name = Argument(bytes: Array(parts[0]))
+    guard let option = known.first(where: { $0.long == name.text }) else {
+      throw unknown(name)
+    }
+    guard option.read != nil else {
+      if parts.count > 1 {
+        throw error(
+          .unexpectedValue, "\(option.spelling) takes no value",
+          "write \(option.spelling) alone")
+      }
+      return takeFlag(option)
+    }
+    let value =
+      parts.count > 1
+      ? Argument(bytes: Array(parts[1]))
+      : try nextValue(for: option, spelled: option.spelling, &rest)
+    try store(value, for: option)
+    return nil
+  }
+
+  /// Takes bundled letters: flags, the last of which may take a value (`-lo file`, `-ofile`).
+  private mutating func takeShort(
+    _ bytes: ArraySlice<UInt8>, _ rest: inout ArraySlice<Argument>
+  ) throws(UsageError) -> Request? {
+    var bundle = bytes
+    while let letter = bundle.popFirst() {
+      let character = Character(Unicode.Scalar(letter))
+      guard let option = known.first(where: { $0.short == character }) else {
+        throw unknownLetter(Argument(bytes: [letter]), in: bytes)
+      }
+      if option.read == nil {
+        if let request = takeFlag(option) { return request }
+        continue
+      }
+      if bundle.first == UInt8(ascii: "=") { bundle.removeFirst() }
+      let value =
+        bundle.isEmpty
+        ? try nextValue(for: option, spelled: "-\(character)", &rest)
+        : Argument(bytes: Array(bundle))
+      try store(value, for: option)
+      return nil
+    }
+    return nil
+  }
+
+  /// Notes a flag; help and version end the parsing.
+  private mutating func takeFlag(_ option: OptionSpecification) -> Request? {
+    switch option.long {
+    case "help": return .help
+    case "version": return .version
+    default:
+      options[option.long, default: []].append(true)
+      return nil
+    }
+  }
+
+  /// Reads and notes the value of an option.
+  private mutating func store(
+    _ value: Argument, for option: OptionSpecification
+  ) throws(UsageError) {
+    guard let read = option.read else { return }
+    do throws(InvalidValue) {
+      options[option.long, default: []].append(try read(value))
+    } catch {
+      throw self.error(
+        .invalidValue, "'\(value)' is no value for \(option.spelling)", "give \(error.expected)")
+    }
+  }
+
+  /// Takes the next argument as a value.
+  ///
+  /// An argument that looks like an option is refused: a forgotten value is far likelier than a
+  /// file of that name, and `--name=value` takes anything. Negative numbers pass.
+  private func nextValue(
+    for option: OptionSpecification, spelled: String, _ rest: inout ArraySlice<Argument>
+  ) throws(UsageError) -> Argument {
+    let placeholder = option.placeholder ?? "VALUE"
+    guard let next = rest.popFirst() else {
+      throw error(.missingValue, "\(spelled) needs a value", "write \(spelled) \(placeholder)")
+    }
+    let bytes = next.bytes
+    if bytes.count > 1, bytes[0] == UInt8(ascii: "-"), !isDigit(bytes[1]) {
+      throw error(
+        .missingValue, "\(spelled) needs a value, but '\(next)' follows",
+        "write \(spelled) \(placeholder), or \(option.spelling)=\(next) if that is the value")
+    }
+    return next
+  }
+}
+
+extension Parser {
+  // MARK: Positional arguments
+
+  /// Gives each parameter its arguments, the ones of fixed length served first.
+  private func bindPositionals() throws(UsageError) -> [String: [any Sendable]] {
+    let specifications = current.parameters.map(\.specification)
+    var minimumAfter = specifications.reduce(0) { $0 + $1.arity.minimum }
+    var rest = positionals[...]
+    var bound: [String: [any Sendable]] = [:]
+    for parameter in specifications {
+      minimumAfter -= parameter.arity.minimum
+      let count = min(parameter.arity.maximum, max(0, rest.count - minimumAfter))
+      if count < parameter.arity.minimum {
+        throw error(.missingArgument, "<\(parameter.name)> is missing", usage)
+      }
+      for argument in rest.prefix(count) {
+        bound[parameter.name, default: []].append(try read(argument, as: parameter))
+      }
+      rest = rest.dropFirst(count)
+    }
+    if let extra = rest.first {
+      throw error(.unexpectedArgument, "'\(extra)' is one argument too many", usage)
+    }
+    return bound
+  }
+
+  /// Reads one positional argument.
+  private func read(
+    _ argument: Argument, as parameter: ParameterSpecification
+  ) throws(UsageError) -> any Sendable {
+    do throws(InvalidValue) {
+      return try parameter.read(argument)
+    } catch {
+      throw self.error(
+        .invalidValue, "'\(argument)' is no value for <\(parameter.name)>",
+        "give \(error.expected)")
+    }
+  }
+
+  // MARK: Errors
+
+  private var seeHelp: String { "see '\(commandName) --help'" }
+
+  private var usage: String { "usage: \(HelpPage(path: path, width: Int.max).usageLine)" }
+
+  private func error(_ code: UsageError.Code, _ problem: String, _ remedy: String) -> UsageError {
+    UsageError(code: code, command: commandName, problem: problem, remedy: remedy)
+  }
+
+  /// Makes the error for an unknown long option, with the likeliest cure.
+  private func unknown(_ name: Argument) -> UsageError {
+    let owners = current.subcommands.filter { command in
+      command.options.contains { $0.specification.long == name.text }
+    }
+    if !owners.isEmpty {
+      return error(
+        .misplacedOption,
+        "--\(name) belongs to \(owners.map { "'\($0.name)'" }.joined(separator: ", "))",
+        "write it after the command")
+    }
+    let near = name.text.flatMap { nearest(to: $0, among: known.map(\.long)) }
+    return error(
+      .unknownOption, "there is no option --\(name)",
+      near.map { "did you mean --\($0)?" } ?? seeHelp)
+  }
+
+  /// Makes the error for an unknown letter.
+  private func unknownLetter(_ letter: Argument, in bundle: ArraySlice<UInt8>) -> UsageError {
+    let whole = Argument(bytes: Array(bundle))
+    // One dash too few, as in `-json`, is the usual slip.
+    if whole.bytes.count > 1, let text = whole.text, known.contains(where: { $0.long == text }) {
+      return error(.unknownOption, "there is no option -\(letter)", "did you mean --\(text)?")
+    }
+    let remedy =
+      whole.bytes.allSatisfy(isDigit)
+      ? "write -- before an argument that begins with a dash" : seeHelp
+    return error(.unknownOption, "there is no option -\(letter)", remedy)
+  }
+}

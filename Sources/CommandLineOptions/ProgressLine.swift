@@ -1,0 +1,149 @@
+import Synchronization
+
+/// How far some work is.
+public struct Progress: Sendable, Hashable {
+  /// Items that are done.
+  public var done: Int
+  /// All items, or nil when that is not known.
+  public var total: Int?
+  /// Bytes moved so far.
+  public var bytes: UInt64
+  /// Seconds since the work began.
+  public var seconds: Double
+
+  /// Creates a snapshot.
+  public init(done: Int, total: Int?, bytes: UInt64, seconds: Double) {
+    self.done = done
+    self.total = total
+    self.bytes = bytes
+    self.seconds = seconds
+  }
+
+  /// The progress in one line of at most `width` columns.
+  ///
+  ///     [=======>        ]  45%  900/2000  12.3 MiB  8.1 MiB/s  0:12 left
+  ///
+  /// A narrow terminal loses the bar first, then what stands at the right.
+  public func line(width: Int) -> String {
+    var parts: [String] = []
+    if let share { parts.append(pad("\(Int(share * 100))%", to: 4)) }
+    parts.append(total.map { "\(done)/\($0)" } ?? "\(done)")
+    parts.append(ByteCount(bytes).description)
+    if seconds >= 0.5 {
+      parts.append(ByteCount(UInt64(Double(bytes) / seconds)).description + "/s")
+      if let left = secondsLeft { parts.append(clockTime(left) + " left") }
+    }
+    while parts.count > 1, parts.joined(separator: "  ").count > width { parts.removeLast() }
+    let text = parts.joined(separator: "  ")
+    let room = min(width - text.count - 4, 30)
+    guard let share, room >= 10 else { return String(text.prefix(width)) }
+    return "[" + bar(share, length: room) + "]  " + text
+  }
+
+  /// The share that is done, 0 to 1.
+  private var share: Double? {
+    total.map { $0 > 0 ? min(1, max(0, Double(done) / Double($0))) : 1 }
+  }
+
+  /// The seconds left if the rest goes as the work did so far.
+  private var secondsLeft: Double? {
+    guard let share, share > 0, share < 1 else { return nil }
+    return seconds / share - seconds
+  }
+
+  private func bar(_ share: Double, length: Int) -> String {
+    let filled = Int(Double(length) * share)
+    if filled == length { return String(repeating: "=", count: length) }
+    return String(repeating: "=", count: filled) + ">"
+      + String(repeating: " ", count: length - filled - 1)
+  }
+}
+
+/// Writes seconds as a clock does: `0:05`, `12:34`, `3:02:01`.
+func clockTime(_ seconds: Double) -> String {
+  let whole = Int(min(max(seconds, 0), 359_999).rounded(.up))
+  let (hours, minutes) = (whole / 3600, whole / 60 % 60)
+  let tail = pad("\(whole % 60)", to: 2, with: "0")
+  return hours > 0
+    ? "\(hours):\(pad("\(minutes)", to: 2, with: "0")):\(tail)" : "\(minutes):\(tail)"
+}
+
+/// Pads text on the left.
+private func pad(_ text: String, to width: Int, with character: Character = " ") -> String {
+  String(repeating: character, count: max(0, width - text.count)) + text
+}
+
+/// Keeps one line on standard error up to date while work goes on.
+///
+/// It shows itself only when standard error is a terminal; messages pass either way. It may be
+/// used from several threads.
+public final class ProgressLine: Sendable {
+  private struct State {
+    var progress: Progress
+    var lastDrawn: Double
+    var isShown = false
+  }
+
+  private let isEnabled: Bool
+  private let start = ContinuousClock.now
+  private let state: Mutex<State>
+  /// Ten pictures a second are enough for an eye.
+  private static let interval = 0.1
+
+  /// Creates a line for a number of items, or for an unknown number.
+  ///
+  /// - Parameters:
+  ///   - total: the number of items.
+  ///   - isEnabled: whether it shows itself at all.
+  public init(total: Int?, isEnabled: Bool = Terminal.isTerminal(2)) {
+    self.isEnabled = isEnabled
+    let progress = Progress(done: 0, total: total, bytes: 0, seconds: 0)
+    state = Mutex(State(progress: progress, lastDrawn: 0))
+  }
+
+  /// Counts what was done since the last call.
+  public func advance(items: Int = 0, bytes: UInt64 = 0) {
+    guard isEnabled else { return }
+    let now = seconds
+    state.withLock { state in
+      state.progress.done += items
+      state.progress.bytes += bytes
+      state.progress.seconds = now
+      guard now - state.lastDrawn >= Self.interval else { return }
+      state.lastDrawn = now
+      draw(&state)
+    }
+  }
+
+  /// Prints a message, above the line when it is shown.
+  public func message(_ text: String) { aside { printMessage(text) } }
+
+  /// Does what writes to the terminal while the line is away, one caller at a time.
+  public func aside<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+    try state.withLock { state throws(Failure) in
+      erase(&state)
+      try body()
+    }
+  }
+
+  /// Takes the line away.
+  public func finish() { state.withLock { erase(&$0) } }
+
+  private var seconds: Double {
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
+
+  private func draw(_ state: inout State) {
+    // The last column stays free: some terminals wrap when it is filled.
+    let line = state.progress.line(width: Terminal.width(of: 2) - 1)
+    _ = writeBytes(Array("\r\u{1B}[K\(line)".utf8), to: 2)
+    state.isShown = true
+  }
+
+  private func erase(_ state: inout State) {
+    guard state.isShown else { return }
+    _ = writeBytes(Array("\r\u{1B}[K".utf8), to: 2)
+    state.isShown = false
+  }
+}

@@ -1,0 +1,134 @@
+extension ValueKind where Value == UInt64 {
+  /// A number of bytes: `500M`, `2GiB`, `1.5GB`, `4096`.
+  ///
+  /// `K M G T P` and `KiB MiB …` are powers of 1024, `KB MB …` powers of 1000, as in the GNU core
+  /// utilities; case does not matter. A fraction is rounded down to whole bytes.
+  ///
+  /// - Parameter bounds: what is accepted, in bytes.
+  public static func size(in bounds: ClosedRange<UInt64> = 0...UInt64(Int64.max)) -> ValueKind {
+    ValueKind("SIZE", describe: { ByteCount($0).exact }) { argument throws(InvalidValue) in
+      guard let bytes = parseSize(argument), bounds.contains(bytes) else {
+        throw InvalidValue(expected: describe(bounds))
+      }
+      return bytes
+    }
+  }
+
+  /// Says bounds in words.
+  private static func describe(_ bounds: ClosedRange<UInt64>) -> String {
+    let example = "a size such as 500M, 2GiB or 1.5GB"
+    if bounds.lowerBound == 0 && bounds.upperBound >= UInt64(Int64.max) { return example }
+    let low = ByteCount(bounds.lowerBound).exact
+    if bounds.upperBound >= UInt64(Int64.max) { return "\(example), of at least \(low)" }
+    return "\(example), from \(low) to \(ByteCount(bounds.upperBound).exact)"
+  }
+}
+
+extension ValueKind where Value == Duration {
+  /// A span of time: `30s`, `5m`, `12h`, `7d`, `250ms`, or parts joined as in `1h30m`.
+  ///
+  /// The unit may not be left out, except for `0`: 30 of what is a question worth an error.
+  public static var duration: ValueKind {
+    ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
+      guard let duration = parseDuration(argument) else {
+        throw InvalidValue(expected: "a time such as 30s, 5m, 12h or 7d")
+      }
+      return duration
+    }
+  }
+}
+
+/// Reads a size, or returns nil when it is none or over 2^63 - 1.
+func parseSize(_ argument: Argument) -> UInt64? {
+  var rest = argument.bytes[...]
+  guard let number = takeDecimal(&rest), let unit = sizeUnit(rest) else { return nil }
+  return number.times(unit)
+}
+
+/// Returns the bytes a unit of size stands for, or nil for an unknown unit.
+private func sizeUnit(_ text: ArraySlice<UInt8>) -> UInt64? {
+  let unit = String(decoding: text, as: UTF8.self).lowercased()
+  if unit.isEmpty || unit == "b" { return 1 }
+  let powers: [Character: Int] = ["k": 1, "m": 2, "g": 3, "t": 4, "p": 5]
+  guard let power = powers[unit[unit.startIndex]] else { return nil }
+  let base: UInt64
+  switch unit.dropFirst() {
+  case "", "i", "ib": base = 1024
+  case "b": base = 1000
+  default: return nil
+  }
+  return (0..<power).reduce(1) { product, _ in product * base }
+}
+
+/// Reads a span of time, or returns nil when it is none or too long.
+func parseDuration(_ argument: Argument) -> Duration? {
+  if argument.bytes == [UInt8(ascii: "0")] { return .zero }
+  let units: [String: UInt64] = [
+    "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000,
+  ]
+  var rest = argument.bytes[...]
+  var milliseconds: UInt64 = 0
+  repeat {
+    guard let number = takeDecimal(&rest) else { return nil }
+    let letters = rest.prefix { !isDigit($0) }
+    rest = rest.dropFirst(letters.count)
+    guard let unit = units[String(decoding: letters, as: UTF8.self)],
+      let part = number.times(unit)
+    else { return nil }
+    milliseconds += part
+    // A thousand years: more is a slip of the finger, and the sum cannot overflow.
+    if milliseconds > 1000 * 366 * 86_400_000 { return nil }
+  } while !rest.isEmpty
+  return .milliseconds(Int64(milliseconds))
+}
+
+/// Writes a span of time in the largest unit that divides it.
+func describeDuration(_ duration: Duration) -> String {
+  let (seconds, attoseconds) = duration.components
+  if attoseconds != 0 { return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms" }
+  for (unit, length) in [("d", Int64(86_400)), ("h", 3600), ("m", 60)]
+  where seconds != 0 && seconds % length == 0 { return "\(seconds / length)\(unit)" }
+  return "\(seconds)s"
+}
+
+/// A decimal number, kept exact: `1.5` is 15 tenths.
+private struct Decimal {
+  var digits: UInt64
+  var scale: UInt64
+
+  /// Returns the product, rounded down, or nil over 2^63 - 1.
+  func times(_ unit: UInt64) -> UInt64? {
+    let (high, low) = digits.multipliedFullWidth(by: unit)
+    guard high < scale else { return nil }
+    let quotient = scale.dividingFullWidth((high, low)).quotient
+    return quotient <= UInt64(Int64.max) ? quotient : nil
+  }
+}
+
+/// Takes a decimal number of at most 18 digits from the front, or returns nil.
+private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
+  var number = Decimal(digits: 0, scale: 1)
+  var count = 0
+  var sawPoint = false
+  while let byte = rest.first {
+    if byte == UInt8(ascii: "."), !sawPoint, count > 0, let next = rest.dropFirst().first,
+      isDigit(next)
+    {
+      sawPoint = true
+    } else if isDigit(byte) {
+      count += 1
+      if count > 18 { return nil }
+      number.digits = number.digits * 10 + UInt64(byte - UInt8(ascii: "0"))
+      if sawPoint { number.scale *= 10 }
+    } else {
+      break
+    }
+    rest = rest.dropFirst()
+  }
+  return count > 0 ? number : nil
+}
+
+/// Tells whether a byte is an ASCII digit.
+func isDigit(_ byte: UInt8) -> Bool {
+  byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+}

@@ -1,0 +1,54 @@
+/// Returns bytes as text that cannot steer a terminal.
+///
+/// Control characters (C0, DEL, C1), invisible direction marks and bytes that are not UTF-8 become
+/// escapes (`\n`, `\x1b`, `\u{202e}`, `\xff`), and a backslash is doubled, so the result names the
+/// bytes exactly. A key comes from the network, and one with an escape sequence in it must not be
+/// able to clear the screen or to pass for another key.
+///
+/// - Complexity: O(*n*).
+public func terminalSafe(_ bytes: [UInt8]) -> String {
+  var result = ""
+  result.reserveCapacity(bytes.count)
+  var parser = Unicode.UTF8.ForwardParser()
+  var iterator = bytes.makeIterator()
+  var position = 0
+  while true {
+    switch parser.parseScalar(from: &iterator) {
+    case .valid(let encoded):
+      appendSafely(Unicode.UTF8.decode(encoded), to: &result)
+      position += encoded.count
+    case .error(let length):
+      for byte in bytes[position..<(position + length)] { result += byteEscape(byte) }
+      position += length
+    case .emptyInput:
+      return result
+    }
+  }
+}
+
+/// Returns text that cannot steer a terminal; see ``terminalSafe(_:)-([UInt8])``.
+public func terminalSafe(_ text: String) -> String { terminalSafe(Array(text.utf8)) }
+
+/// Appends one scalar, as an escape when a terminal would act on it.
+private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {
+  switch scalar {
+  case "\\": result += "\\\\"
+  case "\n": result += "\\n"
+  case "\r": result += "\\r"
+  case "\t": result += "\\t"
+  case "\u{0}"..."\u{1F}", "\u{7F}":
+    result += byteEscape(UInt8(truncatingIfNeeded: scalar.value))
+  case "\u{80}"..."\u{9F}",  // C1 controls: some terminals take them for escape sequences
+    "\u{61C}", "\u{200B}"..."\u{200F}", "\u{2028}"..."\u{202E}", "\u{2060}"..."\u{206F}",
+    "\u{FEFF}", "\u{FFF9}"..."\u{FFFB}", "\u{E0000}"..."\u{E007F}":
+    result += "\\u{" + String(scalar.value, radix: 16) + "}"
+  default:
+    result.unicodeScalars.append(scalar)
+  }
+}
+
+/// Returns `\x` and two hex digits.
+private func byteEscape(_ byte: UInt8) -> String {
+  let digits = String(byte, radix: 16)
+  return "\\x" + (digits.count == 1 ? "0" : "") + digits
+}

@@ -1,0 +1,46 @@
+/// Lays out rows in aligned columns.
+public struct TextTable: Sendable {
+  /// Says on which side of its column a cell stands.
+  public enum Alignment: Sendable, Hashable { case left, right }
+
+  private let alignments: [Alignment]
+  private var rows: [[String]] = []
+  private var widths: [Int]
+
+  /// Creates a table.
+  ///
+  /// - Parameter columns: the headings and the alignment of the cells below; headings that are all
+  ///   empty make no line.
+  public init(_ columns: [(title: String, alignment: Alignment)]) {
+    alignments = columns.map(\.alignment)
+    widths = columns.map { displayWidth($0.title) }
+    if columns.contains(where: { !$0.title.isEmpty }) { rows.append(columns.map(\.title)) }
+  }
+
+  /// Adds a row.
+  ///
+  /// - Precondition: it has one cell a column, and no cell has a line feed.
+  public mutating func add(_ cells: [String]) {
+    precondition(cells.count == alignments.count, "a row needs a cell for each column")
+    for (column, cell) in cells.enumerated() {
+      widths[column] = max(widths[column], displayWidth(cell))
+    }
+    rows.append(cells)
+  }
+
+  /// The lines of the table, without spaces at their ends.
+  ///
+  /// - Complexity: O(cells).
+  public var lines: [String] { rows.map(line) }
+
+  private func line(_ cells: [String]) -> String {
+    var result = ""
+    for (column, cell) in cells.enumerated() {
+      if column > 0 { result += "  " }
+      let padding = String(repeating: " ", count: widths[column] - displayWidth(cell))
+      result += alignments[column] == .right ? padding + cell : cell + padding
+    }
+    while result.last == " " { result.removeLast() }
+    return result
+  }
+}

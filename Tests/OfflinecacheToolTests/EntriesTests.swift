@@ -1,0 +1,114 @@
+import Testing
+
+@Suite struct EntriesTests {
+  @Test(arguments: [0, 1, 4096, 1_000_003])
+  func `what was put is what is got`(length: Int) throws {
+    let tool = try ToolRun()
+    var generator = SystemRandomNumberGenerator()
+    let body = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    let put = try tool.run("put", "key", "-", input: body)
+    #expect(put.status == 0)
+    #expect(put.output == [])
+    #expect(put.errors == "")
+    let get = try tool.run("get", "key")
+    #expect(get.status == 0)
+    #expect(get.output == body)
+    #expect(get.errors == "")
+  }
+
+  @Test func `a file is stored and written back under its name`() throws {
+    let tool = try ToolRun()
+    let (source, target) = (tool.path("source"), tool.path("target"))
+    try tool.write(Array("the body".utf8), to: source)
+    try tool.write(Array("something older and longer".utf8), to: target)
+    #expect(try tool.run("put", "key", source).status == 0)
+    let get = try tool.run("get", "key", "-o", target)
+    #expect(get.status == 0)
+    #expect(get.output == [])
+    #expect(try tool.read(target) == Array("the body".utf8))
+  }
+
+  @Test func `a key need not be text`() throws {
+    let tool = try ToolRun()
+    let key: [UInt8] = [0xFF, 0x0A, 0x1B, 0x5B, 0x80]
+    func words(_ list: String...) -> [[UInt8]] { list.map { Array($0.utf8) } }
+    #expect(
+      try tool.run(bytes: words("put") + [key] + words("-"), input: [1, 2]).status == 0)
+    #expect(try tool.run(bytes: words("get") + [key]).output == [1, 2])
+    #expect(try tool.run("ls", "-0").output == key + [0])
+    #expect(try tool.run("ls").output == key + [0x0A])
+    let show = try tool.run(bytes: words("show") + [key])
+    #expect(show.lines.first == "key       \\xff\\n\\x1b[\\x80")
+    let json = try tool.run("ls", "--json")
+    #expect(json.text.contains(#""key_hex":"ff0a1b5b80""#))
+    let absent = try tool.run(bytes: words("get") + [key + [0x07]])
+    #expect(absent.status == 1)
+    #expect(absent.errors.hasPrefix("offlinecache: \\xff\\n\\x1b[\\x80\\x07: there is no such "))
+  }
+
+  @Test func `metadata is shown as a table and as json`() throws {
+    let tool = try ToolRun()
+    let put = try tool.run(
+      "put", "k", "-", "--status", "203", "--field", "A: 1", "--field", "A:2", "--info", "by: me",
+      "--tag", "red", "--tag", "blue", "--pin", input: [7, 7, 7])
+    #expect(put.status == 0)
+    let table = try tool.run("show", "k").lines
+    for line in [
+      "key       k", "length    3 (3 B)", "expires   never", "pinned    yes", "tag       red",
+      "tag       blue", "info      by: me", "status    203", "field     A: 1", "field     A: 2",
+    ] { #expect(table.contains(line)) }
+    let json = try tool.run("show", "k", "--json").text
+    for member in [
+      #""key": "k""#, #""length": 3"#, #""pinned": true"#, #""status": 203"#, #""expires": null"#,
+    ] { #expect(json.contains(member)) }
+  }
+
+  @Test func `a second body replaces the first`() throws {
+    let tool = try ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    #expect(try tool.run("put", "k", "-", input: [2]).status == 0)
+    #expect(try tool.run("get", "k").output == [2])
+    #expect(try tool.run("ls").lines == ["k"])
+  }
+
+  @Test func `entries are listed by prefix and in order`() throws {
+    let tool = try ToolRun()
+    for (key, length) in [("a/1", 10), ("a/2", 3000), ("b/1", 200)] {
+      let put = try tool.run("put", key, "-", input: [UInt8](repeating: 1, count: length))
+      #expect(put.status == 0)
+    }
+    #expect(Set(try tool.run("ls").lines) == ["a/1", "a/2", "b/1"])
+    #expect(Set(try tool.run("ls", "a/").lines) == ["a/1", "a/2"])
+    #expect(try tool.run("ls", "c").lines == [])
+    #expect(try tool.run("ls", "--sort", "size").lines == ["a/2", "b/1", "a/1"])
+    #expect(try tool.run("ls", "--sort", "age").lines == ["a/1", "a/2", "b/1"])
+    #expect(try tool.run("get", "a/1").status == 0)
+    #expect(try tool.run("ls", "--sort", "access").lines.first == "a/1")
+    let long = try tool.run("ls", "--long", "--sort", "size").lines
+    #expect(long.first?.hasPrefix("    2.9 KiB  ") == true)
+    #expect(long.first?.hasSuffix("Z    -  -  a/2") == true)
+  }
+
+  @Test func `entries are removed by key prefix tag and all at once`() throws {
+    let tool = try ToolRun()
+    for key in ["a/1", "a/2", "b/1", "b/2", "c"] {
+      let tag = key.hasSuffix("1") ? "odd" : "other"
+      #expect(try tool.run("put", key, "-", "--tag", tag, input: [1]).status == 0)
+    }
+    let one = try tool.run("rm", "c", "missing")
+    #expect(one.status == 1)
+    #expect(one.errors.hasPrefix("offlinecache: missing: there is no such entry;"))
+    #expect(try tool.run("get", "c").status == 1)
+    #expect(try tool.run("rm", "--tag", "odd").errors == "removed 2 entries\n")
+    #expect(try tool.run("rm", "--prefix", "a/").errors == "removed 1 entry\n")
+    #expect(try tool.run("rm", "--prefix", "a/").errors == "removed 0 entries\n")
+    #expect(try tool.run("rm", "--older-than", "1d").errors == "removed 0 entries\n")
+    #expect(try tool.run("ls").lines == ["b/2"])
+    #expect(try tool.run("rm", "--older-than", "0").errors == "removed 1 entry\n")
+    #expect(try tool.run("put", "d", "-").status == 0)
+    let all = try tool.run("rm", "--all")
+    #expect(all.status == 0)
+    #expect(all.errors == "removed 1 entry\n")
+    #expect(try tool.run("ls").lines == [])
+  }
+}

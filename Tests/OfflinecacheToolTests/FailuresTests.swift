@@ -1,0 +1,137 @@
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@Suite struct FailuresTests {
+  @Test(
+    arguments: [
+      [], ["gett", "k"], ["get"], ["get", ""], ["get", "a", "b"], ["put", "k"], ["rm"],
+      ["rm", "k", "--all"], ["rm", "--all", "--tag", "t"], ["trim"], ["trim", "--bytes", "many"],
+      ["ls", "--long", "--json"], ["ls", "--sort", "name"], ["get", "k", "--variant", "xyz"],
+      ["put", "k", "-", "--field", "no colon"], ["fetch"], ["limit", "--bytes", "-1"],
+    ])
+  func `a wrong command line ends with 64 and makes no store`(words: [String]) throws {
+    let tool = try ToolRun()
+    let result = try tool.run(bytes: words.map { Array($0.utf8) })
+    #expect(result.status == 64)
+    #expect(result.output == [])
+    #expect(result.errors.hasPrefix("offlinecache"))
+    #expect(result.errors.contains("; "))
+    #expect(!exists(tool.store))
+  }
+
+  @Test(
+    arguments: [
+      ["ls"], ["get", "k"], ["show", "k"], ["stats"], ["limit"], ["rm", "k"], ["pin", "k"],
+      ["trim", "--bytes", "0"],
+    ])
+  func `a store that is missing is named and not made`(words: [String]) throws {
+    let tool = try ToolRun()
+    let result = try tool.run(bytes: words.map { Array($0.utf8) })
+    #expect(result.status == 2)
+    #expect(result.output == [])
+    #expect(result.errors.hasPrefix("offlinecache: \(tool.store): "))
+    #expect(!exists(tool.store))
+  }
+
+  @Test func `a file where the store should be is left alone`() throws {
+    let tool = try ToolRun()
+    try tool.write([1, 2, 3], to: tool.store)
+    let result = try tool.run("put", "k", "-", input: [4])
+    #expect(result.status == 2)
+    #expect(result.errors.contains(tool.store))
+    #expect(try tool.read(tool.store) == [1, 2, 3])
+  }
+
+  @Test func `a source that cannot be read stores nothing`() throws {
+    let tool = try ToolRun()
+    let missing = try tool.run("put", "k", tool.path("missing"))
+    #expect(missing.status == 2)
+    #expect(
+      missing.errors == "offlinecache: \(tool.path("missing")): cannot be read: "
+        + "No such file or directory; check the path\n")
+    let folder = try tool.run("put", "k", tool.folder)
+    #expect(folder.status == 2)
+    #expect(folder.errors.hasSuffix("Is a directory; name a file\n"))
+    #expect(try tool.run("put", "other", "-").status == 0)
+    #expect(try tool.run("get", "k").status == 1)
+  }
+
+  @Test func `a target that cannot be written is named`() throws {
+    let tool = try ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    let target = tool.path("no/such/folder")
+    let get = try tool.run("get", "k", "-o", target)
+    #expect(get.status == 2)
+    #expect(
+      get.errors == "offlinecache: \(target): cannot be written: No such file or directory; "
+        + "create the folder first\n")
+  }
+
+  @Test func `what is no regular file is written in place`() throws {
+    let tool = try ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    let (source, link) = (tool.path("source"), tool.path("link"))
+    try tool.write([9], to: source)
+    try makeLink(link, to: source)
+    #expect(try tool.run("get", "k", "-o", link).status == 0)
+    #expect(try tool.read(source) == [1])
+    #expect(try tool.run("get", "k", "-o", "/dev/null").status == 0)
+    #expect(isDevice("/dev/null"))
+  }
+
+  @Test func `an output nobody reads ends quietly with 141`() throws {
+    let tool = try ToolRun()
+    let body = [UInt8](repeating: 1, count: 1_000_000)
+    #expect(try tool.run("put", "k", "-", input: body).status == 0)
+    let pipe = try Pipe()
+    close(pipe.reader)
+    defer { close(pipe.writer) }
+    let running = try tool.start(
+      ["get", "k"].map { Array($0.utf8) }, input: 0, output: pipe.writer)
+    let result = try running.finish()
+    #expect(result.status == 141)
+    #expect(result.errors == "")
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+  func `an interrupted put keeps what was there`(signal: Int32, status: Int32) throws {
+    let tool = try ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
+    let pipe = try Pipe()
+    defer { close(pipe.reader) }
+    defer { close(pipe.writer) }
+    let running = try tool.start(["put", "k", "-"].map { Array($0.utf8) }, input: pipe.reader)
+    try writeAll([2, 2, 2], to: pipe.writer)
+    // Once it has read, it watches for signals.
+    pipe.waitUntilEmpty()
+    running.child.send(signal)
+    let result = try running.finish()
+    #expect(result.status == status)
+    #expect(result.errors == "")
+    #expect(try tool.run("get", "k").output == [1])
+    #expect(try tool.run("ls").lines == ["k"])
+  }
+
+  @Test func `help and version go to standard output`() throws {
+    let tool = try ToolRun()
+    let help = try tool.run("--help")
+    #expect(help.status == 0)
+    #expect(help.errors == "")
+    for verb in [
+      "fetch", "put", "get", "show", "ls", "rm", "pin", "unpin", "trim", "limit", "stats",
+    ] {
+      #expect(help.text.contains("\n  \(verb) "))
+      let page = try tool.run(verb, "--help")
+      #expect(page.status == 0)
+      #expect(page.text.contains("Usage: offlinecache \(verb) "))
+    }
+    #expect(try tool.run("--version").text == "offlinecache 0.1.0\n")
+  }
+}

@@ -1,0 +1,137 @@
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@Suite struct FetchTests {
+  private func page(_ text: String) -> Origin.Answer { Origin.Answer(body: Array(text.utf8)) }
+
+  @Test func `a page that was fetched is there without a server`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    origin.set("/a", page("hello"))
+    let first = try tool.run("fetch", "\(origin.base)/a", "-o", "-")
+    #expect(first.status == 0)
+    #expect(first.text == "hello")
+    #expect(first.errors == "")
+    origin.stop()
+    let file = tool.path("page")
+    let second = try tool.run("fetch", "--offline", "\(origin.base)/a", "-o", file)
+    #expect(second.status == 0)
+    #expect(second.text == "hit     200          5 B  \(origin.base)/a\n")
+    #expect(try tool.read(file) == Array("hello".utf8))
+    #expect(origin.requests == 1)
+    #expect(try tool.run("ls").lines == ["GET \(origin.base)/a"])
+  }
+
+  @Test func `a refresh asks again and a plain fetch does not`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", page("old"))
+    let stored = try tool.run("fetch", "\(origin.base)/a")
+    #expect(stored.text == "stored  200          3 B  \(origin.base)/a\n")
+    origin.set("/a", page("new"))
+    #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "old")
+    #expect(try tool.run("fetch", "--refresh", "\(origin.base)/a", "-o", "-").text == "new")
+    #expect(try tool.run("fetch", "--offline", "\(origin.base)/a", "-o", "-").text == "new")
+    #expect(origin.requests == 2)
+  }
+
+  @Test func `a list is fetched into a folder and what is missing is named`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/two%20words", page("1"))
+    origin.set("/b/", page("22"))
+    origin.set("/empty", page(""))
+    let list = "\(origin.base)/two words\r\n# a remark\n\n\(origin.base)/b/\n\(origin.base)/gone\n"
+    let result = try tool.run(
+      "fetch", "--urls-from", "-", "--output-dir", tool.path("out"), "-n", "3",
+      "\(origin.base)/empty", input: Array(list.utf8))
+    #expect(result.status == 1)
+    #expect(result.lines.count == 3)
+    let errors = result.errors.split(separator: "\n")
+    #expect(
+      errors.first.map(String.init) == "offlinecache: \(origin.base)/gone: the server answered "
+        + "404, which is not stored; check the URL")
+    #expect(errors.last?.hasPrefix("3 fetched, 0 from the store, 1 not found, 0 failed; ") == true)
+    let folder = tool.path("out/http/\(origin.base.dropFirst("http://".count))")
+    #expect(try tool.read("\(folder)/two words") == Array("1".utf8))
+    #expect(try tool.read("\(folder)/b/index.html") == Array("22".utf8))
+    #expect(try tool.read("\(folder)/empty") == [])
+    #expect(try names(in: folder) == ["two words", "b", "empty"])
+  }
+
+  @Test func `what is not stored cannot be had offline`() throws {
+    let tool = try ToolRun()
+    #expect(try tool.run("put", "k", "-").status == 0)
+    let url = "http://127.0.0.1:9/a"
+    let result = try tool.run("fetch", "--offline", url, "-o", tool.path("page"))
+    #expect(result.status == 1)
+    #expect(
+      result.errors == "offlinecache: \(url): cannot be answered offline, as nothing is stored "
+        + "for it; fetch it once while there is a network\n")
+    #expect(!exists(tool.path("page")))
+  }
+
+  @Test func `a body that is cut short is neither stored nor written`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", Origin.Answer(body: Array("half".utf8), claimedLength: 8))
+    try tool.write(Array("before".utf8), to: tool.path("page"))
+    let result = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
+    #expect(result.status == 2)
+    #expect(result.errors.hasPrefix("offlinecache: \(origin.base)/a: the body ended too early"))
+    #expect(try tool.read(tool.path("page")) == Array("before".utf8))
+    #expect(try tool.run("ls").lines == [])
+  }
+
+  @Test func `an interrupted fetch keeps nothing half`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    let half = [UInt8](repeating: 1, count: 2_000_000)
+    origin.set("/a", Origin.Answer(body: half, claimedLength: 4_000_000, hangs: true))
+    let out = try Pipe()
+    defer { close(out.reader) }
+    let source = try openFile("/dev/null", O_RDONLY)
+    defer { close(source) }
+    let running = try tool.start(
+      ["fetch", "\(origin.base)/a", "-o", "-"].map { Array($0.utf8) }, input: source,
+      output: out.writer)
+    close(out.writer)
+    // The first byte of the body proves that the transfer is under way.
+    #expect(readByte(out.reader) == 1)
+    running.child.send(SIGINT)
+    _ = try readAll(out.reader)
+    let result = try running.finish()
+    #expect(result.status == 130)
+    #expect(result.errors == "")
+    #expect(try tool.run("ls").lines == [])
+  }
+
+  @Test func `a server that is not there is an error with a remedy`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    origin.stop()
+    let result = try tool.run("fetch", "\(origin.base)/a")
+    #expect(result.status == 2)
+    #expect(result.errors.hasPrefix("offlinecache: \(origin.base)/a: "))
+    #expect(result.output == [])
+  }
+
+  @Test(
+    arguments: [
+      ["fetch", "ftp://a.example/"], ["fetch", "--offline", "--refresh", "http://a.example/"],
+      ["fetch", "-o", "x", "--output-dir", "y", "http://a.example/"],
+      ["fetch", "-o", "x", "http://a.example/", "http://b.example/"],
+      ["fetch", "-n", "65", "http://a.example/"],
+    ])
+  func `a fetch that makes no sense is refused`(words: [String]) throws {
+    let tool = try ToolRun()
+    let result = try tool.run(bytes: words.map { Array($0.utf8) })
+    #expect(result.status == 64)
+    #expect(!exists(tool.store))
+  }
+}

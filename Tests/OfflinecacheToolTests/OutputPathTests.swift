@@ -1,0 +1,36 @@
+import HTTPSemantics
+import Testing
+
+@testable import offlinecache
+
+@Suite struct OutputPathTests {
+  @Test(
+    arguments: [
+      ("http://a.example/", "http/a.example/index.html"),
+      ("http://a.example", "http/a.example/index.html"),
+      ("https://a.example/x/y.html", "https/a.example/x/y.html"),
+      ("http://a.example:8080/x", "http/a.example:8080/x"),
+      ("http://a.example/two%20words/%C3%BC", "http/a.example/two words/ü"),
+      ("http://a.example/x?q=1/2&r=%2F", "http/a.example/x?q=1%2F2&r=%2F"),
+      ("http://a.example/x?", "http/a.example/x?"),
+      ("http://a.example/x%3Fq", "http/a.example/x%3Fq"),
+      ("http://a.example/100%25", "http/a.example/100%25"),
+      ("http://a.example/a//b", "http/a.example/a/%/b"),
+      ("http://a.example/a/", "http/a.example/a/index.html"),
+      ("http://a.example/..%2F..%2Fetc", "http/a.example/..%2F..%2Fetc"),
+      ("http://a.example/../../etc", "http/a.example/etc"),
+      ("http://a.example/%2E%2E/x", "http/a.example/x"),
+      ("http://a.example/%00%0A", "http/a.example/%00%0A"),
+      ("http://a.example/#part", "http/a.example/index.html"),
+      ("http://[::1]:80/x", "http/[::1]/x"),
+    ])
+  func `a url becomes a path that stays in its folder`(url: String, path: String) throws {
+    let bytes = OutputPath.path(for: try NormalizedURL(url))
+    #expect(String(decoding: bytes, as: UTF8.self) == path)
+  }
+
+  @Test func `bytes that are not text are kept`() throws {
+    let path = OutputPath.path(for: try NormalizedURL("http://a.example/%FF%FE"))
+    #expect(path == Array("http/a.example/".utf8) + [0xFF, 0xFE])
+  }
+}

@@ -1,0 +1,119 @@
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What a finished run of `offlinecache` left.
+struct ToolResult: Sendable {
+  /// The exit status, or 1000 and the number of the signal that ended the run.
+  var status: Int32
+  /// What went to standard output.
+  var output: [UInt8]
+  /// What went to standard error.
+  var errors: String
+
+  /// Standard output as text, for what must be text.
+  var text: String { String(decoding: output, as: UTF8.self) }
+  /// The lines of standard output, the last line feed left out.
+  var lines: [String] { text.split(separator: "\n").map(String.init) }
+}
+
+/// A temporary folder with a store, and the tool to run on it. Removed with its last reference.
+final class ToolRun: Sendable {
+  /// The folder.
+  let folder: String
+
+  /// Makes the folder.
+  init() throws {
+    folder = try makeTemporaryFolder()
+  }
+
+  deinit {
+    _ = try? Child("/bin/rm", ["-rf", "--", folder].map { Array($0.utf8) }).wait()
+  }
+
+  /// The path of the store.
+  var store: String { "\(folder)/store" }
+
+  /// Runs the tool on the store and waits for its end.
+  func run(_ arguments: String..., input: [UInt8] = []) throws -> ToolResult {
+    try run(bytes: arguments.map { Array($0.utf8) }, input: input)
+  }
+
+  /// Runs the tool with arguments that need not be text.
+  func run(bytes arguments: [[UInt8]], input: [UInt8] = []) throws -> ToolResult {
+    let inputPath = path("stdin-\(UInt64.random(in: 0 ... .max))")
+    try write(input, to: inputPath)
+    let source = try openFile(inputPath, O_RDONLY)
+    defer { close(source) }
+    return try start(arguments, input: source).finish()
+  }
+
+  /// Starts the tool with open descriptors as standard input and output.
+  func start(_ arguments: [[UInt8]], input: Int32, output: Int32? = nil) throws -> RunningTool {
+    let number = UInt64.random(in: 0 ... .max)
+    let errorPath = path("stderr-\(number)")
+    let outputPath = path("stdout-\(number)")
+    let errors = try openFile(errorPath, O_WRONLY | O_CREAT | O_TRUNC)
+    defer { close(errors) }
+    let target = try output ?? openFile(outputPath, O_WRONLY | O_CREAT | O_TRUNC)
+    defer { if output == nil { close(target) } }
+    let child = try Child(
+      try ToolRun.executable(), [Array("--store".utf8), Array(store.utf8)] + arguments,
+      descriptors: [input, target, errors])
+    return RunningTool(
+      child: child, run: self, outputPath: output == nil ? outputPath : nil, errorPath: errorPath)
+  }
+
+  /// Returns a path in the folder.
+  func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+  /// Reads a whole file.
+  func read(_ path: String) throws -> [UInt8] {
+    let descriptor = try openFile(path, O_RDONLY)
+    defer { close(descriptor) }
+    return try readAll(descriptor)
+  }
+
+  /// Writes a whole file.
+  func write(_ bytes: [UInt8], to path: String) throws {
+    let descriptor = try openFile(path, O_WRONLY | O_CREAT | O_TRUNC)
+    defer { close(descriptor) }
+    try writeAll(bytes, to: descriptor)
+  }
+
+  /// Finds the tool beside the tests: in the folder of their image, or above it.
+  private static func executable() throws -> String {
+    var path = try imagePath()[...]
+    while let slash = path.lastIndex(of: "/") {
+      path = path[..<slash]
+      if exists("\(path)/offlinecache") { return "\(path)/offlinecache" }
+    }
+    throw MissingTool()
+  }
+}
+
+/// Tells that `offlinecache` is not built beside the tests.
+struct MissingTool: Error {}
+
+/// A run that has not ended yet.
+struct RunningTool {
+  /// The process.
+  let child: Child
+  fileprivate let run: ToolRun
+  fileprivate let outputPath: String?
+  fileprivate let errorPath: String
+
+  /// Waits for the end and collects what was written.
+  func finish() throws -> ToolResult {
+    let status = try child.wait()
+    return ToolResult(
+      status: status, output: try outputPath.map(run.read) ?? [],
+      errors: String(decoding: try run.read(errorPath), as: UTF8.self))
+  }
+}

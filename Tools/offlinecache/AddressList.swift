@@ -1,0 +1,57 @@
+import CommandLineOptions
+import Synchronization
+
+/// Reads lists of URLs, one a line.
+enum AddressList {
+  /// The largest list that is read, in bytes: millions of URLs.
+  private static let limit = 256 << 20
+
+  /// Returns the URLs of a file, or of standard input for `-`.
+  ///
+  /// Empty lines and lines that begin with `#` are left out, as are carriage returns at line ends.
+  ///
+  /// - Throws: ``ToolError`` when the file cannot be read, is too large, or is not UTF-8.
+  static func read(_ path: Argument) throws -> [String] {
+    let input = try InputFile(path)
+    var bytes: [UInt8] = []
+    while let piece = try input.read(upTo: 1 << 18) {
+      bytes += piece
+      if bytes.count > limit {
+        throw ToolError(
+          subject: path.description, problem: "the list is larger than \(ByteCount(UInt64(limit)))",
+          remedy: "split it")
+      }
+    }
+    return try addresses(in: bytes, of: path)
+  }
+
+  private static func addresses(in bytes: [UInt8], of path: Argument) throws -> [String] {
+    var result: [String] = []
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      guard let text = String(validating: line, as: UTF8.self) else {
+        throw ToolError(
+          subject: path.description, problem: "line \(index + 1) is not UTF-8",
+          remedy: "percent-encode its bytes")
+      }
+      let address = text.last == "\r" ? String(text.dropLast()) : text
+      if !address.isEmpty, address.first != "#" { result.append(address) }
+    }
+    return result
+  }
+}
+
+/// Hands out addresses, each to one of several tasks.
+final class AddressQueue: Sendable {
+  private let addresses: [String]
+  private let position = Atomic<Int>(0)
+
+  /// Creates a queue that begins with the first address.
+  init(_ addresses: [String]) { self.addresses = addresses }
+
+  /// Returns the next address, or nil when all are taken.
+  func next() -> String? {
+    let index = position.wrappingAdd(1, ordering: .relaxed).oldValue
+    return index < addresses.count ? addresses[index] : nil
+  }
+}

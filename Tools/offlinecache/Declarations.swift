@@ -1,0 +1,56 @@
+import CommandLineOptions
+
+/// What `offlinecache` understands as a whole. Each command declares its own part beside its code.
+enum Declarations {
+  static let store = Option(
+    "store", .path,
+    defaultText: "$OFFLINECACHE_STORE, or $XDG_CACHE_HOME/offlinecache, "
+      + "or ~/.cache/offlinecache",
+    help: "The folder of the store")
+  static let json = Flag("json", help: "Print JSON, for programs")
+  static let key = Parameter("key", .key, help: "The key of the entry")
+  static let keys = Parameter("key", .key, .oneOrMore, help: "The keys of the entries")
+
+  static let tool = Command(
+    "offlinecache",
+    summary: "Keeps HTTP responses, and any other bytes, in a store of plain files",
+    discussion: [
+      "Results go to standard output, messages and progress to standard error. Keys are bytes; "
+        + "on a terminal, what would steer it is shown escaped. A fetched URL has the key 'GET URL'. SIZE is a number of bytes such as "
+        + "4096, 500M or 2GiB (1024) or 1.5GB (1000); TIME is 30s, 5m, 12h or 7d."
+    ],
+    options: [store],
+    subcommands: [
+      FetchCommand.declaration, PutCommand.declaration, GetCommand.declaration,
+      ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
+      PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
+      LimitCommand.declaration, StatsCommand.declaration,
+    ],
+    examples: [
+      .init("offlinecache fetch https://example.org/ -o page.html", "Fetches through the cache"),
+      .init(
+        "offlinecache fetch --offline https://example.org/ -o -",
+        "Prints the page from the store, without a network"),
+      .init("date | offlinecache put now -", "Stores what stands on standard input"),
+      .init("offlinecache ls --long --sort size", "Lists the entries, the largest first"),
+    ],
+    exitStatuses: [
+      (.success, "All that was asked for was done"),
+      (.notFound, "Something that was asked for is not there"),
+      (.failure, "The work failed: a store, a file or the network"),
+      (.usage, "The command line is wrong"),
+      (.signal(2), "Interrupted (Ctrl-C); 128 and the signal's number for other signals"),
+      (.outputClosed, "Whoever read the output went away"),
+    ],
+    version: "0.1.0")
+}
+
+extension ValueKind where Value == Argument {
+  /// The key of an entry: any bytes, but at least one.
+  static var key: ValueKind {
+    ValueKind("KEY") { argument throws(InvalidValue) in
+      if argument.bytes.isEmpty { throw InvalidValue(expected: "a key that is not empty") }
+      return argument
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import CacheFormat
+import CacheSystem
+import CommandLineOptions
+
+/// Returns the time that lies so many seconds from now; before now when negative.
+func secondsFromNow(_ seconds: Double) -> Timestamp {
+  Timestamp(nanoseconds: SystemClock().now()).advanced(bySeconds: seconds)
+}
+
+/// Writes a time for people, in UTC and to the second: `2026-01-31T23:59:59Z`.
+func dateText(_ time: Timestamp) -> String { time.description.prefix(19) + "Z" }
+
+extension EntryInfo {
+  /// All that is known of the entry, as JSON.
+  ///
+  /// JSON text is Unicode: what is not UTF-8 is repaired in `key`, and `key_hex` then has the bytes.
+  var json: JSONText {
+    var members: [(String, JSONText)] = [("key", .string(key.description))]
+    if key.string == nil { members.append(("key_hex", .string(hexadecimal(key.bytes)))) }
+    members += [
+      ("variant", .string(String(variant, radix: 16))), ("digest", .string(digest.description)),
+      ("length", .count(length)), ("created", .string(created.description)),
+      ("accessed", .string(accessed.description)),
+      ("expires", expires.map { .string($0.description) } ?? .null), ("pinned", .bool(isPinned)),
+      ("status", status.map { .count($0) } ?? .null), ("fields", json(of: fields)),
+      ("user_info", json(of: userInfo)),
+      ("tags", .array(tags.map { .string($0.description) })),
+    ]
+    return .object(members)
+  }
+
+  /// Pairs, since a name may occur twice.
+  private func json(of fields: [Field]) -> JSONText {
+    .array(
+      fields.map { .array([.string($0.name.description), .string($0.value.description)]) })
+  }
+}
+
+/// Writes bytes as hex digits.
+private func hexadecimal(_ bytes: [UInt8]) -> String {
+  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
+extension Output {
+  /// Writes a key and a line feed: as it is to a file or a program, escaped to a terminal.
+  func writeKeyLine(_ prefix: String, _ key: ByteString) throws(OutputError) {
+    if isTerminal {
+      try writeLine(prefix + terminalSafe(key.bytes))
+    } else {
+      try write(Array(prefix.utf8) + key.bytes + [UInt8(ascii: "\n")])
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import CachingClient
+import CommandLineOptions
+import CurlTransport
+import HTTPSemantics
+
+/// `fetch`: gets URLs, from the store or through it.
+enum FetchCommand {
+  private static let urls = Parameter("url", .address, .any, help: "What to fetch; http or https")
+  private static let list = Option(
+    "urls-from", .path.named("FILE"),
+    help: "Fetch the URLs of a file, one a line, as well; - is standard input")
+  private static let folder = Option(
+    "output-dir", .path.named("DIR"),
+    help: "Write each body below a folder, as scheme/host/path, percent-escapes decoded")
+  private static let offline = Flag("offline", help: "Use the store alone, never the network")
+  private static let refresh = Flag("refresh", help: "Ask the server even if the store has it")
+  private static let parallel = Option(
+    "parallel", short: "n", .integer(in: 1...64), default: 4, help: "Fetch so many at once")
+  private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
+
+  static let declaration = Command(
+    "fetch", summary: "Fetches URLs through the store, or with --offline from the store alone",
+    discussion: [
+      "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
+        + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept) or 'hit' "
+        + "(from the store), the HTTP status, the length and the URL.",
+      "A URL that is not in the store (--offline) or that the server has no 2xx answer for counts "
+        + "as not found; the others are fetched all the same.",
+    ],
+    parameters: [urls],
+    options: [GetCommand.output, folder, list, offline, refresh, parallel, quiet],
+    examples: [
+      .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
+      .init(
+        "offlinecache fetch --urls-from list.txt --parallel 8", "Fills the store with many pages"),
+      .init(
+        "offlinecache fetch --offline --urls-from list.txt --output-dir site",
+        "Writes them all out, without a network"),
+    ])
+
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    try check(invocation)
+    var addresses = invocation[urls]
+    if let path = invocation[list] { addresses += try AddressList.read(path) }
+    if addresses.isEmpty {
+      throw invocation.usageError(
+        "there is nothing to fetch", remedy: "give a URL, or --urls-from FILE")
+    }
+    if invocation[GetCommand.output] != nil, addresses.count > 1 {
+      throw invocation.usageError(
+        "-o takes one body, but there are \(addresses.count) URLs",
+        remedy: "use --output-dir DIR for several")
+    }
+    let use: StoreUse = invocation[offline] ? .read : .fill
+    let pages = addresses
+    return try await withStore(invocation, use) { store in
+      let client = CachingClient(store: store, transport: try CurlTransport())
+      let run = FetchRun(
+        client: client, policy: policy(invocation), target: target(invocation),
+        addresses: pages, isQuiet: invocation[quiet])
+      return try await run.all(parallel: invocation.value(of: parallel))
+    }
+  }
+
+  /// Checks what the declarations cannot say.
+  private static func check(_ invocation: Invocation) throws {
+    if invocation[offline], invocation[refresh] {
+      throw invocation.usageError(
+        "--offline and --refresh exclude each other", remedy: "choose one of them")
+    }
+    if invocation[GetCommand.output] != nil, invocation[folder] != nil {
+      throw invocation.usageError(
+        "-o and --output-dir exclude each other", remedy: "choose one of them")
+    }
+  }
+
+  private static func policy(_ invocation: Invocation) -> FetchPolicy {
+    if invocation[offline] { return .offline }
+    return invocation[refresh] ? .refresh : .useStored
+  }
+
+  private static func target(_ invocation: Invocation) -> FetchTarget {
+    if let file = invocation[GetCommand.output] { return .file(file) }
+    return invocation[folder].map { .folder($0) } ?? .none
+  }
+}
+
+extension ValueKind where Value == String {
+  /// An http or https URL, as it was typed.
+  static var address: ValueKind {
+    ValueKind("URL") { argument throws(InvalidValue) in
+      guard let text = argument.text, (try? NormalizedURL(text)) != nil else {
+        throw InvalidValue(expected: "a URL such as https://example.org/page")
+      }
+      return text
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import CacheFormat
+import CacheStore
+import CommandLineOptions
+
+/// `get`: writes a body out.
+enum GetCommand {
+  static let output = Option(
+    "output", short: "o", .path.named("FILE"),
+    help: "Write to a file, which appears when it is complete; - is standard output")
+  private static let variant = Option(
+    "variant", .variant, default: 0, help: "Choose one of several responses of the key")
+
+  static let declaration = Command(
+    "get", summary: "Writes the body of an entry to standard output, or to a file",
+    discussion: [
+      "The body is read in pieces and checked against its digest. If it turns out damaged, the "
+        + "exit status is 2; a file named with -o is then not written at all."
+    ],
+    parameters: [Declarations.key], options: [output, variant],
+    examples: [.init("offlinecache get logo -o logo.png", "Writes a picture to a file")])
+
+  /// How many bytes are read and written at a time.
+  static let pieceBytes = 1 << 18
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    let key = invocation.value(of: Declarations.key)
+    return try withStore(invocation, .read) { store in
+      switch store.read(ByteString(key), variant: invocation.value(of: variant)) {
+      case .hit(_, let reader):
+        let file = try OutputFile(invocation[output] ?? "-")
+        try copy(reader, to: file)
+        return .success
+      case .miss(let reason):
+        return reportMiss(key, reason)
+      }
+    }
+  }
+
+  private static func copy(_ reader: BodyReader, to file: OutputFile) throws {
+    while true {
+      try Interruption.check()
+      let piece = try reader.read(upTo: pieceBytes)
+      if piece.isEmpty { break }
+      try file.write(piece)
+    }
+    try file.finish()
+  }
+
+  /// Says why a key was not served.
+  private static func reportMiss(_ key: Argument, _ reason: MissReason) -> ExitStatus {
+    switch reason {
+    case .absent: Report.notFound(key)
+    case .damaged:
+      printMessage(
+        "offlinecache: \(key): the entry is damaged and was not served; store it again")
+    case .collision:
+      printMessage(
+        "offlinecache: \(key): the place is taken by another key of the same hash; "
+          + "choose another key")
+    }
+    return reason == .damaged ? .failure : .notFound
+  }
+}
+
+/// The messages several commands share.
+enum Report {
+  /// Says how many entries something was done to.
+  static func done(_ verb: String, _ count: Int) {
+    printMessage("\(verb) \(count) \(count == 1 ? "entry" : "entries")")
+  }
+
+  /// Says that a key has no entry.
+  static func notFound(_ key: Argument) {
+    printMessage("offlinecache: \(key): there is no such entry; 'offlinecache ls' lists the keys")
+  }
+}
+
+extension ValueKind where Value == UInt64 {
+  /// The number of a variant, as `show` prints it: up to 16 hex digits.
+  static var variant: ValueKind {
+    ValueKind("HEX", describe: { String($0, radix: 16) }) { argument throws(InvalidValue) in
+      guard let text = argument.text, text.count <= 16, text.allSatisfy(\.isHexDigit),
+        let number = UInt64(text, radix: 16)
+      else { throw InvalidValue(expected: "a variant as 'offlinecache show' prints it") }
+      return number
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import CommandLineOptions
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A file, or standard input, that is read from its start to its end.
+final class InputFile {
+  private let descriptor: Int32
+  private let name: String
+
+  /// Opens a file; `-` is standard input.
+  ///
+  /// - Throws: ``ToolError`` with the reason when it cannot be read or is a folder.
+  init(_ path: Argument) throws {
+    name = path == "-" ? "standard input" : path.description
+    if path == "-" {
+      descriptor = 0
+      return
+    }
+    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
+    let (opened, number) = unsafe withPath(path.bytes) { start in
+      let opened = unsafe open(start, O_RDONLY | O_CLOEXEC)
+      return (opened, errno)
+    }
+    descriptor = opened
+    if opened < 0 { throw failure(number) }
+  }
+
+  deinit { if descriptor > 0 { close(descriptor) } }
+
+  /// Returns the next bytes, or nil at the end.
+  ///
+  /// - Throws: ``Interrupted`` when the tool is asked to end, even while nothing arrives.
+  func read(upTo count: Int) throws -> [UInt8]? {
+    while true {
+      try waitUntilReadable()
+      var number: Int32 = 0
+      let piece = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        // Safety: read writes at most `count` bytes into a buffer of that capacity.
+        let result = unsafe readOnce(descriptor, buffer.baseAddress, count)
+        number = result < 0 ? errno : 0
+        filled = max(0, result)
+      }
+      if number == 0 { return piece.isEmpty ? nil : piece }
+      if number != EINTR && number != EAGAIN { throw failure(number) }
+    }
+  }
+
+  /// Waits for bytes and looks ten times a second whether the user wants to end.
+  private func waitUntilReadable() throws {
+    while true {
+      try Interruption.check()
+      var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      // Safety: poll reads and writes the one pollfd that is passed.
+      let ready = unsafe poll(&request, 1, 100)
+      if ready > 0 { return }
+      if ready < 0 && errno != EINTR { return }
+    }
+  }
+
+  private func failure(_ number: Int32) -> ToolError {
+    let remedy =
+      switch number {
+      case EISDIR: "name a file"
+      case EACCES, EPERM: "check its permissions"
+      default: "check the path"
+      }
+    return ToolError(
+      subject: name, problem: "cannot be read: \(systemMessage(number))", remedy: remedy)
+  }
+}
+
+/// Calls read(2), which the method of the same name hides.
+private func readOnce(
+  _ descriptor: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int
+) -> Int {
+  // Safety: the caller vouches for `count` bytes at `buffer`.
+  unsafe read(descriptor, buffer, count)
+}

@@ -1,0 +1,93 @@
+import CacheStore
+import CommandLineOptions
+
+/// `limit`: shows and sets the limits the store keeps to.
+enum LimitCommand {
+  private static let bytes = Option("bytes", .limit, help: "Bytes the whole store may take")
+  private static let entries = Option("entries", .limit, help: "Entries the store may have")
+  private static let entryBytes = Option("entry-bytes", .limit, help: "Bytes one body may have")
+  private static let pinned = Option("pinned-bytes", .limit, help: "Bytes that may be pinned")
+  private static let free = Option("free", .size(), help: "Bytes to leave free on the disk")
+  private static let accounting = Option(
+    "count", .choice(["allocated", "logical"]),
+    help: "Count what is allocated on disk, or the sum of the body lengths")
+
+  static let declaration = Command(
+    "limit", summary: "Prints the limits of the store, or sets some of them",
+    discussion: [
+      "Limits are kept in the store and hold for every program that uses it. LIMIT is a number "
+        + "or size, or 'none'. A lower limit evicts at once."
+    ],
+    options: [bytes, entries, entryBytes, pinned, free, accounting, Declarations.json],
+    examples: [.init("offlinecache limit --bytes 2GiB --entries none", "Sets two limits")])
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    let isChange =
+      [bytes, entries, entryBytes, pinned].contains { invocation[$0] != nil }
+      || invocation[free] != nil || invocation[accounting] != nil
+    return try withStore(invocation, isChange ? .fill : .read) { store in
+      if isChange { try store.setLimits(changed(store.limits, by: invocation)) }
+      try print(store.limits, invocation)
+      return .success
+    }
+  }
+
+  private static func changed(_ limits: Limits, by invocation: Invocation) -> Limits {
+    var limits = limits
+    if let value = invocation[bytes] { limits.bytes = value.number }
+    if let value = invocation[entries] { limits.entries = value.number }
+    if let value = invocation[entryBytes] { limits.entryBytes = value.number }
+    if let value = invocation[pinned] { limits.pinnedBytes = value.number }
+    if let value = invocation[free] { limits.freeBytes = value }
+    if let value = invocation[accounting] {
+      limits.accounting = value == "logical" ? .logical : .allocated
+    }
+    return limits
+  }
+
+  private static func print(_ limits: Limits, _ invocation: Invocation) throws {
+    let output = Output.standard()
+    let accounting = limits.accounting == .logical ? "logical" : "allocated"
+    if invocation[Declarations.json] {
+      func number(_ value: UInt64?) -> JSONText { value.map { .count($0) } ?? .null }
+      let object = JSONText.object([
+        ("bytes", number(limits.bytes)), ("entries", number(limits.entries)),
+        ("entry_bytes", number(limits.entryBytes)),
+        ("pinned_bytes", number(limits.pinnedBytes)), ("free_bytes", .count(limits.freeBytes)),
+        ("count", .string(accounting)),
+      ])
+      try output.writeLine(object.pretty)
+    } else {
+      func text(_ value: UInt64?) -> String { value.map { ByteCount($0).exact } ?? "none" }
+      var table = TextTable([("", .left), ("", .right)])
+      table.add(["bytes", text(limits.bytes)])
+      table.add(["entries", limits.entries.map { "\($0)" } ?? "none"])
+      table.add(["entry-bytes", text(limits.entryBytes)])
+      table.add(["pinned-bytes", text(limits.pinnedBytes)])
+      table.add(["free", text(limits.freeBytes)])
+      table.add(["count", accounting])
+      for line in table.lines { try output.writeLine(line) }
+    }
+    try output.flush()
+  }
+}
+
+/// A limit as it is typed: a number, or none.
+struct LimitValue: Sendable {
+  /// The number, or nil for no limit.
+  var number: UInt64?
+}
+
+extension ValueKind where Value == LimitValue {
+  /// A number or size, or `none`.
+  static var limit: ValueKind {
+    let size = ValueKind<UInt64>.size()
+    return ValueKind("LIMIT") { argument throws(InvalidValue) in
+      if argument == "none" { return LimitValue(number: nil) }
+      guard let number = size.value(of: argument) else {
+        throw InvalidValue(expected: "a number, a size such as 500M, or 'none'")
+      }
+      return LimitValue(number: number)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import CommandLineOptions
+
+/// The command `offlinecache`: a store, from the shell.
+@main
+enum OfflinecacheTool {
+  static func main() async {
+    await Tool.main(Declarations.tool) { invocation in
+      switch invocation.command {
+      case "fetch": try await FetchCommand.run(invocation)
+      case "put": try PutCommand.run(invocation)
+      case "get": try GetCommand.run(invocation)
+      case "show": try ShowCommand.run(invocation)
+      case "ls": try ListCommand.run(invocation)
+      case "rm": try RemoveCommand.run(invocation)
+      case "pin", "unpin": try PinCommand.run(invocation)
+      case "trim": try TrimCommand.run(invocation)
+      case "limit": try LimitCommand.run(invocation)
+      case "stats": try StatsCommand.run(invocation)
+      default: preconditionFailure("'\(invocation.command)' is declared but not run")
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import HTTPSemantics
+
+/// Maps URLs to paths below a folder, for `fetch --output-dir`.
+enum OutputPath {
+  /// Returns `scheme/host[:port]/path[?query]` for a URL, with the escapes of the path decoded.
+  ///
+  /// The result never leaves the folder and never has an empty part, a `.` or a `..`. `/`, `%`, `?`,
+  /// controls and the zero byte stay encoded and an empty part becomes `%`, so two URLs never share
+  /// a file, but for `x/` and `x/index.html`: what ends with a slash gets the name `index.html`.
+  static func path(for url: NormalizedURL) -> [UInt8] {
+    var (path, query) = split(url.target)
+    if path.last == slash { path += Array("index.html".utf8) }
+    var result = Array("\(url.scheme.rawValue)/\(host(of: url))".utf8)
+    for part in path.dropFirst().split(separator: slash, omittingEmptySubsequences: false) {
+      result.append(slash)
+      result += safeName(part)
+    }
+    if let query { result += [question] + query.flatMap { $0 == slash ? escape($0) : [$0] } }
+    return result
+  }
+
+  private static let percent = UInt8(ascii: "%")
+  private static let question = UInt8(ascii: "?")
+
+  /// The host, with the port when it is not the scheme's own.
+  private static func host(of url: NormalizedURL) -> String {
+    url.port == url.scheme.defaultPort ? url.host : "\(url.host):\(url.port)"
+  }
+
+  /// Parts a request target at its question mark.
+  private static func split(_ target: String) -> (path: [UInt8], query: [UInt8]?) {
+    let bytes = Array(target.utf8)
+    guard let index = bytes.firstIndex(of: question) else { return (bytes, nil) }
+    return (Array(bytes[..<index]), Array(bytes[(index + 1)...]))
+  }
+
+  /// Decodes the escapes of one part, but for what a file name must not have.
+  private static func safeName(_ part: ArraySlice<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    var rest = part
+    while let byte = rest.popFirst() {
+      if byte == percent, let decoded = hexByte(rest.prefix(2)) {
+        rest = rest.dropFirst(2)
+        result += isUnsafe(decoded) ? escape(decoded) : [decoded]
+      } else {
+        result += isUnsafe(byte) ? escape(byte) : [byte]
+      }
+    }
+    if result.isEmpty { return [percent] }
+    // A dot that came as %2E must not climb either.
+    if result == [dot] || result == [dot, dot] { return result.flatMap(escape) }
+    return result
+  }
+
+  private static let dot = UInt8(ascii: ".")
+
+  private static func isUnsafe(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == 0x7F || byte == slash || byte == percent || byte == question
+  }
+
+  private static func escape(_ byte: UInt8) -> [UInt8] {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return [percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
+
+  private static func hexByte(_ digits: ArraySlice<UInt8>) -> UInt8? {
+    guard digits.count == 2 else { return nil }
+    let text = String(decoding: digits, as: UTF8.self)
+    return text.allSatisfy(\.isHexDigit) ? UInt8(text, radix: 16) : nil
+  }
+}

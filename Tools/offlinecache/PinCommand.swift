@@ -1,0 +1,34 @@
+import CacheFormat
+import CacheStore
+import CommandLineOptions
+
+/// `pin` and `unpin`: keep entries from eviction, or no longer.
+enum PinCommand {
+  static let pinDeclaration = Command(
+    "pin", summary: "Keeps entries from being evicted",
+    discussion: ["Pins count against a quota of their own: see 'offlinecache limit --help'."],
+    parameters: [Declarations.keys])
+  static let unpinDeclaration = Command(
+    "unpin", summary: "Lets entries be evicted again", parameters: [Declarations.keys])
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    try withStore(invocation, .change) { store in
+      var status = ExitStatus.success
+      for key in invocation[Declarations.keys] {
+        let variants = store.variants(of: ByteString(key))
+        if variants.isEmpty {
+          Report.notFound(key)
+          status = .notFound
+        }
+        for info in variants {
+          if invocation.command == "pin" {
+            _ = try store.pin(info.key, variant: info.variant)
+          } else {
+            _ = try store.unpin(info.key, variant: info.variant)
+          }
+        }
+      }
+      return status
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import CacheFormat
+import CacheStore
+import CommandLineOptions
+
+/// `put`: stores a file, or standard input.
+enum PutCommand {
+  private static let file = Parameter("file", .path, help: "The file to store; - is standard input")
+  private static let status = Option(
+    "status", .integer(in: 0...999), help: "Note an HTTP status code")
+  private static let field = Option(
+    "field", .field, repeats: true, help: "Note a header field, in the order given")
+  private static let info = Option("info", .field, repeats: true, help: "Note user information")
+  private static let tag = Option(
+    "tag", .key.named("TAG"), repeats: true, help: "Put the entry into a group")
+  private static let expires = Option("expires-in", .duration, help: "Note when it gets stale")
+  private static let pin = Flag("pin", help: "Keep the entry until it is unpinned or removed")
+  private static let durable = Flag(
+    "durable", help: "Return only when the entry would survive a loss of power")
+
+  static let declaration = Command(
+    "put", summary: "Stores a file, or standard input, under a key",
+    discussion: ["An entry of the same key is replaced, whole or not at all."],
+    parameters: [Declarations.key, file],
+    options: [status, field, info, tag, expires, pin, durable],
+    examples: [
+      .init("offlinecache put logo logo.png --tag art", "Stores a picture"),
+      .init("date | offlinecache put now -", "Stores what stands on standard input"),
+    ])
+
+  /// How many bytes are read and written at a time.
+  private static let pieceBytes = 1 << 18
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    let input = try InputFile(invocation.value(of: file))
+    let key = ByteString(invocation.value(of: Declarations.key))
+    let durability: Durability = invocation[durable] ? .full : .process
+    return try withStore(invocation, .fill, durability: durability) { store in
+      let writer = try store.makeWriter(for: key, metadata: metadata(invocation))
+      // An error on the way lets the writer go, and with it everything it wrote.
+      while let piece = try input.read(upTo: pieceBytes) { try writer.write(piece) }
+      try Interruption.check()
+      _ = try writer.commit()
+      if invocation[pin] { _ = try store.pin(key) }
+      return .success
+    }
+  }
+
+  private static func metadata(_ invocation: Invocation) -> EntryMetadata {
+    EntryMetadata(
+      status: invocation[status], fields: invocation.all(field),
+      userInfo: invocation.all(info), tags: invocation.all(tag).map { ByteString($0) },
+      expires: invocation[expires].map { secondsFromNow(Double($0.components.seconds)) })
+  }
+}
+
+extension ValueKind where Value == Field {
+  /// A name and a value, as in `Content-Type: text/plain`; spaces around the value are left out.
+  static var field: ValueKind {
+    ValueKind("NAME:VALUE") { argument throws(InvalidValue) in
+      let parts = argument.bytes.split(
+        separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else {
+        throw InvalidValue(expected: "a name and a value, as in 'Content-Type: text/plain'")
+      }
+      var value = parts[1].drop { $0 == UInt8(ascii: " ") }
+      while value.last == UInt8(ascii: " ") { value.removeLast() }
+      return Field(ByteString(bytes: Array(parts[0])), ByteString(bytes: Array(value)))
+    }
+  }
+}

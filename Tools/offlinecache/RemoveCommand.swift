@@ -1,0 +1,66 @@
+import CacheFormat
+import CacheStore
+import CommandLineOptions
+
+/// `rm`: removes entries.
+enum RemoveCommand {
+  private static let keys = Parameter("key", .key, .any, help: "The keys of the entries")
+  private static let prefix = Option("prefix", .key, help: "Remove the keys that begin so")
+  private static let tag = Option("tag", .key.named("TAG"), help: "Remove the entries of a group")
+  private static let age = Option(
+    "older-than", .duration, help: "Remove what was stored longer ago")
+  private static let all = Flag("all", help: "Remove every entry, pinned ones too")
+
+  static let declaration = Command(
+    "rm", summary: "Removes entries, pinned ones too",
+    discussion: [
+      "Give keys, or just one of the options. How many entries went is printed on standard "
+        + "error. A named key that is not there gives exit status 1; a prefix, tag or age that "
+        + "fits nothing gives 0."
+    ],
+    parameters: [keys], options: [prefix, tag, age, all],
+    examples: [
+      .init("offlinecache rm --older-than 30d", "Removes what was stored over 30 days ago")
+    ])
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    let ways = [
+      !invocation[keys].isEmpty, invocation[prefix] != nil, invocation[tag] != nil,
+      invocation[age] != nil, invocation[all],
+    ]
+    if ways.count(where: { $0 }) != 1 {
+      throw invocation.usageError(
+        "it is not clear what to remove",
+        remedy: "give keys, or one of --prefix, --tag, --older-than and --all")
+    }
+    return try withStore(invocation, .change) { store in
+      if !invocation[keys].isEmpty { return try remove(invocation[keys], from: store) }
+      Report.done("removed", try removeMany(invocation, from: store))
+      return .success
+    }
+  }
+
+  private static func remove(_ keys: [Argument], from store: Store) throws -> ExitStatus {
+    var status = ExitStatus.success
+    for key in keys {
+      try Interruption.check()
+      if try store.remove(ByteString(key)) == 0 {
+        Report.notFound(key)
+        status = .notFound
+      }
+    }
+    return status
+  }
+
+  /// Removes by what the entries have in common; returns how many went.
+  private static func removeMany(_ invocation: Invocation, from store: Store) throws -> Int {
+    if let prefix = invocation[prefix] { return try store.remove(prefix: ByteString(prefix)) }
+    if let tag = invocation[tag] { return try store.remove(tag: ByteString(tag)) }
+    if let age = invocation[age] {
+      return try store.remove(createdBefore: secondsFromNow(-Double(age.components.seconds)))
+    }
+    let count = store.statistics.entries
+    try store.removeAll()
+    return count
+  }
+}

@@ -1,0 +1,56 @@
+import CacheFormat
+import CacheStore
+import CommandLineOptions
+
+/// `show`: prints what is known of an entry.
+enum ShowCommand {
+  static let declaration = Command(
+    "show", summary: "Prints what is known of an entry, its body left out",
+    discussion: ["Several responses of one key (variants) are printed one after the other."],
+    parameters: [Declarations.key], options: [Declarations.json],
+    examples: [.init("offlinecache show logo --json", "Prints one JSON object a variant")])
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    let key = invocation.value(of: Declarations.key)
+    return try withStore(invocation, .read) { store in
+      let variants = store.variants(of: ByteString(key))
+      if variants.isEmpty {
+        Report.notFound(key)
+        return .notFound
+      }
+      let output = Output.standard()
+      for (index, info) in variants.enumerated() {
+        if invocation[Declarations.json] {
+          try output.writeLine(info.json.pretty)
+        } else {
+          if index > 0 { try output.writeLine("") }
+          for line in table(info).lines { try output.writeLine(line) }
+        }
+      }
+      try output.flush()
+      return .success
+    }
+  }
+
+  /// Makes a table of two columns; all that comes from outside is escaped.
+  private static func table(_ info: EntryInfo) -> TextTable {
+    var table = TextTable([("", .left), ("", .left)])
+    table.add(["key", terminalSafe(info.key.bytes)])
+    if info.variant != 0 { table.add(["variant", String(info.variant, radix: 16)]) }
+    table.add(["length", "\(info.length) (\(ByteCount(info.length)))"])
+    table.add(["digest", info.digest.description])
+    table.add(["created", dateText(info.created)])
+    table.add(["accessed", dateText(info.accessed)])
+    table.add(["expires", info.expires.map(dateText) ?? "never"])
+    table.add(["pinned", info.isPinned ? "yes" : "no"])
+    for tag in info.tags { table.add(["tag", terminalSafe(tag.bytes)]) }
+    for field in info.userInfo { table.add(["info", text(field)]) }
+    if let status = info.status { table.add(["status", "\(status)"]) }
+    for field in info.fields { table.add(["field", text(field)]) }
+    return table
+  }
+
+  private static func text(_ field: Field) -> String {
+    "\(terminalSafe(field.name.bytes)): \(terminalSafe(field.value.bytes))"
+  }
+}

@@ -1,0 +1,57 @@
+import CacheStore
+import CommandLineOptions
+
+/// `stats`: prints what the store holds.
+enum StatsCommand {
+  static let declaration = Command(
+    "stats", summary: "Prints how much the store holds and takes",
+    discussion: [
+      "'shared' is what content addressing saves: bodies that are stored once for several keys."
+    ],
+    options: [Declarations.json])
+
+  static func run(_ invocation: Invocation) throws -> ExitStatus {
+    try withStore(invocation, .read) { store in
+      store.waitUntilIdle()
+      let output = Output.standard()
+      if invocation[Declarations.json] {
+        try output.writeLine(json(store).pretty)
+      } else {
+        for line in table(store).lines { try output.writeLine(line) }
+      }
+      try output.flush()
+      return .success
+    }
+  }
+
+  private static func json(_ store: Store) -> JSONText {
+    let statistics = store.statistics
+    return .object([
+      ("entries", .count(statistics.entries)),
+      ("logical_bytes", .count(statistics.logicalBytes)),
+      ("shared_bytes", .count(statistics.sharedBytes)),
+      ("allocated_bytes", .count(statistics.allocatedBytes)),
+      ("journal_bytes", .count(statistics.journalBytes)),
+      ("pinned_entries", .count(statistics.pinnedEntries)),
+      ("pinned_bytes", .count(statistics.pinnedBytes)),
+      ("limit_bytes", store.limits.bytes.map { .count($0) } ?? .null),
+      ("limit_entries", store.limits.entries.map { .count($0) } ?? .null),
+    ])
+  }
+
+  private static func table(_ store: Store) -> TextTable {
+    let statistics = store.statistics
+    let limits = store.limits
+    var table = TextTable([("", .left), ("", .right), ("", .left)])
+    let limit = limits.entries.map { "limit \($0)" } ?? ""
+    table.add(["entries", "\(statistics.entries)", limit])
+    table.add(["bodies", ByteCount(statistics.logicalBytes).description, ""])
+    table.add(["shared", ByteCount(statistics.sharedBytes).description, ""])
+    let bytes = limits.bytes.map { "limit \(ByteCount($0))" } ?? ""
+    table.add(["on disk", ByteCount(statistics.allocatedBytes).description, bytes])
+    table.add(["journal", ByteCount(statistics.journalBytes).description, ""])
+    let pinned = "\(statistics.pinnedEntries) entries"
+    table.add(["pinned", ByteCount(statistics.pinnedBytes).description, pinned])
+    return table
+  }
+}
