@@ -164,11 +164,14 @@ public struct PutRecord: Sendable {
   private static let keyAt = RecordFrame.headerCount + PutHead.count
 
   private var keyRange: Range<Int>? {
-    var cursor = RecordCursor(
-      bytes, from: RecordFrame.headerCount + 88, to: bytes.count)
-    guard let count = cursor.number(UInt32.self), Int(count) <= bytes.count - Self.keyAt
-    else { return nil }
-    return Self.keyAt..<(Self.keyAt + Int(count))
+    // Safety: `init` has made sure that the fixed part is there.
+    let count = unsafe bytes.withUnsafeBytes {
+      unsafe Int(
+        UInt32(
+          littleEndian: $0.loadUnaligned(
+            fromByteOffset: RecordFrame.headerCount + 88, as: UInt32.self)))
+    }
+    return count <= bytes.count - Self.keyAt ? Self.keyAt..<(Self.keyAt + count) : nil
   }
 
   /// Gives the full key.
@@ -179,7 +182,15 @@ public struct PutRecord: Sendable {
   /// Tells whether the full key is `other`.
   public func hasKey(_ other: ByteString) -> Bool {
     guard let range = keyRange else { return false }
-    return bytes[range].elementsEqual(other.bytes)
+    guard range.count == other.bytes.count else { return false }
+    // Safety: both ranges lie within their arrays.
+    return unsafe bytes.withUnsafeBytes { mine in
+      unsafe other.bytes.withUnsafeBytes { theirs in
+        for place in 0..<range.count
+        where unsafe mine[range.lowerBound + place] != theirs[place] { return false }
+        return true
+      }
+    }
   }
 
   /// Decodes the texts; what is cut short is left out.

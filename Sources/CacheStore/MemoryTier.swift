@@ -14,11 +14,18 @@ struct MemoryTier {
   let capacity: Int
   private(set) var bytes = 0
   private var places: [UInt32: Int] = [:]
-  private var nodes: [Node?] = []
+  private var nodes: [Node] = []
   private var free: [Int] = []
   /// The most and the least recently used.
   private var first = -1
   private var last = -1
+
+  private static let nothing = PutRecord(
+    head: PutHead(
+      keyHash: KeyHash(high: 0, low: 0), digest: Digest(high: 0, low: 0), variant: 0, length: 0,
+      created: .distantPast, accessed: .distantPast, expires: nil, bodyFile: 0, overhead: 0,
+      status: nil, isPinned: false),
+    key: ByteString(bytes: []), metadata: EntryMetadata())
 
   init(capacity: Int) { self.capacity = capacity }
 
@@ -31,12 +38,12 @@ struct MemoryTier {
   ///
   /// - Complexity: O(1).
   mutating func find(_ slot: UInt32) -> (record: PutRecord, body: [UInt8])? {
-    guard let place = places[slot], let node = nodes[place] else { return nil }
+    guard let place = places[slot] else { return nil }
     if first != place {
       unlink(place)
       linkFirst(place)
     }
-    return (node.record, node.body)
+    return (nodes[place].record, nodes[place].body)
   }
 
   /// Adds an entry.
@@ -51,18 +58,21 @@ struct MemoryTier {
     bytes += Self.size(node)
     linkFirst(place)
     var gone: [UInt32] = []
-    while bytes > capacity, last >= 0, let node = nodes[last] {
-      gone.append(node.slot)
-      remove(node.slot)
+    while bytes > capacity, last >= 0 {
+      let oldest = nodes[last].slot
+      gone.append(oldest)
+      remove(oldest)
     }
     return gone
   }
 
   mutating func remove(_ slot: UInt32) {
-    guard let place = places.removeValue(forKey: slot), let node = nodes[place] else { return }
-    bytes -= Self.size(node)
+    guard let place = places.removeValue(forKey: slot) else { return }
+    bytes -= Self.size(nodes[place])
     unlink(place)
-    nodes[place] = nil
+    // The place is kept for another entry, its bytes are not.
+    nodes[place].body = []
+    nodes[place].record = Self.nothing
     free.append(place)
   }
 
@@ -71,15 +81,15 @@ struct MemoryTier {
   private static func size(_ node: Node) -> Int { node.body.count + node.record.bytes.count + 128 }
 
   private mutating func unlink(_ place: Int) {
-    guard let node = nodes[place] else { return }
-    if node.previous >= 0 { nodes[node.previous]?.next = node.next } else { first = node.next }
-    if node.next >= 0 { nodes[node.next]?.previous = node.previous } else { last = node.previous }
+    let (previous, next) = (nodes[place].previous, nodes[place].next)
+    if previous >= 0 { nodes[previous].next = next } else { first = next }
+    if next >= 0 { nodes[next].previous = previous } else { last = previous }
   }
 
   private mutating func linkFirst(_ place: Int) {
-    nodes[place]?.previous = -1
-    nodes[place]?.next = first
-    if first >= 0 { nodes[first]?.previous = place } else { last = place }
+    nodes[place].previous = -1
+    nodes[place].next = first
+    if first >= 0 { nodes[first].previous = place } else { last = place }
     first = place
   }
 }

@@ -51,7 +51,8 @@ extension Store {
           if isCurrent(located) { return missing(located, key, error) }
         }
       case .absent:
-        return miss(.absent, key)
+        eventHub.send(.miss(.absent), key: key)
+        return .miss(.absent)
       case .unknown:
         guard adopt(hash, variant, key) else { return miss(.absent, key) }
       }
@@ -64,14 +65,15 @@ extension Store {
 
   @inline(__always)
   private func find(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Found {
-    let now = clock.now()
     let (found, isFirstTouch) = state.withLock { state -> (Found, Bool) in
       follow(&state)
       guard let slot = state.index.find(hash, variant), !state.isClosed else {
-        return (state.isComplete || state.isClosed ? .absent : .unknown, false)
+        guard state.isComplete || state.isClosed else { return (.unknown, false) }
+        state.counters.misses += 1
+        return (.absent, false)
       }
       let touches = state.touched.count
-      state.touch(slot, now: now)
+      state.touch(slot, now: clock.now())
       let isFirstTouch = touches == 0 && state.touched.count == 1
       let entry = state.index[slot]
       if entry.isInMemory, let (record, body) = state.memory.find(slot), record.hasKey(key) {

@@ -5,7 +5,15 @@ internal import CacheSystem
 struct StoreState {
   var index: EntryIndex
   /// The segments from `firstSegment` on; nil where one is missing.
-  var segments: [SegmentUse?] = []
+  var segments: [SegmentUse?] = [] {
+    didSet {
+      tailFile = segments.last??.segment.file.raw ?? -1
+      tailPosition = segments.last??.readBytes ?? 0
+    }
+  }
+  /// The file of the last segment, and how far it has been read: what every look-up compares.
+  private(set) var tailFile: Int32 = -1
+  private(set) var tailPosition: Int64 = 0
   var firstSegment: UInt32 = 1
   /// The sequence number of the last record that was read.
   var sequence: UInt64 = 0

@@ -84,7 +84,7 @@ final class StoreSystem: CacheUnderTest {
   func hit(_ key: ByteString) -> Bool {
     guard case .hit(let entry) = store.lookUp(key) else { return false }
     lastBody = entry.body
-    lastStatus = entry.info.metadata.status
+    lastStatus = entry.info.status
     return true
   }
 

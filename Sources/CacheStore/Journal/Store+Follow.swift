@@ -9,8 +9,8 @@ extension Store {
   /// - Complexity: one lseek(2) where nothing is new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
-    guard let use = state.segments.last ?? nil else { return }
-    guard let length = try? fileSystem.length(of: use.segment.file.raw), length == use.readBytes
+    guard state.tailFile >= 0 else { return }
+    guard let length = try? fileSystem.length(of: state.tailFile), length == state.tailPosition
     else {
       readOn(&state)
       if state.needsReload { reload(&state) }

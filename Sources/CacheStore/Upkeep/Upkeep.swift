@@ -27,6 +27,8 @@ final class Upkeep: Sendable {
     var isRunning = false
     var isBusy = false
     var isStopping = false
+    /// Somebody waits: what may be put off is done at once.
+    var isHurried = false
     var thread: UInt64 = 0
   }
 
@@ -80,7 +82,8 @@ final class Upkeep: Sendable {
   private func next() -> UpkeepWork? {
     let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> UpkeepWork?? in
       if state.isStopping { return .some(nil) }
-      if state.work.subtracting(.touches).isEmpty { return nil }
+      let due = state.isHurried ? state.work : state.work.subtracting(.touches)
+      if due.isEmpty { return nil }
       return .some(Self.take(&state))
     }
     if let urgent { return urgent }
@@ -91,7 +94,10 @@ final class Upkeep: Sendable {
   }
 
   private static func take(_ state: inout State) -> UpkeepWork {
-    defer { state.work = [] }
+    defer {
+      state.work = []
+      state.isHurried = false
+    }
     state.isBusy = true
     return state.work
   }
@@ -111,6 +117,7 @@ final class Upkeep: Sendable {
 
   /// Waits until nothing is left to do.
   func waitUntilIdle() {
+    state.change { $0.isHurried = !$0.work.isEmpty }
     state.wait { state in
       (state.work.isEmpty && !state.isBusy) || !state.isRunning ? () : nil
     }
