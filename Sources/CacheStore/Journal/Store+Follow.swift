@@ -9,12 +9,29 @@ extension Store {
   /// - Complexity: one lseek(2) where nothing is new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
-    guard let use = state.segments.last ?? nil else { return }
+    guard let use = state.segments.last ?? nil else {
+      findSegment(&state)
+      return
+    }
     guard let length = try? fileSystem.length(of: use.segment.file.raw), length == use.readBytes
     else {
       readOn(&state)
       if state.needsReload { reload(&state) }
       return
+    }
+  }
+
+  /// Looks for the segment that another process may have begun while there was none to read.
+  ///
+  /// - Complexity: O(segments); only while the journal is empty, or its last segment is damaged.
+  private func findSegment(_ state: inout StoreState) {
+    if state.segments.isEmpty {
+      try? load(&state)
+    } else if let segment = try? openSegment(
+      state.firstSegment + UInt32(state.segments.count))
+    {
+      state.segments.append(SegmentUse(segment: segment))
+      readOn(&state)
     }
   }
 
