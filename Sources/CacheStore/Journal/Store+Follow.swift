@@ -165,6 +165,7 @@ extension Store {
       state.remove(record.keyHash, record.variant)
     case .touch:
       for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
+        state.lastTick = max(state.lastTick, touch.accessed.nanoseconds)
         guard let slot = state.index.find(touch.keyHash, touch.variant) else { continue }
         state.index.touch(slot, at: touch.accessed.nanoseconds)
       }
