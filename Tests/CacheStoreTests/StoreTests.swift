@@ -54,7 +54,7 @@ import Testing
       try Store(at: path, options: Options(isReadOnly: true))
     }
     #expect(FileFacts(path) == nil)
-    #expect(throws: failure(.notFound, "", errno: ENOENT)) { try Store(at: "") }
+    #expect(throws: failure(.notFound, "")) { try Store(at: "") }
   }
 
   @Test func `an empty directory becomes a store only when it may`() throws {
@@ -197,7 +197,8 @@ import Testing
       }
     }
     for reopened in [store, try sandbox.open()] {
-      // Each file once, however many names it has. Not charged: the 256 directories of the shards
+      // Each file once, however many names it has. A directory is charged with each variant in it,
+      // which is 4 KiB too much for each but the first. Not charged: the 256 directories of the shards
       // and those at the root, store.json, lock, tag.
       var inodes: [UInt64: UInt64] = [:]
       for (name, facts) in sandbox.tree()
@@ -209,8 +210,9 @@ import Testing
       // A file of one block may be stored inline or with a block of its own: one percent, and the
       // last block of the journal.
       let tolerance = onDisk / 100 + 8_192
+      let more = sandbox.metadataFiles.count - Set(reopened.entries().map(\.key)).count
       #expect(counted + tolerance >= onDisk, "\(counted) counted, \(onDisk) on disk")
-      #expect(counted <= onDisk + tolerance, "\(counted) counted, \(onDisk) on disk")
+      #expect(counted <= onDisk + tolerance + UInt64(more * 4_096), "\(counted) counted, \(onDisk) on disk")
     }
   }
 }
