@@ -82,7 +82,9 @@ extension Store {
   /// Refuses bodies that the limits do not allow.
   func checkLength(_ length: UInt64, _ place: String) throws(StoreError) {
     let limits = limits
-    let most = min(limits.entryBytes ?? .max, limits.bytes ?? .max)
+    // A delegate may count in other units than bytes.
+    let all = sizeDelegate.delegate == nil ? limits.bytes : nil
+    let most = min(limits.entryBytes ?? .max, all ?? .max)
     if length > most {
       throw StoreError(
         .entryTooLarge, path: place,

@@ -38,6 +38,8 @@ extension Store {
     // it is locked.
     return try withJournalLock { () throws(StoreError) -> Session in
       if let session = session.session.withLock({ $0 }) { return session }
+      // Nobody would end a session that begins after the end.
+      if state.withLock({ $0.isClosed }) { throw .closed(path) }
       let made = try makeSession()
       session.session.withLock { $0 = made }
       return made

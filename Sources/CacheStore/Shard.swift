@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheSystem
+internal import Synchronization
 
 /// One of the 256 directories of keys, locked: whoever changes files of a key holds its shard.
 ///
@@ -23,6 +24,31 @@ extension Store {
       let directory = try openOrMake(name, in: entries.directory)
       try fileSystem.lock(directory)
       return Shard(directory: directory, entries: entries, fileSystem: fileSystem)
+    }
+  }
+
+  /// Locks the shard of a key in the present `entries` directory.
+  func lockShard(_ hash: KeyHash) throws(StoreError) -> Shard {
+    while true {
+      let entries = try state.withLock { state throws(StoreError) in
+        follow(&state)
+        if state.isClosed { throw .closed(path) }
+        return state.entries
+      }
+      do throws(StoreError) {
+        return try lockShard(hash, entries)
+      } catch {
+        // Another one may have removed all entries, and their directory, meanwhile.
+        if !isOutdated(entries) { throw error }
+      }
+    }
+  }
+
+  /// Whether all entries were removed since `entries` was the present directory.
+  func isOutdated(_ entries: EntriesDirectory) -> Bool {
+    state.withLock { state in
+      follow(&state)
+      return state.entries !== entries
     }
   }
 

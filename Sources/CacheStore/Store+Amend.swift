@@ -42,8 +42,7 @@ extension Store {
     _ = adopt(hash, variant, key)
     for _ in 0..<Self.maximumAttempts {
       let session = try ownSession()
-      let entries = state.withLock { $0.entries }
-      let shard = try lockShard(hash, entries)
+      let shard = try lockShard(hash)
       defer { shard.unlock() }
       guard let located = locate(hash, variant), let record = try? readRecord(located),
         record.hasKey(key)
@@ -82,17 +81,23 @@ extension Store {
         let number = state.index.find(draft.head.keyHash, draft.head.variant),
         state.index[number].isSameRecord(as: located.slot)
       else { return [] }
-      if draft.head.isPinned && !state.index[number].isPinned {
-        let pinned = state.index.totals.pinnedBytes + draft.head.length
-        guard pinned <= state.limits.pinQuota else {
-          throw StoreError(
-            .pinQuotaExceeded, path: path,
-            cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
-            remedy: "unpin something, or raise the quota for pinned bytes")
-        }
-      }
+      try checkPinQuota(draft.head, replacing: state.index[number], state)
       return [draft.record.bytes]
     }
+  }
+
+  /// Refuses what would make the pinned bytes grow beyond their quota.
+  func checkPinQuota(
+    _ head: PutHead, replacing old: Slot?, _ state: borrowing StoreState
+  ) throws(StoreError) {
+    guard head.isPinned else { return }
+    let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
+    let pinned = state.index.totals.pinnedBytes - before + head.length
+    guard head.length > before, pinned > state.limits.pinQuota else { return }
+    throw StoreError(
+      .pinQuotaExceeded, path: path,
+      cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
+      remedy: "unpin something, or raise the quota for pinned bytes")
   }
 
   /// Writes the access times that are in memory only to the journal.

@@ -94,14 +94,21 @@ extension Store {
       let old = state.index.find(hash, entry.variant).map { state.index[$0] }
       return (old, added(by: entry, old, state))
     }
+    var hasCompacted = false
     while let reason = excess(addingBytes: cost, entries: old == nil ? 1 : 0) {
       upkeep.request(.evict, of: self)
-      if try !evictOne(reason) { throw full(limits) }
+      if try evictOne(reason) { continue }
+      // What crowds the store may be dead records.
+      guard !hasCompacted, reason == .bytes else { throw full(limits) }
+      compact()
+      hasCompacted = true
     }
   }
 
   /// What storing an entry adds to the bytes that count.
   private func added(by entry: NewEntry, _ old: Slot?, _ state: borrowing StoreState) -> UInt64 {
+    // What an entry is to a delegate shows when it is there.
+    if sizeDelegate.delegate != nil { return 0 }
     let replaced = old?.length ?? 0
     switch state.limits.accounting {
     case .logical: return entry.length - min(entry.length, replaced)
@@ -171,7 +178,8 @@ extension Store {
         {
           known = RoomKeeper.Known(available: volume.availableBytes, written: 0)
         }
-        known.written += bytes
+        let (sum, isTooLarge) = known.written.addingReportingOverflow(bytes)
+        known.written = isTooLarge ? .max : sum
         return known.available - min(known.available, known.written)
       }
       if available >= free { return }

@@ -183,10 +183,11 @@ extension Store {
 
   /// An entry of the index that the tree does not have as it should.
   func missing(_ located: Located, _ key: ByteString, _ failure: ReadFailure) -> Lookup {
+    let miss = miss(.damaged, key)
     if failure != .unreadable && !isReadOnly {
       upkeep.setAside(located.slot, of: self)
     }
-    return miss(.damaged, key)
+    return miss
   }
 }
 

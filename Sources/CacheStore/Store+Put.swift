@@ -7,8 +7,8 @@ extension Store {
   ///
   /// A pinned entry stays pinned. Equal bodies are kept once.
   ///
-  /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `entryTooLarge`, `noSpace`, `readOnly`,
-  ///   `inputOutput`, `closed`; what was stored before is still there then.
+  /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `entryTooLarge`, `pinQuotaExceeded`,
+  ///   `noSpace`, `readOnly`, `inputOutput`, `closed`; what was stored before is still there then.
   /// - Durability: what `durability` says, once it has returned.
   /// - Complexity: O(length of the body).
   @discardableResult
@@ -52,15 +52,18 @@ extension Store {
   /// - Returns: nil when all entries were removed meanwhile, so that it has to begin again.
   private func commitOnce(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
     let session = try ownSession()
-    let entries = state.withLock { state in
-      follow(&state)
-      return state.entries
-    }
-    let shard = try lockShard(hash, entries)
+    let shard = try lockShard(hash)
     defer { shard.unlock() }
+    let entries = shard.entries
     let before = Before(state, self, hash, entry)
     var draft = draft(entry, hash, before)
-    var keyFiles = try KeyFiles(self, shard, hash, isKnown: before.hasVariants)
+    var keyFiles: KeyFiles
+    do throws(StoreError) {
+      keyFiles = try KeyFiles(self, shard, hash, isKnown: before.hasVariants)
+    } catch {
+      if isOutdated(entries) { return nil }
+      throw error
+    }
     do throws(StoreError) {
       draft.head.bodyFile = try keyFiles.placeBody(entry, before)
       let document = try draft.document(hashSeed: hashSeed)
@@ -71,6 +74,7 @@ extension Store {
       let record = draft.record
       let placed = try append { state throws(StoreError) -> [[UInt8]] in
         guard state.entries === entries else { return [] }
+        try checkPinQuota(draft.head, replacing: before.old, state)
         state.counters.stores += 1
         return [record.bytes] + removals(of: before.surplus)
       }
@@ -84,6 +88,7 @@ extension Store {
       return EntryInfo(record: record, accessed: draft.head.accessed)
     } catch {
       keyFiles.undo()
+      if isOutdated(entries) { return nil }
       throw error
     }
   }

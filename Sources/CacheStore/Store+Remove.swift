@@ -119,14 +119,13 @@ extension Store {
     if isReadOnly { throw .readOnly(path) }
     _ = try ownSession()
     for _ in 0..<Self.maximumAttempts {
-      let entries = state.withLock { $0.entries }
-      let shard = try lockShard(slot.keyHash, entries)
+      let shard = try lockShard(slot.keyHash)
       defer { shard.unlock() }
       var isStale = false
       var others: [Slot] = []
       var gone = slot
       let placed = try append { state throws(StoreError) -> [[UInt8]] in
-        isStale = state.entries !== entries
+        isStale = state.entries !== shard.entries
         guard !isStale, let number = state.index.find(slot.keyHash, slot.variant),
           reason == .asked || isVictim(state.index[number], slot)
         else { return [] }

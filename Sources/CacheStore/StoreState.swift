@@ -32,7 +32,7 @@ struct StoreState {
   var touched: [UInt32] = []
   var memory: MemoryTier
   var counters = Counters()
-  /// The last access time given out; strictly rising, also when the clock goes back.
+  /// The last access time given out or read; strictly rising, also when the clock goes back.
   var lastTick: Int64 = 0
   /// The journal as it was found after another process dropped what we had not read.
   var needsReload = false
@@ -103,6 +103,7 @@ struct StoreState {
   mutating func put(_ head: PutHead, segment: UInt32, offset: UInt32, recordLength: UInt32) {
     let (slot, replaced) = index.put(
       head, segment: segment, offset: offset, recordLength: recordLength)
+    lastTick = max(lastTick, head.accessed.nanoseconds)
     addLive(Int64(recordLength), to: segment)
     if let replaced {
       addLive(-Int64(replaced.recordLength), to: replaced.segment)

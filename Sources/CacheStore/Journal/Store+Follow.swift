@@ -9,12 +9,29 @@ extension Store {
   /// - Complexity: one lseek(2) where nothing is new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
-    guard state.tailFile >= 0 else { return }
+    guard state.tailFile >= 0 else {
+      findSegment(&state)
+      return
+    }
     guard let length = try? fileSystem.length(of: state.tailFile), length == state.tailPosition
     else {
       readOn(&state)
       if state.needsReload { reload(&state) }
       return
+    }
+  }
+
+  /// Looks for the segment that another process may have begun while there was none to read.
+  ///
+  /// - Complexity: O(segments); only while the journal is empty, or its last segment is damaged.
+  private func findSegment(_ state: inout StoreState) {
+    if state.segments.isEmpty {
+      try? load(&state)
+    } else if let segment = try? openSegment(
+      state.firstSegment + UInt32(state.segments.count))
+    {
+      state.segments.append(SegmentUse(segment: segment))
+      readOn(&state)
     }
   }
 
@@ -148,6 +165,7 @@ extension Store {
       state.remove(record.keyHash, record.variant)
     case .touch:
       for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
+        state.lastTick = max(state.lastTick, touch.accessed.nanoseconds)
         guard let slot = state.index.find(touch.keyHash, touch.variant) else { continue }
         state.index.touch(slot, at: touch.accessed.nanoseconds)
       }

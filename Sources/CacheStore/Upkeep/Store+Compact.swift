@@ -6,15 +6,19 @@ internal import Synchronization
 // dropped. Each step is small, others append in between, and a crash at any point leaves a journal
 // that says the same.
 extension Store {
-  /// The journal is left alone below this many bytes.
-  private static var smallJournalBytes: Int64 { 1 << 20 }
+  /// The journal is left alone below this many bytes: less in a small store, whose entries it would
+  /// crowd out.
+  private func smallJournalBytes(_ state: borrowing StoreState) -> Int64 {
+    guard state.limits.accounting == .allocated, let bytes = state.limits.bytes else { return 1 << 20 }
+    return Int64(min(bytes / 8, 1 << 20))
+  }
   /// The bytes of records that are appended in one go.
   private static var copyBytes: Int { 256 << 10 }
 
   /// Whether more than half of the journal is dead.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
     let journal = state.journalBytes
-    return journal.all > Self.smallJournalBytes && journal.all - journal.live > journal.live
+    return journal.all > smallJournalBytes(state) && journal.all - journal.live > journal.live
   }
 
   /// Drops segments until less than a quarter is dead.
@@ -31,7 +35,7 @@ extension Store {
         let journal = state.journalBytes
         return state.isJournalWhole
           && (journal.all - journal.live) * 4 < journal.all
-          || journal.all <= Self.smallJournalBytes && state.isJournalWhole
+          || journal.all <= smallJournalBytes(state) && state.isJournalWhole
       }
       if isDone { return }
       guard (try? dropOldest()) == true else { return }

@@ -1,0 +1,129 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import Foundation
+import Testing
+
+@Suite struct BodyWriterTests {
+  let sandbox = StoreSandbox()
+
+  /// The files in staging; directories of sessions do not count.
+  private var staged: [String] {
+    sandbox.tree("staging").filter { !$0.value.isDirectory }.keys.sorted()
+  }
+
+  @Test(arguments: [0, 1, 70_000]) func `what is written in pieces is stored at commit`(count: Int) throws {
+    let store = try sandbox.open()
+    let body = TestBody.make(count, seed: 1)
+    let writer = try store.makeWriter(
+      for: "k", variant: 3, metadata: EntryMetadata(status: 100))
+    for start in stride(from: 0, to: count, by: 999) {
+      try writer.write(Array(body[start..<min(count, start + 999)]))
+    }
+    #expect(writer.length == UInt64(count))
+    #expect(store.lookUp("k", variant: 3).entry == nil)
+    let info = try writer.commit(metadata: EntryMetadata(status: 200))
+    #expect(info.length == UInt64(count))
+    #expect(info.digest == Digest(hashing: body))
+    #expect(store.lookUp("k", variant: 3).entry?.body == body)
+    #expect(store.info(for: "k", variant: 3)?.status == 200)
+    #expect(staged == [])
+    #expect(try sandbox.open().lookUp("k", variant: 3).entry?.body == body)
+  }
+
+  @Test func `a writer that is discarded or goes away leaves nothing`() throws {
+    let store = try sandbox.open()
+    try store.put([9], for: "k")
+    do {
+      let writer = try store.makeWriter(for: "k")
+      try writer.write([1, 2, 3])
+      #expect(staged.count == 1)
+    }
+    #expect(staged == [])
+    let writer = try store.makeWriter(for: "k")
+    try writer.write([1, 2, 3])
+    writer.discard()
+    writer.discard()
+    #expect(staged == [])
+    let error = #expect(throws: StoreError.self) { try writer.write([1]) }
+    #expect(error?.code == .closed)
+    #expect(#expect(throws: StoreError.self) { try writer.commit() }?.code == .closed)
+    #expect(store.lookUp("k").entry?.body == [9])
+    #expect(sandbox.bodies.count == 1)
+  }
+
+  @Test func `a writer commits once`() throws {
+    let store = try sandbox.open()
+    let writer = try store.makeWriter(for: "k")
+    try writer.write([1])
+    try writer.commit()
+    #expect(#expect(throws: StoreError.self) { try writer.commit() }?.code == .closed)
+    writer.discard()
+    #expect(store.lookUp("k").entry?.body == [1])
+  }
+
+  @Test func `a body beyond the limit is refused as soon as it shows`() throws {
+    let store = try sandbox.open(Options(limits: Limits(entryBytes: 1_000)))
+    let writer = try store.makeWriter(for: "k")
+    try writer.write(TestBody.make(1_000, seed: 1))
+    let error = #expect(throws: StoreError.self) { try writer.write([1]) }
+    #expect(error?.code == .entryTooLarge)
+    #expect(error?.path.hasPrefix(sandbox.inside("staging/")) == true)
+    #expect(staged == [])
+    #expect(#expect(throws: StoreError.self) { try writer.commit() }?.code == .closed)
+    #expect(store.lookUp("k").entry == nil)
+  }
+
+  @Test func `the last of two writers of one key stays`() throws {
+    let store = try sandbox.open()
+    let other = try sandbox.open()
+    let one = try store.makeWriter(for: "k")
+    let two = try other.makeWriter(for: "k")
+    try one.write([1])
+    try two.write([2])
+    try one.write([1])
+    try two.commit()
+    #expect(store.lookUp("k").entry?.body == [2])
+    try one.commit()
+    #expect(other.lookUp("k").entry?.body == [1, 1])
+    #expect(sandbox.bodies.count == 1)
+    #expect(staged == [])
+  }
+
+  @Test func `a writer keeps its store alive`() throws {
+    let writer = try sandbox.open().makeWriter(for: "k")
+    try writer.write([1])
+    try writer.commit()
+    #expect(try sandbox.open().lookUp("k").entry?.body == [1])
+  }
+
+  @Test func `a full disk is answered by eviction and one more try`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    for number in 0..<20 { try store.put([1, 2], for: ByteString("k\(number)")) }
+    let writer = try store.makeWriter(for: "new")
+    try writer.write([1])
+    let fault = CountedFault(after: 0, SystemError(ENOSPC)) { $0.kind == .write }
+    files.faults.set { fault.check($0) }
+    try writer.write([2])
+    try writer.commit()
+    #expect(fault.hasStruck)
+    #expect(store.lookUp("new").entry?.body == [1, 2])
+    #expect(store.statistics.evictions >= 1)
+  }
+
+  @Test func `a disk that stays full is an error and the writer is gone`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put([7], for: "k")
+    try store.pin("k")
+    let writer = try store.makeWriter(for: "k")
+    files.faults.set { $0.kind == .write ? SystemError(ENOSPC) : nil }
+    let error = #expect(throws: StoreError.self) { try writer.write([2]) }
+    files.faults.set(nil)
+    #expect(error?.code == .noSpace)
+    #expect(error?.errno == ENOSPC)
+    #expect(staged == [])
+    #expect(store.lookUp("k").entry?.body == [7])
+  }
+}
