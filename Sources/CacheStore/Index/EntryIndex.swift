@@ -19,7 +19,8 @@ struct EntryTotals: Sendable, Hashable {
 struct EntryIndex {
   private(set) var slots = PagedArray<Slot>(filler: Slot())
   private var byKey = SlotTable()
-  /// One slot of each ring of equal digests: the one to share with.
+  /// One slot of each ring. Of the files of a body, the one to share with stands under the hash of
+  /// the digest, the others under `fileHash`.
   private var byDigest = SlotTable()
   private var heap = AccessHeap()
   private var firstFree = Slot.none
@@ -85,7 +86,9 @@ struct EntryIndex {
     if let old {
       number = old
       uncount(old)
-      if before?.digest != head.digest || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile) {
+      if before?.digest != head.digest || before?.length != head.length
+        || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile)
+      {
         leaveRing(old)
         fill(old, head)
         joinRing(old)
@@ -172,7 +175,8 @@ struct EntryIndex {
     // Never earlier than the heap's item of this slot number may say.
     let known = slots[Int(number)].accessed
     let isKnown = slots[Int(number)].isLive || slots[Int(number)].isInHeap
-    slots[Int(number)].accessed = isKnown ? max(known, head.accessed.nanoseconds) : head.accessed.nanoseconds
+    slots[Int(number)].accessed =
+      isKnown ? max(known, head.accessed.nanoseconds) : head.accessed.nanoseconds
     let seconds = head.created.nanoseconds / 1_000_000_000
     slots[Int(number)].createdSeconds = UInt32(clamping: seconds)
     slots[Int(number)].bodyFile = UInt32(truncatingIfNeeded: head.bodyFile)
@@ -189,49 +193,53 @@ struct EntryIndex {
 
   // MARK: Equal bodies
 
-  /// Joins the ring of the digest, beside a slot that shares the file, and charges for the body
-  /// where there is none.
+  /// The ring of slots whose bodies are one file.
+  private func ring(of slot: Slot) -> UInt32? {
+    func isSameFile(_ number: UInt32) -> Bool { slots[Int(number)].isSameFile(as: slot) }
+    return byDigest.find(slot.digest.low, where: isSameFile)
+      ?? byDigest.find(slot.fileHash, where: isSameFile)
+  }
+
+  /// Joins the ring of its file, or begins one and charges for the file.
   private mutating func joinRing(_ number: UInt32) {
     let slot = slots[Int(number)]
-    let other = byDigest.find(slot.digest.low) { slots[Int($0)].digest == slot.digest }
-    guard let other else {
-      slots[Int(number)].previous = number
-      slots[Int(number)].next = number
-      byDigest.insert(slot.digest.low, number)
-      totals.bodyBytes += allocated(slot.length)
+    if let other = ring(of: slot) {
+      let after = slots[Int(other)].next
+      slots[Int(number)].previous = other
+      slots[Int(number)].next = after
+      slots[Int(after)].previous = number
+      slots[Int(other)].next = number
+      totals.sharedBytes += slot.length
       return
     }
-    let after = slots[Int(other)].next
-    slots[Int(number)].previous = other
-    slots[Int(number)].next = after
-    slots[Int(after)].previous = number
-    slots[Int(other)].next = number
-    if slots[Int(other)].bodyFile == slot.bodyFile {
-      totals.sharedBytes += slot.length
-    } else {
-      // A copy, because the other file has too many links or cannot be linked: it is the one to
-      // share with from now on.
-      totals.bodyBytes += allocated(slot.length)
-      byDigest.replace(slot.digest.low, other, by: number)
+    slots[Int(number)].previous = number
+    slots[Int(number)].next = number
+    totals.bodyBytes += allocated(slot.length)
+    // Where there is another file of this body, it has too many links or cannot be linked: the new
+    // one is to be shared with from now on.
+    if let other = byDigest.find(slot.digest.low, where: { slots[Int($0)].digest == slot.digest }) {
+      byDigest.remove(slot.digest.low, other)
+      byDigest.insert(slots[Int(other)].fileHash, other)
     }
+    byDigest.insert(slot.digest.low, number)
   }
 
   private mutating func leaveRing(_ number: UInt32) {
     let slot = slots[Int(number)]
     let isAlone = slot.next == number
-    let shares =
-      !isAlone
-      && (slots[Int(slot.previous)].bodyFile == slot.bodyFile
-        || slots[Int(slot.next)].bodyFile == slot.bodyFile)
-    if shares { totals.sharedBytes -= slot.length } else { totals.bodyBytes -= allocated(slot.length) }
     if isAlone {
-      byDigest.remove(slot.digest.low, number)
+      totals.bodyBytes -= allocated(slot.length)
+    } else {
+      totals.sharedBytes -= slot.length
+      slots[Int(slot.previous)].next = slot.next
+      slots[Int(slot.next)].previous = slot.previous
+    }
+    for hash in [slot.digest.low, slot.fileHash]
+    where byDigest.find(hash, where: { $0 == number }) != nil {
+      byDigest.remove(hash, number)
+      if !isAlone { byDigest.insert(hash, slot.previous) }
       return
     }
-    slots[Int(slot.previous)].next = slot.next
-    slots[Int(slot.next)].previous = slot.previous
-    let representative = byDigest.find(slot.digest.low) { $0 == number }
-    if representative != nil { byDigest.replace(slot.digest.low, number, by: slot.previous) }
   }
 
   // MARK: Sums

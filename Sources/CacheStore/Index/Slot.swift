@@ -20,7 +20,7 @@ package struct Slot: Sendable {
   package var createdSeconds: UInt32 = 0
   /// Entries with equal digests and equal numbers share one file.
   package var bodyFile: UInt32 = 0
-  /// The ring of the slots with the same digest; in a free slot `next` is the next free one.
+  /// The ring of the slots with the same file; in a free slot `next` is the next free one.
   var previous = Slot.none
   var next = Slot.none
   private var overheadAndFlags: UInt32 = 0
@@ -65,6 +65,14 @@ package struct Slot: Sendable {
     get { flag(16) }
     set { set(16, newValue) }
   }
+
+  /// Whether the bodies of both are one file.
+  func isSameFile(as other: Slot) -> Bool {
+    digest == other.digest && bodyFile == other.bodyFile && length == other.length
+  }
+
+  /// A hash of digest and file.
+  var fileHash: UInt64 { digest.low ^ UInt64(bodyFile) &* 0x9E37_79B9_7F4A_7C15 }
 
   /// Whether both are the same stored response, byte for byte of the record.
   func isSameRecord(as other: Slot) -> Bool {
