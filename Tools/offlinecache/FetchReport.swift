@@ -67,7 +67,7 @@ final class FetchReport: Sendable {
     try output.withLock { output throws(OutputError) in try output.flush() }
     let counts = counts.withLock { $0 }
     if printsSummary {
-      let seconds = Double((ContinuousClock.now - start) / .milliseconds(10)) / 100
+      let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
       printMessage(
         "\(counts.fetched) fetched, \(counts.hits) from the store, \(counts.notFound) not found, "
           + "\(counts.failed) failed; \(ByteCount(counts.bytes)) in \(seconds) s")
