@@ -91,8 +91,11 @@ final class FetchReport: Sendable {
 
   private func complain(_ text: String) { progress.message("offlinecache: \(text)") }
 
+  /// Tells whether an error says no more than that the store does not have it; damage says more.
   private func isNotStored(_ error: any Error) -> Bool {
-    if let error = error as? ClientError, case .notStored = error.cause { return true }
-    return false
+    guard let error = error as? ClientError, case .notStored(let reason) = error.cause else {
+      return false
+    }
+    return reason != .damaged
   }
 }
