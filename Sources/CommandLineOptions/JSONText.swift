@@ -19,9 +19,13 @@ public enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolean
   /// Nothing.
   case null
 
+  /// Creates text from a literal.
   public init(stringLiteral value: String) { self = .string(value) }
+  /// Creates true or false from a literal.
   public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// Creates a whole number from a literal.
   public init(integerLiteral value: Int64) { self = .integer(value) }
+  /// Creates null from a literal.
   public init(nilLiteral: ()) { self = .null }
 
   /// Makes a whole number of a count; over 2^63 - 1 it is clamped.

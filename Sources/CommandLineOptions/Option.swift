@@ -34,6 +34,7 @@ public struct OptionSpecification: Sendable {
 ///
 /// It may be given several times; ``Invocation/count(of:)`` tells how often.
 public struct Flag: OptionDeclaration {
+  /// The parts that parsing and help need.
   public let specification: OptionSpecification
 
   /// Declares a flag.
@@ -58,6 +59,7 @@ public struct Flag: OptionDeclaration {
 /// Given more than once, the last value counts, so that an alias can be overruled; with `repeats`
 /// every value counts.
 public struct Option<Value: Sendable>: OptionDeclaration {
+  /// The parts that parsing and help need.
   public let specification: OptionSpecification
   /// The value that stands when none is given.
   let defaultValue: Value?
@@ -134,6 +136,7 @@ public struct ParameterSpecification: Sendable {
 
 /// Declares positional arguments, as the `<key>` of `get <key>`.
 public struct Parameter<Value: Sendable>: ParameterDeclaration {
+  /// The parts that parsing and help need.
   public let specification: ParameterSpecification
 
   /// Declares a positional parameter.

@@ -139,3 +139,15 @@ public func writeBytes(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
 public func printMessage(_ text: String) {
   _ = writeBytes(Array((text + "\n").utf8), to: 2)
 }
+
+/// Opens `/dev/null` for each of the descriptors 0, 1 and 2 that the parent left closed.
+///
+/// Otherwise the next file that is opened, perhaps one of a store, would get the number, and
+/// messages would be written into it.
+func fillStandardDescriptors() {
+  for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {
+    // The lowest free number is taken, which is this one. Not close-on-exec, as its like.
+    // Safety: the path is a zero-terminated constant.
+    _ = unsafe open("/dev/null", O_RDWR)
+  }
+}

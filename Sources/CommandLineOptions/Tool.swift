@@ -18,6 +18,7 @@ public enum Tool {
   public static func main(
     _ command: Command, _ body: (Invocation) async throws -> ExitStatus
   ) async -> Never {
+    fillStandardDescriptors()
     Interruption.watch()
     exit(Int32(await run(command, Argument.ofProcess(), body).rawValue))
   }

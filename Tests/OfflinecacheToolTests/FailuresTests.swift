@@ -100,6 +100,19 @@ import Testing
     #expect(result.errors == "")
   }
 
+  @Test func `closed standard descriptors never become files of the store`() throws {
+    let tool = try ToolRun()
+    #expect(try tool.run("put", "k", "-", input: [1, 2, 3]).status == 0)
+    // Both get and the miss write to a number that no file may have got.
+    for key in ["k", "missing"] {
+      let shell = "exec \"$0\" --store \"$1\" get \"$2\" <&- >&- 2>&-"
+      let words = ["-c", shell, try ToolRun.executable(), tool.store, key].map { Array($0.utf8) }
+      _ = try Child("/bin/sh", words).wait()
+    }
+    #expect(try tool.run("get", "k").output == [1, 2, 3])
+    #expect(try tool.run("ls").lines == ["k"])
+  }
+
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
   func `an interrupted put keeps what was there`(signal: Int32, status: Int32) throws {
     let tool = try ToolRun()

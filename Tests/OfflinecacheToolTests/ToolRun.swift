@@ -88,7 +88,7 @@ final class ToolRun: Sendable {
   }
 
   /// Finds the tool beside the tests: in the folder of their image, or above it.
-  private static func executable() throws -> String {
+  static func executable() throws -> String {
     var path = try imagePath()[...]
     while let slash = path.lastIndex(of: "/") {
       path = path[..<slash]

@@ -67,7 +67,7 @@ final class FetchReport: Sendable {
     try output.withLock { output throws(OutputError) in try output.flush() }
     let counts = counts.withLock { $0 }
     if printsSummary {
-      let seconds = Double((ContinuousClock.now - start) / .milliseconds(10)) / 100
+      let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
       printMessage(
         "\(counts.fetched) fetched, \(counts.hits) from the store, \(counts.notFound) not found, "
           + "\(counts.failed) failed; \(ByteCount(counts.bytes)) in \(seconds) s")
@@ -91,8 +91,11 @@ final class FetchReport: Sendable {
 
   private func complain(_ text: String) { progress.message("offlinecache: \(text)") }
 
+  /// Tells whether an error says no more than that the store does not have it; damage says more.
   private func isNotStored(_ error: any Error) -> Bool {
-    if let error = error as? ClientError, case .notStored = error.cause { return true }
-    return false
+    guard let error = error as? ClientError, case .notStored(let reason) = error.cause else {
+      return false
+    }
+    return reason != .damaged
   }
 }
