@@ -116,7 +116,9 @@ public final class CachingClient: Sendable {
     _ times: ResponseTimes
   ) -> ResponseBody {
     let url = request.url.string
-    if let reason = CachingRules.mayStore(request, head) {
+    let facts = CachingRules.AnswerFacts(
+      head: answer.head, version: answer.version, isDecoded: answer.isDecoded)
+    if let reason = CachingRules.mayStore(request, facts) {
       return ResponseBody(.network(answer.body, nil), url: url, state: .notStored(reason))
     }
     let recorder = BodyRecorder(
