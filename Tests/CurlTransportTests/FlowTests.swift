@@ -21,10 +21,14 @@ struct FlowTests {
     }
   }
 
-  /// Waits for the loop to come to something; what it waits for always happens, or the test hangs
-  /// into its limit.
+  /// Waits for another thread to come to something, or for the test's time limit.
   private func until(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    while !condition(), !Task.isCancelled { await Task.yield() }
+  }
+
+  /// Waits until the buffer is full, or the transfer has ended before.
+  private func untilPaused(_ transfer: Transfer) async {
+    await until { transfer.isPaused || transfer.hasEnded }
   }
 
   private static let pattern = (0..<251 * 251).map { UInt8($0 % 251) }
@@ -42,7 +46,9 @@ struct FlowTests {
     }
   }
 
-  @Test("a reader that waits pauses the transfer, and the buffer stays within its bound")
+  @Test(
+    "a reader that waits pauses the transfer, and the buffer stays within its bound",
+    .timeLimit(.minutes(5)))
   func backPressure() async throws {
     let origin = try countingOrigin()
     let transport = try makeTransport()
@@ -53,7 +59,7 @@ struct FlowTests {
     var position = 0
     var wrong = 0
     for pause in 0... {
-      if pause < 20, count - position > 1 << 20 { await until { body.transfer.isPaused } }
+      if pause < 20, count - position > 1 << 20 { await untilPaused(body.transfer) }
       guard let piece = try await body.next() else { break }
       for byte in piece {
         if byte != UInt8(position % 251) { wrong += 1 }
@@ -71,10 +77,10 @@ struct FlowTests {
     let origin = try countingOrigin()
     let silent = try Origin { _, connection in connection.waitForClose() }
     let transport = try makeTransport()
-    let options = TransportOptions(idleTimeout: .milliseconds(500))
+    let options = TransportOptions(idleTimeout: .seconds(1))
     let count = 16 << 20
     let body = try transport.start(HTTPRequest(url: origin.url("/\(count)")), options)
-    await until { body.transfer.isPaused }
+    await untilPaused(body.transfer)
     // The timeout of this one on the same loop shows that the time of the paused one has passed.
     #expect(await transport.failure(try silent.url(), options: options)?.code == .timeout)
     #expect(try await body.readAll().count == count)
