@@ -14,12 +14,12 @@ final class BodyRecorder: Sendable {
     case over
   }
 
-  private let store: Store
+  private let store: AsyncStore
   private let key: ByteString
   private let metadata: EntryMetadata
   private let state = Mutex(State.collecting([]))
 
-  init(_ store: Store, key: ByteString, metadata: EntryMetadata) {
+  init(_ store: AsyncStore, key: ByteString, metadata: EntryMetadata) {
     self.store = store
     self.key = key
     self.metadata = metadata
@@ -29,68 +29,71 @@ final class BodyRecorder: Sendable {
   ///
   /// - Returns: the error if the store fails; nothing is stored then, and later pieces are ignored.
   func write(_ piece: [UInt8]) async -> StoreError? {
-    let work: (@Sendable () -> StoreError?)? = state.withLock { state in
-      switch state {
-      case .collecting(var bytes):
-        state = .over
-        bytes += piece
-        guard bytes.count > Self.smallBody else {
-          state = .collecting(bytes)
-          return nil
+    guard let step = step(for: piece) else { return nil }
+    do throws(StoreError) {
+      try await store.perform { store throws(StoreError) in
+        switch step {
+        case .start(let bytes): try self.startWriting(bytes, store)
+        case .append(let writer): try writer.write(piece)
         }
-        let start = bytes
-        return { self.startWriting(start) }
-      case .writing(let writer):
-        return { self.catching { () throws(StoreError) in try writer.write(piece) } }
-      case .over: return nil
       }
+      return nil
+    } catch {
+      discard()
+      return error
     }
-    guard let work else { return nil }
-    return await BlockingWork.run(work)
   }
 
   /// Stores what has been taken: the body is complete.
-  func commit() async -> Result<EntryInfo, StoreError> {
-    let ended = state.withLock { state in
-      defer { state = .over }
-      return state
-    }
-    return await BlockingWork.run { [store, key, metadata] in
-      Result { () throws(StoreError) in
-        switch ended {
-        case .collecting(let bytes): try store.put(bytes, for: key, metadata: metadata)
-        case .writing(let writer): try writer.commit(metadata: nil)
-        case .over: throw BodyRecorder.ended
-        }
+  func commit() async throws(StoreError) -> EntryInfo {
+    let ended = takeState()
+    return try await store.perform { [key, metadata] store throws(StoreError) in
+      switch ended {
+      case .collecting(let bytes): try store.put(bytes, for: key, metadata: metadata)
+      case .writing(let writer): try writer.commit(metadata: nil)
+      case .over: throw BodyRecorder.ended
       }
     }
   }
 
   /// Lets go of what has been taken: the body will not be complete.
   func discard() {
-    let ended = state.withLock { state in
+    if case .writing(let writer) = takeState() { writer.discard() }
+  }
+
+  private func takeState() -> State {
+    state.withLock { state in
       defer { state = .over }
       return state
     }
-    if case .writing(let writer) = ended { writer.discard() }
   }
 
-  private func startWriting(_ bytes: [UInt8]) -> StoreError? {
-    catching { () throws(StoreError) in
-      let writer = try store.makeWriter(for: key, metadata: metadata)
-      state.withLock { $0 = .writing(writer) }
-      try writer.write(bytes)
+  /// What is to be done on the disk.
+  private enum Step: Sendable {
+    case start([UInt8])
+    case append(BodyWriter)
+  }
+
+  /// Returns what is to be done for a piece; nil: nothing yet.
+  private func step(for piece: [UInt8]) -> Step? {
+    state.withLock { state in
+      switch state {
+      case .collecting(var bytes):
+        state = .over
+        bytes += piece
+        if bytes.count > Self.smallBody { return .start(bytes) }
+        state = .collecting(bytes)
+        return nil
+      case .writing(let writer): return .append(writer)
+      case .over: return nil
+      }
     }
   }
 
-  private func catching(_ work: () throws(StoreError) -> Void) -> StoreError? {
-    do throws(StoreError) {
-      try work()
-      return nil
-    } catch {
-      discard()
-      return error
-    }
+  private func startWriting(_ bytes: [UInt8], _ store: Store) throws(StoreError) {
+    let writer = try store.makeWriter(for: key, metadata: metadata)
+    state.withLock { $0 = .writing(writer) }
+    try writer.write(bytes)
   }
 
   private static let ended = StoreError(

@@ -18,6 +18,8 @@ public final class CachingClient: Sendable {
   /// Says how requests are sent; bodies are decoded whatever it says.
   public let options: TransportOptions
 
+  /// Runs what blocks on the disk on threads of its own.
+  private let asyncStore: AsyncStore
   private let transport: any HTTPTransport
   private let clock: any WallClock
 
@@ -29,6 +31,7 @@ public final class CachingClient: Sendable {
     var options = options
     options.rawBody = false
     self.store = store
+    asyncStore = AsyncStore(store)
     self.transport = transport
     self.options = options
     self.clock = clock
@@ -69,7 +72,7 @@ public final class CachingClient: Sendable {
       return .miss(.bypassed(reason))
     }
     guard policy != .refresh else { return .miss(.refresh) }
-    switch await StoredBody.find(StoredAnswer.key(of: request), in: store) {
+    switch await StoredBody.find(StoredAnswer.key(of: request), in: asyncStore) {
     case .miss(let reason): return .miss(reason)
     case .hit(let found):
       guard let head = StoredAnswer.head(of: found.info) else {
@@ -116,11 +119,13 @@ public final class CachingClient: Sendable {
     _ times: ResponseTimes
   ) -> ResponseBody {
     let url = request.url.string
-    if let reason = CachingRules.mayStore(request, head) {
+    let facts = CachingRules.AnswerFacts(
+      head: answer.head, version: answer.version, isDecoded: answer.isDecoded)
+    if let reason = CachingRules.mayStore(request, facts) {
       return ResponseBody(.network(answer.body, nil), url: url, state: .notStored(reason))
     }
     let recorder = BodyRecorder(
-      store, key: StoredAnswer.key(of: request),
+      asyncStore, key: StoredAnswer.key(of: request),
       metadata: StoredAnswer.metadata(head, url: answer.url, times: times))
     return ResponseBody(.network(answer.body, recorder), url: url, state: .pending)
   }

@@ -27,10 +27,31 @@ enum CachingRules {
   }
 
   /// Returns why an answer must not be stored; nil if it may be.
-  static func mayStore(_ request: HTTPRequest, _ head: HTTPResponseHead) -> NotStoredReason? {
+  static func mayStore(_ request: HTTPRequest, _ answer: AnswerFacts) -> NotStoredReason? {
     if let reason = bypass(request) { return .bypassed(reason) }
-    guard head.status == 200 else { return .status(head.status) }
-    return varyingField(head.fields, request).map { .varies(field: $0) }
+    guard answer.head.status == 200 else { return .status(answer.head.status) }
+    if let field = varyingField(answer.head.fields, request) { return .varies(field: field) }
+    return hasKnownEnd(answer) ? nil : .unknownEnd
+  }
+
+  /// Holds what the rules look at in an answer.
+  struct AnswerFacts {
+    /// The head as the server sent it.
+    let head: HTTPResponseHead
+    /// The version of HTTP.
+    let version: String
+    /// Whether a content coding is taken off by the transport.
+    let isDecoded: Bool
+  }
+
+  /// Tells whether a body that was cut short would have been an error.
+  ///
+  /// A body that ends with its connection counts as complete (RFC 9112, section 8), and is stored.
+  /// But libcurl also takes a coded one without complaint that lacks its end.
+  private static func hasKnownEnd(_ answer: AnswerFacts) -> Bool {
+    !answer.isDecoded || !answer.version.hasPrefix("1")
+      || answer.head.fields.contains("Content-Length")
+      || answer.head.fields.contains("Transfer-Encoding")
   }
 
   /// Returns why a stored answer must not be used; nil if it may be.

@@ -90,6 +90,9 @@ public enum NotStoredReason: Sendable, Hashable {
   case status(Int)
   /// The answer was chosen by this field of the request, or by something unknown (`*`).
   case varies(field: String)
+  /// The body ended with its connection, and what could tell whether it is whole is not known:
+  /// the check of its content coding is not among what the transport tells.
+  case unknownEnd
   /// The body was not read to its end, or ended too early.
   case incomplete
   /// The store could not take it; the answer itself is not touched by that.

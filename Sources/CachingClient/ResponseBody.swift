@@ -16,7 +16,7 @@ public final class ResponseBody: Sendable, AsyncSequence {
   enum Source: Sendable {
     /// What the store had in one piece, already verified.
     case whole([UInt8])
-    case reader(BodyReader)
+    case reader(BodyReader, AsyncStore)
     case network(any TransportBody, BodyRecorder?)
     case over
   }
@@ -48,7 +48,7 @@ public final class ResponseBody: Sendable, AsyncSequence {
     case .whole(let bytes):
       source.withLock { $0 = .over }
       return bytes.isEmpty ? nil : bytes
-    case .reader(let reader): return try await read(reader)
+    case .reader(let reader, let store): return try await read(reader, store)
     case .network(let body, let recorder): return try await receive(body, recorder)
     case .over: return nil
     }
@@ -62,15 +62,17 @@ public final class ResponseBody: Sendable, AsyncSequence {
     settle(.incomplete)
   }
 
-  private func read(_ reader: BodyReader) async throws(ClientError) -> [UInt8]? {
-    let piece = await BlockingWork.run {
-      Result { () throws(StoreError) in try reader.read(upTo: Self.pieceBytes) }
-    }
-    switch piece {
-    case .success(let bytes):
+  private func read(
+    _ reader: BodyReader, _ store: AsyncStore
+  ) async throws(ClientError) -> [UInt8]? {
+    do throws(StoreError) {
+      let bytes = try await store.perform { _ throws(StoreError) in
+        try reader.read(upTo: Self.pieceBytes)
+      }
       if bytes.isEmpty { source.withLock { $0 = .over } }
       return bytes.isEmpty ? nil : bytes
-    case .failure(let error): throw ClientError(.store(error), url: url)
+    } catch {
+      throw ClientError(.store(error), url: url)
     }
   }
 
@@ -96,9 +98,11 @@ public final class ResponseBody: Sendable, AsyncSequence {
 
   private func commit(_ recorder: BodyRecorder?) async {
     guard let recorder, case .pending = storing else { return }
-    switch await recorder.commit() {
-    case .success(let info): state.withLock { $0 = .stored(info) }
-    case .failure(let error): settle(.failed(error))
+    do throws(StoreError) {
+      let info = try await recorder.commit()
+      state.withLock { $0 = .stored(info) }
+    } catch {
+      settle(.failed(error))
     }
   }
 

@@ -15,24 +15,20 @@ struct StoredBody: Sendable {
 
   /// Looks a key up. Small bodies come whole, from memory if the store has them there, in a few
   /// microseconds; larger ones are opened and read piece by piece, off the cooperative pool.
-  static func find(_ key: ByteString, in store: Store) async -> Lookup<StoredBody> {
-    if let info = store.info(for: key), info.length > UInt64(BodyRecorder.smallBody) {
-      return await BlockingWork.run { open(key, in: store) }
+  static func find(_ key: ByteString, in store: AsyncStore) async -> Lookup<StoredBody> {
+    if let info = store.store.info(for: key), info.length > UInt64(BodyRecorder.smallBody) {
+      switch await store.read(key) {
+      case .hit(let info, let reader):
+        return .hit(StoredBody(info: info, source: .disk, body: .reader(reader, store)))
+      case .miss(let reason): return .miss(FetchMissReason(reason))
+      }
     }
-    switch store.lookUp(key) {
+    switch store.store.lookUp(key) {
     case .hit(let entry):
       return .hit(
         StoredBody(
           info: entry.info, source: ResponseSource(entry.source), body: .whole(entry.body)))
     case .miss(let reason): return .miss(FetchMissReason(reason))
-    }
-  }
-
-  private static func open(_ key: ByteString, in store: Store) -> Lookup<StoredBody> {
-    switch store.read(key) {
-    case .hit(let info, let reader):
-      .hit(StoredBody(info: info, source: .disk, body: .reader(reader)))
-    case .miss(let reason): .miss(FetchMissReason(reason))
     }
   }
 }

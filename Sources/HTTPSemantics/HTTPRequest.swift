@@ -1,7 +1,9 @@
 /// Names what a request asks for (RFC 9110, section 9); names are case-sensitive.
 public struct HTTPMethod: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  /// Gives the name.
   public let rawValue: String
 
+  /// Makes a name; see the constants for those that are in use.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }

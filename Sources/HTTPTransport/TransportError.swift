@@ -2,8 +2,10 @@
 public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Names the cause; open, so that later versions can add causes.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// Gives the name.
     public let rawValue: String
 
+    /// Makes a name; see the constants for those that are in use.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }

@@ -8,11 +8,33 @@ struct CachingRulesTests {
     HTTPRequest(method: method, url: try NormalizedURL("http://h/"), fields: fields)
   }
 
+  private func facts(
+    _ head: HTTPResponseHead, version: String = "1.1", isDecoded: Bool = false
+  ) -> CachingRules.AnswerFacts {
+    CachingRules.AnswerFacts(head: head, version: version, isDecoded: isDecoded)
+  }
+
+  @Test("a coded body whose cut would go unnoticed is not stored")
+  func unknownEnd() throws {
+    let open = HTTPResponseHead(status: 200, fields: [HTTPField("Content-Encoding", "gzip")])
+    for version in ["1.0", "1.1"] {
+      let facts = facts(open, version: version, isDecoded: true)
+      #expect(CachingRules.mayStore(try request(), facts) == .unknownEnd)
+    }
+    #expect(CachingRules.mayStore(try request(), facts(open, version: "2", isDecoded: true)) == nil)
+    #expect(CachingRules.mayStore(try request(), facts(open, isDecoded: false)) == nil)
+    for field in [HTTPField("Content-Length", "9"), HTTPField("Transfer-Encoding", "chunked")] {
+      var framed = open
+      framed.fields.append(field)
+      #expect(CachingRules.mayStore(try request(), facts(framed, isDecoded: true)) == nil)
+    }
+  }
+
   @Test("a plain answer with the status 200 to a plain GET may be stored")
   func plain() throws {
     let head = HTTPResponseHead(status: 200, fields: [HTTPField("Vary", "Accept-Encoding")])
-    #expect(CachingRules.mayStore(try request(), head) == nil)
-    #expect(CachingRules.mayStore(try request([HTTPField("X-A", "1")]), head) == nil)
+    #expect(CachingRules.mayStore(try request(), facts(head)) == nil)
+    #expect(CachingRules.mayStore(try request([HTTPField("X-A", "1")]), facts(head)) == nil)
   }
 
   @Test("another method is no matter for the store", arguments: ["HEAD", "POST", "get", "DELETE"])
@@ -20,7 +42,8 @@ struct CachingRulesTests {
     let request = try request(method: HTTPMethod(rawValue: name))
     #expect(CachingRules.bypass(request) == .method(name))
     #expect(
-      CachingRules.mayStore(request, HTTPResponseHead(status: 200)) == .bypassed(.method(name)))
+      CachingRules.mayStore(request, facts(HTTPResponseHead(status: 200)))
+        == .bypassed(.method(name)))
   }
 
   @Test(
@@ -37,7 +60,8 @@ struct CachingRulesTests {
   @Test("no other status is stored", arguments: [201, 203, 204, 206, 301, 304, 404, 500])
   func status(status: Int) throws {
     #expect(
-      CachingRules.mayStore(try request(), HTTPResponseHead(status: status)) == .status(status))
+      CachingRules.mayStore(try request(), facts(HTTPResponseHead(status: status)))
+        == .status(status))
   }
 
   @Test(
@@ -50,7 +74,7 @@ struct CachingRulesTests {
     let request = try request([HTTPField("ACCEPT-Language", "de")])
     let head = HTTPResponseHead(
       status: 200, fields: [HTTPField("Vary", "Origin"), HTTPField("vary", value)])
-    #expect(CachingRules.mayStore(request, head) == .varies(field: field))
+    #expect(CachingRules.mayStore(request, facts(head)) == .varies(field: field))
     #expect(CachingRules.mayUse(request, stored: head) == .otherVariant(field: field))
   }
 

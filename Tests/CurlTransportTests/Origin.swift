@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import HTTPSemantics
 import Synchronization
@@ -21,8 +20,7 @@ final class Origin: Sendable {
   private let listener: CInt
   private let script: Script
   private let state = Mutex(State())
-  /// Is signalled each time a connection has ended.
-  let connectionEnded = DispatchSemaphore(value: 0)
+  private let ends = AsyncStream.makeStream(of: Void.self)
 
   init(_ script: @escaping Script) throws {
     self.script = script
@@ -51,6 +49,11 @@ final class Origin: Sendable {
 
   var connections: Int { state.withLock { $0.connections } }
   var requests: [OriginRequest] { state.withLock { $0.requests } }
+
+  /// Waits until the next connection has ended; a test that waits needs a time limit.
+  func connectionEnd() async {
+    for await _ in ends.stream { return }
+  }
 
   func url(_ target: String = "/") throws -> NormalizedURL {
     try NormalizedURL("http://127.0.0.1:\(port)\(target)")
@@ -85,7 +88,7 @@ final class Origin: Sendable {
       }
       state.withLock { _ = $0.descriptors.remove(descriptor) }
       close(descriptor)
-      connectionEnded.signal()
+      ends.continuation.yield()
     }
   }
 }
