@@ -34,8 +34,10 @@ let package = Package(
   name: "OfflineCache",
   platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
-    .library(name: "CacheStore", targets: ["CacheStore"]),
-    .library(name: "CachingClient", targets: ["CachingClient"]),
+    .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat"]),
+    .library(
+      name: "CachingClient",
+      targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
@@ -56,7 +58,9 @@ let package = Package(
     library("HTTPSemantics", []),
     library("HTTPTransport", ["HTTPSemantics"]),
     library("CurlTransport", ["HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary"]),
-    library("CachingClient", ["HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat"]),
+    library(
+      "CachingClient",
+      ["HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
 
     // The tools.
     library("CommandLineOptions", []),
@@ -78,7 +82,11 @@ let package = Package(
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests(
       "CachingClient",
-      ["CachingClient", "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat"]),
+      [
+        "CachingClient", "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CacheSystem",
+      ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
+    tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
   ]
 )

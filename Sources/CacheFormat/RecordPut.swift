@@ -59,6 +59,12 @@ public struct PutHead: Sendable, Hashable {
   @inline(__always)
   public init?(_ payload: UnsafeRawBufferPointer) {
     guard payload.count >= Self.count else { return nil }
+    unsafe self.init(fixed: payload)
+  }
+
+  /// Reads the fixed part from at least `count` bytes.
+  @inline(__always)
+  fileprivate init(fixed payload: UnsafeRawBufferPointer) {
     // Safety: every load lies within the 104 bytes that were checked.
     func number(_ offset: Int) -> UInt64 {
       unsafe UInt64(littleEndian: payload.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -110,8 +116,13 @@ public struct PutRecord: Sendable {
   /// The most fields, user items and tags, each.
   public static let maximumItems = 65_535
 
-  /// The fixed part.
-  public let head: PutHead
+  /// The fixed part, read at each call.
+  public var head: PutHead {
+    // Safety: `init` has made sure that the fixed part is there.
+    unsafe bytes.withUnsafeBytes {
+      unsafe PutHead(fixed: UnsafeRawBufferPointer(rebasing: $0[RecordFrame.headerCount...]))
+    }
+  }
 
   /// The whole record, with header and padding.
   public let bytes: [UInt8]
@@ -139,7 +150,6 @@ public struct PutRecord: Sendable {
     }
     bytes.set(UInt32(bytes.count - begin), at: textsAt)
     RecordFrame.pad(&bytes)
-    self.head = head
     self.bytes = bytes
   }
 
@@ -151,12 +161,6 @@ public struct PutRecord: Sendable {
     guard bytes.count >= RecordFrame.headerCount + PutHead.count,
       bytes[24] == RecordType.put.rawValue
     else { return nil }
-    // Safety: the slice begins within the array, whose length was checked.
-    let head = unsafe bytes.withUnsafeBytes {
-      unsafe PutHead(UnsafeRawBufferPointer(rebasing: $0[RecordFrame.headerCount...]))
-    }
-    guard let head else { return nil }
-    self.head = head
     self.bytes = bytes
     guard keyRange != nil else { return nil }
   }

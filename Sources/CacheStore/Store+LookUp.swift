@@ -47,6 +47,7 @@ extension Store {
         do throws(ReadFailure) {
           return .hit(try readEntry(located, key))
         } catch {
+          state.withLock { $0.counters.hits -= 1 }
           if error == .collision { return miss(.collision, key) }
           if isCurrent(located) { return missing(located, key, error) }
         }
@@ -72,13 +73,14 @@ extension Store {
         state.counters.misses += 1
         return (.absent, false)
       }
+      // Taken back where what the index says cannot be read.
+      state.counters.hits += 1
       let touches = state.touched.count
       state.touch(slot, now: clock.now())
       let isFirstTouch = touches == 0 && state.touched.count == 1
       let entry = state.index[slot]
       if entry.isInMemory, let (record, body) = state.memory.find(slot), record.hasKey(key) {
         state.counters.memoryHits += 1
-        state.counters.hits += 1
         let accessed = Timestamp(nanoseconds: entry.accessed)
         return (.memory(record, body, accessed), isFirstTouch)
       }
@@ -95,10 +97,11 @@ extension Store {
     let record = try readRecord(located)
     guard record.hasKey(key) else { throw .collision }
     let body = try readBody(located)
-    let size = body.count + record.bytes.count
-    state.withLock { state in
-      state.counters.hits += 1
-      if state.memory.admits(size) { remember(&state, located.slot, record, body) }
+    if keepsInMemory {
+      state.withLock { state in
+        guard state.memory.admits(body.count + record.bytes.count) else { return }
+        remember(&state, located.slot, record, body)
+      }
     }
     eventHub.send(.hit(.disk), key: key, bytes: UInt64(body.count))
     let accessed = Timestamp(nanoseconds: located.slot.accessed)

@@ -128,7 +128,7 @@ extension Store {
   }
 
   private func remember(_ record: PutRecord, _ entry: NewEntry) {
-    guard case .bytes(let body) = entry.body else { return }
+    guard keepsInMemory, case .bytes(let body) = entry.body else { return }
     state.withLock { state in
       guard state.memory.admits(body.count + record.bytes.count),
         let number = state.index.find(record.head.keyHash, record.head.variant)

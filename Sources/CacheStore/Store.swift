@@ -25,6 +25,8 @@ public final class Store: Sendable {
 
   let place: StorePlace
   let hashSeed: UInt64
+  /// Whether there is a memory tier.
+  let keepsInMemory: Bool
   let fileSystem: any FileSystem
   let clock: any WallClock
   let state: Mutex<StoreState>
@@ -58,6 +60,7 @@ public final class Store: Sendable {
     fileSystem = options.fileSystem
     clock = options.clock
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
+    keepsInMemory = options.memoryBytes > 0
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     state = Mutex(

@@ -45,16 +45,30 @@ public struct PathName: Sendable {
 
   /// Appends `digits` lower-case hex digits of `value`, the most significant first.
   public mutating func appendHex(_ value: UInt64, digits: Int) {
-    var shift = (digits - 1) * 4
-    while shift >= 0 {
-      let nibble = UInt8(truncatingIfNeeded: value >> UInt64(shift)) & 15
-      append(nibble < 10 ? 48 + nibble : 87 + nibble)
-      shift -= 4
+    precondition(digits <= 16 && count + digits <= Self.capacity)
+    let start = count
+    // Safety: `start + digits` is at most the capacity, as checked.
+    unsafe withUnsafeMutableBytes(of: &storage) { bytes in
+      var rest = value
+      var place = start + digits
+      while place > start {
+        place &-= 1
+        let nibble = UInt8(truncatingIfNeeded: rest & 15)
+        unsafe bytes[place] = nibble &+ (nibble < 10 ? 48 : 87)
+        rest &>>= 4
+      }
     }
+    count += digits
   }
 
   private mutating func append(_ text: UnsafeRawBufferPointer) {
-    for unsafe byte in unsafe text { append(byte) }
+    precondition(count + text.count <= Self.capacity, "a path of the store is never this long")
+    let start = count
+    // Safety: `start + text.count` is at most the capacity, as checked.
+    unsafe withUnsafeMutableBytes(of: &storage) {
+      unsafe UnsafeMutableRawBufferPointer(rebasing: $0[start...]).copyMemory(from: text)
+    }
+    count += text.count
   }
 
   /// The bytes, without the NUL.
