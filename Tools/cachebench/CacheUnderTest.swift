@@ -69,7 +69,7 @@ protocol CacheUnderTest: AnyObject {
   /// Ends what `beginBulk` began.
   func endBulk() throws(BenchmarkError)
   /// Waits for work that the operations left to the background; it counts as theirs.
-  func settle()
+  func settle() throws(BenchmarkError)
   /// Returns a handle on the same cache for another thread.
   func sibling() throws(BenchmarkError) -> any CacheUnderTest
   /// Closes the handle.

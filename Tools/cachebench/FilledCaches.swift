@@ -112,7 +112,7 @@ final class FilledCaches {
       let system: any CacheUnderTest =
         lane.name == .store
         ? try openSystem(.store, lane.directory, corpus, StoreSettings(memoryBytes: capacity))
-        : URLCacheSystem(path: nil, corpus: corpus)
+        : URLCacheSystem(path: lane.directory + "/memory", corpus: corpus, inMemory: true)
       let entries = (0..<min(count, lane.name.entryLimit ?? count)).map { EntryID(index: $0) }
       if lane.name == .urlcache {
         try system.storeUnmeasured(entries[...])

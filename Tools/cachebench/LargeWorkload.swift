@@ -53,7 +53,7 @@ extension Bench {
     _ work: String, _ system: SystemName, _ size: Int, _ runs: [[UInt64]], _ column: Int
   ) -> Row? {
     var series = Series()
-    for run in runs { series.add(slice: [UInt32(clamping: run[column])], wall: run[column]) }
+    for run in runs { series.add(slice: [run[column]], wall: run[column]) }
     return series.summary().map { summary in
       Row(
         work: work, system: system, entries: 1, body: size, summary: summary,

@@ -36,7 +36,7 @@ extension Bench {
       defer { child.finish() }
       let numbers = try child.readLine().split(separator: " ").compactMap { UInt64($0) }
       guard numbers.count == 2 else { throw .failed("the process that opens answered nonsense") }
-      series.add(slice: [UInt32(clamping: numbers[0])], wall: numbers[0])
+      series.add(slice: [numbers[0]], wall: numbers[0])
       bytes.append(Double(numbers[1]) / Double(count))
     }
     return series.summary().map { summary in

@@ -30,7 +30,7 @@ final class ProcessTeam: Team {
       guard numbers.count > 2 else { throw .failed("a process answered nonsense") }
       result.start = min(result.start, numbers[0])
       result.end = max(result.end, numbers[1])
-      result.operations += numbers[2...].map { UInt32(clamping: $0) }
+      result.operations += numbers[2...]
     }
     return result
   }

@@ -1,7 +1,7 @@
 /// Collects what single operations took, and what whole slices of them took.
 struct Series: Sendable {
   /// Nanoseconds of every single operation, in the order they ran.
-  private(set) var operations: [UInt32] = []
+  private(set) var operations: [UInt64] = []
   /// Mean nanoseconds per operation of every slice, work it left to the background included.
   private(set) var sliceMeans: [Double] = []
   /// Nanoseconds measured so far.
@@ -15,7 +15,7 @@ struct Series: Sendable {
   /// Adds one operation.
   @inline(__always)
   mutating func record(_ nanoseconds: UInt64) {
-    operations.append(UInt32(clamping: nanoseconds))
+    operations.append(nanoseconds)
     total &+= nanoseconds
   }
 
@@ -30,7 +30,7 @@ struct Series: Sendable {
   /// Adds a slice that several threads ran side by side.
   ///
   /// - Parameter wall: nanoseconds from the first operation's start to the last one's end.
-  mutating func add(slice: [UInt32], wall: UInt64) {
+  mutating func add(slice: [UInt64], wall: UInt64) {
     guard !slice.isEmpty else { return }
     operations += slice
     total &+= wall

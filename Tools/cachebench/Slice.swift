@@ -36,7 +36,7 @@ extension CacheUnderTest {
       }
     }
     let settling = MonotonicClock.now()
-    settle()
+    try settle()
     series.endSlice(start: start, settling: MonotonicClock.now() - settling)
     return count
   }
@@ -49,7 +49,7 @@ extension CacheUnderTest {
       try store(makeValue(entry))
     }
     try endBulk()
-    settle()
+    try settle()
   }
 
   private func makeValues(_ entries: ArraySlice<EntryID>) throws(BenchmarkError) -> [Value] {

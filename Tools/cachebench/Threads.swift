@@ -9,7 +9,7 @@ import Synchronization
 /// What one slice on several threads took.
 struct SharedSlice: Sendable {
   /// Nanoseconds of every operation of every thread.
-  var operations: [UInt32] = []
+  var operations: [UInt64] = []
   /// When the first thread began.
   var start = UInt64.max
   /// When the last thread ended.

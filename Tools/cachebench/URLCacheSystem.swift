@@ -20,13 +20,12 @@ final class URLCacheSystem: CacheUnderTest {
   private let cache: URLCache
   private var lastBody = Data()
 
-  /// Opens a cache in a folder; without one, it keeps everything in memory.
-  init(path: String?, corpus: Corpus) {
+  /// Opens a cache in a folder, which it makes even when it keeps everything in memory.
+  init(path: String, corpus: Corpus, inMemory: Bool = false) {
     self.corpus = corpus
     let plenty = 1 << 40
-    cache =
-      path.map { URLCache(memoryCapacity: 0, diskCapacity: plenty, diskPath: $0) }
-      ?? URLCache(memoryCapacity: plenty, diskCapacity: 0, diskPath: nil)
+    cache = URLCache(
+      memoryCapacity: inMemory ? plenty : 0, diskCapacity: inMemory ? 0 : plenty, diskPath: path)
   }
 
   private init(sharing other: URLCacheSystem) {
