@@ -94,6 +94,26 @@ int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset) {
   RETURN_RESULT(pread(descriptor, buffer, count, (off_t)offset));
 }
 
+int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count) {
+  int descriptor;
+  do descriptor = cp_open(directory, path, CP_OPEN_READ, 0);
+  while (descriptor == -EINTR);
+  if (descriptor < 0) return descriptor;
+  size_t done = 0;
+  int64_t result = 0;
+  while (done < count) {
+    ssize_t got = read(descriptor, (char *)buffer + done, count - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) result = -errno;
+    if (got <= 0) break;
+    done += (size_t)got;
+    // A file of the expected length leaves room for one byte: it has ended.
+    if (done + 1 == count) break;
+  }
+  close(descriptor);
+  return result < 0 ? result : (int64_t)done;
+}
+
 int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset) {
   if (offset < 0) RETURN_RESULT(write(descriptor, buffer, count));
   RETURN_RESULT(pwrite(descriptor, buffer, count, (off_t)offset));

@@ -145,14 +145,14 @@ extension Store {
   private func readBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
     let slot = located.slot
     do throws(SystemError) {
-      let file = try fileSystem.open(
-        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
+      let path = Layout.bodyPath(slot.keyHash, slot.digest)
       if slot.length > Self.unaskedBytes {
+        let file = try fileSystem.open(path, in: located.entries.directory, [.read])
         let status = try fileSystem.status(of: file.raw)
-        guard status.kind == .file, status.length == slot.length else { throw .inputOutput }
+        guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
       }
-      // One byte more than there should be: a longer file shows.
-      let bytes = try fileSystem.readSome(file, count: Int(slot.length) + 1, at: 0)
+      let bytes = try fileSystem.readFile(
+        path, in: located.entries.directory, expecting: Int(slot.length))
       if bytes.count == Int(slot.length), Digest(hashing: bytes) == slot.digest { return bytes }
     } catch {
       if error == .notFound { throw .gone }

@@ -23,27 +23,17 @@ extension FileSystem {
     return bytes
   }
 
-  /// Reads up to `count` bytes into a new array; one call where the file gives less at once, so that
-  /// a file of the expected length, asked for one byte more, costs one system call.
-  public func readSome(
-    _ descriptor: borrowing Descriptor, count: Int, at offset: Int64
+  /// Reads a file that should have `length` bytes into a new array; a longer one shows by one byte
+  /// more, a shorter one by fewer.
+  public func readFile(
+    _ path: PathName, in directory: borrowing Descriptor, expecting length: Int
   ) throws(SystemError) -> [UInt8] {
-    let raw = descriptor.raw
+    let raw = directory.raw
     var failure: SystemError?
     // Safety: exactly the bytes that were read count as initialised.
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
-      let whole = UnsafeMutableRawBufferPointer(buffer)
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: length + 1) { buffer, done in
       do throws(SystemError) {
-        while done < count {
-          let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: whole[done...])
-          let position = offset + Int64(done)
-          let got = try retryOnInterrupt { () throws(SystemError) in
-            unsafe try readOnce(raw, into: rest, at: position)
-          }
-          done += got
-          // Less than asked, but one byte short of all: the end, for a file as long as expected.
-          if got == 0 || done == count - 1 { break }
-        }
+        done = unsafe try readFile(path, in: raw, into: UnsafeMutableRawBufferPointer(buffer))
       } catch { failure = error }
     }
     if let failure { throw failure }

@@ -65,6 +65,10 @@ public protocol FileSystem: Sendable {
   /// pread(2), or read(2) where `offset` is nil.
   func readOnce(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?)
     throws(SystemError) -> Int
+  /// Opens a file, reads from its beginning until the buffer is full or lacks one byte or the file
+  /// ends, and closes it: what a hit does, in one call. The default does it with the calls above.
+  func readFile(_ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer)
+    throws(SystemError) -> Int
   /// pwrite(2), or write(2) where `offset` is nil.
   func writeOnce(_ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?)
     throws(SystemError) -> Int
@@ -100,6 +104,28 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
+  public func readFile(
+    _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> Int {
+    let raw = try retryOnInterrupt { () throws(SystemError) in
+      try openOnce(path, in: directory, [.read], mode: 0)
+    }
+    let file = Descriptor(raw, of: self)
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let position = Int64(done)
+      let number = file.raw
+      let got = try retryOnInterrupt { () throws(SystemError) in
+        unsafe try readOnce(number, into: rest, at: position)
+      }
+      done += got
+      // A file of the expected length leaves room for one byte: it has ended.
+      if got == 0 || done + 1 == buffer.count { break }
+    }
+    return done
+  }
+
   /// Opens a file relative to a directory.
   public func open(
     _ path: PathName, in directory: borrowing Descriptor, _ options: OpenOptions,

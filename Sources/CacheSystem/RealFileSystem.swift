@@ -29,6 +29,16 @@ public struct RealFileSystem: FileSystem {
     unsafe try check(cp_read(descriptor, buffer.baseAddress, buffer.count, offset ?? -1))
   }
 
+  public func readFile(
+    _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
+  ) throws(SystemError) -> Int {
+    // Safety: the buffer's own count bounds the call.
+    unsafe try check(
+      path.withCString {
+        unsafe cp_read_file(directory, $0, buffer.baseAddress, buffer.count)
+      })
+  }
+
   public func writeOnce(
     _ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {

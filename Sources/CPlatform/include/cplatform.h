@@ -41,6 +41,8 @@ int cp_open(int directory, const char *path, int options, uint16_t mode);
 void cp_close(int descriptor);
 /// One pread(2), or read(2) where offset is negative.
 int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset);
+/// Opens a file as cp_open, reads up to `count` bytes from its beginning, and closes it.
+int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count);
 /// One pwrite(2), or write(2) where offset is negative.
 int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset);
 int64_t cp_length(int descriptor);
