@@ -25,6 +25,8 @@ public final class Store: Sendable {
 
   let place: StorePlace
   let hashSeed: UInt64
+  /// Whether a full disk evicts.
+  let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
   let fileSystem: any FileSystem
@@ -60,6 +62,7 @@ public final class Store: Sendable {
     fileSystem = options.fileSystem
     clock = options.clock
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
+    evictsOnFullDisk = options.evictsOnFullDisk
     keepsInMemory = options.memoryBytes > 0
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())

@@ -47,6 +47,9 @@ final class StorePlace: Sendable {
     }
     // Whoever opens at the same time waits for the lock, so store.json is made once.
     description = try Self.readOrMakeDescription(root, journal, path, options)
+    if options.durability == .full && !options.isReadOnly {
+      try Self.makeDurable(root, path, files)
+    }
     if !options.isReadOnly { files.unlock(lock.raw) }
     let rawRoot = root.raw
     blockBytes = try system(path) { () throws(SystemError) in
@@ -57,6 +60,20 @@ final class StorePlace: Sendable {
     self.path = path
     self.fileSystem = files
     self.root = root
+  }
+
+  /// Makes the names of the store and of its directories survive loss of power, whoever made them.
+  private static func makeDurable(
+    _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem
+  ) throws(StoreError) {
+    do throws(SystemError) {
+      try files.synchronize(root, names: true)
+      let parent = try files.open(userPath: path + "/..", [.read, .directory])
+      try files.synchronize(parent, names: true)
+    } catch {
+      // A parent that may not be read is not ours, and was there before.
+      if !error.isPermission { throw StoreError(error, path: path) }
+    }
   }
 
   /// Opens the present `entries` directory.
@@ -133,7 +150,8 @@ final class StorePlace: Sendable {
     try system(path) { () throws(SystemError) in
       try options.fileSystem.list(raw) { name, _ in
         isEmpty = false
-        hasStore = ["store.json", "lock", "journal", "entries"].contains(name.text)
+        // Any of them: a power cut may have left just one.
+        hasStore = Layout.topNames.contains(name.text)
         return !hasStore
       }
     }
