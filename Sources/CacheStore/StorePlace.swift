@@ -84,11 +84,9 @@ final class StorePlace: Sendable {
   private static func open(
     _ name: PathName, in root: borrowing Descriptor, _ path: String, _ files: any FileSystem
   ) throws(StoreError) -> Descriptor {
-    let parent = root.raw
-    let raw = try system("\(path)/\(name.text)") { () throws(SystemError) in
-      try files.openOnce(name, in: parent, [.read, .directory], mode: 0)
-    }
-    return Descriptor(raw, of: files)
+    do throws(SystemError) {
+      return try files.open(name, in: root, [.read, .directory])
+    } catch { throw StoreError(error, path: "\(path)/\(name.text)") }
   }
 
   private static func openRoot(_ path: String, _ options: Options) throws(StoreError) -> Descriptor {
