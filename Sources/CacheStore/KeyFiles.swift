@@ -76,7 +76,7 @@ struct KeyFiles: ~Copyable {
   /// - Returns: the number of the file, which entries that share it have in common.
   mutating func placeBody(_ entry: NewEntry, _ before: Before) throws(StoreError) -> UInt64 {
     let name = Layout.body(entry.digest)
-    if !isNew, holds(name, entry) {
+    if !isNew, try holds(name, entry) {
       let known = before.all.first { $0.digest == entry.digest }
       return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
     }
@@ -94,9 +94,14 @@ struct KeyFiles: ~Copyable {
   }
 
   /// Whether the file is there with just these bytes; another one of that name is removed.
-  private func holds(_ name: PathName, _ entry: NewEntry) -> Bool {
-    if let file = try? files.open(name, in: directory, [.read]) {
-      if isEqual(file, entry) { return true }
+  private func holds(_ name: PathName, _ entry: NewEntry) throws(StoreError) -> Bool {
+    do throws(SystemError) {
+      if isEqual(try files.open(name, in: directory, [.read]), entry) { return true }
+    } catch where error == .notFound { return false } catch where error.isWrongKind {
+      // What stands there is no body; it goes.
+    } catch {
+      // It may be whole: without descriptors, for example, nobody can tell.
+      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
     }
     // Readers that have it open keep it. A directory of that name goes only if it is empty.
     if (try? files.removeFile(name, in: directory.raw)) == nil {

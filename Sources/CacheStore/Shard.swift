@@ -39,7 +39,28 @@ extension Store {
         return try lockShard(hash, entries)
       } catch {
         // Another one may have removed all entries, and their directory, meanwhile.
-        if !isOutdated(entries) { throw error }
+        if isOutdated(entries) { continue }
+        guard error.code == .notFound else { throw error }
+        if try confirmEntries() { throw error }
+      }
+    }
+  }
+
+  /// Makes sure that the `entries` directory that is open is the one that stands there: it may have
+  /// been out of reach when the journal said that all entries are gone.
+  ///
+  /// - Returns: whether it was; otherwise the other one is open now.
+  func confirmEntries() throws(StoreError) -> Bool {
+    // Under the lock, because `removeAll` moves the directory before it tells the journal.
+    try withJournalLock { () throws(StoreError) in
+      state.withLock { state in
+        follow(&state)
+        guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
+          let open = try? fileSystem.status(of: state.entries.directory.raw),
+          present.fileNumber != open.fileNumber
+        else { return true }
+        reopenEntries(&state)
+        return false
       }
     }
   }

@@ -44,7 +44,7 @@ extension Store {
       let session = try ownSession()
       let shard = try lockShard(hash)
       defer { shard.unlock() }
-      guard let located = locate(hash, variant), let record = try? readRecord(located),
+      guard let located = locate(hash, variant), let record = try presentRecord(located),
         record.hasKey(key)
       else { return false }
       var draft = Draft(head: record.head, key: key, metadata: record.metadata)
@@ -70,6 +70,19 @@ extension Store {
       }
     }
     return false
+  }
+
+  /// - Returns: nil where it is damaged.
+  /// - Throws: `inputOutput` where the system cannot read it for now.
+  private func presentRecord(_ located: Located) throws(StoreError) -> PutRecord? {
+    do throws(ReadFailure) {
+      return try readRecord(located)
+    } catch {
+      guard error == .unreadable else { return nil }
+      throw StoreError(
+        .inputOutput, path: "\(path)/journal", cause: "the record of the entry cannot be read",
+        remedy: "try again, then check the disk")
+    }
   }
 
   /// - Returns: nil where the entry has changed since it was read.

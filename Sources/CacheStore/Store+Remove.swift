@@ -78,20 +78,41 @@ extension Store {
   public func removeAll() throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
     let session = try ownSession()
-    let placed = try append { state throws(StoreError) -> [[UInt8]] in
-      try system("\(path)/entries") { () throws(SystemError) in
-        try fileSystem.rename(
-          Layout.entries, in: place.root.raw, to: session.unusedName(),
-          in: session.directory.raw)
-        try fileSystem.makeDirectory(
-          Layout.entries, in: place.root.raw, mode: StorePlace.directoryMode)
-        if durability == .full { try fileSystem.synchronize(place.root, names: true) }
+    let away = session.unusedName()
+    let placed = try withJournalLock { () throws(StoreError) -> AppendedPlace? in
+      do throws(StoreError) {
+        try moveEntries(to: away, of: session)
+        return try appendLocked { state throws(StoreError) -> [[UInt8]] in
+          [ClearRecord.bytes] + (state.limits == .none ? [] : [state.limits.record.bytes])
+        }
+      } catch {
+        moveEntriesBack(from: away, of: session)
+        throw error
       }
-      return [ClearRecord.bytes] + (state.limits == .none ? [] : [state.limits.record.bytes])
     }
     if let placed { try sync(placed) }
     eventHub.send(.removed(.asked))
     upkeep.request([.sweep, .compact], of: self)
+  }
+
+  /// Moves the `entries` directory into staging and makes a new one. Whoever has the old one open
+  /// goes on with it until the journal says that all is gone.
+  private func moveEntries(to name: PathName, of session: Session) throws(StoreError) {
+    try system("\(path)/entries") { () throws(SystemError) in
+      try fileSystem.rename(
+        Layout.entries, in: place.root.raw, to: name, in: session.directory.raw)
+      try fileSystem.makeDirectory(
+        Layout.entries, in: place.root.raw, mode: StorePlace.directoryMode)
+      if durability == .full { try fileSystem.synchronize(place.root, names: true) }
+    }
+  }
+
+  /// Undoes `moveEntries` where the journal could not be told.
+  private func moveEntriesBack(from name: PathName, of session: Session) {
+    guard (try? fileSystem.status(at: name, in: session.directory.raw)) != nil else { return }
+    try? fileSystem.removeDirectory(Layout.entries, in: place.root.raw)
+    try? fileSystem.rename(
+      name, in: session.directory.raw, to: Layout.entries, in: place.root.raw)
   }
 
   /// The slots of all variants of a key hash.

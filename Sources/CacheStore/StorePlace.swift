@@ -113,16 +113,20 @@ final class StorePlace: Sendable {
       throw StoreError(.notFound, path: path, cause: "the path is empty", remedy: "give a path")
     }
     var part = ""
-    for component in path.split(separator: "/", omittingEmptySubsequences: false) {
-      part += part.isEmpty && !component.isEmpty ? component : "/" + component
+    var refusal: StoreError?
+    let components = path.split(separator: "/", omittingEmptySubsequences: false)
+    for (place, component) in components.enumerated() {
+      part += place == 0 ? component : "/" + component
       if component.isEmpty || component == "." || component == ".." { continue }
       do throws(SystemError) {
         try files.makeDirectory(userPath: part, mode: directoryMode)
-      } catch where error == .exists { continue } catch {
+        refusal = nil
+      } catch where error == .exists { refusal = nil } catch {
         // A directory above may be there and not be ours to write to; what matters is the last one.
-        if part == path || error != .readOnlyFileSystem { throw StoreError(error, path: part) }
+        refusal = refusal ?? StoreError(error, path: part)
       }
     }
+    if let refusal { throw refusal }
   }
 
   private static func checkOwner(

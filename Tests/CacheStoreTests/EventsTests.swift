@@ -52,8 +52,11 @@ import Testing
     #expect(count.filter { $0.kind == .removed(.count) } == [event(.removed(.count), nil, 1)])
     #expect(count.filter { $0.kind == .removed(.bytes) } == [])
 
-    let bytes = try await events(Options(limits: Limits(bytes: 250, accounting: .logical))) { store in
-      for key: ByteString in ["a", "b", "c"] { try store.put(TestBody.make(100, seed: 1), for: key) }
+    let bytes = try await events(Options(limits: Limits(bytes: 250, accounting: .logical))) {
+      store in
+      for key: ByteString in ["a", "b", "c"] {
+        try store.put(TestBody.make(100, seed: 1), for: key)
+      }
       store.waitUntilIdle()
     }
     #expect(bytes.contains(event(.removed(.bytes), nil, 100)))

@@ -86,10 +86,14 @@ import Testing
     #expect(workload.wait() == -SIGKILL)
     let session = try #require(sandbox.sessions.first)
     let files = FileManager.default
-    #expect(files.createFile(atPath: sandbox.inside("staging/\(session)/00000000000000ff"), contents: Data([1])))
+    #expect(
+      files.createFile(
+        atPath: sandbox.inside("staging/\(session)/00000000000000ff"), contents: Data([1])))
     let shard = sandbox.inside("entries/00/00000000000000000000000000000a")
     try files.createDirectory(atPath: shard, withIntermediateDirectories: true)
-    #expect(files.createFile(atPath: shard + "/0000000000000000000000000000000b.body", contents: Data([1])))
+    #expect(
+      files.createFile(
+        atPath: shard + "/0000000000000000000000000000000b.body", contents: Data([1])))
     try verify(sandbox, acks, "planted leftovers")
     #expect(FileFacts(shard) == nil)
   }

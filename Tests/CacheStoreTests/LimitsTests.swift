@@ -235,7 +235,8 @@ import Testing
   @Test func `free space is left to others`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(
-      Options(limits: Limits(freeBytes: 1 << 30), clock: SteppingClock(step: 1_000), fileSystem: files))
+      Options(
+        limits: Limits(freeBytes: 1 << 30), clock: SteppingClock(step: 1_000), fileSystem: files))
     let (full, roomy): (UInt64, UInt64) = (1 << 20, 1 << 40)
     files.faults.availableBytes = roomy
     for number in 0..<10 { try store.put(body(100, number), for: ByteString("k\(number)")) }

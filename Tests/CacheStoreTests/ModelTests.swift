@@ -35,7 +35,9 @@ import Testing
           results.change { $0[number] = end }
         }
       }
-      models = results.wait { $0.count == Self.threads ? $0.sorted { $0.key < $1.key }.map(\.value) : nil }
+      models = results.wait {
+        $0.count == Self.threads ? $0.sorted { $0.key < $1.key }.map(\.value) : nil
+      }
       #expect(models.flatMap(\.failures).prefix(5) == [], "seed \(seed), epoch \(epoch)")
       #expect(models.reduce(0) { $0 + $1.shared } > 0 && models.allSatisfy { $0.hits > 0 })
       first.close()

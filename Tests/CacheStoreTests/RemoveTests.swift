@@ -50,7 +50,9 @@ import Testing
   @Test func `removing by age is exact and spares what is pinned`() throws {
     let clock = SteppingClock(1_000_000_000_000)
     let store = try sandbox.open(Options(clock: clock))
-    for (key, time) in [("a", 1_000_000_000_000), ("b", 1_000_000_000_500), ("c", 1_000_000_001_000)] {
+    for (key, time) in [
+      ("a", 1_000_000_000_000), ("b", 1_000_000_000_500), ("c", 1_000_000_001_000),
+    ] {
       clock.set(Int64(time))
       try store.put([1], for: ByteString(key))
     }
@@ -100,7 +102,9 @@ import Testing
       var number = 0
       while !isDone.load(ordering: .relaxed) {
         number += 1
-        do { try two.put(TestBody.make(600, seed: UInt64(number)), for: ByteString("k\(number % 40)")) } catch {
+        do {
+          try two.put(TestBody.make(600, seed: UInt64(number)), for: ByteString("k\(number % 40)"))
+        } catch {
           failures.withLock { $0.append("\(error)") }
         }
         if let entry = two.lookUp(ByteString("k\(number % 40)")).entry,
@@ -139,5 +143,26 @@ import Testing
     #expect(Set(store.entries().map(\.key)) == ["k0", "k1", "k8", "k9"])
     #expect(try store.trim(toBytes: 0) == 3)
     #expect(store.entries().map(\.key) == ["k1"])
+  }
+
+  @Test func `a store that could not open the new directory of entries finds it later`() throws {
+    let files = FaultyFiles()
+    let one = try sandbox.open()
+    let two = try sandbox.open(Options(fileSystem: files))
+    try two.put([1], for: "k")
+    try one.removeAll()
+    one.waitUntilIdle()
+    try one.put([2], for: "k")
+    files.faults.set { $0.kind == .open && $0.name == "entries" ? SystemError(EMFILE) : nil }
+    #expect(two.statistics.entries == 1)
+    files.faults.set(nil)
+    // The directory that it has open is not the one that stands there: nothing may be set aside.
+    _ = two.lookUp("k")
+    two.waitUntilIdle()
+    #expect(two.lookUp("k").entry?.body == [2])
+    #expect(one.lookUp("k").entry?.body == [2])
+    try two.put([3], for: "l")
+    #expect(one.lookUp("l").entry?.body == [3])
+    #expect(sandbox.quarantined == [])
   }
 }

@@ -42,8 +42,12 @@ import Testing
       #expect(throws: failure(.keyTooLong, path)) { try store.makeWriter(for: key) }
       #expect(store.lookUp(key).entry == nil)
     }
-    let big = EntryMetadata(fields: [Field("n", ByteString(bytes: Array(repeating: 1, count: 1 << 20)))])
-    #expect(throws: failure(.metadataTooLarge, path)) { try store.put([1], for: "k", metadata: big) }
+    let big = EntryMetadata(fields: [
+      Field("n", ByteString(bytes: Array(repeating: 1, count: 1 << 20)))
+    ])
+    #expect(throws: failure(.metadataTooLarge, path)) {
+      try store.put([1], for: "k", metadata: big)
+    }
     for status in [-1, 1000] {
       #expect(throws: failure(.metadataTooLarge, path)) {
         try store.put([1], for: "k", metadata: EntryMetadata(status: status))
@@ -91,7 +95,8 @@ import Testing
     try store.pin("k", variant: 1)
     try store.put([200], for: "k", variant: 1_000)
     // 0 was accessed and 1 is pinned: 2 was least recently accessed.
-    #expect(Set(store.variants(of: "k").map(\.variant)) == Set(0..<64).subtracting([2]).union([1_000]))
+    #expect(
+      Set(store.variants(of: "k").map(\.variant)) == Set(0..<64).subtracting([2]).union([1_000]))
     #expect(store.lookUp("k", variant: 1_000).entry?.body == [200])
     #expect(sandbox.metadataFiles.count == 64)
     #expect(sandbox.bodies.count == 64)

@@ -212,7 +212,9 @@ import Testing
       let tolerance = onDisk / 100 + 8_192
       let more = sandbox.metadataFiles.count - Set(reopened.entries().map(\.key)).count
       #expect(counted + tolerance >= onDisk, "\(counted) counted, \(onDisk) on disk")
-      #expect(counted <= onDisk + tolerance + UInt64(more * 4_096), "\(counted) counted, \(onDisk) on disk")
+      #expect(
+        counted <= onDisk + tolerance + UInt64(more * 4_096),
+        "\(counted) counted, \(onDisk) on disk")
     }
   }
 }

@@ -201,7 +201,8 @@ extension Store {
     return true
   }
 
-  private func reopenEntries(_ state: inout StoreState) {
+  /// Opens the present `entries` directory. Where that fails, `confirmEntries` does it later.
+  func reopenEntries(_ state: inout StoreState) {
     guard
       let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory])
     else { return }

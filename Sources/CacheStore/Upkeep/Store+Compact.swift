@@ -9,7 +9,8 @@ extension Store {
   /// The journal is left alone below this many bytes: less in a small store, whose entries it would
   /// crowd out.
   private func smallJournalBytes(_ state: borrowing StoreState) -> Int64 {
-    guard state.limits.accounting == .allocated, let bytes = state.limits.bytes else { return 1 << 20 }
+    guard state.limits.accounting == .allocated, let bytes = state.limits.bytes
+    else { return 1 << 20 }
     return Int64(min(bytes / 8, 1 << 20))
   }
   /// The bytes of records that are appended in one go.

@@ -16,6 +16,8 @@ extension Store {
 
   /// Sets one entry aside, if it is still the one that was found damaged, and still damaged.
   func setAside(_ slot: Slot) {
+    // What is not in a directory that was deleted may well be in the present one.
+    guard (try? confirmEntries()) == true else { return }
     let entries = state.withLock { $0.entries }
     guard let shard = try? lockShard(slot.keyHash, entries) else { return }
     defer { shard.unlock() }

@@ -49,11 +49,12 @@ extension Store {
   ///
   /// - Returns: whether the index has it now.
   func adopt(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Bool {
-    let entries = state.withLock { state -> EntriesDirectory? in
-      state.isComplete || state.isClosed || state.index.find(hash, variant) != nil
-        ? nil : state.entries
+    let (entries, isKnown) = state.withLock { state -> (EntriesDirectory?, Bool) in
+      // The upkeep may have taken it up since the caller looked.
+      if !state.isClosed, state.index.find(hash, variant) != nil { return (nil, true) }
+      return (state.isComplete || state.isClosed ? nil : state.entries, false)
     }
-    guard let entries else { return false }
+    guard let entries else { return isKnown }
     if isReadOnly { return takeUp(hash, variant, entries) }
     guard let shard = try? lockShard(hash, entries) else { return false }
     defer { shard.unlock() }
@@ -82,10 +83,11 @@ extension Store {
         return true
       }
     }
+    var isKnown = false
     let placed = try? append { state throws(StoreError) -> [[UInt8]] in
-      guard state.entries === entries, state.index.find(hash, variant) == nil else { return [] }
-      return [record.bytes]
+      isKnown = state.index.find(hash, variant) != nil
+      return state.entries === entries && !isKnown ? [record.bytes] : []
     }
-    return placed != nil
+    return isKnown || placed != nil
   }
 }

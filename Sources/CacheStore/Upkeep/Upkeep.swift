@@ -115,11 +115,11 @@ final class Upkeep: Sendable {
     state.wait { $0.isRunning ? nil : () }
   }
 
-  /// Waits until nothing is left to do.
+  /// Waits until nothing is left to do but to write access times, which may wait.
   func waitUntilIdle() {
     state.change { $0.isHurried = !$0.work.isEmpty }
     state.wait { state in
-      (state.work.isEmpty && !state.isBusy) || !state.isRunning ? () : nil
+      (state.work.subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning ? () : nil
     }
   }
 }

@@ -12,7 +12,9 @@ import Testing
     sandbox.tree("staging").filter { !$0.value.isDirectory }.keys.sorted()
   }
 
-  @Test(arguments: [0, 1, 70_000]) func `what is written in pieces is stored at commit`(count: Int) throws {
+  @Test(arguments: [0, 1, 70_000]) func `what is written in pieces is stored at commit`(count: Int)
+    throws
+  {
     let store = try sandbox.open()
     let body = TestBody.make(count, seed: 1)
     let writer = try store.makeWriter(

@@ -1,0 +1,139 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import Foundation
+import Testing
+
+@Suite struct ReconcileTests {
+  let sandbox = StoreSandbox()
+
+  private func makeStore(_ count: Int = 300) throws {
+    let store = try sandbox.open()
+    for number in 0..<count {
+      try store.put(
+        TestBody.make(number / 3 + 1, seed: UInt64(number / 3)), for: ByteString("k\(number)"),
+        variant: UInt64(number % 2),
+        metadata: EntryMetadata(status: number % 1000, tags: [ByteString("t\(number % 3)")]))
+    }
+    try store.pin("k0")
+    store.close()
+  }
+
+  private func check(_ store: Store, _ count: Int = 300) {
+    for number in 0..<count {
+      let entry = store.lookUp(ByteString("k\(number)"), variant: UInt64(number % 2)).entry
+      #expect(entry?.body == TestBody.make(number / 3 + 1, seed: UInt64(number / 3)))
+      #expect(entry?.info.tags == [ByteString("t\(number % 3)")])
+    }
+  }
+
+  /// Makes the store look as if a process had been killed in it.
+  private func plantDeadSession() throws {
+    try FileManager.default.createDirectory(
+      atPath: sandbox.inside("staging/00000000000000aa"), withIntermediateDirectories: true)
+  }
+
+  @Test func `a store without its journal is whole again`() throws {
+    try makeStore()
+    sandbox.remove("journal")
+    let store = try sandbox.open()
+    check(store)
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 300)
+    #expect(store.statistics.isComplete)
+    #expect(store.info(for: "k0")?.isPinned == true)
+    store.close()
+    let again = try sandbox.open()
+    #expect(again.statistics.entries == 300)
+    #expect(again.statistics.isComplete)
+    check(again)
+    // Equal bodies are known to be one file again.
+    #expect(again.statistics.sharedBytes > 0)
+  }
+
+  @Test func `a read-only store without its journal answers from the tree`() throws {
+    try makeStore(20)
+    for segment in sandbox.segments { sandbox.remove(segment) }
+    let before = sandbox.tree()
+    let store = try sandbox.open(Options(isReadOnly: true))
+    check(store, 20)
+    #expect(!store.statistics.isComplete)
+    #expect(sandbox.tree() == before)
+  }
+
+  @Test func `what was never promised is gone after an unclean end`() throws {
+    try makeStore(20)
+    let files = FileManager.default
+    let directory = sandbox.inside("entries/00/0000000000000000000000000000ab")
+    try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    #expect(
+      files.createFile(
+        atPath: directory + "/0000000000000000000000000000000a.body", contents: Data([1])))
+    // A body and a metadata file beside those of an entry.
+    let name = try #require(sandbox.bodies.first).dropLast(37)
+    #expect(
+      files.createFile(
+        atPath: sandbox.inside(name + "0000000000000000000000000000000b.body"), contents: Data([1]))
+    )
+    #expect(
+      files.createFile(
+        atPath: sandbox.inside(name + "00000000000000ff.json"), contents: Data([1])))
+    try plantDeadSession()
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    #expect(sandbox.sessions == [])
+    #expect(FileFacts(directory) == nil)
+    #expect(sandbox.bodies.count == 20)
+    #expect(sandbox.metadataFiles.count == 20)
+    check(store, 20)
+  }
+
+  @Test func `metadata files that are lost are written again from the journal`() throws {
+    try makeStore(20)
+    let names = sandbox.metadataFiles
+    let texts = names.map { sandbox.bytes($0) }
+    sandbox.remove(names[3])
+    sandbox.flip(names[4], at: 50)
+    try plantDeadSession()
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    #expect(sandbox.metadataFiles == names)
+    #expect(names.map { sandbox.bytes($0) } == texts)
+    check(store, 20)
+  }
+
+  @Test func `entries whose bodies are lost go after an unclean end`() throws {
+    try makeStore(20)
+    let body = try #require(sandbox.bodies.first)
+    sandbox.remove(body)
+    try plantDeadSession()
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 19)
+    #expect(sandbox.quarantined.count == 1)
+    #expect(sandbox.bodies.count == 19)
+  }
+
+  @Test func `what is foreign in the tree is left alone`() throws {
+    try makeStore(5)
+    let names = ["entries/notes", "entries/zz", "journal/readme", "quarantine/mine"]
+    for name in names {
+      #expect(FileManager.default.createFile(atPath: sandbox.inside(name), contents: Data([1])))
+    }
+    try plantDeadSession()
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    for name in names { #expect(sandbox.bytes(name) == [1], "\(name)") }
+    check(store, 5)
+  }
+
+  @Test func `the session of a process that lives is no sign of an unclean end`() throws {
+    let living = try sandbox.open()
+    let writer = try living.makeWriter(for: "k")
+    try writer.write([1, 2])
+    let other = try sandbox.open()
+    other.waitUntilIdle()
+    try writer.commit()
+    #expect(other.lookUp("k").entry?.body == [1, 2])
+  }
+}
