@@ -82,7 +82,14 @@ public final class Store: Sendable {
     } else {
       work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
         try state.withLock { state throws(StoreError) in try load(&state) }
-        return try hasDeadSessions() ? .reconcile : []
+        if try hasDeadSessions() { return .reconcile }
+        state.withLock { state in
+          // Nobody was killed while writing, so the end was whole and has been damaged.
+          guard state.tornBytes > 0 else { return }
+          state.isJournalWhole = false
+          state.journalDamages += 1
+        }
+        return []
       }
     }
     state.withLock { state in
@@ -91,6 +98,7 @@ public final class Store: Sendable {
       if !state.isComplete { work.insert(.reconcile) }
       if wantsCompaction(state) { work.insert(.compact) }
     }
+    if !isReadOnly && state.withLock({ $0.current == nil }) { beginJournal() }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work, of: self) }
   }
