@@ -36,8 +36,8 @@ import Testing
     expect(try files.readBytes(file, count: 3, at: 0) == Array("tex".utf8))
     expect(files.calls == 3)
     files.play(Self.interrupted)
-    expect(try files.readSome(file, count: 4, at: 0) == Array("tex".utf8))
-    expect(files.calls == 3)
+    expect(try files.readFile("file", in: root, expecting: 3) == Array("tex".utf8))
+    expect(files.calls == 4)
   }
 
   @Test func `any other failure ends the call at once`() throws {
@@ -54,9 +54,10 @@ import Testing
     #expect(
       error { () throws(SystemError) in _ = try files.readBytes(file, count: 2, at: 0) }
         == .inputOutput)
-    files.play([.short(1), .fail(.inputOutput)])
+    // The first step is that of opening.
+    files.play([.short(9), .short(1), .fail(.inputOutput)])
     #expect(
-      error { () throws(SystemError) in _ = try files.readSome(file, count: 9, at: 0) }
+      error { () throws(SystemError) in _ = try files.readFile("file", in: root, expecting: 9) }
         == .inputOutput)
     files.play([.fail(.inputOutput)])
     #expect(error { () throws(SystemError) in _ = try files.tryLock(file) } == .inputOutput)
@@ -84,11 +85,11 @@ import Testing
     files.play(steps)
     expect(try files.readBytes(file, count: 100, at: 12) == Array("89abcdef".utf8))
     files.play(steps)
-    expect(try files.readSome(file, count: 100, at: 12) == Array("89abcdef".utf8))
+    expect(try files.readFile("file", in: root, expecting: 99) == [0, 0, 0, 0] + text)
     files.play(steps)
-    // Asked for one byte more than is expected, it may leave that one out.
-    let some = try files.readSome(file, count: 3, at: 12)
-    #expect(some.count >= 2 && Array("89a".utf8).starts(with: some))
+    // The byte that shows a longer file may be left out.
+    let some = try files.readFile("file", in: root, expecting: 6)
+    #expect(some.count >= 6 && ([0, 0, 0, 0] + text).starts(with: some))
   }
 
   @Test func `a write that takes nothing fails instead of going on for ever`() throws {
@@ -100,16 +101,32 @@ import Testing
     #expect(folder.text("file") == "tex")
   }
 
-  @Test func `one byte more than the file has costs one call`() throws {
+  @Test func `a file of the expected length costs one read`() throws {
     try folder.make("file", "0123456789")
     let root = try files.open(userPath: folder.path, [.read, .directory])
-    let file = try files.open("file", in: root, [.read])
     files.play([])
-    expect(try files.readSome(file, count: 11, at: 0) == Array("0123456789".utf8))
-    #expect(files.calls == 1)
-    // A longer file shows by the byte more, a shorter one is asked again.
-    expect(try files.readSome(file, count: 10, at: 0).count == 10)
-    expect(try files.readSome(file, count: 12, at: 0).count == 10)
-    expect(try files.readSome(file, count: 0, at: 0).isEmpty)
+    expect(try files.readFile("file", in: root, expecting: 10) == Array("0123456789".utf8))
+    #expect(files.calls == 2, "opening and reading")
+  }
+
+  @Test func `a longer or shorter file than expected shows, for both file systems`() throws {
+    try folder.make("file", "0123456789")
+    try folder.make("empty")
+    try folder.link("link", to: "file")
+    let root = try files.open(userPath: folder.path, [.read, .directory])
+    for files in [files, RealFileSystem()] as [any FileSystem] {
+      for (expected, found) in [(0, 1), (1, 2), (9, 10), (10, 10), (11, 10), (5_000, 10)] {
+        let bytes = try files.readFile("file", in: root, expecting: expected)
+        #expect(bytes == Array("0123456789".utf8.prefix(found)), "\(expected) expected")
+      }
+      expect(try files.readFile("empty", in: root, expecting: 0).isEmpty)
+      let failures = ["link", "none", "."].map { name in
+        error { () throws(SystemError) in
+          guard let path = PathName(bytes: Array(name.utf8)) else { return }
+          _ = try files.readFile(path, in: root, expecting: 10)
+        }
+      }
+      #expect(failures == [.loop, .notFound, .isDirectory])
+    }
   }
 }
