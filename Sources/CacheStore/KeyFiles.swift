@@ -42,7 +42,7 @@ struct KeyFiles: ~Copyable {
       try store.fileSystem.makeDirectory(
         name, in: shard.directory.raw, mode: StorePlace.directoryMode)
       return true
-    } catch where error == .exists { return false } catch {
+    } catch  where error == .exists { return false } catch {
       throw StoreError(error, path: path)
     }
   }
@@ -52,7 +52,7 @@ struct KeyFiles: ~Copyable {
   ) throws(StoreError) -> Descriptor {
     do throws(SystemError) {
       return try store.fileSystem.open(name, in: shard.directory, [.read, .directory])
-    } catch where error.isWrongKind {
+    } catch  where error.isWrongKind {
       // A link or a file stands where the directory belongs: it is none of ours, and in the way.
       return try system(path) { () throws(SystemError) in
         try store.fileSystem.removeFile(name, in: shard.directory.raw)
@@ -97,7 +97,7 @@ struct KeyFiles: ~Copyable {
   private func holds(_ name: PathName, _ entry: NewEntry) throws(StoreError) -> Bool {
     do throws(SystemError) {
       if isEqual(try files.open(name, in: directory, [.read]), entry) { return true }
-    } catch where error == .notFound { return false } catch where error.isWrongKind {
+    } catch  where error == .notFound { return false } catch  where error.isWrongKind {
       // What stands there is no body; it goes.
     } catch {
       // It may be whole: without descriptors, for example, nobody can tell.
@@ -115,9 +115,11 @@ struct KeyFiles: ~Copyable {
   private mutating func share(_ slot: Slot, _ name: PathName, _ entry: NewEntry) -> Bool {
     guard slot.keyHash != hash,
       let entries = store.entries(of: slot),
-      let other = try? files.open(Layout.keyPath(slot.keyHash), in: entries.directory, [
-        .read, .directory,
-      ]),
+      let other = try? files.open(
+        Layout.keyPath(slot.keyHash), in: entries.directory,
+        [
+          .read, .directory,
+        ]),
       (try? files.link(name, in: other.raw, to: name, in: directory.raw)) != nil
     else { return false }
     if let file = try? files.open(name, in: directory, [.read]), isEqual(file, entry) {
@@ -156,7 +158,7 @@ struct KeyFiles: ~Copyable {
   private func create(_ name: PathName) throws(SystemError) -> Descriptor {
     do throws(SystemError) {
       return try files.open(name, in: directory, [.write, .create, .exclusive])
-    } catch where error == .exists {
+    } catch  where error == .exists {
       try files.removeFile(name, in: directory.raw)
       return try files.open(name, in: directory, [.write, .create, .exclusive])
     }

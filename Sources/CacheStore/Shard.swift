@@ -79,11 +79,11 @@ extension Store {
   ) throws(SystemError) -> Descriptor {
     do throws(SystemError) {
       return try fileSystem.open(name, in: parent, [.read, .directory])
-    } catch where error == .notFound {
+    } catch  where error == .notFound {
       do throws(SystemError) {
         try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
         if durability == .full { try fileSystem.synchronize(parent, names: true) }
-      } catch where error == .exists {}
+      } catch  where error == .exists {}
       return try fileSystem.open(name, in: parent, [.read, .directory])
     }
   }

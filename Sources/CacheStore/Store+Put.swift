@@ -34,7 +34,7 @@ extension Store {
         guard let info = try commitOnce(entry, hash) else { continue }
         finish(entry, info)
         return info
-      } catch where error.code == .noSpace && !hasMadeSpace {
+      } catch  where error.code == .noSpace && !hasMadeSpace {
         hasMadeSpace = true
         guard makeSpace(entry.length) else { throw error }
       }

@@ -11,7 +11,7 @@ extension StorePlace {
     if let bytes = try descriptionBytes(root, path, files) {
       do throws(FormatError) {
         return try StoreDescription(decoding: bytes)
-      } catch where error.code == .newerFormat {
+      } catch  where error.code == .newerFormat {
         throw .newerFormat("\(path)/store.json", error.detail)
       } catch {
         // Damaged: restored below.
@@ -38,7 +38,7 @@ extension StorePlace {
     do throws(SystemError) {
       return try files.readFile(
         Layout.description, in: root, limit: StoreDescription.maximumBytes)
-    } catch where error.isPermission || error.isOutOfDescriptors {
+    } catch  where error.isPermission || error.isOutOfDescriptors {
       throw StoreError(error, path: "\(path)/store.json")
     } catch {
       return nil

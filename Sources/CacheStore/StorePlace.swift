@@ -89,16 +89,17 @@ final class StorePlace: Sendable {
     } catch { throw StoreError(error, path: "\(path)/\(name.text)") }
   }
 
-  private static func openRoot(_ path: String, _ options: Options) throws(StoreError) -> Descriptor {
+  private static func openRoot(_ path: String, _ options: Options) throws(StoreError) -> Descriptor
+  {
     let files = options.fileSystem
     do throws(SystemError) {
       return try files.open(userPath: path, [.read, .directory])
-    } catch where error == .notFound && options.createsStore && !options.isReadOnly {
+    } catch  where error == .notFound && options.createsStore && !options.isReadOnly {
       try makeRoot(path, files)
       return try system(path) { () throws(SystemError) in
         try files.open(userPath: path, [.read, .directory])
       }
-    } catch where error == .notFound {
+    } catch  where error == .notFound {
       throw StoreError(
         .notFound, path: path, errno: error.code, cause: "there is no store",
         remedy: "check the path, or store something to make one")
@@ -121,7 +122,7 @@ final class StorePlace: Sendable {
       do throws(SystemError) {
         try files.makeDirectory(userPath: part, mode: directoryMode)
         refusal = nil
-      } catch where error == .exists { refusal = nil } catch {
+      } catch  where error == .exists { refusal = nil } catch {
         // A directory above may be there and not be ours to write to; what matters is the last one.
         refusal = refusal ?? StoreError(error, path: part)
       }
@@ -177,7 +178,7 @@ final class StorePlace: Sendable {
     for name in [Layout.journal, Layout.entries, Layout.staging, Layout.quarantine] {
       do throws(SystemError) {
         try files.makeDirectory(name, in: raw, mode: directoryMode)
-      } catch where error == .exists {} catch {
+      } catch  where error == .exists {} catch {
         throw StoreError(error, path: "\(path)/\(name.text)")
       }
     }

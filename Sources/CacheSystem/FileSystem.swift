@@ -220,7 +220,7 @@ extension FileSystem {
         try lockOnce(raw, exclusive: true, wait: false)
       }
       return true
-    } catch where error == .wouldBlock { return false } catch { throw error }
+    } catch  where error == .wouldBlock { return false } catch { throw error }
   }
 }
 

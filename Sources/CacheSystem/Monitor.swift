@@ -1,9 +1,10 @@
+internal import CPlatform
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
   internal import Darwin
 #endif
-internal import CPlatform
 
 /// A mutex with a condition: threads wait until a state that they share has changed.
 ///

@@ -8,7 +8,8 @@ public struct RealFileSystem: FileSystem {
   public func openOnce(
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
-    Int32(unsafe try check(path.withCString { unsafe cp_open(directory, $0, options.rawValue, mode) }))
+    Int32(
+      unsafe try check(path.withCString { unsafe cp_open(directory, $0, options.rawValue, mode) }))
   }
 
   public func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
@@ -17,7 +18,8 @@ public struct RealFileSystem: FileSystem {
   }
 
   public func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
-    unsafe try check(userPath.withCString { unsafe cp_make_directory(cp_working_directory(), $0, mode) })
+    unsafe try check(
+      userPath.withCString { unsafe cp_make_directory(cp_working_directory(), $0, mode) })
   }
 
   public func close(_ descriptor: Int32) { cp_close(descriptor) }

@@ -41,7 +41,7 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 @inline(__always)
 func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R {
   while true {
-    do { return try body() } catch where error == .interrupted { continue } catch { throw error }
+    do { return try body() } catch  where error == .interrupted { continue } catch { throw error }
   }
 }
 

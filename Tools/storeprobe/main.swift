@@ -12,7 +12,9 @@
 var words = Array(CommandLine.arguments.dropFirst())
 let isFull = words.first == "--full"
 if isFull { words.removeFirst() }
-guard words.count >= 2 else { stop(2, "usage: storeprobe [--full] DIR workload|hammer|verify|safe ...") }
+guard words.count >= 2 else {
+  stop(2, "usage: storeprobe [--full] DIR workload|hammer|verify|safe ...")
+}
 let probe = Probe(path: words[0], isFull: isFull)
 @MainActor func number(_ place: Int, _ missing: Int) -> Int {
   words.count > place ? Int(words[place]) ?? missing : missing

@@ -51,7 +51,9 @@ public final class BodyReader: Sendable {
       let got = try system(path) { () throws(SystemError) in
         unsafe try fileSystem.read(file, into: target, at: position)
       }
-      guard got == count else { throw damaged("it ends after \(state.position + UInt64(got)) bytes") }
+      guard got == count else {
+        throw damaged("it ends after \(state.position + UInt64(got)) bytes")
+      }
       state.position += UInt64(got)
       if state.isInOrder {
         unsafe state.hasher.update(UnsafeRawBufferPointer(target))

@@ -81,7 +81,7 @@ public final class BodyWriter: Sendable {
     let offset = Int64(state.hasher.count)
     do throws(StoreError) {
       unsafe try writeOnce(bytes, state, at: offset)
-    } catch where error.code == .noSpace {
+    } catch  where error.code == .noSpace {
       guard store.makeSpace(UInt64(bytes.count)) else { throw error }
       unsafe try writeOnce(bytes, state, at: offset)
     }
