@@ -41,7 +41,8 @@ extension Store {
         // Another one may have removed all entries, and their directory, meanwhile.
         if isOutdated(entries) { continue }
         guard error.code == .notFound else { throw error }
-        if try confirmEntries() { throw error }
+        // The next removal may have been heard of while the lock was waited for.
+        if try confirmEntries(), !isOutdated(entries) { throw error }
       }
     }
   }
