@@ -12,6 +12,12 @@ enum Layout {
   static let staging = PathName("staging")
   static let quarantine = PathName("quarantine")
 
+  /// What may stand at the top of a store.
+  static let topNames: Set<String> = [
+    "store.json", "store.json.new", "CACHEDIR.TAG", "lock", "journal", "entries", "staging",
+    "quarantine",
+  ]
+
   /// What CACHEDIR.TAG says: the first line is given by the Cache Directory Tagging Specification.
   static let backupTagText = """
     Signature: 8a477f597d28d172789f06886806bc55

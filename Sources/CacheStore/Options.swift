@@ -19,6 +19,9 @@ public struct Options: Sendable {
   public var isReadOnly: Bool
   /// Whether a store is made where there is none.
   public var createsStore: Bool
+  /// Whether a disk that is full evicts entries, so that a new one finds room; otherwise the write
+  /// fails, and what is stored stays.
+  public var evictsOnFullDisk: Bool
   /// Counts the size that the byte limit is held against; held weakly.
   public weak var sizeDelegate: (any StoreSizeDelegate)?
   /// Tells the time; replaced in tests.
@@ -30,6 +33,7 @@ public struct Options: Sendable {
   public init(
     limits: Limits? = nil, durability: Durability = .process, memoryBytes: Int = 0,
     isReadOnly: Bool = false, createsStore: Bool = true,
+    evictsOnFullDisk: Bool = true,
     sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock(),
     fileSystem: any FileSystem = RealFileSystem()
   ) {
@@ -38,6 +42,7 @@ public struct Options: Sendable {
     self.memoryBytes = memoryBytes
     self.isReadOnly = isReadOnly
     self.createsStore = createsStore
+    self.evictsOnFullDisk = evictsOnFullDisk
     self.sizeDelegate = sizeDelegate
     self.clock = clock
     self.fileSystem = fileSystem

@@ -197,6 +197,7 @@ extension Store {
   ///
   /// - Returns: whether something was evicted.
   func makeSpace(_ bytes: UInt64) -> Bool {
+    if !evictsOnFullDisk { return false }
     var freed: UInt64 = 0
     var count = 0
     // The journal needs room, too, to say that entries are gone: a few small ones are not enough.

@@ -25,6 +25,8 @@ public final class Store: Sendable {
 
   let place: StorePlace
   let hashSeed: UInt64
+  /// Whether a full disk evicts.
+  let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
   let fileSystem: any FileSystem
@@ -60,6 +62,7 @@ public final class Store: Sendable {
     fileSystem = options.fileSystem
     clock = options.clock
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
+    evictsOnFullDisk = options.evictsOnFullDisk
     keepsInMemory = options.memoryBytes > 0
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
@@ -79,7 +82,14 @@ public final class Store: Sendable {
     } else {
       work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
         try state.withLock { state throws(StoreError) in try load(&state) }
-        return try hasDeadSessions() ? .reconcile : []
+        if try hasDeadSessions() { return .reconcile }
+        state.withLock { state in
+          // Nobody was killed while writing, so the end was whole and has been damaged.
+          guard state.tornBytes > 0 else { return }
+          state.isJournalWhole = false
+          state.journalDamages += 1
+        }
+        return []
       }
     }
     state.withLock { state in
@@ -88,6 +98,7 @@ public final class Store: Sendable {
       if !state.isComplete { work.insert(.reconcile) }
       if wantsCompaction(state) { work.insert(.compact) }
     }
+    if !isReadOnly && state.withLock({ $0.current == nil }) { beginJournal() }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work, of: self) }
   }

@@ -47,6 +47,9 @@ final class StorePlace: Sendable {
     }
     // Whoever opens at the same time waits for the lock, so store.json is made once.
     description = try Self.readOrMakeDescription(root, journal, path, options)
+    if options.durability == .full && !options.isReadOnly {
+      try Self.makeDurable(root, path, files)
+    }
     if !options.isReadOnly { files.unlock(lock.raw) }
     let rawRoot = root.raw
     blockBytes = try system(path) { () throws(SystemError) in
@@ -59,6 +62,20 @@ final class StorePlace: Sendable {
     self.root = root
   }
 
+  /// Makes the names of the store and of its directories survive loss of power, whoever made them.
+  private static func makeDurable(
+    _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem
+  ) throws(StoreError) {
+    do throws(SystemError) {
+      try files.synchronize(root, names: true)
+      let parent = try files.open(userPath: path + "/..", [.read, .directory])
+      try files.synchronize(parent, names: true)
+    } catch {
+      // A parent that may not be read is not ours, and was there before.
+      if !error.isPermission { throw StoreError(error, path: path) }
+    }
+  }
+
   /// Opens the present `entries` directory.
   func openEntries() throws(StoreError) -> Descriptor {
     try Self.open(Layout.entries, in: root, path, fileSystem)
@@ -67,11 +84,9 @@ final class StorePlace: Sendable {
   private static func open(
     _ name: PathName, in root: borrowing Descriptor, _ path: String, _ files: any FileSystem
   ) throws(StoreError) -> Descriptor {
-    let parent = root.raw
-    let raw = try system("\(path)/\(name.text)") { () throws(SystemError) in
-      try files.openOnce(name, in: parent, [.read, .directory], mode: 0)
-    }
-    return Descriptor(raw, of: files)
+    do throws(SystemError) {
+      return try files.open(name, in: root, [.read, .directory])
+    } catch { throw StoreError(error, path: "\(path)/\(name.text)") }
   }
 
   private static func openRoot(_ path: String, _ options: Options) throws(StoreError) -> Descriptor {
@@ -137,7 +152,8 @@ final class StorePlace: Sendable {
     try system(path) { () throws(SystemError) in
       try options.fileSystem.list(raw) { name, _ in
         isEmpty = false
-        hasStore = ["store.json", "lock", "journal", "entries"].contains(name.text)
+        // Any of them: a power cut may have left just one.
+        hasStore = Layout.topNames.contains(name.text)
         return !hasStore
       }
     }

@@ -129,6 +129,16 @@ struct StoreState {
     index.setInMemory(slot, false)
   }
 
+  /// Lets go of the oldest segments, up to a number, that say nothing any more.
+  mutating func release(through number: UInt32) {
+    while segments.count > 1, firstSegment <= number,
+      (segments.first ?? nil)?.liveBytes ?? 0 <= 0
+    {
+      segments.removeFirst()
+      firstSegment += 1
+    }
+  }
+
   /// Forgets all entries.
   mutating func clear() {
     index = EntryIndex(blockBytes: index.blockBytes)

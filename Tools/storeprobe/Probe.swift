@@ -52,7 +52,10 @@ struct Probe: Sendable {
 
   func open() -> Store {
     do {
-      return try Store(at: path, options: Options(durability: isFull ? .full : .process))
+      // What was promised must stay, also when the disk is full.
+      return try Store(
+        at: path,
+        options: Options(durability: isFull ? .full : .process, evictsOnFullDisk: false))
     } catch {
       stop(3, "ERR open \(error)")
     }

@@ -73,6 +73,15 @@ extension Store {
     return segment
   }
 
+  /// Begins a segment where there is none to write to, so that everybody who has the store open
+  /// follows the same. On a full disk it has to wait for the first record.
+  func beginJournal() {
+    _ = try? withJournalLock { () throws(StoreError) in
+      state.withLock { follow(&$0) }
+      if state.withLock({ $0.current == nil }) { _ = try writableSegment() }
+    }
+  }
+
   /// Begins the first segment of a store without a journal.
   private func beginSegment(_ number: UInt32) throws(StoreError) -> Segment {
     let segment = try openSegment(try makeSegment(number))
@@ -105,7 +114,8 @@ extension Store {
   }
 
   /// Writes records at the end of a segment that has been read to its end, and applies them.
-  private func write(_ records: [[UInt8]], to segment: Segment) throws(StoreError) -> AppendedPlace {
+  private func write(_ records: [[UInt8]], to segment: Segment) throws(StoreError) -> AppendedPlace
+  {
     let (start, lastSequence) = state.withLock { ($0.position, $0.sequence) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(records.reduce(0) { $0 + $1.count })

@@ -189,6 +189,7 @@ extension Store {
     case .drop:
       guard let number = unsafe DropRecord.through(payload: Array(payload)) else { break }
       state.oldestNeeded = UInt32(clamping: number &+ 1)
+      state.release(through: UInt32(clamping: number))
     case .seal:
       guard let next = unsafe SealRecord.next(payload: Array(payload)) else { break }
       state.segments[state.segments.count - 1]?.isSealed = true

@@ -46,9 +46,8 @@ extension Store {
   /// What is missing or unreadable makes the journal not whole; it is never an error, except that a
   /// newer version wrote it.
   func load(_ state: inout StoreState) throws(StoreError) {
-    let numbers = try segmentNumbers()
+    let numbers = withoutForeign(try segmentNumbers())
     guard let first = numbers.first, let last = numbers.last else { return }
-    // A number out of all proportion is a foreign file, not a store with a billion segments.
     let span = Int(last - first) + 1
     guard span <= numbers.count + Self.maximumMissingSegments else {
       state.isJournalWhole = false
@@ -58,7 +57,14 @@ extension Store {
     }
     state.firstSegment = first
     for number in first...last where state.firstSegment + UInt32(state.segments.count) <= number {
+      if number == last && isUnused(number, after: state) { break }
       try loadSegment(&state, number)
+    }
+    if (state.segments.last ?? nil)?.isSealed == true {
+      // What came after it is lost; whoever writes begins a new one.
+      state.segments.append(nil)
+      state.isJournalWhole = false
+      state.journalDamages += 1
     }
     if state.oldestNeeded < first { state.isJournalWhole = false }
     state.isComplete = state.isJournalWhole
@@ -67,13 +73,45 @@ extension Store {
   /// Segments that may be missing between two others before the numbers count as nonsense.
   private static var maximumMissingSegments: Int { 100_000 }
 
+  /// Leaves out numbers far beyond the others, of files that are no segments: they are somebody
+  /// else's, and no store has a billion segments.
+  private func withoutForeign(_ numbers: [UInt32]) -> [UInt32] {
+    var kept = numbers[...]
+    while let start = kept.indices.last(where: { place in
+      let before = place == kept.startIndex ? 0 : kept[place - 1]
+      return Int(kept[place] - before) > Self.maximumMissingSegments
+    }), kept[start...].allSatisfy({ !isSegment($0) }) {
+      kept = kept[..<start]
+    }
+    return Array(kept)
+  }
+
+  private func isSegment(_ number: UInt32) -> Bool {
+    do {
+      _ = try openSegment(number)
+      return true
+    } catch {
+      return error.code == .newerFormat
+    }
+  }
+
+  /// Whether a process was killed after it had begun a segment, and before it had sealed the one
+  /// before: all others still write to that one.
+  private func isUnused(_ number: UInt32, after state: borrowing StoreState) -> Bool {
+    guard let use = state.segments.last ?? nil, !use.isSealed,
+      let segment = try? openSegment(number),
+      let length = try? fileSystem.length(of: segment.file.raw)
+    else { return false }
+    return length == SegmentHeader.count
+  }
+
   private func loadSegment(_ state: inout StoreState, _ number: UInt32) throws(StoreError) {
     do {
       let segment = try openSegment(number)
       state.segments.append(SegmentUse(segment: segment))
       readOn(&state)
       state.needsReload = false
-    } catch where error.code == .newerFormat {
+    } catch  where error.code == .newerFormat {
       throw error
     } catch {
       state.segments.append(nil)
@@ -93,6 +131,7 @@ extension Store {
       if (try? load(&state)) != nil, state.current != nil, state.isJournalWhole { return }
     }
     state.isComplete = false
+    upkeep.request(.reconcile, of: self)
   }
 }
 

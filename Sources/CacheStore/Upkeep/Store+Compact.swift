@@ -110,7 +110,8 @@ extension Store {
   private func drop(_ number: UInt32) throws(StoreError) -> Bool {
     let placed = try append { state throws(StoreError) -> [[UInt8]] in
       // Nothing may be lost that could not be copied.
-      guard state.firstSegment == number, state.segments.count > 1 || rollsNext.load(ordering: .relaxed),
+      guard state.firstSegment == number,
+        state.segments.count > 1 || rollsNext.load(ordering: .relaxed),
         (state.segments.first ?? nil)?.liveBytes ?? 0 <= 0
       else { return [] }
       return [DropRecord.bytes(through: UInt64(number))]
@@ -118,12 +119,10 @@ extension Store {
     guard let placed else { return false }
     try sync(placed)
     try withJournalLock { () throws(StoreError) in
-      try? fileSystem.removeFile(Layout.segment(number), in: place.journal.raw)
-    }
-    state.withLock { state in
-      guard state.firstSegment == number, state.segments.count > 1 else { return }
-      state.segments.removeFirst()
-      state.firstSegment = number + 1
+      // Also what was left by a process that was killed between the record and this.
+      for old in try segmentNumbers() where old <= number {
+        try? fileSystem.removeFile(Layout.segment(old), in: place.journal.raw)
+      }
     }
     return true
   }

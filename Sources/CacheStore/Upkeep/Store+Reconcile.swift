@@ -41,7 +41,7 @@ extension Store {
   }
 
   private func reconcile(shard number: Int) {
-    let entries = state.withLock { $0.entries }
+    let (entries, isWhole) = state.withLock { ($0.entries, $0.isJournalWhole && $0.isComplete) }
     let shardName = Layout.shard(number)
     guard let shard = try? fileSystem.open(shardName, in: entries.directory, [.read, .directory])
     else { return }
@@ -54,7 +54,7 @@ extension Store {
       if upkeep.isStopping { return }
       guard let hash = KeyHash(shardName: shardName.bytes, directoryName: name.bytes)
       else { continue }
-      if !isAsExpected(hash, name, in: shard) { reconcile(hash, entries) }
+      if !isWhole || !isAsExpected(hash, name, in: shard) { reconcile(hash, entries) }
     }
   }
 
@@ -100,14 +100,18 @@ extension Store {
     guard let shard = try? lockShard(hash, entries) else { return }
     defer { shard.unlock() }
     guard
-      let directory = try? fileSystem.open(Layout.key(hash), in: shard.directory, [.read, .directory])
+      let directory = try? fileSystem.open(
+        Layout.key(hash), in: shard.directory, [.read, .directory])
     else { return }
     var slots = slots(of: hash)
     let found = files(in: directory)
     if !state.withLock({ $0.isJournalWhole && $0.isComplete }) {
-      for case .metadata(let variant) in found
-      where !slots.contains(where: { $0.variant == variant }) {
-        takeUp(hash, variant, entries)
+      for case .metadata(let variant) in found {
+        if let slot = slots.first(where: { $0.variant == variant }) {
+          _ = takeUpNewer(slot, in: directory, entries)
+        } else {
+          takeUp(hash, variant, entries)
+        }
       }
       slots = self.slots(of: hash)
     }
@@ -162,7 +166,7 @@ extension Store {
     return true
   }
 
-  private func hasBody(_ located: Located) -> Bool {
+  func hasBody(_ located: Located) -> Bool {
     let path = Layout.bodyPath(located.slot.keyHash, located.slot.digest)
     do throws(SystemError) {
       let file = try fileSystem.open(path, in: located.entries.directory, [.read])

@@ -24,6 +24,12 @@ extension Store {
     guard let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
       located.entries === entries, isDamaged(located)
     else { return }
+    if let directory = try? fileSystem.open(
+      Layout.key(slot.keyHash), in: shard.directory, [.read, .directory]),
+      takeUpNewer(slot, in: directory, entries)
+    {
+      return
+    }
     let others = slots(of: slot.keyHash).filter { $0.variant != slot.variant }
     let placed = try? append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries,

@@ -49,12 +49,13 @@ extension Store {
   ///
   /// - Returns: whether the index has it now.
   func adopt(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Bool {
-    let (entries, isKnown) = state.withLock { state -> (EntriesDirectory?, Bool) in
-      // The upkeep may have taken it up since the caller looked.
-      if !state.isClosed, state.index.find(hash, variant) != nil { return (nil, true) }
-      return (state.isComplete || state.isClosed ? nil : state.entries, false)
+    let (isThere, entries) = state.withLock { state -> (Bool, EntriesDirectory?) in
+      if state.isClosed { return (false, nil) }
+      // Another thread may have taken it up, or all entries, since the caller looked.
+      let isThere = state.index.find(hash, variant) != nil
+      return (isThere, isThere || state.isComplete ? nil : state.entries)
     }
-    guard let entries else { return isKnown }
+    guard let entries else { return isThere }
     if isReadOnly { return takeUp(hash, variant, entries) }
     guard let shard = try? lockShard(hash, entries) else { return false }
     defer { shard.unlock() }
@@ -63,9 +64,12 @@ extension Store {
 
   /// Takes up one entry of the tree; where the store is written to, the caller holds the shard.
   ///
+  /// - Parameter old: the entry of the index that it may take the place of.
   /// - Returns: whether the index has it now.
   @discardableResult
-  func takeUp(_ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory) -> Bool {
+  func takeUp(
+    _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory, replacing old: Slot? = nil
+  ) -> Bool {
     guard
       let document = try? document(
         Layout.metadataPath(hash, variant), in: entries.directory),
@@ -75,7 +79,10 @@ extension Store {
       let status = try? fileSystem.status(of: file.raw), status.kind == .file,
       status.length == document.entry.length
     else { return false }
-    let record = record(of: document, hash, bodyFile: status.fileNumber)
+    let isSameBody = old?.digest == document.entry.digest
+    let record = record(
+      of: document, hash,
+      bodyFile: old.flatMap { isSameBody ? UInt64($0.bodyFile) : nil } ?? status.fileNumber)
     if isReadOnly {
       return state.withLock { state in
         // In memory only; segment 0 says that the record is in the tree.
@@ -83,11 +90,43 @@ extension Store {
         return true
       }
     }
-    var isKnown = false
+    var isThere = false
     let placed = try? append { state throws(StoreError) -> [[UInt8]] in
-      isKnown = state.index.find(hash, variant) != nil
-      return state.entries === entries && !isKnown ? [record.bytes] : []
+      guard state.entries === entries else { return [] }
+      if let number = state.index.find(hash, variant) {
+        isThere = true
+        guard let old, state.index[number].isSameRecord(as: old) else { return [] }
+      }
+      return [record.bytes]
     }
-    return isKnown || placed != nil
+    return placed != nil || isThere
+  }
+
+  /// Takes up what the tree has in place of an older version in the index: the record of the newer
+  /// one was damaged. A replaced metadata file gets its name only after its record was written, so
+  /// what is complete in the tree was committed. The caller holds the shard.
+  ///
+  /// - Returns: whether it was taken up.
+  func takeUpNewer(
+    _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
+  ) -> Bool {
+    guard let document = try? document(Layout.metadata(slot.variant), in: directory)
+    else { return false }
+    let entry = document.entry
+    let located = state.withLock { state in
+      Located(slot: slot, segment: state.segment(slot.segment), entries: entries)
+    }
+    if let record = try? readRecord(located) {
+      let isSame =
+        entry.digest == slot.digest && entry.created == record.head.created
+        && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
+      let isOlder = entry.created < record.head.created && hasBody(located)
+      if isSame || isOlder { return false }
+    }
+    return takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
+      && state.withLock { state in
+        state.index.find(slot.keyHash, slot.variant)
+          .map { !state.index[$0].isSameRecord(as: slot) } ?? false
+      }
   }
 }

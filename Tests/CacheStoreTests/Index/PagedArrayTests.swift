@@ -27,7 +27,7 @@ import Testing
         array.append(value)
         model.append(value)
       } else {
-        #expect(array.removeLast() == model.removeLast(), "seed \(seed)")
+        if array.removeLast() != model.removeLast() { Issue.record("seed \(seed), step \(step)") }
       }
       if !model.isEmpty {
         let place = random.below(model.count)

@@ -43,7 +43,9 @@ enum HashSpread: CaseIterable, Sendable {
         let slot = order.removeLast()
         guard let hash = hashes.removeValue(forKey: slot) else { continue }
         table.remove(hash, slot)
-        #expect(table.find(hash) { $0 == slot } == nil, "seed \(seed), step \(step)")
+        if table.find(hash, where: { $0 == slot }) != nil {
+          Issue.record("slot \(slot) is still there; seed \(seed), step \(step)")
+        }
       }
     }
     for (slot, hash) in hashes where table.find(hash, where: { $0 == slot }) != slot {

@@ -1,0 +1,111 @@
+import CacheFormat
+import CacheStore
+import Foundation
+
+/// A store's directory for one test, whose journal is read and damaged from outside.
+final class JournalFolder: Sendable {
+  /// The directory of the test; the store is below it.
+  private let parent: String
+
+  /// The path of the store.
+  var path: String { parent + "/store" }
+
+  init() throws {
+    parent = FileManager.default.temporaryDirectory.path + "/ocjournal-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: parent, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+  }
+
+  /// Copies a store that is not open. Files of entries are linked: they are never changed in place.
+  convenience init(copying other: JournalFolder) throws {
+    try self.init()
+    let files = FileManager.default
+    try files.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    try files.copyItem(atPath: other.path + "/store.json", toPath: path + "/store.json")
+    try files.copyItem(atPath: other.path + "/journal", toPath: path + "/journal")
+    try files.linkItem(atPath: other.path + "/entries", toPath: path + "/entries")
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: parent) }
+
+  func open(_ options: Options = Options()) throws(StoreError) -> Store {
+    try Store(at: path, options: options)
+  }
+
+  /// The names of the segments, oldest first.
+  var segments: [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path + "/journal")) ?? []
+    return names.filter { $0.hasSuffix(".log") }.sorted()
+  }
+
+  func bytes(_ segment: String) -> [UInt8] {
+    [UInt8](FileManager.default.contents(atPath: "\(path)/journal/\(segment)") ?? Data())
+  }
+
+  func write(_ bytes: [UInt8], to segment: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/journal/\(segment)"))
+  }
+
+  func remove(_ segment: String) throws {
+    try FileManager.default.removeItem(atPath: "\(path)/journal/\(segment)")
+  }
+
+  /// The bytes of all segments.
+  var journalBytes: Int { segments.reduce(0) { $0 + bytes($1).count } }
+
+  /// Leaves what a killed process leaves: a session that nobody holds.
+  func leaveDeadSession() throws {
+    try FileManager.default.createDirectory(
+      atPath: path + "/staging/00000000deadbeef", withIntermediateDirectories: true)
+  }
+
+  /// The number of entries, as a store for reading only counts them.
+  var entryCount: Int {
+    (try? open(Options(isReadOnly: true)).statistics.entries) ?? -1
+  }
+
+  /// The number of directories of keys.
+  var keyDirectories: Int {
+    let files = FileManager.default
+    let shards = (try? files.contentsOfDirectory(atPath: path + "/entries")) ?? []
+    return shards.reduce(0) {
+      $0 + ((try? files.contentsOfDirectory(atPath: "\(path)/entries/\($1)"))?.count ?? 0)
+    }
+  }
+
+  /// Where the records of an undamaged segment stand.
+  func records(in segment: String) -> [(offset: Int, header: RecordFrame.Header)] {
+    let bytes = bytes(segment)
+    guard case .header(let header) = SegmentHeader.read(bytes) else { return [] }
+    var records: [(offset: Int, header: RecordFrame.Header)] = []
+    var offset = SegmentHeader.count
+    while offset < bytes.count {
+      let seed = RecordFrame.seed(
+        hashSeed: header.hashSeed, segment: header.number, offset: UInt64(offset))
+      // Safety: the array outlives the call.
+      let reading = unsafe bytes.withUnsafeBytes {
+        unsafe RecordFrame.read($0, at: offset, seed: seed)
+      }
+      guard case .record(let found) = reading else { return records }
+      records.append((offset, found))
+      offset += found.length
+    }
+    return records
+  }
+
+  /// Appends a record to a segment, as a newer version might.
+  func append(_ type: RecordType, payload: [UInt8], to segment: String) throws {
+    let bytes = bytes(segment)
+    guard case .header(let header) = SegmentHeader.read(bytes) else { return }
+    var record = RecordFrame.begin(type, reserving: payload.count)
+    record += payload
+    RecordFrame.pad(&record)
+    let seed = RecordFrame.seed(
+      hashSeed: header.hashSeed, segment: header.number, offset: UInt64(bytes.count))
+    let last = records(in: segment).last?.header.sequence ?? 0
+    RecordFrame.place(&record, sequence: last + 1, seed: seed)
+    try write(bytes + record, to: segment)
+  }
+}

@@ -1,0 +1,50 @@
+import CacheSystem
+import Testing
+
+@Suite struct PathNameTests {
+  @Test func `a path is what was appended`() {
+    var path = PathName("3f")
+    path.append(0x2f)
+    path.appendHex(0xabc, digits: 5)
+    let suffix: StaticString = ".log"
+    path.append(suffix)
+    path.append(PathName("x"))
+    #expect(path.text == "3f/00abc.logx")
+    #expect(path.count == 13)
+    #expect(path.bytes == Array("3f/00abc.logx".utf8))
+  }
+
+  @Test(arguments: [
+    (0, 16, "0000000000000000"), (UInt64.max, 16, "ffffffffffffffff"), (0x1234, 2, "34"),
+    (5, 0, ""), (0x0123_4567_89ab_cdef, 16, "0123456789abcdef"),
+  ])
+  func `the lowest digits are appended`(value: UInt64, digits: Int, text: String) {
+    var path = PathName()
+    path.appendHex(value, digits: digits)
+    #expect(path.text == text)
+  }
+
+  @Test func `bytes up to the capacity are taken, more are not`() {
+    let longest = [UInt8](repeating: 0x61, count: PathName.capacity)
+    #expect(PathName(bytes: longest)?.bytes == longest)
+    #expect(PathName(bytes: longest + [0x61]) == nil)
+  }
+
+  @Test(arguments: [[], [0], [0x61, 0], [0, 0x61]] as [[UInt8]])
+  func `no bytes and NUL are refused`(bytes: [UInt8]) {
+    #expect(PathName(bytes: bytes) == nil)
+  }
+
+  @Test func `bytes that are no text are kept, and repaired for messages`() {
+    let path = PathName(bytes: [0xff, 0x61])
+    #expect(path?.bytes == [0xff, 0x61])
+    #expect(path?.text == "\u{fffd}a")
+  }
+
+  @Test func `a path beyond the capacity is a programmer's error`() async {
+    await #expect(processExitsWith: .failure) {
+      var path = PathName()
+      for _ in 0...PathName.capacity { path.append(0x61) }
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import CacheSystem
+import Foundation
+import Testing
+
+@Suite struct RealFileSystemTests {
+  private let folder: SystemFolder
+  private let files = RealFileSystem()
+  private static let bad: Int32 = 1_000_000
+
+  init() throws { folder = try SystemFolder() }
+
+  /// Each call on a descriptor that is none.
+  private static let calls: [(String, @Sendable (RealFileSystem) throws(SystemError) -> Void)] = [
+    (
+      "open",
+      { files throws(SystemError) in
+        _ = try files.openOnce("a", in: bad, [.read], mode: 0)
+      }
+    ),
+    (
+      "read",
+      { files throws(SystemError) in
+        _ = unsafe try files.readOnce(
+          bad, into: UnsafeMutableRawBufferPointer(start: nil, count: 0), at: 0)
+      }
+    ),
+    (
+      "write",
+      { files throws(SystemError) in
+        _ = unsafe try files.writeOnce(
+          bad, from: UnsafeRawBufferPointer(start: nil, count: 0), at: 0)
+      }
+    ),
+    ("length", { files throws(SystemError) in _ = try files.length(of: bad) }),
+    ("truncate", { files throws(SystemError) in try files.truncateOnce(bad, to: 0) }),
+    ("synchronize", { files throws(SystemError) in try files.synchronizeOnce(bad, names: true) }),
+    ("status", { files throws(SystemError) in _ = try files.status(of: bad) }),
+    ("status at", { files throws(SystemError) in _ = try files.status(at: "a", in: bad) }),
+    ("volume", { files throws(SystemError) in _ = try files.volume(of: bad) }),
+    (
+      "make directory",
+      { files throws(SystemError) in
+        try files.makeDirectory("a", in: bad, mode: 0o700)
+      }
+    ),
+    ("remove file", { files throws(SystemError) in try files.removeFile("a", in: bad) }),
+    ("remove directory", { files throws(SystemError) in try files.removeDirectory("a", in: bad) }),
+    (
+      "rename",
+      { files throws(SystemError) in
+        try files.rename("a", in: bad, to: "b", in: bad)
+      }
+    ),
+    ("link", { files throws(SystemError) in try files.link("a", in: bad, to: "b", in: bad) }),
+    ("change mode", { files throws(SystemError) in try files.changeMode(of: bad, to: 0o600) }),
+    (
+      "lock",
+      { files throws(SystemError) in
+        try files.lockOnce(bad, exclusive: true, wait: false)
+      }
+    ),
+    ("map", { files throws(SystemError) in _ = unsafe try files.map(bad, count: 1) }),
+    ("list", { files throws(SystemError) in try files.list(bad) { _, _ in true } }),
+  ]
+
+  @Test(arguments: calls.indices)
+  func `a descriptor that is none is refused`(which: Int) {
+    let (name, call) = Self.calls[which]
+    #expect(
+      error { () throws(SystemError) in try call(files) } == .badDescriptor, "\(name)")
+  }
+
+  @Test func `bytes are written and read where they belong`() throws {
+    let root = try folder.open()
+    let file = try files.open("file", in: root, [.read, .write, .create])
+    try files.write(file, Array("hello".utf8))
+    try files.write(file, Array("J".utf8), at: 0)
+    try files.write(file, Array("end".utf8), at: 7)
+    #expect(try files.length(of: file.raw) == 10)
+    expect(try files.readBytes(file, count: 100, at: 0) == Array("Jello\0\0end".utf8))
+    expect(try files.readBytes(file, count: 3, at: 7) == Array("end".utf8))
+    expect(try files.readBytes(file, count: 3, at: 10).isEmpty)
+    try files.truncate(file, to: 2)
+    #expect(folder.text("file") == "Je")
+    try files.synchronize(file, names: false)
+    try files.synchronize(file, names: true)
+    #expect(
+      error { () throws(SystemError) in
+        _ = try files.readBytes(root, count: 1, at: 0)
+      } == .isDirectory)
+  }
+
+  @Test func `a file of another length or kind is not read whole`() throws {
+    try folder.make("file", "12345")
+    let root = try folder.open()
+    #expect(
+      error { () throws(SystemError) in _ = try files.readFile("file", in: root, limit: 4) }
+        == .tooLarge)
+    try files.makeDirectory("directory", in: root.raw, mode: 0o700)
+    #expect(
+      error { () throws(SystemError) in _ = try files.readFile("directory", in: root, limit: 4) }
+        == .inputOutput)
+  }
+
+  @Test func `a status tells length, links, kind and mode`() throws {
+    try folder.make("file", "12345")
+    try folder.link("symbolic", to: "file")
+    let root = try folder.open()
+    try files.link("file", in: root.raw, to: "hard", in: root.raw)
+    let file = try files.open("file", in: root, [.read])
+    try files.changeMode(of: file.raw, to: 0o640)
+    let status = try files.status(at: "hard", in: root.raw)
+    #expect(status.length == 5)
+    #expect(status.linkCount == 2)
+    #expect(status.mode == 0o640)
+    #expect(status.kind == .file)
+    #expect(status.owner == geteuid())
+    #expect(status.fileNumber == (try files.status(of: file.raw)).fileNumber)
+    #expect(try files.status(at: "symbolic", in: root.raw).kind == .link)
+    #expect(try files.status(of: root.raw).kind == .directory)
+    #expect(
+      error { () throws(SystemError) in _ = try files.status(at: "none", in: root.raw) }
+        == .notFound)
+  }
+
+  @Test func `directories are made, listed and removed`() throws {
+    let root = try folder.open()
+    try files.makeDirectory("one", in: root.raw, mode: 0o700)
+    #expect(try files.status(at: "one", in: root.raw).mode == 0o700)
+    #expect(
+      error { () throws(SystemError) in
+        try files.makeDirectory("one", in: root.raw, mode: 0o700)
+      } == .exists)
+    try folder.make("one/file")
+    #expect(
+      error { () throws(SystemError) in try files.removeDirectory("one", in: root.raw) }
+        == .notEmpty)
+    #expect(
+      error { () throws(SystemError) in try files.removeFile("one", in: root.raw) }
+        == .isDirectory)
+    try files.removeFile("one/file", in: root.raw)
+    try files.removeDirectory("one", in: root.raw)
+    #expect(
+      error { () throws(SystemError) in try files.removeDirectory("one", in: root.raw) }
+        == .notFound)
+    #expect(
+      error { () throws(SystemError) in try files.removeFile("one", in: root.raw) } == .notFound)
+    let made = folder.path + "/user"
+    try files.makeDirectory(userPath: made, mode: 0o700)
+    #expect(
+      error { () throws(SystemError) in try files.makeDirectory(userPath: made, mode: 0o700) }
+        == .exists)
+  }
+
+  @Test func `renaming replaces a file, and fails where it cannot`() throws {
+    try folder.make("from", "new")
+    try folder.make("to", "old")
+    try folder.make("directory/file")
+    let root = try folder.open()
+    try files.rename("from", in: root.raw, to: "to", in: root.raw)
+    #expect(folder.text("to") == "new")
+    #expect(folder.text("from") == nil)
+    #expect(
+      error { () throws(SystemError) in
+        try files.rename("from", in: root.raw, to: "to", in: root.raw)
+      } == .notFound)
+    #expect(
+      error { () throws(SystemError) in
+        try files.rename("to", in: root.raw, to: "directory", in: root.raw)
+      } == .isDirectory)
+  }
+
+  @Test func `a link to what is there or is missing fails`() throws {
+    try folder.make("one")
+    try folder.make("two")
+    let root = try folder.open()
+    #expect(
+      error { () throws(SystemError) in
+        try files.link("one", in: root.raw, to: "two", in: root.raw)
+      } == .exists)
+    #expect(
+      error { () throws(SystemError) in
+        try files.link("none", in: root.raw, to: "three", in: root.raw)
+      } == .notFound)
+  }
+
+  @Test func `names are bytes, and listed as such`() throws {
+    let root = try folder.open()
+    let names: Set<[UInt8]> = [
+      [0xff, 0xfe], Array("grün".utf8), [0x0a], Array(repeating: 0x78, count: 255), Array("a".utf8),
+    ]
+    for name in names {
+      let path = try #require(PathName(bytes: name))
+      _ = try files.open(path, in: root, [.write, .create])
+    }
+    try files.makeDirectory("directory", in: root.raw, mode: 0o700)
+    try folder.link("link", to: "a")
+    var found: [[UInt8]: FileKind] = [:]
+    try files.list(root.raw) { name, kind in
+      found[name.bytes] = kind
+      return true
+    }
+    #expect(Set(found.keys) == names.union([Array("directory".utf8), Array("link".utf8)]))
+    #expect(found[[0xff, 0xfe]] == .file)
+    #expect(found[Array("directory".utf8)] == .directory)
+    #expect(found[Array("link".utf8)] == .link)
+  }
+
+  @Test func `a listing ends when it is told to, and begins anew each time`() throws {
+    for number in 0..<20 { try folder.make("file\(number)") }
+    let root = try folder.open()
+    for limit in [1, 5, 20] {
+      var seen = 0
+      try files.list(root.raw) { _, _ in
+        seen += 1
+        return seen < limit
+      }
+      #expect(seen == limit)
+    }
+  }
+
+  @Test func `a lock excludes another descriptor of the same process`() throws {
+    try folder.make("lock")
+    let root = try folder.open()
+    let one = try files.open("lock", in: root, [.read, .write])
+    do {
+      let two = try files.open("lock", in: root, [.read, .write])
+      expect(try files.tryLock(one))
+      expect(try !files.tryLock(two))
+      files.unlock(one.raw)
+      expect(try files.tryLock(two))
+      expect(try !files.tryLock(one))
+    }
+    expect(try files.tryLock(one))
+    files.unlock(one.raw)
+    try files.lock(one, exclusive: false)
+    let three = try files.open("lock", in: root, [.read])
+    try files.lock(three, exclusive: false)
+    // Two share it, so neither can have it alone.
+    expect(try !files.tryLock(three))
+  }
+
+  @Test func `a mapped file shows its bytes`() throws {
+    try folder.make("file", "mapped")
+    let root = try folder.open()
+    let file = try files.open("file", in: root, [.read])
+    let bytes = unsafe try files.map(file.raw, count: 6)
+    expect(unsafe Array(bytes) == Array("mapped".utf8))
+    unsafe files.unmap(bytes)
+    #expect(
+      error { () throws(SystemError) in _ = unsafe try files.map(file.raw, count: 0) } == .invalid)
+  }
+
+  @Test func `the volume has blocks`() throws {
+    let root = try folder.open()
+    let volume = try files.volume(of: root.raw)
+    #expect(volume.blockBytes >= 512)
+    #expect(volume.availableFiles > 0)
+  }
+
+  @Test func `files are compared byte by byte`() throws {
+    try folder.make("one", String(repeating: "x", count: 300_000))
+    try folder.make("two", String(repeating: "x", count: 300_000))
+    try folder.make("three", String(repeating: "x", count: 299_999) + "y")
+    let root = try folder.open()
+    let one = try files.open("one", in: root, [.read])
+    let two = try files.open("two", in: root, [.read])
+    let three = try files.open("three", in: root, [.read])
+    expect(files.isEqual(one, two, count: 300_000))
+    expect(!files.isEqual(one, three, count: 300_000))
+    expect(files.isEqual(one, three, count: 299_999))
+    expect(!files.isEqual(one, two, count: 300_001))
+    var bytes = [UInt8](repeating: 0x78, count: 300_000)
+    expect(files.isEqual(one, bytes))
+    bytes[299_999] = 0
+    expect(!files.isEqual(one, bytes))
+    expect(!files.isEqual(one, bytes + [1]))
+  }
+}
