@@ -38,12 +38,17 @@ extension Store {
       do throws(StoreError) {
         return try lockShard(hash, entries)
       } catch {
-        // Another one may have removed all entries, and their directory, meanwhile.
-        if isOutdated(entries) { continue }
-        guard error.code == .notFound else { throw error }
-        if try confirmEntries() { throw error }
+        if !isRemoval(error, of: entries) { throw error }
       }
     }
+  }
+
+  /// Whether an error comes from another one's removal of all entries, and of their directory.
+  func isRemoval(_ error: StoreError, of entries: EntriesDirectory) -> Bool {
+    if isOutdated(entries) { return true }
+    guard error.code == .notFound else { return false }
+    // The next removal may be heard of while the lock is waited for.
+    return (try? confirmEntries()) == false || isOutdated(entries)
   }
 
   /// Makes sure that the `entries` directory that is open is the one that stands there: it may have

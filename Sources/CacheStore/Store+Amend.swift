@@ -55,7 +55,13 @@ extension Store {
       draft.head.accessed = Timestamp(nanoseconds: located.slot.accessed)
       let document = try draft.document(hashSeed: hashSeed)
       draft.head.overhead = overhead(document.count)
-      var keyFiles = try KeyFiles(self, shard, hash, isKnown: true)
+      var keyFiles: KeyFiles
+      do throws(StoreError) {
+        keyFiles = try KeyFiles(self, shard, hash, isKnown: true)
+      } catch {
+        if isRemoval(error, of: shard.entries) { continue }
+        throw error
+      }
       do throws(StoreError) {
         try keyFiles.placeMetadata(document, variant, replacing: true, staging: session)
         if let placed = try appendAmended(draft, located) {
@@ -66,6 +72,7 @@ extension Store {
         keyFiles.undo()
       } catch {
         keyFiles.undo()
+        if isRemoval(error, of: shard.entries) { continue }
         throw error
       }
     }

@@ -61,7 +61,7 @@ extension Store {
     do throws(StoreError) {
       keyFiles = try KeyFiles(self, shard, hash, isKnown: before.hasVariants)
     } catch {
-      if isOutdated(entries) { return nil }
+      if isRemoval(error, of: entries) { return nil }
       throw error
     }
     do throws(StoreError) {
@@ -88,7 +88,7 @@ extension Store {
       return EntryInfo(record: record, accessed: draft.head.accessed)
     } catch {
       keyFiles.undo()
-      if isOutdated(entries) { return nil }
+      if isRemoval(error, of: entries) { return nil }
       throw error
     }
   }
