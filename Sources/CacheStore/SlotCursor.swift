@@ -59,5 +59,8 @@ public struct EntrySequence: Sequence, Sendable {
 
 extension Store {
   /// Gives the entries one after the other; see `EntrySequence`.
-  public func entries() -> EntrySequence { EntrySequence(store: self) }
+  public func entries() -> EntrySequence {
+    completeIndex()
+    return EntrySequence(store: self)
+  }
 }

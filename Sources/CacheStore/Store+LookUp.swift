@@ -223,6 +223,7 @@ extension Store {
 
   /// Gives the stored responses of a key, in no particular order.
   public func variants(of key: ByteString) -> [EntryInfo] {
+    completeIndex()
     let hash = hash(key)
     let numbers = state.withLock { state in
       follow(&state)

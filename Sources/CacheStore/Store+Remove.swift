@@ -11,7 +11,7 @@ extension Store {
   @discardableResult
   public func remove(_ key: ByteString, variant: UInt64? = nil) throws(StoreError) -> Int {
     let hash = hash(key)
-    _ = adopt(hash, variant ?? 0, key)
+    if let variant { _ = adopt(hash, variant, key) } else { completeIndex() }
     var count = 0
     for slot in slots(of: hash) where variant == nil || slot.variant == variant {
       guard hasKey(slot, key) else { continue }
@@ -55,6 +55,7 @@ extension Store {
     where matches: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
     if isReadOnly { throw .readOnly(path) }
+    completeIndex()
     var count = 0
     var cursor = SlotCursor()
     while let located = cursor.next(in: self) {

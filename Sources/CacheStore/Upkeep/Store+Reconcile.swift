@@ -42,20 +42,54 @@ extension Store {
 
   private func reconcile(shard number: Int) {
     let (entries, isWhole) = state.withLock { ($0.entries, $0.isJournalWhole && $0.isComplete) }
-    let shardName = Layout.shard(number)
-    guard let shard = try? fileSystem.open(shardName, in: entries.directory, [.read, .directory])
+    guard
+      let shard = try? fileSystem.open(
+        Layout.shard(number), in: entries.directory, [.read, .directory])
     else { return }
-    var names: [PathName] = []
+    for hash in keys(in: shard, number) {
+      if upkeep.isStopping { return }
+      if !isWhole || !isAsExpected(hash, Layout.key(hash), in: shard) { reconcile(hash, entries) }
+    }
+  }
+
+  /// The keys that have a directory in a shard.
+  private func keys(in shard: borrowing Descriptor, _ number: Int) -> [KeyHash] {
+    let shardName = Layout.shard(number).bytes
+    var hashes: [KeyHash] = []
     try? fileSystem.list(shard.raw) { name, kind in
-      if kind == .directory { names.append(name) }
+      if kind == .directory, let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+        hashes.append(hash)
+      }
       return true
     }
-    for name in names {
-      if upkeep.isStopping { return }
-      guard let hash = KeyHash(shardName: shardName.bytes, directoryName: name.bytes)
-      else { continue }
-      if !isWhole || !isAsExpected(hash, name, in: shard) { reconcile(hash, entries) }
+    return hashes
+  }
+
+  /// For what has to see every entry: waits until the index knows them all.
+  ///
+  /// - Complexity: O(1), but where the journal was damaged or lost: O(all entries) once.
+  func completeIndex() {
+    guard state.withLock({ !$0.isComplete && !$0.isClosed }) else { return }
+    if !isReadOnly {
+      upkeep.request(.reconcile, of: self)
+      upkeep.waitUntilIdle()
+      return
     }
+    let entries = state.withLock { $0.entries }
+    for number in 0..<Layout.shardCount {
+      guard
+        let shard = try? fileSystem.open(
+          Layout.shard(number), in: entries.directory, [.read, .directory])
+      else { continue }
+      for hash in keys(in: shard, number) {
+        guard let directory = try? fileSystem.open(Layout.key(hash), in: shard, [.read, .directory])
+        else { continue }
+        for case .metadata(let variant) in files(in: directory) where locate(hash, variant) == nil {
+          takeUp(hash, variant, entries)
+        }
+      }
+    }
+    state.withLock { $0.isComplete = true }
   }
 
   /// Whether a directory holds just the files that the index expects. No lock is held: what looks
