@@ -86,10 +86,11 @@ import Testing
     let store = try sandbox.open(Options(limits: Limits(entries: 100), clock: clock))
     for number in 0..<101 { try store.put([1], for: ByteString("k\(number)")) }
     store.waitUntilIdle()
-    // One more than the mark where the background was done before the last put was.
-    #expect((95...96).contains(store.statistics.entries))
+    // One more than the mark where the background was done before the last put was; one less where
+    // both took one at the same moment.
+    #expect((94...96).contains(store.statistics.entries))
     #expect(!store.contains("k4"))
-    #expect(store.contains("k6"))
+    #expect(store.contains("k7"))
   }
 
   @Test func `a clock that goes back does not turn the order around`() throws {
@@ -284,8 +285,9 @@ import Testing
       try store.put(body(900, number), for: ByteString("k\(number)"))
       #expect(store.statistics.entries <= 10)
     }
-    #expect(store.statistics.entries >= 9)
-    #expect(store.statistics.logicalBytes >= 9 * 900)
+    // The mark is 9; the caller and the background may each take one at the same moment.
+    #expect(store.statistics.entries >= 7)
+    #expect(store.statistics.logicalBytes >= 7 * 900)
     withExtendedLifetime(delegate) {}
   }
 }
