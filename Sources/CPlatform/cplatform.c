@@ -259,6 +259,16 @@ int64_t cp_wall_nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t cp_coarse_nanoseconds(void) {
+#ifdef CLOCK_REALTIME_COARSE
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+#else
+  return cp_wall_nanoseconds();
+#endif
+}
+
 int cp_working_directory(void) { return AT_FDCWD; }
 
 size_t cp_text_length(const char *text) { return strlen(text); }

@@ -23,7 +23,7 @@ struct Located {
 
 extension Store {
   private enum Found {
-    case memory(PutRecord, [UInt8], Timestamp)
+    case memory(Entry)
     case disk(Located)
     case absent
     /// The index does not know every entry.
@@ -39,10 +39,9 @@ extension Store {
     let hash = hash(key)
     for _ in 0..<Self.maximumAttempts {
       switch find(hash, variant, key) {
-      case .memory(let record, let body, let accessed):
-        eventHub.send(.hit(.memory), key: key, bytes: UInt64(body.count))
-        return .hit(
-          Entry(info: EntryInfo(record: record, accessed: accessed), body: body, source: .memory))
+      case .memory(let entry):
+        eventHub.send(.hit(.memory), key: key, bytes: UInt64(entry.body.count))
+        return .hit(entry)
       case .disk(let located):
         do throws(ReadFailure) {
           return .hit(try readEntry(located, key))
@@ -76,13 +75,14 @@ extension Store {
       // Taken back where what the index says cannot be read.
       state.counters.hits += 1
       let touches = state.touched.count
-      state.touch(slot, now: clock.now())
+      // Roughly will do: each access is later than the one before in any case.
+      state.touch(slot, now: clock.roughly())
       let isFirstTouch = touches == 0 && state.touched.count == 1
       let entry = state.index[slot]
       if entry.isInMemory, let (record, body) = state.memory.find(slot), record.hasKey(key) {
         state.counters.memoryHits += 1
-        let accessed = Timestamp(nanoseconds: entry.accessed)
-        return (.memory(record, body, accessed), isFirstTouch)
+        let info = EntryInfo(record: record, accessed: Timestamp(nanoseconds: entry.accessed))
+        return (.memory(Entry(info: info, body: body, source: .memory)), isFirstTouch)
       }
       let located = Located(
         slot: entry, segment: state.segment(entry.segment), entries: state.entries)
@@ -131,8 +131,9 @@ extension Store {
     let reading = unsafe bytes.withUnsafeBytes {
       unsafe RecordFrame.read($0, at: 0, seed: segment.seed(hashSeed, offset))
     }
-    guard case .record = reading, let record = PutRecord(checked: bytes),
-      record.head.keyHash == located.slot.keyHash, record.head.variant == located.slot.variant
+    guard case .record = reading, let record = PutRecord(checked: bytes) else { throw .damaged }
+    let head = record.head
+    guard head.keyHash == located.slot.keyHash, head.variant == located.slot.variant
     else { throw .damaged }
     return record
   }

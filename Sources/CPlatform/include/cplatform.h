@@ -71,6 +71,8 @@ int cp_list_next(void *stream, const char **name, uint8_t *kind);
 void cp_list_close(void *stream);
 
 int64_t cp_wall_nanoseconds(void);
+/// As cp_wall_nanoseconds, but some milliseconds behind where that is cheaper.
+int64_t cp_coarse_nanoseconds(void);
 /// AT_FDCWD.
 int cp_working_directory(void);
 size_t cp_text_length(const char *text);
