@@ -215,9 +215,13 @@ void cp_unmap(const void *address, size_t length) { munmap((void *)(uintptr_t)ad
 
 int cp_list_open(int descriptor, void **stream) {
   // A descriptor of its own: the stream's position must not be shared with another listing.
-  int own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int own;
+  do own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (own < 0 && errno == EINTR);
   if (own < 0) return -errno;
-  DIR *opened = fdopendir(own);
+  DIR *opened;
+  do opened = fdopendir(own);
+  while (opened == NULL && errno == EINTR);
   if (opened == NULL) {
     int error = errno;
     close(own);
@@ -231,6 +235,7 @@ int cp_list_next(void *stream, const char **name, uint8_t *kind) {
   for (;;) {
     errno = 0;
     struct dirent *found = readdir((DIR *)stream);
+    if (found == NULL && errno == EINTR) continue;
     if (found == NULL) return -errno;
     if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0) continue;
     *name = found->d_name;

@@ -168,6 +168,9 @@ struct KeyFiles: ~Copyable {
 
   /// Writes the metadata file: in place where there is none, otherwise into staging, to be renamed
   /// once the journal has the record.
+  ///
+  /// It is never synced. The record in the journal says the same, and is; what a power cut leaves of
+  /// the file is written again from there.
   mutating func placeMetadata(
     _ document: [UInt8], _ variant: UInt64, replacing: Bool, staging session: Session
   ) throws(StoreError) {
@@ -179,12 +182,10 @@ struct KeyFiles: ~Copyable {
         let file = try files.open(
           from, in: session.directory, [.write, .create, .exclusive])
         try files.write(file, document)
-        if store.durability == .full { try files.synchronize(file, names: false) }
       } else {
         madeMetadata = name
         let file = try create(name)
         try files.write(file, document)
-        if store.durability == .full { try files.synchronize(file, names: false) }
       }
     } catch {
       throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")

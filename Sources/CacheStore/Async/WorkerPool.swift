@@ -28,10 +28,10 @@ final class WorkerPool: Sendable {
       state.threads += 1
       return true
     }
-    if starts { startWorker(job) }
+    if starts { startWorker() }
   }
 
-  private func startWorker(_ job: @Sendable () -> Void) {
+  private func startWorker() {
     let state = state
     do throws(SystemError) {
       try startThread {

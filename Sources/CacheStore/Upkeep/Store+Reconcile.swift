@@ -82,7 +82,8 @@ extension Store {
           Layout.shard(number), in: entries.directory, [.read, .directory])
       else { continue }
       for hash in keys(in: shard, number) {
-        guard let directory = try? fileSystem.open(Layout.key(hash), in: shard, [.read, .directory])
+        guard
+          let directory = try? fileSystem.open(Layout.key(hash), in: shard, [.read, .directory])
         else { continue }
         for case .metadata(let variant) in files(in: directory) where locate(hash, variant) == nil {
           takeUp(hash, variant, entries)

@@ -89,8 +89,12 @@ extension Store {
     if !others.contains(where: { $0.digest == slot.digest }) {
       files.append(Layout.body(slot.digest))
     }
+    // Where nothing is left there is nothing to keep: the upkeep would make a directory for each
+    // entry of a store whose bodies were all deleted.
+    files.removeAll { (try? fileSystem.status(at: $0, in: directory.raw)) == nil }
     let quarantine = place.quarantine.raw
-    if (try? fileSystem.makeDirectory(name, in: quarantine, mode: StorePlace.directoryMode)) != nil,
+    if !files.isEmpty,
+      (try? fileSystem.makeDirectory(name, in: quarantine, mode: StorePlace.directoryMode)) != nil,
       let target = try? fileSystem.open(name, in: place.quarantine, [.read, .directory])
     {
       for file in files {

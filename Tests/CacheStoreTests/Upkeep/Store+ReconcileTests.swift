@@ -136,4 +136,39 @@ import Testing
     try writer.commit()
     #expect(other.lookUp("k").entry?.body == [1, 2])
   }
+
+  @Test func `without its journal every entry is seen at once`() throws {
+    try makeStore()
+    sandbox.remove("journal")
+    let store = try sandbox.open()
+    #expect(store.entries().reduce(0) { sum, _ in sum + 1 } == 300)
+    check(store)
+  }
+
+  @Test func `a store without its journal that is only read shows every entry`() throws {
+    try makeStore()
+    for name in sandbox.segments { sandbox.remove(name) }
+    let store = try sandbox.open(Options(isReadOnly: true))
+    #expect(store.entries().reduce(0) { sum, _ in sum + 1 } == 300)
+    check(store)
+  }
+
+  @Test func `what is removed by prefix while the journal is lost does not come back`() throws {
+    try makeStore()
+    sandbox.remove("journal")
+    let store = try sandbox.open()
+    #expect(try store.remove(prefix: "k1") == 111)
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 189)
+    #expect(store.lookUp("k17", variant: 1).entry == nil)
+  }
+
+  @Test func `variants are seen while the journal is lost`() throws {
+    let store = try sandbox.open()
+    for variant in 0..<5 { try store.put([1], for: "k", variant: UInt64(variant)) }
+    store.close()
+    sandbox.remove("journal")
+    let again = try sandbox.open()
+    #expect(again.variants(of: "k").count == 5)
+  }
 }
