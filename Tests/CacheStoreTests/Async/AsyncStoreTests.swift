@@ -46,15 +46,13 @@ import Testing
 
   @Test func `many calls at once each end once, on no more threads than allowed`() async throws {
     let store = try await AsyncStore.open(at: sandbox.root, threads: 3)
-    let running = Atomic<Int>(0)
-    let most = Atomic<Int>(0)
+    let gauge = Gauge()
     let done = await withTaskGroup(of: Int.self) { group in
       for number in 0..<200 {
         group.addTask {
           let result = try? await store.perform { store throws(StoreError) -> Int in
-            let now = running.add(1, ordering: .relaxed).newValue
-            most.max(now, ordering: .relaxed)
-            defer { running.subtract(1, ordering: .relaxed) }
+            gauge.enter()
+            defer { gauge.leave() }
             try store.put([UInt8(number)], for: ByteString("k\(number)"))
             return number
           }
@@ -64,7 +62,23 @@ import Testing
       return await group.reduce(into: Set<Int>()) { $0.insert($1) }
     }
     #expect(done == Set(0..<200))
-    #expect((1...3).contains(most.load(ordering: .relaxed)))
+    #expect((1...3).contains(gauge.most))
     #expect(store.store.statistics.entries == 200)
   }
+}
+
+/// Counts how many are in at the same time.
+private final class Gauge: Sendable {
+  private let counts = Mutex((now: 0, most: 0))
+
+  func enter() {
+    counts.withLock { counts in
+      counts.now += 1
+      counts.most = max(counts.most, counts.now)
+    }
+  }
+
+  func leave() { counts.withLock { $0.now -= 1 } }
+
+  var most: Int { counts.withLock { $0.most } }
 }
