@@ -60,7 +60,17 @@ extension Store {
   private func readChunk(
     _ state: inout StoreState, _ segment: Segment, from start: Int64, length: Int64
   ) -> Bool {
-    let limit = RecordFrame.maximumLength + (1 << 20)
+    // A megabyte at a time; more only where a record, or damage, is larger.
+    readChunk(&state, segment, from: start, length: length, limit: 1 << 20)
+      || length - start > 1 << 20
+        && readChunk(
+          &state, segment, from: start, length: length,
+          limit: RecordFrame.maximumLength + (1 << 20))
+  }
+
+  private func readChunk(
+    _ state: inout StoreState, _ segment: Segment, from start: Int64, length: Int64, limit: Int
+  ) -> Bool {
     let count = Int(min(length - start, Int64(limit)))
     // Safety: the buffer is as long as its count says; only what was read is looked at.
     return unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { buffer in
@@ -91,9 +101,14 @@ extension Store {
         if unsafe !apply(&state, header, payload, segment, place) { return true }
       case .incomplete where !isEnd && done > 0:
         return true
+      case .incomplete where !isEnd && bytes.count < RecordFrame.maximumLength:
+        return false
       case .incomplete, .damaged:
         guard let next = unsafe resynchronize(bytes, after: done, start, segment) else {
-          if !isEnd && done == 0 { return skip(&state, start + Int64(bytes.count)) }
+          if !isEnd && done == 0 {
+            if bytes.count < RecordFrame.maximumLength { return false }
+            return skip(&state, start + Int64(bytes.count))
+          }
           if isEnd { state.tornBytes = Int64(bytes.count - done) }
           return !isEnd
         }
