@@ -157,7 +157,10 @@ static void fill_status(const struct stat *from, struct cp_status *to) {
 
 int cp_status_of(int descriptor, struct cp_status *status) {
   struct stat found;
-  if (fstat(descriptor, &found) < 0) return -errno;
+  int result;
+  do result = fstat(descriptor, &found);
+  while (result < 0 && errno == EINTR);
+  if (result < 0) return -errno;
   fill_status(&found, status);
   return 0;
 }

@@ -10,7 +10,7 @@ struct KeyFiles: ~Copyable {
   private let hash: KeyHash
   private let directory: Descriptor
   private let shard: Int32
-  private let isNew: Bool
+  private var isNew: Bool
   private var madeBody: PathName?
   private var madeMetadata: PathName?
   /// A metadata file in staging, with the name that it will get, and where it stands.
@@ -218,7 +218,6 @@ struct KeyFiles: ~Copyable {
     where gone.digest != digest && !kept.contains(where: { $0.digest == gone.digest }) {
       try? files.removeFile(Layout.body(gone.digest), in: directory.raw)
     }
-    (madeBody, madeMetadata) = (nil, nil)
   }
 
   /// Gives a replaced metadata file its name. Should that fail, the journal has the entry all the
@@ -235,7 +234,10 @@ struct KeyFiles: ~Copyable {
     self.staged = nil
   }
 
-  /// Removes what was made.
+  /// The journal has the record: what was made belongs to it now, and stays whatever follows.
+  mutating func keep() { (madeBody, madeMetadata, isNew) = (nil, nil, false) }
+
+  /// Removes what was made and does not belong to a record.
   mutating func undo() {
     if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
     if let madeMetadata { try? files.removeFile(madeMetadata, in: directory.raw) }

@@ -27,6 +27,8 @@ final class Session: Sendable {
 /// Makes the session when something is first written.
 final class SessionBox: Sendable {
   let session = Mutex<Session?>(nil)
+  /// Whether something was left undone, so that the next opening has to compare tree and journal.
+  let isUnclean = Atomic<Bool>(false)
 }
 
 extension Store {
@@ -63,6 +65,7 @@ extension Store {
   func endSession() {
     guard let ended = session.session.withLock({ $0.take() }) else { return }
     removeTree(ended.directory, depth: 0)
+    if session.isUnclean.load(ordering: .relaxed) { return }
     try? fileSystem.removeDirectory(ended.name, in: place.staging.raw)
   }
 

@@ -82,6 +82,9 @@ extension Store {
         keyFiles.undo()
         return nil
       }
+      // Should the sync fail, nothing is promised, and both bodies stay: which of them counts is
+      // seen when the journal is read again.
+      keyFiles.keep()
       try sync(placed)
       keyFiles.finish(before, draft.head.digest)
       remember(record, entry)
@@ -122,6 +125,7 @@ extension Store {
     } catch {
       // What the segment holds beyond the last good sync is not to be relied on.
       rollsNext.store(true, ordering: .relaxed)
+      session.isUnclean.store(true, ordering: .relaxed)
       throw StoreError(
         error, path: "\(path)/journal/\(Layout.segment(placed.segment.number).text)")
     }

@@ -160,8 +160,9 @@ extension Store {
       }
       if isStale { continue }
       guard let placed else { return false }
+      // What a limit evicts may be there again after a power cut; what was asked for may not.
+      if reason == .asked { try sync(placed) }
       removeFiles(of: gone, others, in: shard)
-      try sync(placed)
       eventHub.send(.removed(reason), bytes: slot.length)
       return true
     }
