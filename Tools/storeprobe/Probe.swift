@@ -85,11 +85,15 @@ struct Probe: Sendable {
     do { try startThread(body) } catch { stop(4, "ERR thread \(error)") }
   }
 
+  /// What the keys begin with, so that processes on one store can have keys of their own.
+  private static let prefix =
+    unsafe getenv("STOREPROBE_PREFIX").map { unsafe String(cString: $0) } ?? ""
+
   /// One thread at a time changes a key, so that the lines tell the order of the changes.
   private static let turns = Mutex<Set<String>>([])
 
   private func change(_ store: Store, _ step: Int, _ seed: Int, keys: Int) -> Bool {
-    let key = "key\(step % keys)"
+    let key = Self.prefix + "key\(step % keys)"
     while !Self.turns.withLock({ $0.insert(key).inserted }) { sched_yield() }
     defer { Self.turns.withLock { _ = $0.remove(key) } }
     do {

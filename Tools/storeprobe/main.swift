@@ -6,6 +6,8 @@
 //   storeprobe DIR verify [ACKS]                    every promise kept, and a new write works
 //   storeprobe DIR safe [ACKS]                      nothing read is wrong; what is lost is allowed
 //
+// STOREPROBE_PREFIX in the environment stands before each key of a workload.
+//
 // Exit codes: 0 all promises kept, 1 one broken, 2 usage, 3 the store cannot be opened, 4 some
 // operation failed with an error.
 
