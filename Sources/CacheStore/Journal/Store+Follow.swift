@@ -38,7 +38,10 @@ extension Store {
   /// Reads all that is new.
   func readOn(_ state: inout StoreState) {
     while let use = state.segments.last ?? nil, !use.isSealed {
-      guard let length = try? fileSystem.length(of: use.segment.file.raw) else { return }
+      guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
+        setUnreadable(&state)
+        return
+      }
       if length < use.readBytes {
         // Somebody cut off what had been read: what it said is known here, but not to others.
         state.isJournalWhole = false
@@ -75,7 +78,10 @@ extension Store {
     // Safety: the buffer is as long as its count says; only what was read is looked at.
     return unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { buffer in
       guard let got = unsafe try? fileSystem.read(segment.file, into: buffer, at: start)
-      else { return false }
+      else {
+        setUnreadable(&state)
+        return false
+      }
       let bytes = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<got])
       return unsafe applyRecords(
         &state, segment, bytes, at: start, isEnd: start + Int64(got) >= length)
@@ -120,6 +126,14 @@ extension Store {
     }
     state.tornBytes = 0
     return true
+  }
+
+  /// Notes that a part of the journal cannot be read. What it says is not known then, so nothing in
+  /// the tree may count as unknown to it.
+  private func setUnreadable(_ state: inout StoreState) {
+    state.isJournalWhole = false
+    state.isComplete = false
+    state.journalDamages += 1
   }
 
   /// Passes over a stretch in which there is no record at all.

@@ -171,4 +171,39 @@ import Testing
     let again = try sandbox.open()
     #expect(again.variants(of: "k").count == 5)
   }
+
+  @Test(arguments: [FileCall.Kind.read, .length, .statusOf, .open])
+  func `a journal that cannot be read at opening costs no entry`(kind: FileCall.Kind) throws {
+    try makeStore(20)
+    for place in 0..<10 {
+      try plantDeadSession()
+      let files = FaultyFiles()
+      let fault = CountedFault(after: place, .inputOutput) { $0.kind == kind }
+      files.faults.set { fault.check($0) }
+      let opened = try? sandbox.open(Options(fileSystem: files))
+      opened?.waitUntilIdle()
+      files.faults.set(nil)
+      opened?.close()
+      let store = try sandbox.open()
+      store.waitUntilIdle()
+      check(store, 20)
+      store.close()
+    }
+  }
+
+  @Test func `a journal that stays unreadable costs no entry`() throws {
+    try makeStore(20)
+    try plantDeadSession()
+    let files = FaultyFiles()
+    let fault = CountedFault(after: 0, lasts: true, .inputOutput) { $0.kind == .length }
+    files.faults.set { fault.check($0) }
+    let opened = try? sandbox.open(Options(fileSystem: files))
+    opened?.waitUntilIdle()
+    files.faults.set(nil)
+    opened?.close()
+    #expect(sandbox.bodies.count == 20)
+    let store = try sandbox.open()
+    store.waitUntilIdle()
+    check(store, 20)
+  }
 }
