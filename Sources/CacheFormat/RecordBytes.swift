@@ -11,8 +11,6 @@ struct RecordCursor {
     self.end = end
   }
 
-  var isAtEnd: Bool { position == end }
-
   @inline(__always)
   mutating func number<N: FixedWidthInteger & UnsignedInteger>(_: N.Type = N.self) -> N? {
     let width = N.bitWidth / 8
@@ -29,12 +27,6 @@ struct RecordCursor {
     guard count >= 0, end - position >= count else { return nil }
     defer { position += count }
     return ByteString(bytes: Array(bytes[position..<position + count]))
-  }
-
-  mutating func skip(_ count: Int) -> Bool {
-    guard count >= 0, end - position >= count else { return false }
-    position += count
-    return true
   }
 }
 

@@ -46,8 +46,7 @@ public struct EntrySequence: Sequence, Sendable {
       while true {
         while let located = waiting.popLast() {
           if let record = try? store.readRecord(located) {
-            return EntryInfo(
-              record: record, accessed: Timestamp(nanoseconds: located.slot.accessed))
+            return located.info(record)
           }
         }
         guard let more = cursor.next(in: store) else { return nil }

@@ -19,6 +19,11 @@ struct Located {
   var slot: Slot
   var segment: Segment?
   var entries: EntriesDirectory
+
+  /// What `record`, with the access time of the index, says of the entry.
+  func info(_ record: PutRecord) -> EntryInfo {
+    EntryInfo(record: record, accessed: Timestamp(nanoseconds: slot.accessed))
+  }
 }
 
 extension Store {
@@ -104,9 +109,7 @@ extension Store {
       }
     }
     eventHub.send(.hit(.disk), key: key, bytes: UInt64(body.count))
-    let accessed = Timestamp(nanoseconds: located.slot.accessed)
-    return Entry(
-      info: EntryInfo(record: record, accessed: accessed), body: body, source: .disk)
+    return Entry(info: located.info(record), body: body, source: .disk)
   }
 
   /// Puts an entry into the memory tier, if it is still the one that was read.
@@ -214,8 +217,7 @@ extension Store {
       }
       if let record = try? readRecord(located) {
         guard record.hasKey(key) else { return nil }
-        return EntryInfo(
-          record: record, accessed: Timestamp(nanoseconds: located.slot.accessed))
+        return located.info(record)
       }
       if isCurrent(located) { return nil }
     }
@@ -263,8 +265,7 @@ extension Store {
           state.touch(slot, now: now)
         }
         eventHub.send(.hit(.disk), key: key, bytes: located.slot.length)
-        let accessed = Timestamp(nanoseconds: located.slot.accessed)
-        return .hit(EntryInfo(record: record, accessed: accessed), reader)
+        return .hit(located.info(record), reader)
       } catch {
         if error == .collision {
           _ = miss(.collision, key)

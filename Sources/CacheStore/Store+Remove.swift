@@ -60,10 +60,7 @@ extension Store {
     var cursor = SlotCursor()
     while let located = cursor.next(in: self) {
       for place in located where candidates(place.slot) {
-        guard let record = try? readRecord(place),
-          matches(
-            EntryInfo(
-              record: record, accessed: Timestamp(nanoseconds: place.slot.accessed)))
+        guard let record = try? readRecord(place), matches(place.info(record))
         else { continue }
         if try remove(place.slot, reason) { count += 1 }
       }

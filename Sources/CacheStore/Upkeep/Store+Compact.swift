@@ -55,15 +55,13 @@ extension Store {
 
   /// - Returns: false where it could not be done.
   private func dropOldest() throws(StoreError) -> Bool {
-    let (number, use, isCurrent) = state.withLock { state in
-      (state.firstSegment, state.segments.first ?? nil, state.segments.count == 1)
-    }
+    let (number, isCurrent) = state.withLock { ($0.firstSegment, $0.segments.count == 1) }
     if isCurrent { rollsNext.store(true, ordering: .relaxed) }
-    if let use { try copyLive(of: use.segment, number) }
+    try copyLive(of: number)
     return try drop(number)
   }
 
-  private func copyLive(of segment: Segment, _ number: UInt32) throws(StoreError) {
+  private func copyLive(of number: UInt32) throws(StoreError) {
     var cursor = SlotCursor()
     var batch: [Located] = []
     var bytes = 0
