@@ -78,10 +78,11 @@ extension Store {
       }
     }
     try copy(batch)
-    try append { state throws(StoreError) -> [[UInt8]] in
+    let limits = try append { state throws(StoreError) -> [[UInt8]] in
       // The limits are few bytes: they go along whenever their segment goes.
       state.limitsSegment <= number && state.limits != .none ? [state.limits.record.bytes] : []
     }
+    if let limits { try sync(limits) }
   }
 
   /// Appends the records of entries again, with their present access times.
@@ -94,7 +95,7 @@ extension Store {
       records.append((located, record))
     }
     if records.isEmpty { return }
-    try append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try append { state throws(StoreError) -> [[UInt8]] in
       records.compactMap { located, record in
         guard let number = state.index.find(located.slot.keyHash, located.slot.variant),
           state.index[number].isSameRecord(as: located.slot)
@@ -102,6 +103,9 @@ extension Store {
         return record.accessed(state.index[number].accessed)
       }
     }
+    // Before the segment they come from goes: the drop record may stand in a later segment, whose
+    // sync says nothing of this one.
+    if let placed { try sync(placed) }
   }
 
   /// Says in the journal that a segment is not needed, and removes its file.
