@@ -48,6 +48,9 @@ let package = Package(
     systemLibrary("CCurlLibrary", "libcurl", "libcurl4-openssl-dev", "curl"),
     .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
     systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev", "sqlite"),
+    systemLibrary("CZlib", "zlib", "zlib1g-dev", "zlib"),
+    systemLibrary("CMicrohttpdLibrary", "libmicrohttpd", "libmicrohttpd-dev", "libmicrohttpd"),
+    .target(name: "CMicrohttpd", dependencies: ["CMicrohttpdLibrary"]),
 
     // The store.
     library("CacheSystem", ["CPlatform"]),
@@ -58,17 +61,28 @@ let package = Package(
     library("HTTPSemantics", []),
     library("HTTPTransport", ["HTTPSemantics"]),
     library("CurlTransport", ["HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary"]),
+    library("ContentCoding", ["CZlib"]),
+    library("HTTPCaching", ["HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
     library(
       "CachingClient",
-      ["HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
+      [
+        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "CacheStore",
+        "CacheFormat", "CacheSystem",
+      ]),
+    library(
+      "CachingProxy",
+      [
+        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
+        "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
+      ]),
 
     // The tools.
     library("CommandLineOptions", []),
     tool(
       "offlinecache",
       [
-        "CommandLineOptions", "CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
+        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tool(
       "cachebench",
@@ -80,11 +94,26 @@ let package = Package(
     tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
+    tests("ContentCoding", ["ContentCoding"]),
+    tests(
+      "HTTPCaching", ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests(
       "CachingClient",
       [
-        "CachingClient", "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat",
-        "CacheSystem",
+        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
+        "CacheFormat", "CacheSystem",
+      ]),
+    tests(
+      "Conformance",
+      [
+        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
+        "CacheFormat", "CacheSystem",
+      ]),
+    tests(
+      "CachingProxy",
+      [
+        "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport",
+        "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
     tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),

@@ -1,0 +1,2 @@
+// The system's GNU libmicrohttpd, found through pkg-config.
+#include <microhttpd.h>

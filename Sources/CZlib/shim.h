@@ -1,0 +1,2 @@
+// The system's zlib, found through pkg-config.
+#include <zlib.h>
