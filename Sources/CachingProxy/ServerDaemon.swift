@@ -105,5 +105,5 @@ private func ended(
 ) {
   guard let request = unsafe request else { return }
   let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeRetainedValue()
-  exchange.end(isComplete: code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+  exchange.end(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
 }
