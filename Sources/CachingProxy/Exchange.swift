@@ -70,9 +70,10 @@ final class Exchange: Sendable {
     let phase = state.withLock { $0.isAborted ? nil : $0.phase }
     switch phase {
     case nil: return nil
-    case .new: return begin { () throws(RequestRefusal) in
-      unsafe try connection.head(target: target, at: place, method: method, version: version)
-    }
+    case .new:
+      return begin { () throws(RequestRefusal) in
+        unsafe try connection.head(target: target, at: place, method: method, version: version)
+      }
     case .startingUpload(let head): return afterStart(head)
     case .uploading:
       if let data = unsafe data { return unsafe take(data) }
