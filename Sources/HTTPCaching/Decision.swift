@@ -71,15 +71,3 @@ public enum Storing: Sendable {
   /// It is, when its body has come to its end.
   case yes(StoringPlan)
 }
-
-/// Holds where and with what metadata a response is stored.
-public struct StoringPlan: Sendable {
-  /// Gives the key.
-  public let key: ByteString
-  /// Tells the stored responses of the key apart.
-  public let variant: UInt64
-  /// Gives what is stored beside the body.
-  public let metadata: EntryMetadata
-  /// Gives what the rules see of it, before its body has come.
-  public let response: StoredResponse
-}

@@ -22,7 +22,7 @@ extension ResponseCache {
       switch loaded {
       case .failure(let miss): found.reason = miss.reason
       case .success(let variant):
-        if variant.response.selection.matches(request.fields, conceal: conceal) {
+        if isSelected(variant.response.selection, by: request) {
           found.matching.append(variant)
         } else {
           found.others.append(variant)
@@ -32,6 +32,13 @@ extension ResponseCache {
     if found.matching.count > 1 { found.matching.sort(by: Self.isNewer) }
     if found.matching.isEmpty, !found.others.isEmpty { found.reason = .otherVariant }
     return found
+  }
+
+  /// Tells whether a request selects a stored response.
+  func isSelected(_ selection: Selection, by request: HTTPRequest) -> Bool {
+    for name in implicitlySelecting(request)
+    where !selection.fields.contains(where: { $0.name == name }) { return false }
+    return selection.matches(request.fields, conceal: conceal)
   }
 
   /// The most recent response is chosen (RFC 9111, section 4).

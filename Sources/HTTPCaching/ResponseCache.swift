@@ -37,12 +37,13 @@ public struct ResponseCache: Sendable {
     keyRule.key(of: request)
   }
 
-  /// Fields of a request that choose a response even where `Vary` does not name them.
+  /// Fields of a request that select a response even where `Vary` does not name them.
   ///
   /// A private cache may store what was sent to one user, but not show it to another one who uses
   /// the same program with other credentials.
-  var implicitlySelecting: [String] {
-    rules.role == .privateCache ? ["authorization"] : []
+  func implicitlySelecting(_ request: HTTPRequest) -> [String] {
+    rules.role == .privateCache && request.fields.contains("Authorization")
+      ? ["authorization"] : []
   }
 
   /// Stands for a value that must not be written to the disk.

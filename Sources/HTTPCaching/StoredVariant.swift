@@ -28,4 +28,11 @@ public struct StoredVariant: Sendable {
     self.response = response
     self.body = body
   }
+
+  /// Makes a stored response whose fields have been freshened.
+  init(_ old: StoredVariant, _ response: StoredResponse) {
+    info = old.info
+    self.response = response
+    body = old.body
+  }
 }
