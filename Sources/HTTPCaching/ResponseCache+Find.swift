@@ -74,7 +74,12 @@ extension ResponseCache {
     }
     switch store.read(key, variant: number) {
     case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
-    case .hit(let info, let reader): return variant(info, .file(reader))
+    case .hit(let info, let reader):
+      // Damage is found before the head goes out, while there still is another way to an answer.
+      if reader.length <= Self.verifiedBytes, (try? reader.verify()) == nil {
+        return .failure(FoundNothing(.damaged))
+      }
+      return variant(info, .file(reader))
     }
   }
 

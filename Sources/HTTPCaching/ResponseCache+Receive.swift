@@ -118,3 +118,36 @@ extension ResponseCache {
     }
   }
 }
+
+// Answers that several requests share.
+extension ResponseCache {
+  /// Returns what another request, that has waited for the same validation, may be answered with;
+  /// nil if it selects something else.
+  public func adapted(_ serving: Serving, to request: HTTPRequest, now: Timestamp) -> Serving? {
+    var variant = serving.variant
+    // Each reader needs a body of its own.
+    if case .file = variant.body { variant.body = nil }
+    guard isSelected(variant.response.selection, by: request),
+      case .success(let opened) = opened(variant),
+      let stored = Representation([opened], request, now: now.date)
+    else { return nil }
+    return self.serving(stored, request, at: now.date, isValidated: true)
+  }
+
+  /// Returns the head with which a response that is being stored answers another request that has
+  /// waited for it; nil if it may not (RFC 9111, section 4).
+  public func collapsed(
+    _ plan: StoringPlan, to request: HTTPRequest, now: Timestamp
+  ) -> HTTPResponseHead? {
+    let response = plan.response
+    guard response.contentRange == nil, isSelected(response.selection, by: request),
+      case .fresh = rules.reuse(
+        of: response, for: RequestDirectives(request.fields), at: now.date)
+    else { return nil }
+    let head = HTTPResponseHead(
+      status: response.status,
+      fields: rules.fieldsToServe(response, at: now.date, validated: false))
+    if let mayReturnStored, !mayReturnStored(request, head) { return nil }
+    return head
+  }
+}
