@@ -14,7 +14,7 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
   case authorization
   /// The response says `must-understand`, and the status is unknown.
   case notUnderstood(Int)
-  /// `Vary` has the member `*`: no other request would fit.
+  /// `Vary` has the member `*`, or names what cannot be compared: no other request would fit.
   case varyAll
   /// Nothing says that a response with this status may be stored.
   case noExplicitFreshness(Int)
@@ -40,7 +40,7 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
     case .authorization:
       "the request has Authorization and the response does not allow shared caches to store it"
     case .notUnderstood(let status): "the response says must-understand; \(status) is unknown"
-    case .varyAll: "the response says Vary: *"
+    case .varyAll: "the response says Vary: * or names more than can be compared"
     case .noExplicitFreshness(let status):
       "the response has no explicit lifetime, and status \(status) gives it none"
     case .partial(.notRequested): "the response is partial, but no range was asked for"
