@@ -32,8 +32,8 @@ extension CacheRules {
   ) -> NotStoredReason? {
     switch head.status {
     case 206:
-      if !request.fields.contains("Range") { return .partial(.notRequested) }
-      return ContentRange(of: head.fields) == nil ? .partial(.noContentRange) : nil
+      if !request.fields.contains("Range") { return .partNotRequested }
+      return PartialRefusal(of: head.fields, bodyLength: nil).map { .partial($0) }
     // These answer conditions or a range of the one request that had them.
     case 304, 412, 416: return .status(head.status)
     default: return (200...999).contains(head.status) ? nil : .status(head.status)
