@@ -7,14 +7,10 @@ extension CacheRules {
   ///
   /// - Parameter time: When the response was received.
   public func fieldsToStore(_ fields: HTTPFields, receivedAt time: HTTPDate) -> HTTPFields {
-    let facts = ResponseFacts(fields, rules: self, now: time)
-    let listed = ListSyntax.members(of: "Connection", in: fields)
-      .map { String(decoding: $0, as: UTF8.self) }
+    let isPrivate = isShared ? ResponseDirectives(fields, rules: self).isPrivate : .absent
     var stored = HTTPFields(
-      fields.filter { field in
-        !Self.unstored.contains { field.isNamed($0) }
-          && !listed.contains { field.isNamed($0) }
-          && !(isShared && facts.directives.isPrivate.names(field.name))
+      ConnectionFields.removed(from: fields).filter { field in
+        !ConnectionFields.isForProxies(field.name) && !isPrivate.names(field.name)
       })
     if !stored.contains("Date") { stored.append(HTTPField("Date", time.description)) }
     return stored
@@ -41,11 +37,4 @@ extension CacheRules {
     }
     return served
   }
-
-  /// Names the fields that concern one connection (RFC 9110, section 7.6.1) or one proxy (RFC 9111,
-  /// section 3.1).
-  private static let unstored = [
-    "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
-    "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
-  ]
 }

@@ -19,7 +19,10 @@ extension CacheRules {
     {
       return .authorization
     }
-    if Self.variesOnEverything(head.fields) { return .varyAll }
+    // Only whether there is a selection counts here, so nothing needs to be concealed.
+    if Selection(varyOf: head.fields, request: request.fields, conceal: { $0 }) == nil {
+      return .varyAll
+    }
     return allowsStoring(head.status, facts) ? nil : .noExplicitFreshness(head.status)
   }
 
@@ -29,8 +32,8 @@ extension CacheRules {
   ) -> NotStoredReason? {
     switch head.status {
     case 206:
-      if !request.fields.contains("Range") { return .partial(.notRequested) }
-      return ContentRange(of: head.fields) == nil ? .partial(.noContentRange) : nil
+      if !request.fields.contains("Range") { return .partNotRequested }
+      return PartialRefusal(of: head.fields, bodyLength: nil).map { .partial($0) }
     // These answer conditions or a range of the one request that had them.
     case 304, 412, 416: return .status(head.status)
     default: return (200...999).contains(head.status) ? nil : .status(head.status)
@@ -50,8 +53,12 @@ extension CacheRules {
     return isShared && directives.isPrivate.isAll ? .privateResponse : nil
   }
 
+  /// Tells whether the response may be shared although its request had `Authorization` (RFC 9111,
+  /// section 3.5).
+  ///
+  /// A malformed `s-maxage` counts as 0, and must not be what permits it.
   private func allowsSharedUseWithAuthorization(_ directives: ResponseDirectives) -> Bool {
-    directives.mustRevalidate || directives.isPublic || directives.sMaxAge != nil
+    directives.mustRevalidate || directives.isPublic || (directives.sMaxAge ?? 0) > 0
   }
 
   /// Tells whether at least one of the things is there that RFC 9111, section 3 lists last.
@@ -60,15 +67,5 @@ extension CacheRules {
     return directives.isPublic || directives.maxAge != nil || facts.expires != .absent
       || (isShared ? directives.sMaxAge != nil : directives.isPrivate != .absent)
       || StatusCode.isHeuristicallyCacheable(status)
-  }
-
-  private static func variesOnEverything(_ fields: HTTPFields) -> Bool {
-    for field in fields where field.isNamed("Vary") {
-      var cursor = ListSyntax.Cursor()
-      while let member = cursor.next(in: field.value.span) {
-        if member.count == 1, field.value[member.lowerBound] == UInt8(ascii: "*") { return true }
-      }
-    }
-    return false
   }
 }

@@ -50,7 +50,7 @@ extension HTTPDate: CustomStringConvertible {
   public var description: String {
     let shown = max(CivilTime.earliest, min(seconds, CivilTime.latest))
     let time = CivilTime(seconds: shown)
-    let day = HTTPDateNames.shortDays[time.weekday]
+    let day = HTTPDateNames.days[time.weekday]
     let month = HTTPDateNames.months[time.month - 1]
     let clock = "\(pad(time.hour, 2)):\(pad(time.minute, 2)):\(pad(time.second, 2))"
     return "\(day), \(pad(time.day, 2)) \(month) \(pad(time.year, 4)) \(clock) GMT"
@@ -64,15 +64,4 @@ extension HTTPDate: CustomStringConvertible {
   private func pad(_ number: Int, _ width: Int) -> String {
     pad(Int64(number), width)
   }
-}
-
-/// Lists the names in dates, beginning with Sunday and January.
-enum HTTPDateNames {
-  static let shortDays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-  static let longDays = [
-    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
-  ]
-  static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
 }

@@ -18,27 +18,25 @@ struct HTTPDateParser {
   mutating func parse(_ bytes: Span<UInt8>) -> Int64? {
     guard bytes.count <= Self.longest else { return nil }
     while position < bytes.count, ASCII.isLetter(bytes[position]) { position += 1 }
-    let dayName = 0..<position
-    guard position < bytes.count else { return nil }
-    let isLong = dayName.count != 3
-    let names = isLong ? HTTPDateNames.longDays : HTTPDateNames.shortDays
-    guard names.contains(where: { Self.equal(bytes, dayName, $0) }) else { return nil }
-    let rest: Bool
-    if isLong {
-      rest = parseRFC850(bytes)
+    guard position < bytes.count, let name = PackedName(bytes, 0..<position) else { return nil }
+    let isValid: Bool
+    if position != 3 {
+      isValid = HTTPDateNames.packedLongDays.contains(name) && parseRFC850(bytes)
+    } else if !HTTPDateNames.packedDays.contains(name) {
+      isValid = false
     } else if bytes[position] == UInt8(ascii: ",") {
-      rest = parseFixdate(bytes)
+      isValid = parseFixdate(bytes)
     } else {
-      rest = parseAsctime(bytes)
+      isValid = parseAsctime(bytes)
     }
-    guard rest, position == bytes.count, time.hasValidDay else { return nil }
+    guard isValid, position == bytes.count, time.hasValidDay else { return nil }
     return time.seconds
   }
 
   private mutating func parseFixdate(_ bytes: Span<UInt8>) -> Bool {
-    guard take(", ", bytes), let day = number(2, bytes), take(" ", bytes), month(bytes),
-      take(" ", bytes), let year = number(4, bytes), take(" ", bytes), clock(bytes),
-      take(" GMT", bytes)
+    guard take(",", bytes), take(" ", bytes), let day = number(2, bytes), take(" ", bytes),
+      month(bytes), take(" ", bytes), let year = number(4, bytes), take(" ", bytes),
+      clock(bytes), zone(bytes)
     else { return false }
     time.day = day
     time.year = Int64(year)
@@ -46,9 +44,9 @@ struct HTTPDateParser {
   }
 
   private mutating func parseRFC850(_ bytes: Span<UInt8>) -> Bool {
-    guard take(", ", bytes), let day = number(2, bytes), take("-", bytes), month(bytes),
-      take("-", bytes), let year = number(2, bytes), take(" ", bytes), clock(bytes),
-      take(" GMT", bytes)
+    guard take(",", bytes), take(" ", bytes), let day = number(2, bytes), take("-", bytes),
+      month(bytes), take("-", bytes), let year = number(2, bytes), take(" ", bytes),
+      clock(bytes), zone(bytes)
     else { return false }
     time.day = day
     return setYear(ofTwoDigits: Int64(year))
@@ -75,13 +73,15 @@ struct HTTPDateParser {
   }
 
   private mutating func month(_ bytes: Span<UInt8>) -> Bool {
-    guard bytes.count - position >= 3 else { return false }
-    let range = position..<(position + 3)
-    guard let index = HTTPDateNames.months.firstIndex(where: { Self.equal(bytes, range, $0) })
+    guard let name = letters(bytes),
+      let index = HTTPDateNames.packedMonths.firstIndex(of: name)
     else { return false }
     time.month = index + 1
-    position += 3
     return true
+  }
+
+  private mutating func zone(_ bytes: Span<UInt8>) -> Bool {
+    take(" ", bytes) && letters(bytes) == HTTPDateNames.packedZone
   }
 
   private mutating func clock(_ bytes: Span<UInt8>) -> Bool {
@@ -95,6 +95,12 @@ struct HTTPDateParser {
     return true
   }
 
+  private mutating func letters(_ bytes: Span<UInt8>) -> PackedName? {
+    guard bytes.count - position >= 3 else { return nil }
+    position += 3
+    return PackedName(bytes, (position - 3)..<position)
+  }
+
   private mutating func number(_ width: Int, _ bytes: Span<UInt8>) -> Int? {
     guard bytes.count - position >= width else { return nil }
     var value = 0
@@ -106,20 +112,11 @@ struct HTTPDateParser {
     return value
   }
 
-  private mutating func take(_ text: String, _ bytes: Span<UInt8>) -> Bool {
-    let end = position + text.utf8.count
-    guard end <= bytes.count, Self.equal(bytes, position..<end, text) else { return false }
-    position = end
-    return true
-  }
-
-  private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
-    guard range.count == text.utf8.count else { return false }
-    var index = range.lowerBound
-    for byte in text.utf8 {
-      guard ASCII.lowercased(bytes[index]) == ASCII.lowercased(byte) else { return false }
-      index += 1
+  private mutating func take(_ character: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
+    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
+      return false
     }
+    position += 1
     return true
   }
 }

@@ -14,20 +14,14 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
   case authorization
   /// The response says `must-understand`, and the status is unknown.
   case notUnderstood(Int)
-  /// `Vary` has the member `*`: no other request would fit.
+  /// `Vary` has the member `*`, or names what cannot be compared: no other request would fit.
   case varyAll
   /// Nothing says that a response with this status may be stored.
   case noExplicitFreshness(Int)
-  /// The partial response cannot be used later.
-  case partial(PartialCause)
-
-  /// Tells what makes a partial response useless.
-  public enum PartialCause: Sendable, Hashable {
-    /// The request did not ask for a part.
-    case notRequested
-    /// `Content-Range` is missing or malformed, or there are several.
-    case noContentRange
-  }
+  /// The response is partial although no range was asked for.
+  case partNotRequested
+  /// It is not certain which part of the representation the response holds.
+  case partial(PartialRefusal)
 
   /// Says it for people.
   public var description: String {
@@ -40,11 +34,11 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
     case .authorization:
       "the request has Authorization and the response does not allow shared caches to store it"
     case .notUnderstood(let status): "the response says must-understand; \(status) is unknown"
-    case .varyAll: "the response says Vary: *"
+    case .varyAll: "the response says Vary: * or names more than can be compared"
     case .noExplicitFreshness(let status):
       "the response has no explicit lifetime, and status \(status) gives it none"
-    case .partial(.notRequested): "the response is partial, but no range was asked for"
-    case .partial(.noContentRange): "the response is partial without a valid Content-Range"
+    case .partNotRequested: "the response is partial, but no range was asked for"
+    case .partial(let refusal): "the response is \(refusal)"
     }
   }
 }
