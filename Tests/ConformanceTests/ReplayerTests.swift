@@ -25,13 +25,15 @@ struct ReplayerTests {
     """
   }
 
-  /// The figures are those of Tools/conformance, a replayer that shares no code with this one.
+  /// The figures are those of Tools/conformance, a replayer that shares no code with this one. It
+  /// counts one check case more, `cdn-date-update-exceed`: its origin, like that of the suite,
+  /// dates all answers, while the one here leaves that to the case.
   @Test(
     "without a cache exactly those cases pass that need none",
     .enabled(if: SharedData.publicCases != nil, "the public cases are not beside the package"),
     arguments: [
-      (Laboratory.Role.sharedCache, [0, 0, 0], [0, 0, 0]),
-      (Laboratory.Role.privateCache, [0, 0, 0], [0, 0, 0]),
+      (Laboratory.Role.sharedCache, [13, 0, 2], [47, 0, 14]),
+      (Laboratory.Role.privateCache, [12, 0, 1], [43, 0, 12]),
     ])
   func noCache(_ role: Laboratory.Role, passed: [Int], passedAlone: [Int]) async throws {
     let cases = try CaseFile.cases(at: #require(SharedData.publicCases))
