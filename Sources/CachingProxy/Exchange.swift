@@ -278,7 +278,8 @@ extension Exchange {
   private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
     let status = answer.head.status
     if note.isHead || status == 304 {
-      return .none(told: AnswerLines.toldLength(answer.head.fields) ?? answer.body.length)
+      let other = status == 304 ? answer.representationLength : nil
+      return .none(told: AnswerLines.toldLength(answer.head.fields) ?? other)
     }
     if status == 204 { return .bytes([]) }
     switch answer.body {
