@@ -97,14 +97,14 @@ final class Recorder: ProxyObserver {
 /// Runs a server for the time of a test.
 func withServer<Result: Sendable>(
   _ backend: some ProxyBackend, origin: String? = "http://origin.test",
-  pages: (any ProxyStatusPages)? = nil, observers: [any ProxyObserver] = [],
+  pages: (any ProxyStatusPages)? = nil, observers: [any ProxyObserver] = [], idleSeconds: Int = 75,
   _ body: (UInt16, ProxyServer) async throws -> Result
 ) async throws -> Result {
   let server = ProxyServer(
     backend: backend,
     options: ProxyOptions(
       listen: ListenAddress(host: "127.0.0.1", port: 0),
-      origin: try origin.map { try NormalizedURL($0) }),
+      origin: try origin.map { try NormalizedURL($0) }, idleSeconds: idleSeconds),
     pages: pages, observers: observers, identity: ProxyIdentity(pseudonym: "test"),
     clock: FixedClock())
   let address = try server.start()
