@@ -48,7 +48,8 @@ struct Exchange: Sendable {
       case .pass(let head, .no(let reason)): return .direct(head, answer.body, reason)
       case .pass(let head, .yes(let plan)):
         let shared = SharedBody(
-          answer.body, plan, store, length: ContentLength.of(head), url: forwarding.request.url.string)
+          answer.body, plan, store, length: ContentLength.of(head),
+          url: forwarding.request.url.string)
         return .shared(head, shared)
       }
     }

@@ -16,7 +16,9 @@ extension ResponseCache {
         varyOf: head.fields, request: request.fields, and: implicitlySelecting(request),
         conceal: conceal)
     else { return .no(.varyAll) }
-    let kept = HTTPResponseHead(status: head.status, fields: rules.fieldsToStore(head.fields))
+    let kept = HTTPResponseHead(
+      status: head.status, fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date)
+    )
     let response = StoredResponse(
       status: kept.status, fields: kept.fields, requestTime: times.request.date,
       responseTime: times.response.date, selection: selection, rules: rules)
