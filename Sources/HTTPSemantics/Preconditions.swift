@@ -98,13 +98,7 @@ public enum Preconditions {
   private static func onlyDate(
     _ name: String, _ fields: HTTPFields, _ now: HTTPDate
   ) -> HTTPDate? {
-    var date: HTTPDate?
-    var lines = 0
-    for field in fields where field.isNamed(name) {
-      date = HTTPDate(field.value.span, now: now)
-      lines += 1
-    }
-    return lines == 1 ? date : nil
+    fields.only(named: name).flatMap { HTTPDate($0.value.span, now: now) }
   }
 }
 
