@@ -1,7 +1,7 @@
 import CacheFormat
 public import CacheStore
 public import CacheSystem
-public import HTTPCaching
+import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransport
 
@@ -22,7 +22,7 @@ public final class CachingClient: Sendable {
   let clock: any WallClock
   let flights = Flights()
   let background: Background
-  private let exchange: Exchange
+  let exchange: Exchange
 
   /// Makes a client on a store and a transport, which may be shared with others.
   public init(
@@ -64,8 +64,7 @@ public final class CachingClient: Sendable {
       (request, body) = next
     }
     throw ClientError(
-      .transport(TransportError(.tooManyRedirects, url: request.url.string)),
-      url: request.url.string)
+      .tooManyRedirects(maximum: options.maximumRedirects), url: request.url.string)
   }
 
   /// Answers from the store alone, at once; nil if the network has to be asked, or the answer is not
@@ -100,67 +99,5 @@ public final class CachingClient: Sendable {
     case .serve(let serving): return served(serving, request)
     case .forward(let forwarding): return try await forward(forwarding, body, options)
     }
-  }
-}
-
-// The way to the origin.
-extension CachingClient {
-  private func forward(
-    _ forwarding: Forwarding, _ body: RequestBody?, _ options: FetchOptions
-  ) async throws(ClientError) -> ClientResponse {
-    let onInterim = options.onInterim ?? { _ in }
-    if forwarding.isShareable {
-      let (outcome, isFirst) = await shared(forwarding, onInterim)
-      if let response = try await response(to: forwarding, outcome, isFirst: isFirst) {
-        return response
-      }
-    }
-    let outcome = await exchange.run(forwarding, body: body, onInterim: onInterim)
-    if case .shared(_, let body) = outcome { start(body) }
-    endOthers(forwarding)
-    guard let response = try await response(to: forwarding, outcome, isFirst: true) else {
-      throw cancelled(forwarding)
-    }
-    return response
-  }
-
-  /// Asks the origin together with others; nil when the task is cancelled.
-  private func shared(
-    _ forwarding: Forwarding, _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
-  ) async -> (Outcome?, isFirst: Bool) {
-    let (flight, isFirst) = flights.join(forwarding.key)
-    if isFirst { carry(out: forwarding, flight, onInterim) }
-    return (await flight.wait(), isFirst)
-  }
-
-  private func carry(
-    out forwarding: Forwarding, _ flight: Flight,
-    _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
-  ) {
-    flight.carry(
-      Task { [exchange, flights] in
-        let outcome = await exchange.run(forwarding, body: nil, onInterim: onInterim)
-        guard case .shared(_, let body) = outcome else {
-          flights.end(forwarding.key, flight)
-          flight.outcome.settle(outcome)
-          return
-        }
-        // Held until all who wait now have had the time to take a reader of their own.
-        let reader = body.makeReader()
-        flight.outcome.settle(outcome)
-        reader?.cancel()
-        await body.run()
-        flights.end(forwarding.key, flight)
-      })
-  }
-
-  /// Runs a body that nobody else has asked for.
-  private func start(_ body: SharedBody) {
-    Task { await body.run() }
-  }
-
-  private func cancelled(_ forwarding: Forwarding) -> ClientError {
-    let url = forwarding.request.url.string
-    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }
 }

@@ -15,6 +15,8 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case store(StoreError)
     /// The content coding of the body is damaged.
     case coding(ContentCodingError)
+    /// There were more redirects in a row than the caller allowed.
+    case tooManyRedirects(maximum: Int)
     /// The body is longer than the caller allowed, in bytes.
     case tooLarge(limit: Int)
   }
@@ -39,6 +41,8 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case .transport(let error): error.description
     case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
     case .coding(let error): "\(url): the body cannot be decoded (\(error)); fetch it again"
+    case .tooManyRedirects(let maximum):
+      "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
     case .tooLarge(let limit): "\(url): the body is longer than \(limit) bytes; read it in pieces"
     }
   }

@@ -10,8 +10,11 @@ import Synchronization
 /// is left before the head has come, it is cancelled.
 final class Flight: Sendable {
   private struct State {
-    var askers = 0
+    var askers = 1
     var task: Task<Void, Never>?
+    var isInvalid = false
+    /// Keeps the body going until all who waited for the head have their readers.
+    var hold: SharedReader?
   }
 
   let outcome = Promise<Outcome>()
@@ -26,15 +29,42 @@ final class Flight: Sendable {
     state.withLock { $0.askers += 1 }
   }
 
-  /// Waits for the outcome; nil when the asker's task is cancelled.
-  func wait() async -> Outcome? {
-    let outcome = await outcome.value()
-    let task = state.withLock { state -> Task<Void, Never>? in
+  /// Ends the wait of one who has begun or joined: with an answer or without.
+  func leave() {
+    let (task, hold) = state.withLock { state -> (Task<Void, Never>?, SharedReader?) in
       state.askers -= 1
-      return state.askers == 0 && outcome == nil ? state.task : nil
+      guard state.askers == 0 else { return (nil, nil) }
+      defer { state.hold = nil }
+      return (outcome.valueNow == nil ? state.task : nil, state.hold)
     }
     task?.cancel()
-    return outcome
+    hold?.cancel()
+  }
+
+  /// Keeps what comes from being stored.
+  func invalidate() {
+    state.withLock { $0.isInvalid = true }
+    if case .shared(_, let body) = outcome.valueNow { body.invalidate() }
+  }
+
+  /// Tells all who wait.
+  func settle(_ outcome: Outcome) {
+    if case .shared(_, let body) = outcome {
+      let hold = body.makeReader()
+      let isInvalid = state.withLock { state in
+        state.hold = hold
+        return state.isInvalid
+      }
+      if isInvalid { body.invalidate() }
+    }
+    self.outcome.settle(outcome)
+    // Who left meanwhile has not seen the reader that is held.
+    let hold = state.withLock { state -> SharedReader? in
+      guard state.askers == 0 else { return nil }
+      defer { state.hold = nil }
+      return state.hold
+    }
+    hold?.cancel()
   }
 }
 
@@ -50,7 +80,6 @@ final class Flights: Sendable {
         return (flight, false)
       }
       let flight = Flight()
-      flight.join()
       flights[key] = flight
       return (flight, true)
     }
@@ -65,7 +94,6 @@ final class Flights: Sendable {
 
   /// Keeps what is under way for a key from being stored.
   func invalidate(_ key: ByteString) {
-    let flight = flights.withLock { $0.removeValue(forKey: key) }
-    if case .shared(_, let body) = flight?.outcome.valueNow { body.invalidate() }
+    flights.withLock { $0.removeValue(forKey: key) }?.invalidate()
   }
 }

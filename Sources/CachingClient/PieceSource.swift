@@ -38,12 +38,11 @@ final class BytesSource: PieceSource {
   }
 }
 
-/// Gives a slice of a stored body.
+/// Gives a slice of a stored body. The verdict on a whole body comes with its last piece, if it was
+/// not verified before.
 final class FileSource: PieceSource {
   /// How much is read at once, in bytes: a thousand slow readers must fit into memory.
   static let pieceBytes = 32 * 1024
-  /// Bodies up to this many bytes are verified before a part of them is given.
-  static let verifiedBytes: UInt64 = 16 << 20
 
   private let reader: BodyReader
   private let store: AsyncStore
@@ -65,7 +64,7 @@ final class FileSource: PieceSource {
     }
     do throws(StoreError) {
       let bytes = try await store.perform { [self] _ throws(StoreError) in
-        if isFirst { try start() }
+        if isFirst { reader.seek(to: range.lowerBound) }
         let rest = range.upperBound - min(reader.position, range.upperBound)
         return try reader.read(upTo: Int(min(rest, UInt64(Self.pieceBytes))))
       }
@@ -73,13 +72,6 @@ final class FileSource: PieceSource {
     } catch {
       throw ClientError(.store(error), url: url)
     }
-  }
-
-  /// The verdict on a whole body comes with its last piece; a part has none of its own.
-  private func start() throws(StoreError) {
-    let isPart = range != 0..<reader.length
-    if isPart, reader.length <= Self.verifiedBytes { try reader.verify() }
-    reader.seek(to: range.lowerBound)
   }
 }
 
@@ -129,50 +121,49 @@ final class JoinedSource: PieceSource {
 
 /// Takes the content coding off another source.
 final class DecodingSource: PieceSource {
-  private struct State: ~Copyable {
-    var decoder: ContentDecoder
-    var isOver = false
-  }
-
   private let coded: any PieceSource
   private let url: String
-  private let state: Mutex<State>
+  private let decoder: Mutex<ContentDecoder>
+  private let isOver = Mutex(false)
 
-  init(_ coded: any PieceSource, _ decoder: consuming ContentDecoder, url: String) {
+  init(_ coded: any PieceSource, _ decoder: sending ContentDecoder, url: String) {
     self.coded = coded
     self.url = url
-    state = Mutex(State(decoder: decoder))
+    self.decoder = Mutex(decoder)
   }
 
   func next() async throws(ClientError) -> [UInt8]? {
     while true {
-      if let piece = try decoded({ state throws(ContentCodingError) in
-        try state.decoder.next()
-      }) {
-        return piece
-      }
-      if state.withLock({ $0.isOver }) { return nil }
+      if let piece = try decoded() { return piece }
+      if isOver.withLock({ $0 }) { return nil }
       if let more = try await coded.next() {
-        state.withLock { $0.decoder.append(more) }
+        decoder.withLock { $0.append(more) }
       } else {
-        _ = try decoded { state throws(ContentCodingError) in
-          state.isOver = true
-          try state.decoder.finish()
-          return nil
-        }
+        isOver.withLock { $0 = true }
+        try finish()
       }
     }
   }
 
-  private func decoded(
-    _ step: (inout State) throws(ContentCodingError) -> [UInt8]?
-  ) throws(ClientError) -> [UInt8]? {
+  private func decoded() throws(ClientError) -> [UInt8]? {
     do throws(ContentCodingError) {
-      return try state.withLock { state throws(ContentCodingError) in try step(&state) }
+      return try decoder.withLock { decoder throws(ContentCodingError) in try decoder.next() }
     } catch {
-      coded.cancel()
-      throw ClientError(.coding(error), url: url)
+      throw failure(error)
     }
+  }
+
+  private func finish() throws(ClientError) {
+    do throws(ContentCodingError) {
+      try decoder.withLock { decoder throws(ContentCodingError) in try decoder.finish() }
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  private func failure(_ error: ContentCodingError) -> ClientError {
+    coded.cancel()
+    return ClientError(.coding(error), url: url)
   }
 
   var trailers: HTTPFields { coded.trailers }

@@ -33,14 +33,13 @@ final class Promise<Value: Sendable>: Sendable {
     }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        enum Now { case value(Value?), later }
-        let now = state.withLock { state -> Now in
-          if let value = state.value { return .value(value) }
-          if state.cancelled.remove(number) != nil { return .value(nil) }
+        let (isNow, value) = state.withLock { state -> (Bool, Value?) in
+          if let value = state.value { return (true, value) }
+          if state.cancelled.remove(number) != nil { return (true, nil) }
           state.waiters[number] = continuation
-          return .later
+          return (false, nil)
         }
-        if case .value(let value) = now { continuation.resume(returning: value) }
+        if isNow { continuation.resume(returning: value) }
       }
     } onCancel: {
       let waiter = state.withLock { state -> CheckedContinuation<Value?, Never>? in

@@ -1,4 +1,5 @@
 public import CacheStore
+import ContentCoding
 public import HTTPSemantics
 
 /// Says in what form the content of an answer is there.
@@ -37,8 +38,6 @@ public final class ResponseBody: Sendable, AsyncSequence {
     storingNow = storing
   }
 
-  deinit { source.cancel() }
-
   /// Tells what becomes of the answer in the store; settled when the end of the body has been seen.
   public var storing: StoringState { storingNow() }
 
@@ -61,8 +60,9 @@ public final class ResponseBody: Sendable, AsyncSequence {
   }
 
   /// Takes a content coding off.
-  func decoded(_ wrap: (any PieceSource) -> any PieceSource) -> ResponseBody {
-    ResponseBody(wrap(source), .stream(length: nil), storing: storingNow)
+  func decoded(_ decoder: sending ContentDecoder, url: String) -> ResponseBody {
+    ResponseBody(
+      DecodingSource(source, decoder, url: url), .stream(length: nil), storing: storingNow)
   }
 
   /// Reads a short body to its end, so that it is stored, and lets go of a longer one.

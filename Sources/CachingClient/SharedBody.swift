@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheStore
 import HTTPCaching
 import HTTPSemantics
@@ -141,29 +142,39 @@ final class SharedBody: Sendable {
 
 // Keeping what comes.
 extension SharedBody {
+  /// What is to be done on the disk.
+  private enum Step: Sendable {
+    case start([UInt8])
+    case append(BodyWriter)
+  }
+
   private func keep(_ piece: [UInt8]) async {
-    let step = state.withLock { state -> (@Sendable (Store) throws(StoreError) -> Void)? in
-      switch state.kept {
-      case .nothing: return nil
-      case .memory(var bytes):
-        state.kept = .nothing
-        bytes += piece
-        guard bytes.count > ResponseCache.smallBody else {
-          state.kept = .memory(bytes)
-          return nil
-        }
-        state.kept = .memory(bytes)
-        let start = bytes
-        return { store throws(StoreError) in try self.startFile(start, store) }
-      case .file(let writer):
-        return { _ throws(StoreError) in try writer.write(piece) }
-      }
-    }
-    guard let step else { return }
+    guard let step = step(for: piece) else { return }
     do throws(StoreError) {
-      try await store.perform(step)
+      try await store.perform { [self] store throws(StoreError) in
+        switch step {
+        case .start(let bytes): try startFile(bytes, store)
+        case .append(let writer): try writer.write(piece)
+        }
+      }
     } catch {
       fail(error)
+    }
+  }
+
+  /// Returns what is to be done for a piece; nil: nothing yet.
+  private func step(for piece: [UInt8]) -> Step? {
+    state.withLock { state in
+      switch state.kept {
+      case .nothing: return nil
+      case .file(let writer): return .append(writer)
+      case .memory(var bytes):
+        // Without a second reference nothing is copied.
+        state.kept = .nothing
+        bytes += piece
+        state.kept = .memory(bytes)
+        return bytes.count > ResponseCache.smallBody ? .start(bytes) : nil
+      }
     }
   }
 
@@ -184,6 +195,12 @@ extension SharedBody {
 
   private func commit() async {
     let kept = state.withLock { state -> Kept in
+      // A part must be as long as it says, or its bytes are not where they seem to be.
+      if let part = plan.response.contentRange, part.count != state.received,
+        case .pending = state.storing
+      {
+        state.storing = .notStored(.incomplete)
+      }
       if case .pending = state.storing { return state.kept }
       if case .file(let writer) = state.kept { writer.discard() }
       return .nothing

@@ -1,5 +1,4 @@
 public import CacheFormat
-public import CacheStore
 public import HTTPSemantics
 
 /// Says what is to be done with a request.
@@ -23,7 +22,7 @@ public struct Serving: Sendable {
   /// Counts the seconds for which the response stays fresh; negative once it is stale.
   public let ttl: Int64
   /// Gives the request with which to validate it in the background (RFC 5861, section 3).
-  public var revalidation: Forwarding?
+  public var revalidation: Forwarding? = nil
 }
 
 /// Holds a part of a stored body.
@@ -44,10 +43,12 @@ public struct Forwarding: Sendable {
   public let reason: ForwardReason
   /// Gives the key.
   public let key: ByteString
-  /// Gives the stored responses that a 304 can be about.
-  public var validating: [StoredVariant]
-  /// Gives the stored response that may be served should the origin fail.
-  public let selected: StoredVariant?
+  /// The stored responses that a 304 can be about.
+  var validating: [StoredVariant]
+  /// What may be served should the origin fail.
+  let selected: Representation?
+  /// The stored beginning whose rest the request asks for (RFC 9111, section 3.4).
+  var completing: StoredVariant? = nil
   /// Tells whether others that ask for the same may wait for this answer.
   public let isShareable: Bool
 }

@@ -1,4 +1,4 @@
-public import CacheStore
+import CacheStore
 public import HTTPSemantics
 
 /// Tells why the store did not answer a request by itself.
@@ -37,7 +37,10 @@ public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
     case .damaged, .collision, .notAResponse: .miss
     case .otherVariant: .varyMiss
     case .otherPart: .partial
-    case .mustValidate(let reason): reason.isFromRequest ? .request : .stale
+    case .mustValidate(.requestNoCache), .mustValidate(.requestMaxAge),
+      .mustValidate(.requestMinFresh):
+      .request
+    case .mustValidate(.stale), .mustValidate(.noCache): .stale
     case .policy, .requestNoStore: .request
     case .method: .method
     case .requestBody, .condition, .refused: .bypass

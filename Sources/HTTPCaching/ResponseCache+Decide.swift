@@ -27,49 +27,47 @@ extension ResponseCache {
 
   private func decide(_ question: Question) -> Decision {
     let found = find(question.request, question.key)
-    guard let candidate = chosen(found.matching, question.request) else {
+    guard let stored = Representation(found.matching, question.request, now: question.now) else {
+      if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
       return question.without(reason, validating: taggedWholes(found.others))
     }
-    switch opened(candidate) {
-    case .failure(let nothing): return question.without(nothing.reason)
-    case .success(let variant): return decide(question, variant)
-    }
-  }
-
-  private func decide(_ question: Question, _ variant: StoredVariant) -> Decision {
     if let mayReturnStored {
       let head = HTTPResponseHead(
-        status: variant.response.status, fields: variant.response.fields)
+        status: stored.base.response.status, fields: stored.base.response.fields)
       guard mayReturnStored(question.request, head) else { return question.without(.refused) }
     }
-    let reuse = reuse(of: variant, question)
-    guard let serving = serving(variant, question.request, at: question.now) else {
-      return question.without(.otherPart)
+    return decide(question, stored)
+  }
+
+  private func decide(_ question: Question, _ stored: Representation) -> Decision {
+    var stored = stored
+    switch opened(stored.base) {
+    case .failure(let nothing): return question.without(nothing.reason)
+    case .success(let base): stored.base = base
     }
-    switch reuse {
-    case .fresh: return .serve(serving)
-    case .stale(_, let permission):
-      var stale = serving
-      if permission == .staleWhileRevalidate {
-        stale.revalidation = question.forwarding(
-          .mustValidate(.stale(by: -serving.ttl)), selected: variant, validating: [variant])
-      }
-      return .serve(stale)
-    case .mustValidate(let reason):
+    let reuse = reuse(of: stored.base, question)
+    if case .mustValidate(let reason) = reuse {
       let why: ForwardReason =
         question.policy == .revalidate ? .policy(.revalidate) : .mustValidate(reason)
-      return question.without(why, selected: variant, validating: [variant])
+      return question.without(why, selected: stored)
     }
+    guard var serving = serving(stored, question.request, at: question.now) else {
+      return question.without(.damaged)
+    }
+    if case .stale(let seconds, .staleWhileRevalidate) = reuse {
+      serving.revalidation = question.forwarding(
+        .mustValidate(.stale(by: seconds)), selected: stored, validating: [])
+    }
+    return .serve(serving)
   }
 
   /// Tells how a stored response may be used, with the caller's policy.
+  ///
+  /// Whether it is fresh counts here, for how long does not.
   private func reuse(of variant: StoredVariant, _ question: Question) -> Reuse {
-    let ttl =
-      rules.freshnessLifetime(of: variant.response).seconds
-      - rules.currentAge(of: variant.response, at: question.now)
     switch question.policy {
-    case .offline: return .fresh(ttl: ttl)
+    case .offline: return .fresh(ttl: 0)
     case .revalidate: return .mustValidate(.requestNoCache)
     case .storedElseLoad, .storedOnly:
       let reuse = rules.reuse(of: variant.response, for: RequestDirectives([]), at: question.now)
@@ -78,7 +76,7 @@ extension ResponseCache {
         rules.mayServeStale(
           variant.response, for: RequestDirectives([]), at: question.now, after: .unreachable)
       {
-        return .fresh(ttl: ttl)
+        return .fresh(ttl: 0)
       }
       return reuse
     case .protocolRules, .reload, .reloadFromOrigin:
@@ -123,15 +121,16 @@ struct Question {
 
   /// Returns what is to be done when the store does not answer.
   func without(
-    _ reason: ForwardReason, selected: StoredVariant? = nil, validating: [StoredVariant] = []
+    _ reason: ForwardReason, selected: Representation? = nil, validating: [StoredVariant] = []
   ) -> Decision {
     guard policy.allowsNetwork, !directives.onlyIfCached else { return .refuse(reason) }
     return .forward(forwarding(reason, selected: selected, validating: validating))
   }
 
   func forwarding(
-    _ reason: ForwardReason, selected: StoredVariant?, validating: [StoredVariant]
+    _ reason: ForwardReason, selected: Representation?, validating: [StoredVariant]
   ) -> Forwarding {
+    let validating = selected.map { [$0.base] } ?? validating
     var sent = validating.isEmpty ? request : request.validating(validating.map(\.response))
     if policy == .reloadFromOrigin {
       sent.fields.replace(with: HTTPField("Cache-Control", "no-cache"))

@@ -18,7 +18,8 @@ extension ResponseCache {
     var found = FoundVariants()
     let outline = store.outline(of: key)
     for item in outline {
-      let loaded = outline.count == 1 ? load(key, item) : describe(key, item)
+      let loaded =
+        outline.count == 1 ? load(key, item.variant, item.length) : describe(key, item.variant)
       switch loaded {
       case .failure(let miss): found.reason = miss.reason
       case .success(let variant):
@@ -52,8 +53,7 @@ extension ResponseCache {
   /// Opens the body of a stored response, unless it is open.
   func opened(_ variant: StoredVariant) -> Result<StoredVariant, FoundNothing> {
     if variant.body != nil { return .success(variant) }
-    let outline = VariantOutline(variant: variant.info.variant, length: variant.length)
-    return load(variant.info.key, outline).map { loaded in
+    return load(variant.info.key, variant.info.variant, variant.length).map { loaded in
       var opened = variant
       // What was described and what is opened may be two: another process may store in between.
       if loaded.info.digest == variant.info.digest { opened.body = loaded.body }
@@ -63,25 +63,30 @@ extension ResponseCache {
 
   /// Looks a response up with its body: small ones whole, large ones opened.
   private func load(
-    _ key: ByteString, _ outline: VariantOutline
+    _ key: ByteString, _ number: UInt64, _ length: UInt64
   ) -> Result<StoredVariant, FoundNothing> {
-    if outline.length <= UInt64(Self.smallBody) {
-      switch store.lookUp(key, variant: outline.variant) {
+    if length <= UInt64(Self.smallBody) {
+      switch store.lookUp(key, variant: number) {
       case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
       case .hit(let entry):
         return variant(entry.info, .bytes(entry.body, entry.source))
       }
     }
-    switch store.read(key, variant: outline.variant) {
+    switch store.read(key, variant: number) {
     case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
-    case .hit(let info, let reader): return variant(info, .file(reader))
+    case .hit(let info, let reader):
+      // Damage is found before the head goes out, while there still is another way to an answer.
+      if reader.length <= Self.verifiedBytes, (try? reader.verify()) == nil {
+        return .failure(FoundNothing(.damaged))
+      }
+      return variant(info, .file(reader))
     }
   }
 
   private func describe(
-    _ key: ByteString, _ outline: VariantOutline
+    _ key: ByteString, _ number: UInt64
   ) -> Result<StoredVariant, FoundNothing> {
-    guard let info = store.info(for: key, variant: outline.variant) else {
+    guard let info = store.info(for: key, variant: number) else {
       return .failure(FoundNothing(.absent))
     }
     return variant(info, nil)

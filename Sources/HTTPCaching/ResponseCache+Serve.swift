@@ -3,85 +3,78 @@ import CacheStore
 import HTTPSemantics
 
 extension ResponseCache {
-  /// Makes the answer to a request from a stored response; nil if it has not the bytes that are
-  /// asked for, or its file turns out to be damaged.
+  /// Makes the answer to a request from what is stored; nil if its files turn out to be damaged.
   func serving(
-    _ variant: StoredVariant, _ request: HTTPRequest, at now: HTTPDate, isValidated: Bool = false
+    _ found: Representation, _ request: HTTPRequest, at now: HTTPDate, isValidated: Bool = false
   ) -> Serving? {
-    guard let body = variant.body else { return nil }
-    let response = variant.response
+    let response = found.base.response
     var head = HTTPResponseHead(
       status: response.status,
       fields: rules.fieldsToServe(response, at: now, validated: isValidated))
+    var slices: [BodySlice]? = []
+    if Preconditions.evaluate(request, against: response, now: now) == .notModified {
+      head.status = 304
+      head.fields = Preconditions.notModifiedFields(of: head.fields)
+    } else {
+      slices = content(of: found, &head, isWanted: request.method == .get)
+    }
+    guard let slices else { return nil }
     let ttl =
       rules.freshnessLifetime(of: response).seconds - rules.currentAge(of: response, at: now)
-    func serving(_ range: Range<UInt64>) -> Serving {
-      let slices = range.isEmpty ? [] : [BodySlice(body: body, range: range)]
-      return Serving(variant: variant, head: head, slices: slices, ttl: ttl, revalidation: nil)
-    }
-    if Preconditions.evaluate(request, against: response) == .notModified {
-      head = Self.notModified(head)
-      return serving(0..<0)
-    }
-    let whole = 0..<variant.length
-    guard request.method == .get else {
-      if let part = response.contentRange, !part.isWhole { return nil }
-      setLength(&head, variant.length)
-      return serving(0..<0)
-    }
-    switch RangeAnswer.decide(request, stored: response, length: variant.length) {
-    case .whole:
-      setLength(&head, variant.length)
-      return serving(whole)
-    case .part(let part, let offset):
+    return Serving(variant: found.base, head: head, slices: slices, ttl: ttl)
+  }
+
+  /// Returns the slices of the content, and makes the head describe them.
+  private func content(
+    of found: Representation, _ head: inout HTTPResponseHead, isWanted: Bool
+  ) -> [BodySlice]? {
+    switch found.answer {
+    case .unanswerable: return nil
+    case .unsatisfiable(let length):
+      head.status = 416
+      head.fields = Preconditions.notModifiedFields(of: head.fields)
+      let value = ContentRange.unsatisfiedFieldValue(completeLength: length)
+      head.fields.replace(with: HTTPField("Content-Range", value))
+      head.fields.replace(with: HTTPField("Content-Length", "0"))
+      return []
+    case .part(let range):
+      guard
+        let part = ContentRange(
+          first: range.lowerBound, last: range.upperBound, completeLength: found.completeLength)
+      else { return nil }
       head.status = 206
       head.fields.replace(with: HTTPField("Content-Range", part.fieldValue))
-      setLength(&head, part.count)
-      return serving(offset..<offset + part.count)
-    case .unsatisfiable(let length):
-      head = Self.unsatisfiable(head, length)
-      return serving(0..<0)
-    case .unanswerable: return nil
-    }
-  }
-
-  /// Chooses the newest response that can answer the request by itself.
-  func chosen(_ matching: [StoredVariant], _ request: HTTPRequest) -> StoredVariant? {
-    if matching.count == 1, matching[0].response.contentRange == nil { return matching[0] }
-    return matching.first { variant in
-      if request.method != .get { return variant.response.contentRange == nil }
-      if case .unanswerable = RangeAnswer.decide(
-        request, stored: variant.response, length: variant.length)
-      {
-        return false
+      head.fields.replace(with: HTTPField("Content-Length", String(part.count)))
+      return isWanted ? slices(of: found, range.lowerBound..<range.upperBound + 1) : []
+    case .whole:
+      guard let length = found.completeLength else { return nil }
+      if !found.parts.isEmpty {
+        head.status = 200
+        head.fields.removeAll(named: "Content-Range")
       }
-      return true
+      if head.status != 204 {
+        head.fields.replace(with: HTTPField("Content-Length", String(length)))
+      }
+      return isWanted ? slices(of: found, 0..<length) : []
     }
   }
 
-  private func setLength(_ head: inout HTTPResponseHead, _ length: UInt64) {
-    if head.status == 204 { return }
-    head.fields.replace(with: HTTPField("Content-Length", String(length)))
-  }
-
-  /// RFC 9110, section 15.4.5: a 304 has no content and nothing that describes it.
-  private static func notModified(_ head: HTTPResponseHead) -> HTTPResponseHead {
-    var head = head
-    head.status = 304
-    for name in ["Content-Length", "Content-Type", "Content-Encoding", "Content-Language"] {
-      head.fields.removeAll(named: name)
+  private func slices(of found: Representation, _ range: Range<UInt64>) -> [BodySlice]? {
+    if range.isEmpty { return [] }
+    if found.parts.isEmpty {
+      guard let body = found.base.body else { return nil }
+      return [BodySlice(body: body, range: range)]
     }
-    return head
-  }
-
-  /// RFC 9110, section 15.5.17.
-  private static func unsatisfiable(_ head: HTTPResponseHead, _ length: UInt64) -> HTTPResponseHead {
-    var head = notModified(head)
-    head.status = 416
-    head.fields.replace(
-      with: HTTPField(
-        "Content-Range", ContentRange.unsatisfiedFieldValue(completeLength: length)))
-    head.fields.append(HTTPField("Content-Length", "0"))
-    return head
+    let held = found.parts.compactMap(\.response.contentRange)
+    guard held.count == found.parts.count else { return nil }
+    var slices: [BodySlice] = []
+    for piece in Parts.cover(range.lowerBound...range.upperBound - 1, by: held) {
+      guard case .stored(let index, let offset, let count) = piece,
+        case .success(let part) = opened(found.parts[index]), let body = part.body,
+        offset + count <= part.length
+      else { return nil }
+      slices.append(BodySlice(body: body, range: offset..<offset + count))
+    }
+    return slices
   }
 }

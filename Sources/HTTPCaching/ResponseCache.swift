@@ -18,6 +18,10 @@ public struct ResponseCache: Sendable {
   /// Bodies up to this many bytes are read at once and verified before they are served.
   public static let smallBody = 64 * 1024
 
+  /// Bodies up to this many bytes are verified before they are served, once for each file and
+  /// process; longer ones are verified while they are read in whole.
+  public static let verifiedBytes: UInt64 = 16 << 20
+
   /// Makes a cache.
   ///
   /// - Parameter mayReturnStored: decides, after the rules, whether a stored response may be
