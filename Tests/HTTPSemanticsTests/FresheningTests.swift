@@ -106,6 +106,19 @@ struct FresheningTests {
     #expect(chosen([], dated("\"a\"", nil)) == [])
   }
 
+  @Test func `a strong form of the weak tag that was asked about confirms without updating`() {
+    let stored = [dated("W/\"a\"", nil), dated("W/\"b\"", nil), dated(nil, -3000)]
+    let confirmed = { (stored: [HTTPFields], update: HTTPFields) in
+      Freshening.confirmed(from: stored.map { Stored.response($0) }, by: update)
+    }
+    #expect(chosen(stored, dated("\"b\"", nil)) == [])
+    #expect(confirmed(stored, dated("\"b\"", nil)) == 1)
+    #expect(confirmed(stored, dated("\"c\"", nil)) == nil)
+    #expect(confirmed(stored, dated(nil, -3000)) == nil)
+    #expect(confirmed(stored + [dated("\"b\"", nil)], dated("\"b\"", nil)) == nil)
+    #expect(confirmed([dated("a", nil)], dated("a", nil)) == nil)
+  }
+
   private func outcome(
     _ head: HTTPFields, _ stored: HTTPFields, headStatus: Int = 200, status: Int = 200
   ) -> Freshening.HeadOutcome {
