@@ -66,7 +66,8 @@ struct ResponseDirectivesTests {
     #expect(directives("max-age=x, max-age=1800").maxAge == 0)
     #expect(directives("s-maxage=1, s-maxage=2").sMaxAge == 1)
     #expect(directives("stale-if-error=1, stale-if-error=2").staleIfError == 1)
-    #expect(directives("stale-while-revalidate=1", "stale-while-revalidate=2").staleWhileRevalidate == 1)
+    #expect(
+      directives("stale-while-revalidate=1", "stale-while-revalidate=2").staleWhileRevalidate == 1)
   }
 
   @Test("what stands in a quoted string is no directive")
@@ -137,16 +138,14 @@ struct ResponseDirectivesTests {
     #expect(FieldList.all.isAll && !list.isAll && !FieldList.absent.isAll)
   }
 
-  @Test("random bytes are read without a crash, and numbers stay in their range", .serialized)
-  func randomBytes() {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("seed of randomBytes: \(seed)")
+  @Test("junk is read without a crash, and numbers stay in their range", arguments: 1...20)
+  func junk(seed: UInt64) {
     var random = SplitMix(seed: seed)
     let pieces = [
       "max-age", "s-maxage", "no-cache", "=", "\"", "\\", ",", " ", "1", "99999999999", "-", "a",
       "\0", "ä", "\t", "private", "stale-if-error",
     ]
-    for _ in 0..<2000 {
+    for _ in 0..<200 {
       let count = Int.random(in: 0...12, using: &random)
       let line = (0..<count).compactMap { _ in pieces.randomElement(using: &random) }.joined()
       let read = directives(line)
