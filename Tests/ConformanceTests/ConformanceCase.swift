@@ -16,6 +16,8 @@ struct ConformanceCase: Sendable {
   var originRequests: Int?
   /// Whether the cache may send a request of the case twice; in the public cases it may not.
   var mayRetry = false
+  /// Whether the case is about what only a proxy does.
+  var isProxyOnly = false
   var exchanges: [Exchange]
 }
 
