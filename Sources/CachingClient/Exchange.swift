@@ -24,6 +24,7 @@ struct Exchange: Sendable {
   let transport: any HTTPTransport
   let options: TransportOptions
   let clock: any WallClock
+  let permits: StoringPermits
 
   /// Asks the origin; once more where it confirms something that is not stored.
   func run(
@@ -31,6 +32,7 @@ struct Exchange: Sendable {
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async -> Outcome {
     var forwarding = forwarding
+    let permit = permits.make(forwarding.key)
     while true {
       let sent = Timestamp(nanoseconds: clock.now())
       let answer: TransportResponse
@@ -48,7 +50,7 @@ struct Exchange: Sendable {
       case .pass(let head, .no(let reason)): return .direct(head, answer.body, reason)
       case .pass(let head, .yes(let plan)):
         let shared = SharedBody(
-          answer.body, plan, store, length: ContentLength.of(head),
+          answer.body, plan, permit, store, length: ContentLength.of(head),
           url: forwarding.request.url.string)
         return .shared(head, shared)
       }
