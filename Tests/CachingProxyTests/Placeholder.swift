@@ -1,1 +1,1 @@
-// CachingProxy
+// Filled by the next commits.
