@@ -61,6 +61,11 @@ enum EntryFields {
       selection: selecting.isEmpty ? .none : Selection(fields: selecting), rules: rules)
   }
 
+  /// Returns when the head of a stored response came, as exactly as it was noted.
+  static func responseTime(of info: EntryInfo) -> Timestamp {
+    info.userInfo.first { $0.name == responseTimeName }.flatMap(timestamp) ?? info.created
+  }
+
   /// Puts new fields and times into the metadata of an entry; the rest stays.
   static func freshen(
     _ metadata: inout EntryMetadata, fields: HTTPFields, times: ResponseTimes, expires: Timestamp?

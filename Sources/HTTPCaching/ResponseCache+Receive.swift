@@ -16,7 +16,7 @@ extension ResponseCache {
     if head.status == 206, let beginning = forwarding.completing {
       return complete(beginning, head, forwarding, times)
     }
-    if head.status >= 500, let selected = forwarding.selected,
+    if head.status >= 500, let selected = forwarding.fallback,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields),
         at: times.response.date, after: .serverError(head.status)),
@@ -33,7 +33,7 @@ extension ResponseCache {
 
   /// Returns what may be served when the origin cannot be reached (RFC 9111, section 4.2.4).
   public func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
-    guard let selected = forwarding.selected,
+    guard let selected = forwarding.fallback,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
         after: .unreachable)
@@ -74,7 +74,8 @@ extension ResponseCache {
 
   /// Puts the fields of a 304, or of an answer to `HEAD`, into a stored response.
   ///
-  /// A store that cannot write does not keep the fresh fields from being served.
+  /// A store that cannot write does not keep the fresh fields from being served. What has taken the
+  /// place of the stored response meanwhile is left alone: its body is another one.
   private func freshen(
     _ variant: StoredVariant, by head: HTTPResponseHead, _ times: ResponseTimes
   ) -> StoredVariant {
@@ -85,7 +86,9 @@ extension ResponseCache {
     let fresh = StoredResponse(
       status: old.status, fields: fields, requestTime: times.request.date,
       responseTime: times.response.date, selection: old.selection, rules: rules)
+    let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
+      guard metadata == known else { return }
       EntryFields.freshen(&metadata, fields: fields, times: times, expires: expiry(of: fresh))
     }
     return StoredVariant(variant, fresh)
@@ -125,16 +128,28 @@ extension ResponseCache {
 // Answers that several requests share.
 extension ResponseCache {
   /// Returns what another request, that has waited for the same validation, may be answered with;
-  /// nil if it selects something else.
-  public func adapted(_ serving: Serving, to request: HTTPRequest, now: Timestamp) -> Serving? {
+  /// nil if it selects something else, or does not take what is stale.
+  ///
+  /// - Parameter status: the origin's answer: 304, or the error that lets it be served stale.
+  public func adapted(
+    _ serving: Serving, to request: HTTPRequest, answered status: Int, now: Timestamp
+  ) -> Serving? {
     var variant = serving.variant
+    let isValidated = status == 304
+    guard
+      isValidated
+        || rules.mayServeStale(
+          variant.response, for: RequestDirectives(request.fields), at: now.date,
+          after: .serverError(status)),
+      mayReturnStored?(request, head(of: variant)) ?? true
+    else { return nil }
     // Each reader needs a body of its own.
     if case .file = variant.body { variant.body = nil }
     guard isSelected(variant.response.selection, by: request),
       case .success(let opened) = opened(variant),
       let stored = Representation([opened], request, now: now.date)
     else { return nil }
-    return self.serving(stored, request, at: now.date, isValidated: true)
+    return self.serving(stored, request, at: now.date, isValidated: isValidated)
   }
 
   /// Returns the head with which a response that is being stored answers another request that has
