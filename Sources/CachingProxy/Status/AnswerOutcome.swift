@@ -31,8 +31,8 @@ enum AnswerOutcome: Int, Sendable, CaseIterable {
 }
 
 extension AnswerRecord {
-  /// Says how the answer is counted, and how many bytes of it the origin sent for it; nil for a page
-  /// of the proxy's own, which is not counted.
+  /// Says how the answer is counted, and how many bytes the origin sent for it; nil for a page of
+  /// the proxy's own, which is not counted.
   ///
   /// - Complexity: O(length of the Cache-Status)
   var account: (outcome: AnswerOutcome, fetchedBytes: UInt64)? {

@@ -34,7 +34,8 @@ extension StatusPage {
       \(shares)
       <table class="counts">
       <thead><tr><th scope="col">Outcome</th><th scope="col" class="number">Answers</th>\
-      <th scope="col" class="number">Share</th><th scope="col" class="meaning">Meaning</th></tr></thead>
+      <th scope="col" class="number">Share</th>\
+      <th scope="col" class="meaning">Meaning</th></tr></thead>
       <tbody>
       \(HTML(rows))</tbody>
       </table>

@@ -19,8 +19,8 @@ extension StatusPage {
     """
     <section class="card" aria-labelledby="store">
     <h2 id="store">The store is empty</h2>
-    <p>What may be kept lands in <code>\(report.storePath)</code> once it is asked for. The answers \
-    below say why each of them was not kept.</p>
+    <p>What may be kept lands in <code>\(report.storePath)</code> once it is asked for. The \
+    answers above say why each of them was not kept.</p>
     </section>
     """
   }
@@ -74,8 +74,8 @@ extension StatusPage {
       \(names("By type", survey.types, none: "no type"))
       </div>
       <div class="pair">
-      \(entries("Largest", survey.largest, note: "stored") { $0.stored.nanoseconds })
-      \(entries("Longest unused", survey.oldest, note: "used") { $0.accessed.nanoseconds })
+      \(entries("Largest", survey.largest, "Stored") { $0.stored })
+      \(entries("Longest unused", survey.oldest, "Used") { $0.accessed })
       </div>
       <p class="note">Counted \(StatusText.ago(survey.time, at: report.now)), in \
       \(StatusText.took(microseconds: UInt64(clamping: survey.nanoseconds / 1000))).</p>
@@ -105,20 +105,21 @@ extension StatusPage {
   }
 
   private func entries(
-    _ title: String, _ list: [SurveyedEntry], note: String, time: (SurveyedEntry) -> Int64
+    _ title: String, _ list: [SurveyedEntry], _ timeTitle: String,
+    time: (SurveyedEntry) -> Timestamp
   ) -> HTML {
     let rows = list.map { entry -> HTML in
       """
-      <tr><td class="url">\(entry.url)</td>\
+      <tr><td class="url">\(shown(entry.url))</td>\
       <td class="number">\(StatusText.bytes(entry.bytes))</td>\
-      <td class="number">\(StatusText.ago(.init(nanoseconds: time(entry)), at: report.now))</td></tr>
+      <td class="number">\(StatusText.ago(time(entry), at: report.now))</td></tr>
 
       """
     }
     return """
       <table class="entries">
       <thead><tr><th scope="col">\(title)</th><th scope="col" class="number">Size</th>\
-      <th scope="col" class="number">\(note == "used" ? "Used" : "Stored")</th></tr></thead>
+      <th scope="col" class="number">\(timeTitle)</th></tr></thead>
       <tbody>
       \(HTML(rows))</tbody>
       </table>

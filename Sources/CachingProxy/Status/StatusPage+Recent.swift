@@ -3,7 +3,7 @@ internal import CacheFormat
 // The last answers, each with its reason.
 extension StatusPage {
   /// How many of the last answers are to be seen at once.
-  private static let shownAnswers = 25
+  private static let shownAnswers = 12
 
   /// The last answers; the older ones fold away.
   var recent: HTML {
@@ -48,7 +48,7 @@ extension StatusPage {
       <tr><td>\(OutcomeText.mark(answer.outcome))\
       <time datetime="\(record.time.description)">\(StatusText.ago(record.time, at: report.now))\
       </time></td>\
-      <td class="request"><span class="url"><b>\(record.method)</b> \(record.url)</span>\
+      <td class="request"><span class="url"><b>\(record.method)</b> \(shown(record.url))</span>\
       <span class="reason">\(OutcomeText.reason(of: answer)) \(cut)</span>\
       <span class="narrow">\(record.status), \(size), \(took)</span></td>\
       <td class="number wide">\(record.status)</td><td class="number wide">\(size)</td>\

@@ -3,6 +3,7 @@ internal import CacheStore
 /// Makes the page for people: one document, with all that it needs inside.
 ///
 /// Works without its script, which only replaces `main` every few seconds by that of a newer page.
+/// It is well-formed XML, too, so that tests can read it with a strict parser.
 struct StatusPage {
   let report: StatusReport
   /// What allows style and script to a browser (Content Security Policy).
@@ -11,17 +12,17 @@ struct StatusPage {
   /// Gives the document.
   var html: HTML {
     """
-    <!doctype html>
+    <!DOCTYPE html>
     <html lang="en">
     <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <meta name="robots" content="noindex">
+    <meta charset="utf-8"/>
+    <meta name="viewport" content="width=device-width, initial-scale=1"/>
+    <meta name="color-scheme" content="light dark"/>
+    <meta name="robots" content="noindex"/>
     <title>\(title)</title>
-    <link rel="icon" href="data:,">
+    <link rel="icon" href="data:,"/>
     <style nonce="\(nonce)">\(StatusStyle.sheet)</style>
-    <noscript><meta http-equiv="refresh" content="10"></noscript>
+    <noscript><meta http-equiv="refresh" content="10"/></noscript>
     </head>
     <body>
     \(header)
@@ -29,8 +30,8 @@ struct StatusPage {
     \(lead)
     \(glance)
     \(isUnused ? usage : activity)
-    \(contents)
     \(recent)
+    \(contents)
     </main>
     <footer>
     <p>The same as JSON: <a href="\(StatusPaths.json)">\(StatusPaths.json)</a></p>
@@ -45,6 +46,12 @@ struct StatusPage {
   /// Whether nothing has been asked yet.
   var isUnused: Bool { report.traffic.total.all == 0 }
 
+  /// A URL as it is shown: behind a reverse proxy without the origin, which would be on every line.
+  func shown(_ url: String) -> String {
+    guard let origin = report.facts.origin, url.hasPrefix("\(origin)/") else { return url }
+    return String(url.dropFirst(origin.count))
+  }
+
   private var title: String {
     let rate = report.traffic.total.hitRate.map { "\(StatusText.percent($0)) hits \u{B7} " } ?? ""
     return "\(rate)OfflineCache"
@@ -55,7 +62,7 @@ struct StatusPage {
     <header>
     <h1>OfflineCache</h1>
     <p id="lost" role="status">The proxy does not answer. These are its last numbers.</p>
-    <button type="button" id="live" aria-pressed="true" hidden>Live</button>
+    <button type="button" id="live" aria-pressed="true" hidden="">Live</button>
     </header>
     """
   }
@@ -84,19 +91,23 @@ struct StatusPage {
     let total = report.traffic.total
     let recent = report.traffic.last(seconds: Traffic.keptSeconds).hitRate
     let peak = report.traffic.seconds.map(\.counts.all).max() ?? 0
-    let saved =
-      total.all == 0 ? "of nothing sent yet" : "of \(StatusText.bytes(total.sentBytes)) sent"
+    let sent = StatusText.bytes(total.sentBytes)
     return """
       <dl class="glance">
       \(figure("Hit rate", (recent ?? total.hitRate).map(StatusText.percent) ?? "\u{2013}",
-        recent == nil ? "since the start" : "in the last 5 minutes", isFirst: true))
+        rateNote(recent, total.hitRate), isFirst: true))
       \(figure("Requests per second", StatusText.rate(report.answersPerSecond),
         "at most \(StatusText.count(peak)) in the last 5 minutes"))
-      \(figure("Saved for the origin", StatusText.bytes(total.savedBytes), saved))
+      \(figure("Saved for the origin", StatusText.bytes(total.savedBytes), "of \(sent) sent"))
       \(figure("In the store", StatusText.count(UInt64(report.statistics.entries)),
         "\(report.statistics.entries == 1 ? "entry" : "entries"), \(spaceUsed)"))
       </dl>
       """
+  }
+
+  private func rateNote(_ recent: Double?, _ total: Double?) -> String {
+    if recent != nil { return "in the last 5 minutes" }
+    return total == nil ? "no answers yet" : "since the start"
   }
 
   private var spaceUsed: String {
@@ -129,8 +140,8 @@ struct StatusPage {
     let empty: HTML =
       report.facts.isOffline && report.statistics.entries == 0
       ? """
-      <p class="warning">The store is empty, and offline nothing can be fetched. Start once without \
-      <code>--offline</code> and ask for what you will need.</p>
+      <p class="warning">The store is empty, and offline nothing can be fetched. Start once \
+      without <code>--offline</code> and ask for what you will need.</p>
       """ : ""
     return """
       <section class="card usage" aria-labelledby="usage">

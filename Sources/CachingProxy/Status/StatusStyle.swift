@@ -45,8 +45,10 @@ enum StatusStyle {
       content: ""; display: inline-block; width: 0.5rem; height: 0.5rem; border-radius: 50%;
       margin-right: 0.5rem; background: var(--tone);
     }
-    .lead { color: var(--soft); margin: 0.25rem 0 1.5rem; }
-    .lead > * + *::before { content: "\u{B7}"; margin: 0 0.25rem; }
+    .lead {
+      color: var(--soft); margin: 0.25rem 0 1.5rem; display: flex; flex-wrap: wrap;
+      column-gap: 1.25rem;
+    }
     .state { color: var(--ink); font-weight: 600; }
     .online { --tone: var(--hit); }
     .offline { --tone: var(--stale); }
@@ -75,7 +77,7 @@ enum StatusStyle {
     .axis span:last-child { color: var(--ink); }
     .time { margin: 0.375rem 0 0; }
     .time span:last-child { color: var(--soft); }
-    .rates { height: 6rem; margin-bottom: 1rem; }
+    .rates { height: 6rem; margin-bottom: 1rem; overflow: visible; }
     .bars { height: 4rem; }
     .grid { stroke: var(--rule); fill: none; vector-effect: non-scaling-stroke; }
     .line { stroke: var(--hit); stroke-width: 2; fill: none; vector-effect: non-scaling-stroke; }
@@ -98,9 +100,9 @@ enum StatusStyle {
     thead th { font-size: 0.8125rem; color: var(--soft); border-bottom: 1px solid var(--rule); }
     tbody tr + tr > * { border-top: 1px solid var(--rule); }
     .number { text-align: right; white-space: nowrap; }
-    .counts .meaning { width: 60%; color: var(--soft); }
+    .counts .meaning { width: 62%; padding-left: 2rem; color: var(--soft); }
     .counts + .note { margin-top: 0.75rem; }
-    .facts { color: var(--soft); }
+    .facts { color: var(--soft); overflow-wrap: anywhere; }
     .names, .entries { table-layout: fixed; align-self: start; }
     .names th.number, .entries th.number { width: 5.5rem; }
     .names th.number:nth-child(2) { width: 4rem; }
@@ -114,6 +116,10 @@ enum StatusStyle {
     .answers time, .reason, .narrow { font-size: 0.8125rem; color: var(--soft); }
     .answers time { padding-left: 1rem; }
     .answers b { font-weight: 600; }
+    .answers .url {
+      display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
+      overflow: hidden; word-break: break-all;
+    }
     .reason { overflow-wrap: anywhere; }
     .answers .narrow { display: none; }
     .cutshort { color: var(--error); }

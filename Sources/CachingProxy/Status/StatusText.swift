@@ -39,7 +39,8 @@ enum StatusText {
 
   /// Writes a rate: tenths up to 100, whole numbers over it.
   static func rate(_ perSecond: Double) -> String {
-    perSecond < 99.95 ? tenths(perSecond) : count(UInt64(min(perSecond, 1e15) + 0.5))
+    if perSecond <= 0 { return "0" }
+    return perSecond < 99.95 ? tenths(perSecond) : count(UInt64(min(perSecond, 1e15) + 0.5))
   }
 
   /// Writes how long something takes in its two largest units: `3 d 4 h`, `12 min 5 s`.

@@ -9,11 +9,9 @@ internal import CacheSystem
 final class StoreSurveyor: Sendable {
   /// How old a survey may be before it is made again.
   static let freshNanoseconds: Int64 = 10_000_000_000
-  /// How long a reader waits for a new one.
-  static let patienceNanoseconds: Int64 = 300_000_000
-
   private let store: Store
   private let clock: any WallClock
+  private let patienceNanoseconds: Int64
   private let state = Monitor(State())
 
   private struct State {
@@ -31,9 +29,12 @@ final class StoreSurveyor: Sendable {
   }
 
   /// Makes a surveyor; nothing is walked before someone asks.
-  init(_ store: Store, clock: any WallClock) {
+  ///
+  /// - Parameter patienceNanoseconds: how long a reader waits for a new survey.
+  init(_ store: Store, clock: any WallClock, patienceNanoseconds: Int64 = 300_000_000) {
     self.store = store
     self.clock = clock
+    self.patienceNanoseconds = patienceNanoseconds
   }
 
   /// Gives the newest survey, and has a new one made where it is old; nil as long as there is none.
@@ -47,7 +48,7 @@ final class StoreSurveyor: Sendable {
       return true
     }
     if isOld { begin() }
-    let found = state.wait(nanoseconds: Self.patienceNanoseconds) { state -> StoreSurvey?? in
+    let found = state.wait(nanoseconds: patienceNanoseconds) { state -> StoreSurvey?? in
       state.isWalking ? nil : .some(state.newest)
     }
     return found ?? state.change { $0.newest }
