@@ -1,0 +1,28 @@
+public import HTTPSemantics
+
+/// Says where a proxy listens and what it does.
+public struct ProxyOptions: Sendable, Hashable {
+  /// Gives the address to listen at.
+  public var listen: ListenAddress
+
+  /// Gives the server behind a reverse proxy, with the path that all requests are put below; nil
+  /// makes a forward proxy.
+  public var origin: NormalizedURL?
+
+  /// Answers from the store alone.
+  public var isOffline: Bool
+
+  /// Gives the number of threads that serve clients; at least 1.
+  public var threads: Int
+
+  /// Makes options; the defaults suit a program on the same machine.
+  public init(
+    listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
+    origin: NormalizedURL? = nil, isOffline: Bool = false, threads: Int = 2
+  ) {
+    self.listen = listen
+    self.origin = origin
+    self.isOffline = isOffline
+    self.threads = threads
+  }
+}
