@@ -85,7 +85,7 @@ public struct ProxyPage: Sendable, Hashable {
   /// Gives the media type, such as `text/html; charset=utf-8`.
   public var contentType: String
 
-  /// Gives the fields beside `Content-Type` and `Content-Length`, such as a policy for browsers.
+  /// Gives further fields, such as a policy for browsers; what every page has is added anyway.
   public var fields: HTTPFields
 
   /// Gives the body.

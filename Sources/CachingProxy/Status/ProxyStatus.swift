@@ -2,8 +2,9 @@ internal import CacheFormat
 public import CacheStore
 public import CacheSystem
 internal import HTTPSemantics
+internal import Synchronization
 
-/// What the status pages say of a proxy that does not change while it runs.
+/// What the status pages say of a proxy beside numbers.
 public struct ProxyFacts: Sendable, Hashable {
   /// Tells whether it is a shared cache (RFC 9111), and not a private one.
   public var isShared: Bool
@@ -32,7 +33,7 @@ public struct ProxyFacts: Sendable, Hashable {
 /// All that it keeps is of a fixed size. Docs/Serve.md has the names of the JSON.
 public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let store: Store
-  private let facts: ProxyFacts
+  private let facts: Mutex<ProxyFacts>
   private let clock: any WallClock
   private let started: Timestamp
   private let traffic = Traffic()
@@ -41,10 +42,15 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   /// Makes the status of a proxy that starts now.
   public init(store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock()) {
     self.store = store
-    self.facts = facts
+    self.facts = Mutex(facts)
     self.clock = clock
     started = Timestamp(nanoseconds: clock.now())
     surveyor = StoreSurveyor(store, clock: clock)
+  }
+
+  /// Sets the URL that clients reach the proxy by; a server knows its port once it listens.
+  public func setAddress(_ address: String) {
+    facts.withLock { $0.address = address }
   }
 
   /// Takes note of an answer.
@@ -67,8 +73,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
         body: Array(StatusPage(report: report(), nonce: nonce).html.text.utf8))
     case StatusPaths.json:
       return ProxyPage(
-        contentType: "application/json", fields: Self.commonFields,
-        body: Array((report().json + "\n").utf8))
+        contentType: "application/json", body: Array((report().json + "\n").utf8))
     default: return nil
     }
   }
@@ -83,7 +88,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     let survey = surveyor.survey()
     let now = Timestamp(nanoseconds: clock.now())
     return StatusReport(
-      facts: facts, now: now, started: started, storePath: store.path,
+      facts: facts.withLock { $0 }, now: now, started: started, storePath: store.path,
       statistics: store.statistics, limits: store.limits, traffic: traffic.report(at: now),
       survey: survey)
   }
@@ -91,14 +96,6 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
 
 // What browsers are told about the pages.
 extension ProxyStatus {
-  private static var commonFields: HTTPFields {
-    [
-      HTTPField("Cache-Control", "no-store"),
-      HTTPField("X-Content-Type-Options", "nosniff"),
-      HTTPField("Referrer-Policy", "no-referrer"),
-    ]
-  }
-
   /// Allows nothing but what the page itself holds: its style, its script, and asking for itself.
   private static func pageFields(nonce: String) -> HTTPFields {
     let policy = [
@@ -106,9 +103,10 @@ extension ProxyStatus {
       "connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'",
       "frame-ancestors 'none'",
     ]
-    var fields = commonFields
-    fields.append(HTTPField("Content-Security-Policy", policy.joined(separator: "; ")))
-    return fields
+    return [
+      HTTPField("Content-Security-Policy", policy.joined(separator: "; ")),
+      HTTPField("Referrer-Policy", "no-referrer"),
+    ]
   }
 
   /// A number that nobody can guess, 128 bits in hex digits, new for each page.
