@@ -19,6 +19,13 @@ public struct Entry: Sendable {
   public let source: EntrySource
 }
 
+/// What the index knows of one stored response of a key.
+public struct VariantOutline: Sendable, Hashable {
+  public let variant: UInt64
+  /// The bytes of the body.
+  public let length: UInt64
+}
+
 /// What a look-up for reading piece by piece found.
 public enum BodyLookup: Sendable {
   case hit(EntryInfo, BodyReader)

@@ -235,6 +235,21 @@ extension Store {
     return numbers.compactMap { info(for: key, variant: $0) }
   }
 
+  /// Gives variant and length of the stored responses of a key, in no particular order, from the
+  /// index alone: the key itself is not compared, so what is asked for next may still be a miss.
+  ///
+  /// - Complexity: O(number of variants), at most 64. One lseek(2).
+  public func outline(of key: ByteString) -> [VariantOutline] {
+    completeIndex()
+    let hash = hash(key)
+    return state.withLock { state in
+      follow(&state)
+      return state.index.variants(of: hash).map { slot in
+        VariantOutline(variant: state.index[slot].variant, length: state.index[slot].length)
+      }
+    }
+  }
+
   /// Where an entry is, without an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
     state.withLock { state in
@@ -289,7 +304,8 @@ extension Store {
       guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
       return BodyReader(
         file: file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
-        path: "\(path)/entries/\(Layout.bodyPath(slot.keyHash, slot.digest).text)")
+        path: "\(path)/entries/\(Layout.bodyPath(slot.keyHash, slot.digest).text)",
+        identity: VerifiedBodies.Identity(status), verified: verifiedBodies)
     } catch {
       if error == .notFound { throw .gone }
       throw error == .wrongLength || error.isWrongKind ? .damaged : .unreadable

@@ -39,6 +39,7 @@ public final class Store: Sendable {
   let rollsNext = Atomic<Bool>(false)
   let session = SessionBox()
   let eventHub = EventHub()
+  let verifiedBodies = VerifiedBodies()
   let upkeep = Upkeep()
   let room = RoomKeeper()
   let sizeDelegate: WeakSizeDelegate
@@ -131,6 +132,17 @@ public final class Store: Sendable {
   /// The hash of a key in this store.
   @inline(__always)
   func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
+
+  /// Gives 16 bytes that stand for `bytes` in this store and tell nobody without its secret seed what
+  /// they were: for comparing what must not be written to the disk, such as credentials.
+  ///
+  /// XXH3-128 with the seed of `store.json`: who can read that file can try guesses.
+  public func fingerprint(of bytes: [UInt8]) -> [UInt8] {
+    let hash = hash(ByteString(bytes: bytes))
+    return [hash.high, hash.low].flatMap { half in
+      (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) }
+    }
+  }
 
   /// Writes what is still in memory (access times) and lets the store go. Calls after it fail with
   /// `closed`, look-ups miss. May be called again.

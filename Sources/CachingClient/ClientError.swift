@@ -1,16 +1,22 @@
 public import CacheStore
+public import ContentCoding
+public import HTTPCaching
 public import HTTPTransport
 
 /// Tells why a fetch failed.
 public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Names the cause.
   public enum Cause: Sendable, Hashable {
-    /// Only a stored answer was wanted, and there is none, for this reason.
-    case notStored(FetchMissReason)
+    /// The network was not to be asked, and the store has no answer, for this reason.
+    case notStored(ForwardReason)
     /// The network failed.
     case transport(TransportError)
-    /// The stored body could not be read to its end.
+    /// The store failed while a body was read.
     case store(StoreError)
+    /// The content coding of the body is damaged.
+    case coding(ContentCodingError)
+    /// There were more redirects in a row than the caller allowed.
+    case tooManyRedirects(maximum: Int)
     /// The body is longer than the caller allowed, in bytes.
     case tooLarge(limit: Int)
   }
@@ -34,6 +40,9 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
       "\(url): cannot be answered offline, as \(reason); fetch it once while there is a network"
     case .transport(let error): error.description
     case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
+    case .coding(let error): "\(url): the body cannot be decoded (\(error)); fetch it again"
+    case .tooManyRedirects(let maximum):
+      "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
     case .tooLarge(let limit): "\(url): the body is longer than \(limit) bytes; read it in pieces"
     }
   }

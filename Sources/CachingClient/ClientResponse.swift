@@ -1,47 +1,46 @@
 public import CacheFormat
+public import CacheStore
+public import HTTPCaching
 public import HTTPSemantics
 
-/// Tells when an answer was asked for and when its head came (RFC 9111, section 4.2.3).
-public struct ResponseTimes: Sendable, Hashable {
-  /// Tells when the request was sent.
-  public let request: Timestamp
-  /// Tells when the head was there.
-  public let response: Timestamp
-
-  /// Makes a pair of times.
-  public init(request: Timestamp, response: Timestamp) {
-    self.request = request
-    self.response = response
-  }
+/// Tells where an answer came from.
+public enum ResponseSource: Sendable, Hashable {
+  /// A server sent it now.
+  case network
+  /// The store had it in memory.
+  case memory
+  /// The store had it on disk.
+  case disk
 }
 
 /// Holds the answer to a fetch: where it came from and why, its head, and the way to its body.
 public struct ClientResponse: Sendable {
-  /// Gives the request.
-  public let request: HTTPRequest
-
-  /// Gives the URL that answered, now or when the answer was stored: the last of the redirects.
-  public let url: NormalizedURL
+  /// Gives the request that was answered: the last of the redirects.
+  public internal(set) var request: HTTPRequest
 
   /// Gives status and fields. They describe the bytes of ``body``: where a content coding was taken
-  /// off, `Content-Encoding` and `Content-Length` are gone.
-  public let head: HTTPResponseHead
+  /// off, `Content-Encoding` and `Content-Length` are gone. `Age` is set on what was stored, fields
+  /// of a connection are gone.
+  public internal(set) var head: HTTPResponseHead
 
-  /// Tells where the answer came from.
+  /// Tells where the body comes from.
   public let source: ResponseSource
 
-  /// Tells why it did not come from the store; nil if it did.
-  public let missReason: FetchMissReason?
+  /// Tells why the origin was asked; nil if it was not.
+  public let reason: ForwardReason?
 
-  /// Gives all that the store knows of the answer; nil if it came from the network, where
+  /// Says what the cache did (RFC 9211).
+  public let cacheStatus: CacheStatus
+
+  /// Gives all that the store knew of the answer; nil if it came from the network, where
   /// ``ResponseBody/storing`` tells it once the body has been read.
   public let entry: EntryInfo?
 
-  /// Tells when the answer was asked for and came, also if that was long ago.
-  public let times: ResponseTimes
-
   /// Gives the body.
-  public let body: ResponseBody
+  public internal(set) var body: ResponseBody
+
+  /// Gives the URL that answered.
+  public var url: NormalizedURL { request.url }
 }
 
 /// Tells what becomes of an answer in the store.
@@ -53,5 +52,27 @@ public enum StoringState: Sendable {
   /// The answer is stored.
   case stored(EntryInfo)
   /// The answer is not stored.
-  case notStored(NotStoredReason)
+  case notStored(NotStored)
+}
+
+/// Tells why an answer is not stored.
+public enum NotStored: Sendable, Hashable, CustomStringConvertible {
+  /// The rules of HTTP forbid it.
+  case forbidden(NotStoredReason)
+  /// The body was not read to its end, or ended too early.
+  case incomplete
+  /// Something that was done meanwhile made it invalid (RFC 9111, section 4.4).
+  case invalidated
+  /// The store could not take it; the answer itself is not touched by that.
+  case failed(StoreError)
+
+  /// Says the reason in a few words.
+  public var description: String {
+    switch self {
+    case .forbidden(let reason): reason.description
+    case .incomplete: "the body was not read to its end"
+    case .invalidated: "a request made it invalid while it came"
+    case .failed(let error): error.description
+    }
+  }
 }

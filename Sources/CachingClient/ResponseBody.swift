@@ -1,41 +1,45 @@
-import CacheStore
-import HTTPTransport
-import Synchronization
+public import CacheStore
+import ContentCoding
+public import HTTPSemantics
+
+/// Says in what form the content of an answer is there.
+public enum BodyContent: Sendable {
+  /// All of it, in memory.
+  case bytes([UInt8])
+  /// A part of a file of the store, which this process has verified: for sendfile(2).
+  case file(BodyReader, Range<UInt64>)
+  /// To be read piece by piece; nil: its length is not known.
+  case stream(length: UInt64?)
+}
 
 /// Gives the body of an answer piece by piece, to one reader.
 ///
-/// The reader pulls: while it does not ask, nothing is fetched. An answer from the network is
-/// stored while it is read, and is in the store when the end has been seen; a body that is cut
-/// short, or not read to its end, is not stored.
+/// The reader pulls: while nobody asks, nothing is fetched. An answer from the network that may be
+/// stored is stored while it is read, and is in the store when the end has been seen. A body that is
+/// cut short is never stored, and one that is not read to its end only if somebody else reads it.
 public final class ResponseBody: Sendable, AsyncSequence {
   /// A piece of the body, never empty.
   public typealias Element = [UInt8]
   /// The error with which reading ends.
   public typealias Failure = ClientError
 
-  enum Source: Sendable {
-    /// What the store had in one piece, already verified.
-    case whole([UInt8])
-    case reader(BodyReader, AsyncStore)
-    case network(any TransportBody, BodyRecorder?)
-    case over
-  }
+  /// Says in what form the content is there; to use that instead of ``next()`` saves copies.
+  public let content: BodyContent
 
-  /// How much of a stored body is read at once, in bytes.
-  static let pieceBytes = 256 * 1024
+  let source: any PieceSource
+  private let storingNow: @Sendable () -> StoringState
 
-  private let url: String
-  private let source: Mutex<Source>
-  private let state: Mutex<StoringState>
-
-  init(_ source: Source, url: String, state: StoringState) {
-    self.url = url
-    self.source = Mutex(source)
-    self.state = Mutex(state)
+  init(
+    _ source: any PieceSource, _ content: BodyContent,
+    storing: @escaping @Sendable () -> StoringState
+  ) {
+    self.source = source
+    self.content = content
+    storingNow = storing
   }
 
   /// Tells what becomes of the answer in the store; settled when the end of the body has been seen.
-  public var storing: StoringState { state.withLock { $0 } }
+  public var storing: StoringState { storingNow() }
 
   /// Returns the next piece, or nil at the end of a complete body.
   ///
@@ -44,73 +48,28 @@ public final class ResponseBody: Sendable, AsyncSequence {
   /// - Throws: ``ClientError``. What was read before is then no complete body. For a large stored
   ///   body the verdict on its digest comes with its last piece.
   public func next() async throws(ClientError) -> [UInt8]? {
-    switch source.withLock({ $0 }) {
-    case .whole(let bytes):
-      source.withLock { $0 = .over }
-      return bytes.isEmpty ? nil : bytes
-    case .reader(let reader, let store): return try await read(reader, store)
-    case .network(let body, let recorder): return try await receive(body, recorder)
-    case .over: return nil
-    }
+    try await source.next()
   }
 
-  /// Ends the transfer behind the body, if there is one; the answer is not stored.
+  /// Gives the trailer fields of an answer from the network; empty before the end of the body.
+  public var trailers: HTTPFields { source.trailers }
+
+  /// Lets go of the body. The transfer behind it ends if nobody else reads it.
   public func cancel() {
-    guard case .network(let body, let recorder) = source.withLock({ $0 }) else { return }
-    body.cancel()
-    recorder?.discard()
-    settle(.incomplete)
+    source.cancel()
   }
 
-  private func read(
-    _ reader: BodyReader, _ store: AsyncStore
-  ) async throws(ClientError) -> [UInt8]? {
-    do throws(StoreError) {
-      let bytes = try await store.perform { _ throws(StoreError) in
-        try reader.read(upTo: Self.pieceBytes)
-      }
-      if bytes.isEmpty { source.withLock { $0 = .over } }
-      return bytes.isEmpty ? nil : bytes
-    } catch {
-      throw ClientError(.store(error), url: url)
-    }
+  /// Takes a content coding off.
+  func decoded(_ decoder: sending ContentDecoder, url: String) -> ResponseBody {
+    ResponseBody(
+      DecodingSource(source, decoder, url: url), .stream(length: nil), storing: storingNow)
   }
 
-  private func receive(
-    _ body: any TransportBody, _ recorder: BodyRecorder?
-  ) async throws(ClientError) -> [UInt8]? {
-    let piece: [UInt8]?
-    do {
-      piece = try await body.next()
-    } catch {
-      recorder?.discard()
-      settle(.incomplete)
-      throw ClientError(.transport(error), url: url)
-    }
-    guard let piece else {
-      source.withLock { $0 = .over }
-      await commit(recorder)
-      return nil
-    }
-    if let error = await recorder?.write(piece) { settle(.failed(error)) }
-    return piece
-  }
-
-  private func commit(_ recorder: BodyRecorder?) async {
-    guard let recorder, case .pending = storing else { return }
-    do throws(StoreError) {
-      let info = try await recorder.commit()
-      state.withLock { $0 = .stored(info) }
-    } catch {
-      settle(.failed(error))
-    }
-  }
-
-  /// Notes why the answer is not stored, unless something was settled before.
-  private func settle(_ reason: NotStoredReason) {
-    state.withLock { state in
-      if case .pending = state { state = .notStored(reason) }
-    }
+  /// Reads a short body to its end, so that it is stored, and lets go of a longer one.
+  func drain(upTo limit: Int) async {
+    var count = 0
+    while count <= limit, let piece = try? await next() { count += piece.count }
+    cancel()
   }
 }
 

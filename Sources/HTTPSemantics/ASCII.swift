@@ -40,7 +40,15 @@ enum ASCII {
 
   /// `tchar` of RFC 9110, section 5.6.2.
   static func isTokenByte(_ byte: UInt8) -> Bool {
-    isLetter(byte) || isDigit(byte) || contains("!#$%&'*+-.^_`|~", byte)
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "!"),
+      UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"),
+      UInt8(ascii: "|"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
   }
 
   static func hexValue(_ byte: UInt8) -> UInt8? {
@@ -56,8 +64,13 @@ enum ASCII {
 
   /// Compares two names without regard to the case of ASCII letters.
   static func equalsIgnoringCase(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count
-      && zip(left.utf8, right.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    let left = left.utf8.span
+    let right = right.utf8.span
+    guard left.count == right.count else { return false }
+    for index in left.indices where left[index] != right[index] {
+      guard lowercased(left[index]) == lowercased(right[index]) else { return false }
+    }
+    return true
   }
 
   private static func contains(_ set: String, _ byte: UInt8) -> Bool {

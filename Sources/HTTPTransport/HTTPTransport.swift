@@ -2,47 +2,60 @@ public import HTTPSemantics
 
 /// Fetches over HTTP: request in; head, then body pieces at the reader's pace, then trailers out.
 ///
-/// A transport knows nothing of caching. Implementations are safe to use from many tasks at once.
+/// A transport knows nothing of caching. It hands over every answer as it came: it takes no content
+/// coding off, follows no redirect and repeats no request on its own accord, but for one that a
+/// server closed an idle connection on. Implementations are safe to use from many tasks at once.
 public protocol HTTPTransport: Sendable {
   /// Sends a request and waits for the head of the final answer.
   ///
-  /// Interim answers (1xx) are skipped. Any status is a good answer: only what keeps a whole head
-  /// from coming is an error. Cancelling the task ends the transfer at once.
+  /// `Content-Length` and `Transfer-Encoding` of the request are replaced by what is really sent.
+  /// Any status is a good answer: only what keeps a whole head from coming is an error. Cancelling
+  /// the task ends the transfer at once, its upload included.
   ///
+  /// - Parameters:
+  ///   - request: Says what is asked for.
+  ///   - body: Gives the content; nil: none. An answer may come before all of it is sent.
+  ///   - options: Says how.
+  ///   - onInterim: Gets each interim answer (1xx), in order, before this returns; must not block.
   /// - Throws: ``TransportError``; ``TransportError/Code/cancelled`` when the task is cancelled.
   func send(
-    _ request: HTTPRequest, options: TransportOptions
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse
+}
+
+extension HTTPTransport {
+  /// Sends a request without a body and skips interim answers; see
+  /// ``send(_:body:options:onInterim:)``.
+  public func send(
+    _ request: HTTPRequest, options: TransportOptions = TransportOptions()
+  ) async throws(TransportError) -> TransportResponse {
+    try await send(request, body: nil, options: options) { _ in }
+  }
 }
 
 /// Holds the head of an answer, where it came from, and the way to its body.
 public struct TransportResponse: Sendable {
-  /// Gives status and fields as the server sent them, `Content-Encoding` and `Content-Length` of
-  /// a decoded body included.
+  /// Gives status and fields as the server sent them, in the order of the wire.
   public let head: HTTPResponseHead
 
-  /// Gives the URL that answered: the last one of the redirects.
+  /// Gives the URL that answered: that of the request.
   public let url: NormalizedURL
 
   /// Gives the version of HTTP, such as `1.1` or `2`.
   public let version: String
 
-  /// Tells whether a content coding is being taken off the body, so that `Content-Encoding` and
-  /// `Content-Length` do not describe the bytes that the reader gets.
-  public let isDecoded: Bool
-
-  /// Gives the body; to let go of it ends the transfer.
+  /// Gives the body, with the content coding that the head states; to let go of it ends the
+  /// transfer.
   public let body: any TransportBody
 
   /// Makes an answer.
   public init(
-    head: HTTPResponseHead, url: NormalizedURL, version: String = "1.1", isDecoded: Bool = false,
-    body: any TransportBody
+    head: HTTPResponseHead, url: NormalizedURL, version: String = "1.1", body: any TransportBody
   ) {
     self.head = head
     self.url = url
     self.version = version
-    self.isDecoded = isDecoded
     self.body = body
   }
 }

@@ -10,10 +10,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       self.rawValue = rawValue
     }
 
-    /// The request cannot be sent: a field or the method has a character that it must not have.
+    /// The request cannot be sent: a field or the method has a character that it must not have, or
+    /// the method is one that a transport cannot serve, such as `CONNECT`.
     public static let invalidRequest = Code(rawValue: "invalidRequest")
-    /// A redirect led to a scheme that is neither `http` nor `https`.
-    public static let unsupportedScheme = Code(rawValue: "unsupportedScheme")
+    /// The source of the request's body threw, or gave more or less than the stated length.
+    public static let requestBodyFailed = Code(rawValue: "requestBodyFailed")
     /// The name of the host, or of the proxy, is not known.
     public static let cannotResolve = Code(rawValue: "cannotResolve")
     /// No connection could be made.
@@ -26,10 +27,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let connectionLost = Code(rawValue: "connectionLost")
     /// The connection ended, or the body's framing broke, before the body was complete.
     public static let truncatedBody = Code(rawValue: "truncatedBody")
-    /// The body's content coding is unknown or its data is damaged.
-    public static let badContentEncoding = Code(rawValue: "badContentEncoding")
-    /// There were more redirects than allowed.
-    public static let tooManyRedirects = Code(rawValue: "tooManyRedirects")
+    /// The answer's head or trailers are larger than the transport's limits.
+    public static let headTooLarge = Code(rawValue: "headTooLarge")
     /// The server's answer breaks the rules of HTTP.
     public static let protocolViolation = Code(rawValue: "protocolViolation")
     /// The caller cancelled the transfer, or the transport went away.
@@ -75,9 +74,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   private var explanation: (cause: String, remedy: String) {
     switch code {
     case .invalidRequest:
-      ("the request cannot be sent", "check the method and the fields for illegal characters")
-    case .unsupportedScheme:
-      ("a redirect led to a scheme that is not allowed", "only http and https are fetched")
+      ("the request cannot be sent", "check the method and the characters of the fields")
+    case .requestBodyFailed:
+      ("the request's body could not be had", "check what gives it and the stated length")
     case .cannotResolve:
       ("the host name cannot be resolved", "check its spelling and the network")
     case .cannotConnect:
@@ -88,10 +87,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .connectionLost:
       ("the connection ended before there was an answer", "try again")
     case .truncatedBody: ("the body ended too early", "try again")
-    case .badContentEncoding:
-      ("the content coding is unknown or damaged", "ask for the raw body, or tell the server")
-    case .tooManyRedirects:
-      ("there are too many redirects", "check for a loop, or allow more redirects")
+    case .headTooLarge:
+      ("the fields of the answer are too large", "tell those who run the server")
     case .protocolViolation: ("the answer is not valid HTTP", "tell those who run the server")
     case .cancelled: ("the transfer was cancelled", "")
     default: ("the transfer failed", "")

@@ -1,6 +1,7 @@
 import CachingClient
 import CommandLineOptions
 import CurlTransport
+import HTTPCaching
 import HTTPSemantics
 
 /// `fetch`: gets URLs, from the store or through it.
@@ -22,8 +23,9 @@ enum FetchCommand {
     "fetch", summary: "Fetches URLs through the store, or with --offline from the store alone",
     discussion: [
       "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
-        + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept) or 'hit' "
-        + "(from the store), the HTTP status, the length and the URL.",
+        + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept), 'hit' (from "
+        + "the store) or 'valid' (from the store, after the server has confirmed it), the HTTP "
+        + "status, the length and the URL.",
       "A URL that is not in the store (--offline) or that the server has no 2xx answer for counts "
         + "as not found; the others are fetched all the same.",
     ],
@@ -74,9 +76,9 @@ enum FetchCommand {
     }
   }
 
-  private static func policy(_ invocation: Invocation) -> FetchPolicy {
+  private static func policy(_ invocation: Invocation) -> CachePolicy {
     if invocation[offline] { return .offline }
-    return invocation[refresh] ? .refresh : .useStored
+    return invocation[refresh] ? .reload : .protocolRules
   }
 
   private static func target(_ invocation: Invocation) -> FetchTarget {

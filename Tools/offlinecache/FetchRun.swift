@@ -1,11 +1,12 @@
 import CachingClient
 import CommandLineOptions
+import HTTPCaching
 import HTTPSemantics
 
 /// Fetches a list of URLs, several at a time, and reports on each.
 struct FetchRun: Sendable {
   private let client: CachingClient
-  private let policy: FetchPolicy
+  private let policy: CachePolicy
   private let target: FetchTarget
   private let addresses: [String]
   private let report: FetchReport
@@ -13,7 +14,7 @@ struct FetchRun: Sendable {
 
   /// Prepares a run.
   init(
-    client: CachingClient, policy: FetchPolicy, target: FetchTarget, addresses: [String],
+    client: CachingClient, policy: CachePolicy, target: FetchTarget, addresses: [String],
     isQuiet: Bool
   ) {
     self.client = client
@@ -75,15 +76,16 @@ struct FetchRun: Sendable {
       return try await receive(url, policy)
     } catch let error as ClientError {
       // What went to standard output cannot be taken back.
-      guard case .store = error.cause, policy == .useStored, !target.isStandardOutput else {
+      guard case .store = error.cause, policy.allowsNetwork, !target.isStandardOutput else {
         throw error
       }
-      return try await receive(url, .refresh)
+      return try await receive(url, .reload)
     }
   }
 
-  private func receive(_ url: NormalizedURL, _ policy: FetchPolicy) async throws -> FetchOutcome {
-    let response = try await client.fetch(url, policy: policy)
+  private func receive(_ url: NormalizedURL, _ policy: CachePolicy) async throws -> FetchOutcome {
+    let response = try await client.fetch(
+      HTTPRequest(url: url), options: FetchOptions(policy: policy))
     let status = response.head.status
     let isGood = (200...299).contains(status)
     let file = isGood ? try target.open(for: url) : nil
@@ -103,7 +105,7 @@ struct FetchRun: Sendable {
     _ response: ClientResponse, _ status: Int, _ length: UInt64
   ) -> FetchOutcome {
     switch response.body.storing {
-    case .fromStore: .done("hit", status, length)
+    case .fromStore: .done(response.reason == nil ? "hit" : "valid", status, length)
     case .stored: .done("stored", status, length)
     case .notStored(.failed(let error)): .failed(error)
     case .notStored, .pending: .done("passed", status, length)

@@ -29,11 +29,11 @@ public final class AsyncStore: Sendable {
   }
 
   /// Runs any calls of the store on its threads.
-  public func perform<R: Sendable>(
-    _ body: @escaping @Sendable (Store) throws(StoreError) -> R
-  ) async throws(StoreError) -> R {
+  public func perform<R: Sendable, E: Error>(
+    _ body: @escaping @Sendable (Store) throws(E) -> R
+  ) async throws(E) -> R {
     let store = store
-    return try await pool.call { () throws(StoreError) in try body(store) }
+    return try await pool.call { () throws(E) in try body(store) }
   }
 
   /// Stores a body; see `Store.put`.
@@ -95,19 +95,12 @@ public final class AsyncStore: Sendable {
 }
 
 extension WorkerPool {
-  /// Runs a call that blocks and gives its result.
-  func call<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
-    await withCheckedContinuation { continuation in
-      run { continuation.resume(returning: body()) }
-    }
-  }
-
-  /// Runs a call that blocks and may fail.
-  func call<R: Sendable>(
-    _ body: @escaping @Sendable () throws(StoreError) -> R
-  ) async throws(StoreError) -> R {
-    let result: Result<R, StoreError> = await call {
-      do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
+  /// Runs a call that blocks and gives its result, or its error.
+  func call<R: Sendable, E: Error>(
+    _ body: @escaping @Sendable () throws(E) -> R
+  ) async throws(E) -> R {
+    let result = await withCheckedContinuation { continuation in
+      run { continuation.resume(returning: Result { () throws(E) in try body() }) }
     }
     return try result.get()
   }

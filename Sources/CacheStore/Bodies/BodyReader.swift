@@ -18,17 +18,21 @@ public final class BodyReader: Sendable {
   private let fileSystem: any FileSystem
   private let digest: Digest
   private let path: String
+  private let identity: VerifiedBodies.Identity
+  private let verified: VerifiedBodies
   private let state = Mutex(State())
 
   init(
     file: consuming Descriptor, fileSystem: any FileSystem, length: UInt64, digest: Digest,
-    path: String
+    path: String, identity: VerifiedBodies.Identity, verified: VerifiedBodies
   ) {
     self.file = file
     self.fileSystem = fileSystem
     self.length = length
     self.digest = digest
     self.path = path
+    self.identity = identity
+    self.verified = verified
   }
 
   /// Where the next read begins, in bytes.
@@ -57,8 +61,11 @@ public final class BodyReader: Sendable {
       state.position += UInt64(got)
       if state.isInOrder {
         unsafe state.hasher.update(UnsafeRawBufferPointer(target))
-        if state.position == length, state.hasher.digest() != digest {
-          throw damaged("its bytes are not those that were stored")
+        if state.position == length {
+          guard state.hasher.digest() == digest else {
+            throw damaged("its bytes are not those that were stored")
+          }
+          verified.insert(identity, digest)
         }
       }
       return got
@@ -80,6 +87,40 @@ public final class BodyReader: Sendable {
     if let failure { throw failure }
     return bytes
   }
+
+  /// Tells whether this process has verified the body, and its file has not been changed since.
+  public var isVerified: Bool { verified.contains(identity, digest) }
+
+  /// Verifies the whole body, unless that has been done since its file was last changed; then a part
+  /// of it, or a copy that the system makes, can be trusted as far as the disk can.
+  ///
+  /// The position stays.
+  ///
+  /// - Throws: `damaged`, `inputOutput`.
+  /// - Complexity: O(length) once for each file and process, O(1) after that.
+  public func verify() throws(StoreError) {
+    if isVerified { return }
+    var hasher = DigestHasher()
+    var offset: UInt64 = 0
+    while offset < length {
+      let count = Int(min(length - offset, UInt64(Self.verifyBytes)))
+      let bytes = try system(path) { () throws(SystemError) in
+        try fileSystem.readBytes(file, count: count, at: Int64(offset))
+      }
+      guard bytes.count == count else {
+        throw damaged("it ends after \(offset + UInt64(bytes.count)) bytes")
+      }
+      hasher.update(bytes)
+      offset += UInt64(count)
+    }
+    guard hasher.digest() == digest else {
+      throw damaged("its bytes are not those that were stored")
+    }
+    verified.insert(identity, digest)
+  }
+
+  /// How much of a body is read at once to verify it.
+  private static let verifyBytes = 256 << 10
 
   /// Goes to a place, at most the end. What is read from there is not verified, except after going
   /// to the beginning.

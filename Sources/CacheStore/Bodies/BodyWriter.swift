@@ -8,7 +8,7 @@ internal import Synchronization
 /// writes; others wait.
 public final class BodyWriter: Sendable {
   private struct State: ~Copyable {
-    var file: Descriptor?
+    var file: StagedBody?
     var hasher = DigestHasher()
   }
 
@@ -19,6 +19,9 @@ public final class BodyWriter: Sendable {
   private let variant: UInt64
   private let metadata: EntryMetadata
   private let state: Mutex<State>
+
+  /// Reads what has been written, while it is written and after the end.
+  public let written: StagedBody
 
   init(
     store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata
@@ -36,7 +39,10 @@ public final class BodyWriter: Sendable {
     self.key = key
     self.variant = variant
     self.metadata = metadata
-    state = Mutex(State(file: file))
+    written = StagedBody(
+      file, fileSystem: store.fileSystem,
+      path: "\(store.path)/staging/\(session.name.text)/\(name.text)")
+    state = Mutex(State(file: written))
   }
 
   deinit { discard() }
@@ -91,10 +97,8 @@ public final class BodyWriter: Sendable {
     _ bytes: UnsafeRawBufferPointer, _ state: borrowing State, at offset: Int64
   ) throws(StoreError) {
     try system(path) { () throws(SystemError) in
-      switch state.file {
-      case .some(let file): unsafe try store.fileSystem.write(file, from: bytes, at: offset)
-      case .none: throw .inputOutput
-      }
+      guard let staged = state.file else { throw .inputOutput }
+      unsafe try store.fileSystem.write(staged.file, from: bytes, at: offset)
     }
   }
 
@@ -109,10 +113,8 @@ public final class BodyWriter: Sendable {
       guard state.file != nil else { throw .closed(path) }
       if store.durability == .full {
         try system(path) { () throws(SystemError) in
-          switch state.file {
-          case .some(let file): try store.fileSystem.synchronize(file, names: false)
-          case .none: throw .inputOutput
-          }
+          guard let staged = state.file else { throw .inputOutput }
+          try store.fileSystem.synchronize(staged.file, names: false)
         }
       }
       state.file = nil
@@ -139,7 +141,7 @@ public final class BodyWriter: Sendable {
     try? store.fileSystem.removeFile(name, in: session.directory.raw)
   }
 
-  private var path: String { "\(store.path)/staging/\(session.name.text)/\(name.text)" }
+  private var path: String { written.path }
 }
 
 extension Store {

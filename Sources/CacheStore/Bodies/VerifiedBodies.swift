@@ -1,0 +1,38 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// Remembers which body files this process has read and found whole, so that a part of a body, or
+/// one that sendfile(2) copies, need not be read whole each time.
+final class VerifiedBodies: Sendable {
+  /// Names a file with its content: a file that is written to gets another time or length.
+  struct Identity: Hashable {
+    let fileNumber: UInt64
+    let length: UInt64
+    let modified: Int64
+
+    init(_ status: FileStatus) {
+      fileNumber = status.fileNumber
+      length = status.length
+      modified = status.modified
+    }
+  }
+
+  /// The most files that are remembered. When it is reached, half of them are forgotten.
+  static let maximumCount = 8192
+
+  private let digests = Mutex<[Identity: Digest]>([:])
+
+  func contains(_ identity: Identity, _ digest: Digest) -> Bool {
+    digests.withLock { $0[identity] == digest }
+  }
+
+  func insert(_ identity: Identity, _ digest: Digest) {
+    digests.withLock { digests in
+      if digests.count >= Self.maximumCount {
+        for old in Array(digests.keys.prefix(Self.maximumCount / 2)) { digests[old] = nil }
+      }
+      digests[identity] = digest
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import CacheStore
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+// The way to the origin.
+extension CachingClient {
+  func forward(
+    _ forwarding: Forwarding, _ body: RequestBody?, _ options: FetchOptions
+  ) async throws(ClientError) -> ClientResponse {
+    let onInterim = options.onInterim ?? { _ in }
+    if forwarding.isShareable {
+      let (flight, isFirst) = flights.join(forwarding.key)
+      if isFirst { carry(out: forwarding, flight, onInterim) }
+      defer { flight.leave() }
+      guard let outcome = await flight.outcome.value() else { throw cancelled(forwarding) }
+      if let response = try response(to: forwarding, outcome, isFirst: isFirst) {
+        return response
+      }
+    }
+    let outcome = await exchange.run(forwarding, body: body, onInterim: onInterim)
+    invalidateFlights(forwarding.original, outcome)
+    let response = try response(to: forwarding, outcome, isFirst: true)
+    // The body has its reader now.
+    if case .shared(_, let body) = outcome { Task { await body.run() } }
+    guard let response else { throw cancelled(forwarding) }
+    return response
+  }
+
+  /// Asks the origin for all who wait.
+  private func carry(
+    out forwarding: Forwarding, _ flight: Flight,
+    _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) {
+    flight.carry(
+      Task { [exchange, flights] in
+        let outcome = await exchange.run(forwarding, body: nil, onInterim: onInterim)
+        if case .shared(_, let body) = outcome {
+          flight.settle(outcome)
+          await body.run()
+          flights.end(forwarding.key, flight)
+        } else {
+          flights.end(forwarding.key, flight)
+          flight.settle(outcome)
+        }
+      })
+  }
+
+  /// Validates a stale response while it is served.
+  func validateInBackground(_ forwarding: Forwarding) {
+    background.run { [self] in
+      let response = try? await forward(forwarding, nil, FetchOptions())
+      guard let response, case .network = response.source else { return }
+      while let piece = try? await response.body.next(), !piece.isEmpty {}
+    }
+  }
+
+  /// Keeps answers that are under way from being stored after an unsafe request has changed what
+  /// they tell.
+  private func invalidateFlights(_ request: HTTPRequest, _ outcome: Outcome) {
+    guard case .direct(let head, _, _) = outcome else { return }
+    for key in cache.invalidated(by: request, head) { flights.invalidate(key) }
+  }
+
+  private func cancelled(_ forwarding: Forwarding) -> ClientError {
+    let url = forwarding.request.url.string
+    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
+  }
+}

@@ -1,0 +1,38 @@
+import ContentCoding
+import HTTPSemantics
+
+/// Takes content codings off answers for callers who want the content (RFC 9110, section 8.4).
+enum ContentDecoding {
+  /// Adds the codings that can be decoded to a request that leaves the choice open.
+  static func offer(_ request: HTTPRequest, _ options: FetchOptions) -> HTTPRequest {
+    guard mayDecode(request, options) else { return request }
+    var offered = request
+    offered.fields.append(HTTPField("Accept-Encoding", "gzip, deflate"))
+    return offered
+  }
+
+  /// Returns the answer with its coding taken off, if that was asked for and is known.
+  static func decode(
+    _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
+  ) -> ClientResponse {
+    var response = response
+    response.request.fields = request.fields
+    guard mayDecode(request, options), request.method != .head,
+      let codings = response.head.fields.combinedValue(of: "Content-Encoding")
+    else { return response }
+    let names = String(decoding: codings, as: UTF8.self).split(separator: ",")
+      .map { String($0.filter { $0 != " " && $0 != "\t" }) }
+    guard let decoder = ContentDecoder(codings: names) else { return response }
+    response.head.fields.removeAll(named: "Content-Encoding")
+    response.head.fields.removeAll(named: "Content-Length")
+    let url = response.url.string
+    response.body = response.body.decoded(decoder, url: url)
+    return response
+  }
+
+  /// Who names codings wants to see them, and a part of coded content cannot be decoded.
+  private static func mayDecode(_ request: HTTPRequest, _ options: FetchOptions) -> Bool {
+    options.decodesContent && !request.fields.contains("Accept-Encoding")
+      && !request.fields.contains("Range")
+  }
+}

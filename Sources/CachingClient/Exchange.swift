@@ -1,0 +1,71 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+/// Says how asking the origin has ended.
+enum Outcome: Sendable {
+  /// No answer came.
+  case failed(TransportError)
+  /// A stored response is the answer: a 304 has confirmed it, or an error lets it be served stale.
+  case stored(Serving, status: Int)
+  /// The origin's own answer, for one reader.
+  case direct(HTTPResponseHead, any TransportBody, NotStoredReason)
+  /// The origin's own answer, which is stored while it is read.
+  case shared(HTTPResponseHead, SharedBody)
+}
+
+/// Asks the origin and judges its answer.
+struct Exchange: Sendable {
+  let cache: ResponseCache
+  let store: AsyncStore
+  let transport: any HTTPTransport
+  let options: TransportOptions
+  let clock: any WallClock
+
+  /// Asks the origin; once more where it confirms something that is not stored.
+  func run(
+    _ forwarding: Forwarding, body: RequestBody?,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async -> Outcome {
+    var forwarding = forwarding
+    while true {
+      let sent = Timestamp(nanoseconds: clock.now())
+      let answer: TransportResponse
+      do {
+        answer = try await transport.send(
+          forwarding.request, body: body, options: options, onInterim: onInterim)
+      } catch {
+        return .failed(error)
+      }
+      let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
+      switch await judge(answer.head, forwarding, times) {
+      case .again(let next): forwarding = next
+      case .validated(let serving): return .stored(serving, status: 304)
+      case .stale(let serving, let status): return .stored(serving, status: status)
+      case .pass(let head, .no(let reason)): return .direct(head, answer.body, reason)
+      case .pass(let head, .yes(let plan)):
+        let shared = SharedBody(
+          answer.body, plan, store, length: ContentLength.of(head),
+          url: forwarding.request.url.string)
+        return .shared(head, shared)
+      }
+    }
+  }
+
+  /// Judges off the cooperative pool: a 304 writes to the store.
+  private func judge(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) async -> Receipt {
+    await store.perform { [cache] _ in cache.receive(head, for: forwarding, times: times) }
+  }
+}
+
+/// Reads the length that a head promises.
+enum ContentLength {
+  static func of(_ head: HTTPResponseHead) -> UInt64? {
+    head.fields.first(named: "Content-Length").flatMap { UInt64($0.text) }
+  }
+}

@@ -1,0 +1,99 @@
+import CacheFormat
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+import Synchronization
+
+/// Holds one request to the origin that any number of askers wait for.
+///
+/// It runs in a task of its own: an asker that leaves does not take it from the others. When nobody
+/// is left before the head has come, it is cancelled.
+final class Flight: Sendable {
+  private struct State {
+    var askers = 1
+    var task: Task<Void, Never>?
+    var isInvalid = false
+    /// Keeps the body going until all who waited for the head have their readers.
+    var hold: SharedReader?
+  }
+
+  let outcome = Promise<Outcome>()
+  private let state = Mutex(State())
+
+  /// Keeps the task, to cancel it when nobody waits any more.
+  func carry(_ task: Task<Void, Never>) {
+    state.withLock { $0.task = task }
+  }
+
+  func join() {
+    state.withLock { $0.askers += 1 }
+  }
+
+  /// Ends the wait of one who has begun or joined: with an answer or without.
+  func leave() {
+    let (task, hold) = state.withLock { state -> (Task<Void, Never>?, SharedReader?) in
+      state.askers -= 1
+      guard state.askers == 0 else { return (nil, nil) }
+      defer { state.hold = nil }
+      return (outcome.valueNow == nil ? state.task : nil, state.hold)
+    }
+    task?.cancel()
+    hold?.cancel()
+  }
+
+  /// Keeps what comes from being stored.
+  func invalidate() {
+    state.withLock { $0.isInvalid = true }
+    if case .shared(_, let body) = outcome.valueNow { body.invalidate() }
+  }
+
+  /// Tells all who wait.
+  func settle(_ outcome: Outcome) {
+    if case .shared(_, let body) = outcome {
+      let hold = body.makeReader()
+      let isInvalid = state.withLock { state in
+        state.hold = hold
+        return state.isInvalid
+      }
+      if isInvalid { body.invalidate() }
+    }
+    self.outcome.settle(outcome)
+    // Who left meanwhile has not seen the reader that is held.
+    let hold = state.withLock { state -> SharedReader? in
+      guard state.askers == 0 else { return nil }
+      defer { state.hold = nil }
+      return state.hold
+    }
+    hold?.cancel()
+  }
+}
+
+/// Knows the requests that are under way, by key.
+final class Flights: Sendable {
+  private let flights = Mutex<[ByteString: Flight]>([:])
+
+  /// Joins what is under way for a key, or begins; the one who begins must carry it out.
+  func join(_ key: ByteString) -> (flight: Flight, isFirst: Bool) {
+    flights.withLock { flights in
+      if let flight = flights[key] {
+        flight.join()
+        return (flight, false)
+      }
+      let flight = Flight()
+      flights[key] = flight
+      return (flight, true)
+    }
+  }
+
+  /// Forgets a request: nobody can join it any more.
+  func end(_ key: ByteString, _ flight: Flight) {
+    flights.withLock { flights in
+      if flights[key] === flight { flights[key] = nil }
+    }
+  }
+
+  /// Keeps what is under way for a key from being stored.
+  func invalidate(_ key: ByteString) {
+    flights.withLock { $0.removeValue(forKey: key) }?.invalidate()
+  }
+}

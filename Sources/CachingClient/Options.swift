@@ -1,0 +1,67 @@
+public import HTTPCaching
+public import HTTPSemantics
+public import HTTPTransport
+
+/// Says how a client works.
+public struct ClientOptions: Sendable {
+  /// Says how requests are sent.
+  public var transport: TransportOptions
+
+  /// Gives the rules: private or shared, heuristics, targeted fields.
+  public var rules: CacheRules
+
+  /// Makes the keys.
+  public var keyRule: KeyRule
+
+  /// Names this cache in Cache-Status (RFC 9211); a token.
+  public var cacheName: String
+
+  /// Bounds how many stale responses are validated in the background at the same time; what is
+  /// above is served stale without a validation.
+  public var maximumBackgroundFetches: Int
+
+  /// Decides, after the rules, whether a stored response may be returned for a request; nil: it may.
+  public var mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
+
+  /// Makes options: a private cache by the rules of RFC 9111.
+  public init(
+    transport: TransportOptions = TransportOptions(), rules: CacheRules = CacheRules(),
+    keyRule: KeyRule = .url, cacheName: String = "OfflineCache",
+    maximumBackgroundFetches: Int = 16,
+    mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
+  ) {
+    self.transport = transport
+    self.rules = rules
+    self.keyRule = keyRule
+    self.cacheName = cacheName
+    self.maximumBackgroundFetches = maximumBackgroundFetches
+    self.mayReturnStored = mayReturnStored
+  }
+}
+
+/// Says how one request is answered.
+public struct FetchOptions: Sendable {
+  /// Says what the caller wants of stored responses.
+  public var policy: CachePolicy
+
+  /// Offers `gzip` and `deflate` to the server, and takes them off the body. Not for requests that
+  /// have an `Accept-Encoding` or a `Range` of their own: those get the bytes as they are stored.
+  public var decodesContent: Bool
+
+  /// Bounds how many redirects in a row are followed; 0 hands redirects over. One more is an error.
+  public var maximumRedirects: Int
+
+  /// Gets each interim answer (1xx) before the final one comes; must not block.
+  public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
+
+  /// Makes options; the defaults suit a program that wants the content.
+  public init(
+    policy: CachePolicy = .protocolRules, decodesContent: Bool = true,
+    maximumRedirects: Int = 20, onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
+  ) {
+    self.policy = policy
+    self.decodesContent = decodesContent
+    self.maximumRedirects = maximumRedirects
+    self.onInterim = onInterim
+  }
+}

@@ -1,0 +1,172 @@
+import CacheStore
+import ContentCoding
+import HTTPSemantics
+import HTTPTransport
+import Synchronization
+
+/// Gives the pieces of a body to one reader, one call at a time.
+protocol PieceSource: AnyObject, Sendable {
+  /// Returns the next piece, never an empty one, or nil at the end of a complete body.
+  func next() async throws(ClientError) -> [UInt8]?
+
+  /// Gives the trailer fields; empty before the end.
+  var trailers: HTTPFields { get }
+
+  /// Lets go of what is behind it.
+  func cancel()
+}
+
+extension PieceSource {
+  var trailers: HTTPFields { [] }
+  func cancel() {}
+}
+
+/// Gives bytes that are in memory.
+final class BytesSource: PieceSource {
+  private let bytes: Mutex<[UInt8]>
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = Mutex(bytes)
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    let all = bytes.withLock { bytes in
+      defer { bytes = [] }
+      return bytes
+    }
+    return all.isEmpty ? nil : all
+  }
+}
+
+/// Gives a slice of a stored body. The verdict on a whole body comes with its last piece, if it was
+/// not verified before.
+final class FileSource: PieceSource {
+  /// How much is read at once, in bytes: a thousand slow readers must fit into memory.
+  static let pieceBytes = 32 * 1024
+
+  private let reader: BodyReader
+  private let store: AsyncStore
+  private let url: String
+  private let range: Range<UInt64>
+  private let isStarted = Mutex(false)
+
+  init(_ reader: BodyReader, _ range: Range<UInt64>, _ store: AsyncStore, url: String) {
+    self.reader = reader
+    self.store = store
+    self.url = url
+    self.range = range
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    let isFirst = isStarted.withLock { isStarted in
+      defer { isStarted = true }
+      return !isStarted
+    }
+    do throws(StoreError) {
+      let bytes = try await store.perform { [self] _ throws(StoreError) in
+        if isFirst { reader.seek(to: range.lowerBound) }
+        let rest = range.upperBound - min(reader.position, range.upperBound)
+        return try reader.read(upTo: Int(min(rest, UInt64(Self.pieceBytes))))
+      }
+      return bytes.isEmpty ? nil : bytes
+    } catch {
+      throw ClientError(.store(error), url: url)
+    }
+  }
+}
+
+/// Gives what comes from the network, to its only reader.
+final class TransportSource: PieceSource {
+  private let body: any TransportBody
+  private let url: String
+
+  init(_ body: any TransportBody, url: String) {
+    self.body = body
+    self.url = url
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    do {
+      return try await body.next()
+    } catch {
+      throw ClientError(.transport(error), url: url)
+    }
+  }
+
+  var trailers: HTTPFields { body.trailers }
+
+  func cancel() { body.cancel() }
+}
+
+/// Gives several sources one after the other.
+final class JoinedSource: PieceSource {
+  private let rest: Mutex<[any PieceSource]>
+
+  init(_ sources: [any PieceSource]) {
+    rest = Mutex(sources.reversed())
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    while let source = rest.withLock({ $0.last }) {
+      if let piece = try await source.next() { return piece }
+      rest.withLock { _ = $0.popLast() }
+    }
+    return nil
+  }
+
+  func cancel() {
+    for source in rest.withLock({ $0 }) { source.cancel() }
+  }
+}
+
+/// Takes the content coding off another source.
+final class DecodingSource: PieceSource {
+  private let coded: any PieceSource
+  private let url: String
+  private let decoder: Mutex<ContentDecoder>
+  private let isOver = Mutex(false)
+
+  init(_ coded: any PieceSource, _ decoder: sending ContentDecoder, url: String) {
+    self.coded = coded
+    self.url = url
+    self.decoder = Mutex(decoder)
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    while true {
+      if let piece = try decoded() { return piece }
+      if isOver.withLock({ $0 }) { return nil }
+      if let more = try await coded.next() {
+        decoder.withLock { $0.append(more) }
+      } else {
+        isOver.withLock { $0 = true }
+        try finish()
+      }
+    }
+  }
+
+  private func decoded() throws(ClientError) -> [UInt8]? {
+    do throws(ContentCodingError) {
+      return try decoder.withLock { decoder throws(ContentCodingError) in try decoder.next() }
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  private func finish() throws(ClientError) {
+    do throws(ContentCodingError) {
+      try decoder.withLock { decoder throws(ContentCodingError) in try decoder.finish() }
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  private func failure(_ error: ContentCodingError) -> ClientError {
+    coded.cancel()
+    return ClientError(.coding(error), url: url)
+  }
+
+  var trailers: HTTPFields { coded.trailers }
+
+  func cancel() { coded.cancel() }
+}

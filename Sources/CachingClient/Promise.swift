@@ -1,0 +1,54 @@
+import Synchronization
+
+/// Holds a value that comes later, once, for any number of tasks that wait for it.
+final class Promise<Value: Sendable>: Sendable {
+  private struct State {
+    var value: Value?
+    var waiters: [UInt64: CheckedContinuation<Value?, Never>] = [:]
+    var nextWaiter: UInt64 = 0
+    var cancelled: Set<UInt64> = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Gives the value if it is there.
+  var valueNow: Value? { state.withLock { $0.value } }
+
+  /// Sets the value; what is set first stays.
+  func settle(_ value: Value) {
+    let waiters = state.withLock { state -> [CheckedContinuation<Value?, Never>] in
+      guard state.value == nil else { return [] }
+      state.value = value
+      defer { state.waiters = [:] }
+      return Array(state.waiters.values)
+    }
+    for waiter in waiters { waiter.resume(returning: value) }
+  }
+
+  /// Waits for the value; nil when the task is cancelled first.
+  func value() async -> Value? {
+    let number = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let (isNow, value) = state.withLock { state -> (Bool, Value?) in
+          if let value = state.value { return (true, value) }
+          if state.cancelled.remove(number) != nil { return (true, nil) }
+          state.waiters[number] = continuation
+          return (false, nil)
+        }
+        if isNow { continuation.resume(returning: value) }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state -> CheckedContinuation<Value?, Never>? in
+        guard state.value == nil else { return nil }
+        if let waiter = state.waiters.removeValue(forKey: number) { return waiter }
+        state.cancelled.insert(number)
+        return nil
+      }
+      waiter?.resume(returning: nil)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import HTTPSemantics
+import HTTPTransport
+
+/// Decides how a redirect is followed (RFC 9110, section 15.4).
+enum Redirection {
+  /// Fields that are meant for one origin alone.
+  private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization", "Host"]
+  /// Fields that describe a body.
+  private static let content = [
+    "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Length",
+    "Transfer-Encoding", "Expect",
+  ]
+
+  /// Returns the request to send next; nil if the answer is no redirect that can be followed.
+  static func next(
+    after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?
+  ) -> (HTTPRequest, RequestBody?)? {
+    guard [301, 302, 303, 307, 308].contains(head.status),
+      let location = head.fields.first(named: "Location"),
+      let url = try? request.url.resolving(location.text)
+    else { return nil }
+    var next = request
+    var nextBody = body
+    next.url = url
+    let isSafe = request.method == .get || request.method == .head
+    if !isSafe, losesMethod(head.status, request.method) {
+      next.method = .get
+      nextBody = nil
+      for name in content { next.fields.removeAll(named: name) }
+    }
+    // A stream has been read already.
+    if case .stream = nextBody { return nil }
+    if !isSameOrigin(url, request.url) {
+      for name in credentials { next.fields.removeAll(named: name) }
+    }
+    return (next, nextBody)
+  }
+
+  /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.
+  private static func losesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
+    status == 303 || (status == 301 || status == 302) && method.rawValue == "POST"
+  }
+
+  private static func isSameOrigin(_ left: NormalizedURL, _ right: NormalizedURL) -> Bool {
+    left.scheme == right.scheme && left.host == right.host && left.port == right.port
+  }
+}

@@ -1,0 +1,72 @@
+public import CacheFormat
+public import HTTPSemantics
+
+/// Says what is to be done with a request.
+public enum Decision: Sendable {
+  /// Answer from the store.
+  case serve(Serving)
+  /// Ask the origin.
+  case forward(Forwarding)
+  /// Give no answer: the network must not be asked, and the store has none, for this reason.
+  case refuse(ForwardReason)
+}
+
+/// Holds an answer from the store: a head, and the slices of stored bodies that belong to it.
+public struct Serving: Sendable {
+  /// Gives the stored response.
+  public let variant: StoredVariant
+  /// Gives the head to send: `Age` is set, fields of a connection are gone.
+  public let head: HTTPResponseHead
+  /// Gives the slices of the content in their order; none for an answer without content.
+  public let slices: [BodySlice]
+  /// Counts the seconds for which the response stays fresh; negative once it is stale.
+  public let ttl: Int64
+  /// Gives the request with which to validate it in the background (RFC 5861, section 3).
+  public var revalidation: Forwarding? = nil
+}
+
+/// Holds a part of a stored body.
+public struct BodySlice: Sendable {
+  /// Gives the body.
+  public let body: StoredBody
+  /// Gives the offsets of the bytes that are meant.
+  public let range: Range<UInt64>
+}
+
+/// Holds what is needed to ask the origin, and to judge its answer.
+public struct Forwarding: Sendable {
+  /// Gives the caller's request.
+  public let original: HTTPRequest
+  /// Gives the request to send: the caller's, perhaps with conditions.
+  public var request: HTTPRequest
+  /// Tells why the store does not answer.
+  public let reason: ForwardReason
+  /// Gives the key.
+  public let key: ByteString
+  /// The stored responses that a 304 can be about.
+  var validating: [StoredVariant]
+  /// What may be served should the origin fail.
+  let selected: Representation?
+  /// Tells whether others that ask for the same may wait for this answer.
+  public let isShareable: Bool
+}
+
+/// Says what is to be done with the origin's answer.
+public enum Receipt: Sendable {
+  /// Hand it on, and store it or not.
+  case pass(HTTPResponseHead, Storing)
+  /// Serve what is stored: the origin has confirmed it.
+  case validated(Serving)
+  /// Serve what is stored although it is stale: the origin has failed with this status.
+  case stale(Serving, status: Int)
+  /// Ask again with this request: the 304 is about nothing that is stored.
+  case again(Forwarding)
+}
+
+/// Says whether a response is to be stored.
+public enum Storing: Sendable {
+  /// It is not, for this reason.
+  case no(NotStoredReason)
+  /// It is, when its body has come to its end.
+  case yes(StoringPlan)
+}

@@ -1,0 +1,76 @@
+import CacheStore
+public import HTTPSemantics
+
+/// Tells why the store did not answer a request by itself.
+public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
+  /// Nothing is stored for the key.
+  case absent
+  /// What is stored cannot be read as it was stored.
+  case damaged
+  /// What is stored belongs to another key with the same hash.
+  case collision
+  /// What is stored is no response of a server, as it has no status.
+  case notAResponse
+  /// What is stored was chosen by other request fields (RFC 9111, section 4.1).
+  case otherVariant
+  /// Only other parts of it are stored (RFC 9111, section 3.4).
+  case otherPart
+  /// What is stored must be validated first (RFC 9111, section 4).
+  case mustValidate(ValidationReason)
+  /// The caller's policy asks for the network.
+  case policy(CachePolicy)
+  /// The request says `no-store`.
+  case requestNoStore
+  /// A method that is not answered from the store.
+  case method(String)
+  /// A `GET` or `HEAD` with a body.
+  case requestBody
+  /// A condition that the origin alone can judge, such as `If-Match`.
+  case condition(String)
+  /// The user's own function did not allow the stored response.
+  case refused
+
+  /// Names the reason as `fwd` of Cache-Status does (RFC 9211, section 2.2).
+  public var forwarded: CacheStatus.Forward {
+    switch self {
+    case .absent: .uriMiss
+    case .damaged, .collision, .notAResponse: .miss
+    case .otherVariant: .varyMiss
+    case .otherPart: .partial
+    case .mustValidate(.requestNoCache), .mustValidate(.requestMaxAge),
+      .mustValidate(.requestMinFresh):
+      .request
+    case .mustValidate(.stale), .mustValidate(.noCache): .stale
+    case .policy, .requestNoStore: .request
+    case .method: .method
+    case .requestBody, .condition, .refused: .bypass
+    }
+  }
+
+  /// Says the reason in a few words.
+  public var description: String {
+    switch self {
+    case .absent: "nothing is stored for it"
+    case .damaged: "what is stored is damaged"
+    case .collision: "another key with the same hash is stored"
+    case .notAResponse: "what is stored is no response of a server"
+    case .otherVariant: "what is stored was chosen by other request fields"
+    case .otherPart: "other parts of it are stored"
+    case .mustValidate(let reason): "what is stored must be validated: \(reason)"
+    case .policy(let policy): "the policy is \(policy.rawValue)"
+    case .requestNoStore: "the request says no-store"
+    case .method(let method): "answers to \(method) are not stored"
+    case .requestBody: "the request has a body"
+    case .condition(let field): "the origin alone can judge \(field)"
+    case .refused: "the user's own rule refused what is stored"
+    }
+  }
+
+  init(_ reason: MissReason) {
+    switch reason {
+    case .absent: self = .absent
+    case .damaged: self = .damaged
+    case .collision: self = .collision
+    }
+  }
+}

@@ -1,0 +1,158 @@
+public import CacheFormat
+import CacheStore
+public import HTTPSemantics
+
+extension ResponseCache {
+  /// Decides what is to be done with a request (RFC 9111, section 4).
+  ///
+  /// - Parameters:
+  ///   - hasBody: tells whether content goes with the request.
+  ///   - now: tells the time.
+  /// - Complexity: O(number of variants), and what the store takes to look them up.
+  public func decide(
+    _ request: HTTPRequest, hasBody: Bool = false, policy: CachePolicy = .protocolRules,
+    now: Timestamp
+  ) -> Decision {
+    let question = Question(
+      request: request, key: key(of: request), directives: RequestDirectives(request.fields),
+      policy: policy, now: now.date)
+    if let reason = bypass(request, hasBody: hasBody) { return question.without(reason) }
+    switch policy {
+    case .reload, .reloadFromOrigin: return question.without(.policy(policy))
+    case .protocolRules where question.directives.noStore:
+      return question.without(.requestNoStore)
+    default: return decide(question)
+    }
+  }
+
+  private func decide(_ question: Question) -> Decision {
+    let found = find(question.request, question.key)
+    guard let stored = Representation(found.matching, question.request, now: question.now) else {
+      let reason = found.matching.isEmpty ? found.reason : .otherPart
+      return question.without(reason, validating: taggedWholes(found.others))
+    }
+    if let mayReturnStored {
+      let head = HTTPResponseHead(
+        status: stored.base.response.status, fields: stored.base.response.fields)
+      guard mayReturnStored(question.request, head) else { return question.without(.refused) }
+    }
+    return decide(question, stored)
+  }
+
+  private func decide(_ question: Question, _ stored: Representation) -> Decision {
+    var stored = stored
+    switch opened(stored.base) {
+    case .failure(let nothing): return question.without(nothing.reason)
+    case .success(let base): stored.base = base
+    }
+    let reuse = reuse(of: stored.base, question)
+    if case .mustValidate(let reason) = reuse {
+      let why: ForwardReason =
+        question.policy == .revalidate ? .policy(.revalidate) : .mustValidate(reason)
+      return question.without(why, selected: stored)
+    }
+    guard var serving = serving(stored, question.request, at: question.now) else {
+      return question.without(.damaged)
+    }
+    if case .stale(let seconds, .staleWhileRevalidate) = reuse {
+      serving.revalidation = question.forwarding(
+        .mustValidate(.stale(by: seconds)), selected: stored, validating: [])
+    }
+    return .serve(serving)
+  }
+
+  /// Tells how a stored response may be used, with the caller's policy.
+  ///
+  /// Whether it is fresh counts here, for how long does not.
+  private func reuse(of variant: StoredVariant, _ question: Question) -> Reuse {
+    switch question.policy {
+    case .offline: return .fresh(ttl: 0)
+    case .revalidate: return .mustValidate(.requestNoCache)
+    case .storedElseLoad, .storedOnly:
+      let reuse = rules.reuse(of: variant.response, for: RequestDirectives([]), at: question.now)
+      // Age is ignored, demands for validation are not.
+      if case .mustValidate = reuse,
+        rules.mayServeStale(
+          variant.response, for: RequestDirectives([]), at: question.now, after: .unreachable)
+      {
+        return .fresh(ttl: 0)
+      }
+      return reuse
+    case .protocolRules, .reload, .reloadFromOrigin:
+      return rules.reuse(of: variant.response, for: question.directives, at: question.now)
+    }
+  }
+
+  /// Returns why a request has nothing to do with the store; nil if it has.
+  private func bypass(_ request: HTTPRequest, hasBody: Bool) -> ForwardReason? {
+    guard request.method == .get || request.method == .head else {
+      return .method(request.method.rawValue)
+    }
+    if hasBody { return .requestBody }
+    // RFC 9111, section 4.3.2: conditions that only an origin can evaluate.
+    for field in request.fields {
+      if field.isNamed("If-Match") { return .condition("If-Match") }
+      if field.isNamed("If-Unmodified-Since") { return .condition("If-Unmodified-Since") }
+    }
+    return nil
+  }
+
+  /// Returns those of other selections whose tags the origin may confirm for this request, too
+  /// (RFC 9111, section 4.3.1). Weak tags do not say that the bytes are the same.
+  private func taggedWholes(_ others: [StoredVariant]) -> [StoredVariant] {
+    Array(
+      others.filter { variant in
+        variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
+      }.prefix(Self.maximumTags))
+  }
+
+  /// The most tags that are sent in one request.
+  private static let maximumTags = 8
+}
+
+/// Holds a request while it is decided on.
+struct Question {
+  let request: HTTPRequest
+  let key: ByteString
+  let directives: RequestDirectives
+  let policy: CachePolicy
+  let now: HTTPDate
+
+  /// Returns what is to be done when the store does not answer.
+  func without(
+    _ reason: ForwardReason, selected: Representation? = nil, validating: [StoredVariant] = []
+  ) -> Decision {
+    guard policy.allowsNetwork, !directives.onlyIfCached else { return .refuse(reason) }
+    return .forward(forwarding(reason, selected: selected, validating: validating))
+  }
+
+  func forwarding(
+    _ reason: ForwardReason, selected: Representation?, validating: [StoredVariant]
+  ) -> Forwarding {
+    let validating = selected.map { [$0.base] } ?? validating
+    var sent = validating.isEmpty ? request : request.validating(validating.map(\.response))
+    if policy == .reloadFromOrigin {
+      sent.fields.replace(with: HTTPField("Cache-Control", "no-cache"))
+      sent.fields.replace(with: HTTPField("Pragma", "no-cache"))
+    }
+    return Forwarding(
+      original: request, request: sent, reason: reason, key: key, validating: validating,
+      selected: selected, isShareable: isShareable(reason))
+  }
+
+  /// Tells whether others may wait for this answer: those that ask for the whole, with no condition
+  /// of their own.
+  private func isShareable(_ reason: ForwardReason) -> Bool {
+    guard request.method == .get, policy != .reload, policy != .reloadFromOrigin else {
+      return false
+    }
+    switch reason {
+    case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
+    default: break
+    }
+    return !request.fields.contains { field in
+      field.isNamed("Range") || field.isNamed("If-None-Match")
+        || field.isNamed("If-Modified-Since")
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+
+/// Holds the stored responses of a key, seen from one request.
+struct FoundVariants {
+  /// Those that the request selects (RFC 9111, section 4.1), the newest first.
+  var matching: [StoredVariant] = []
+  /// The others.
+  var others: [StoredVariant] = []
+  /// Why there is none.
+  var reason = ForwardReason.absent
+}
+
+extension ResponseCache {
+  /// Finds what is stored for a request.
+  func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
+    var found = FoundVariants()
+    let outline = store.outline(of: key)
+    for item in outline {
+      let loaded =
+        outline.count == 1 ? load(key, item.variant, item.length) : describe(key, item.variant)
+      switch loaded {
+      case .failure(let miss): found.reason = miss.reason
+      case .success(let variant):
+        if isSelected(variant.response.selection, by: request) {
+          found.matching.append(variant)
+        } else {
+          found.others.append(variant)
+        }
+      }
+    }
+    if found.matching.count > 1 { found.matching.sort(by: Self.isNewer) }
+    if found.matching.isEmpty, !found.others.isEmpty { found.reason = .otherVariant }
+    return found
+  }
+
+  /// Tells whether a request selects a stored response.
+  func isSelected(_ selection: Selection, by request: HTTPRequest) -> Bool {
+    for name in implicitlySelecting(request)
+    where !selection.fields.contains(where: { $0.name == name }) { return false }
+    return selection.matches(request.fields, conceal: conceal)
+  }
+
+  /// The most recent response is chosen (RFC 9111, section 4).
+  private static func isNewer(_ left: StoredVariant, _ right: StoredVariant) -> Bool {
+    let leftDate = left.response.facts.date ?? left.response.responseTime
+    let rightDate = right.response.facts.date ?? right.response.responseTime
+    return leftDate == rightDate
+      ? left.response.responseTime > right.response.responseTime : leftDate > rightDate
+  }
+
+  /// Opens the body of a stored response, unless it is open.
+  func opened(_ variant: StoredVariant) -> Result<StoredVariant, FoundNothing> {
+    if variant.body != nil { return .success(variant) }
+    return load(variant.info.key, variant.info.variant, variant.length).map { loaded in
+      var opened = variant
+      // What was described and what is opened may be two: another process may store in between.
+      if loaded.info.digest == variant.info.digest { opened.body = loaded.body }
+      return opened.body == nil ? loaded : opened
+    }
+  }
+
+  /// Looks a response up with its body: small ones whole, large ones opened.
+  private func load(
+    _ key: ByteString, _ number: UInt64, _ length: UInt64
+  ) -> Result<StoredVariant, FoundNothing> {
+    if length <= UInt64(Self.smallBody) {
+      switch store.lookUp(key, variant: number) {
+      case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
+      case .hit(let entry):
+        return variant(entry.info, .bytes(entry.body, entry.source))
+      }
+    }
+    switch store.read(key, variant: number) {
+    case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
+    case .hit(let info, let reader):
+      // Damage is found before the head goes out, while there still is another way to an answer.
+      if reader.length <= Self.verifiedBytes, (try? reader.verify()) == nil {
+        return .failure(FoundNothing(.damaged))
+      }
+      return variant(info, .file(reader))
+    }
+  }
+
+  private func describe(
+    _ key: ByteString, _ number: UInt64
+  ) -> Result<StoredVariant, FoundNothing> {
+    guard let info = store.info(for: key, variant: number) else {
+      return .failure(FoundNothing(.absent))
+    }
+    return variant(info, nil)
+  }
+
+  private func variant(
+    _ info: EntryInfo, _ body: StoredBody?
+  ) -> Result<StoredVariant, FoundNothing> {
+    guard let variant = StoredVariant(info, body, rules) else {
+      return .failure(FoundNothing(.notAResponse))
+    }
+    return .success(variant)
+  }
+}
+
+/// Says why a look-up has found nothing.
+struct FoundNothing: Error {
+  let reason: ForwardReason
+
+  init(_ reason: ForwardReason) { self.reason = reason }
+}

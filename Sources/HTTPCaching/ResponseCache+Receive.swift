@@ -1,0 +1,153 @@
+public import CacheFormat
+import CacheStore
+public import HTTPSemantics
+
+extension ResponseCache {
+  /// Judges the origin's answer: hands it on, stores it, or serves what is stored; and removes what
+  /// it makes invalid.
+  ///
+  /// - Parameter times: tell when the request was sent and when the head came.
+  public func receive(
+    _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes
+  ) -> Receipt {
+    if head.status == 304, !forwarding.validating.isEmpty {
+      return validate(head, forwarding, times)
+    }
+    if head.status >= 500, let selected = forwarding.selected,
+      rules.mayServeStale(
+        selected.base.response, for: RequestDirectives(forwarding.original.fields),
+        at: times.response.date, after: .serverError(head.status)),
+      let serving = serving(selected, forwarding.original, at: times.response.date)
+    {
+      return .stale(serving, status: head.status)
+    }
+    for key in invalidated(by: forwarding.original, head) { _ = try? store.remove(key) }
+    if forwarding.original.method == .head { learn(from: head, forwarding, times) }
+    var passed = head
+    passed.fields = ConnectionFields.removed(from: head.fields)
+    return .pass(passed, storing(head, forwarding, times))
+  }
+
+  /// Returns what may be served when the origin cannot be reached (RFC 9111, section 4.2.4).
+  public func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
+    guard let selected = forwarding.selected,
+      rules.mayServeStale(
+        selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
+        after: .unreachable)
+    else { return nil }
+    return serving(selected, forwarding.original, at: now.date)
+  }
+
+  /// Freshens what a 304 confirms, and serves it (RFC 9111, sections 4.3.3 and 4.3.4).
+  private func validate(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) -> Receipt {
+    let now = times.response.date
+    let chosen = Freshening.chosen(
+      from: forwarding.validating.map(\.response), by: head.fields, now: now)
+    let fresh = chosen.map { freshen(forwarding.validating[$0], by: head, times) }
+    if let first = fresh.first, let stored = confirmed(first, forwarding, now: now),
+      let serving = serving(stored, forwarding.original, at: now, isValidated: true)
+    {
+      return .validated(serving)
+    }
+    var again = forwarding
+    again.request = forwarding.original
+    again.validating = []
+    return .again(again)
+  }
+
+  /// Returns the representation that a freshened response belongs to, opened.
+  private func confirmed(
+    _ fresh: StoredVariant, _ forwarding: Forwarding, now: HTTPDate
+  ) -> Representation? {
+    guard case .success(let opened) = opened(fresh) else { return nil }
+    guard var stored = forwarding.selected,
+      stored.base.info.variant == opened.info.variant
+    else { return Representation([opened], forwarding.original, now: now) }
+    stored.base = opened
+    return stored
+  }
+
+  /// Puts the fields of a 304, or of an answer to `HEAD`, into a stored response.
+  ///
+  /// A store that cannot write does not keep the fresh fields from being served.
+  private func freshen(
+    _ variant: StoredVariant, by head: HTTPResponseHead, _ times: ResponseTimes
+  ) -> StoredVariant {
+    let old = variant.response
+    let fields = Freshening.freshened(
+      old.fields, by: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
+      receivedAt: times.response.date)
+    let fresh = StoredResponse(
+      status: old.status, fields: fields, requestTime: times.request.date,
+      responseTime: times.response.date, selection: old.selection, rules: rules)
+    _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
+      EntryFields.freshen(&metadata, fields: fields, times: times, expires: expiry(of: fresh))
+    }
+    return StoredVariant(variant, fresh)
+  }
+
+  /// Uses what an answer to `HEAD` tells of stored responses (RFC 9111, section 4.3.5).
+  private func learn(
+    from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) {
+    guard
+      rules.whyNotStored(
+        HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
+        now: times.response.date) == nil
+    else { return }
+    for variant in find(forwarding.original, forwarding.key).matching {
+      switch Freshening.outcome(
+        ofHead: head, for: variant.response, bodyLength: variant.length)
+      {
+      case .nothing: break
+      case .freshen: _ = freshen(variant, by: head, times)
+      case .invalidate:
+        _ = try? store.remove(forwarding.key, variant: variant.info.variant)
+      }
+    }
+  }
+
+  /// Returns the keys of what an unsafe request has made invalid (RFC 9111, section 4.4).
+  public func invalidated(
+    by request: HTTPRequest, _ head: HTTPResponseHead
+  ) -> [ByteString] {
+    Invalidation.targets(of: request, answered: head).map { url in
+      key(of: HTTPRequest(url: url, fields: request.fields))
+    }
+  }
+}
+
+// Answers that several requests share.
+extension ResponseCache {
+  /// Returns what another request, that has waited for the same validation, may be answered with;
+  /// nil if it selects something else.
+  public func adapted(_ serving: Serving, to request: HTTPRequest, now: Timestamp) -> Serving? {
+    var variant = serving.variant
+    // Each reader needs a body of its own.
+    if case .file = variant.body { variant.body = nil }
+    guard isSelected(variant.response.selection, by: request),
+      case .success(let opened) = opened(variant),
+      let stored = Representation([opened], request, now: now.date)
+    else { return nil }
+    return self.serving(stored, request, at: now.date, isValidated: true)
+  }
+
+  /// Returns the head with which a response that is being stored answers another request that has
+  /// waited for it; nil if it may not (RFC 9111, section 4).
+  public func collapsed(
+    _ plan: StoringPlan, to request: HTTPRequest, now: Timestamp
+  ) -> HTTPResponseHead? {
+    let response = plan.response
+    guard response.contentRange == nil, isSelected(response.selection, by: request),
+      case .fresh = rules.reuse(
+        of: response, for: RequestDirectives(request.fields), at: now.date)
+    else { return nil }
+    let head = HTTPResponseHead(
+      status: response.status,
+      fields: rules.fieldsToServe(response, at: now.date, validated: false))
+    if let mayReturnStored, !mayReturnStored(request, head) { return nil }
+    return head
+  }
+}

@@ -1,0 +1,80 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+
+extension ResponseCache {
+  /// Makes the answer to a request from what is stored; nil if its files turn out to be damaged.
+  func serving(
+    _ found: Representation, _ request: HTTPRequest, at now: HTTPDate, isValidated: Bool = false
+  ) -> Serving? {
+    let response = found.base.response
+    var head = HTTPResponseHead(
+      status: response.status,
+      fields: rules.fieldsToServe(response, at: now, validated: isValidated))
+    var slices: [BodySlice]? = []
+    if Preconditions.evaluate(request, against: response, now: now) == .notModified {
+      head.status = 304
+      head.fields = Preconditions.notModifiedFields(of: head.fields)
+    } else {
+      slices = content(of: found, &head, isWanted: request.method == .get)
+    }
+    guard let slices else { return nil }
+    let ttl =
+      rules.freshnessLifetime(of: response).seconds - rules.currentAge(of: response, at: now)
+    return Serving(variant: found.base, head: head, slices: slices, ttl: ttl)
+  }
+
+  /// Returns the slices of the content, and makes the head describe them.
+  private func content(
+    of found: Representation, _ head: inout HTTPResponseHead, isWanted: Bool
+  ) -> [BodySlice]? {
+    switch found.answer {
+    case .unanswerable: return nil
+    case .unsatisfiable(let length):
+      head.status = 416
+      head.fields = Preconditions.notModifiedFields(of: head.fields)
+      let value = ContentRange.unsatisfiedFieldValue(completeLength: length)
+      head.fields.replace(with: HTTPField("Content-Range", value))
+      head.fields.replace(with: HTTPField("Content-Length", "0"))
+      return []
+    case .part(let range):
+      guard
+        let part = ContentRange(
+          first: range.lowerBound, last: range.upperBound, completeLength: found.completeLength)
+      else { return nil }
+      head.status = 206
+      head.fields.replace(with: HTTPField("Content-Range", part.fieldValue))
+      head.fields.replace(with: HTTPField("Content-Length", String(part.count)))
+      return isWanted ? slices(of: found, range.lowerBound..<range.upperBound + 1) : []
+    case .whole:
+      guard let length = found.completeLength else { return nil }
+      if !found.parts.isEmpty {
+        head.status = 200
+        head.fields.removeAll(named: "Content-Range")
+      }
+      if head.status != 204 {
+        head.fields.replace(with: HTTPField("Content-Length", String(length)))
+      }
+      return isWanted ? slices(of: found, 0..<length) : []
+    }
+  }
+
+  private func slices(of found: Representation, _ range: Range<UInt64>) -> [BodySlice]? {
+    if range.isEmpty { return [] }
+    if found.parts.isEmpty {
+      guard let body = found.base.body else { return nil }
+      return [BodySlice(body: body, range: range)]
+    }
+    let held = found.parts.compactMap(\.response.contentRange)
+    guard held.count == found.parts.count else { return nil }
+    var slices: [BodySlice] = []
+    for piece in Parts.cover(range.lowerBound...range.upperBound - 1, by: held) {
+      guard case .stored(let index, let offset, let count) = piece,
+        case .success(let part) = opened(found.parts[index]), let body = part.body,
+        offset + count <= part.length
+      else { return nil }
+      slices.append(BodySlice(body: body, range: offset..<offset + count))
+    }
+    return slices
+  }
+}

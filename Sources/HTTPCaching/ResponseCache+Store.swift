@@ -1,0 +1,55 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+
+extension ResponseCache {
+  /// Says whether, where and with what a response is to be stored (RFC 9111, section 3).
+  func storing(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) -> Storing {
+    let request = forwarding.original
+    if let reason = rules.whyNotStored(request, head, now: times.response.date) {
+      return .no(reason)
+    }
+    guard
+      let selection = Selection(
+        varyOf: head.fields, request: request.fields, and: implicitlySelecting(request),
+        conceal: conceal)
+    else { return .no(.varyAll) }
+    let kept = HTTPResponseHead(
+      status: head.status, fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date)
+    )
+    let response = StoredResponse(
+      status: kept.status, fields: kept.fields, requestTime: times.request.date,
+      responseTime: times.response.date, selection: selection, rules: rules)
+    let metadata = EntryFields.metadata(
+      kept, url: request.url, times: times, selection: selection, expires: expiry(of: response))
+    return .yes(
+      StoringPlan(
+        key: forwarding.key, variant: Self.variant(selection, response.contentRange),
+        metadata: metadata, response: response))
+  }
+
+  /// Returns until when a response is fresh; nil if it is not from the beginning.
+  func expiry(of response: StoredResponse) -> Timestamp? {
+    let lifetime = rules.freshnessLifetime(of: response).seconds
+    let rest = lifetime - rules.currentAge(of: response, at: response.responseTime)
+    guard rest > 0 else { return nil }
+    return HTTPDate(seconds: response.responseTime.seconds + rest).timestamp
+  }
+
+  /// Tells the stored responses of a key apart: 0 for a whole one that every request selects, else
+  /// a digest of the selecting fields and, for a part, of its first byte.
+  static func variant(_ selection: Selection, _ part: ContentRange?) -> UInt64 {
+    if selection.fields.isEmpty, part == nil { return 0 }
+    var text: [UInt8] = []
+    for field in selection.fields {
+      text += field.name.utf8
+      if let value = field.value { text += [UInt8(ascii: ":")] + value }
+      text.append(0)
+    }
+    if let part { text += "bytes \(part.first)".utf8 }
+    // 0 means "the only one".
+    return max(1, Digest(hashing: text).low)
+  }
+}

@@ -1,0 +1,62 @@
+public import CacheFormat
+public import CacheStore
+public import HTTPSemantics
+
+/// Joins the rules of HTTP with a store: request in, decision out; response in, stored or why not.
+///
+/// Asks no network and no clock: what it is told to be now is now. Safe to use from many threads.
+/// The functions block on the disk for as long as the store does: a few microseconds for what is in
+/// memory or in the system's cache.
+public struct ResponseCache: Sendable {
+  /// Gives the store.
+  public let store: Store
+  /// Gives the rules.
+  public let rules: CacheRules
+  let keyRule: KeyRule
+  let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
+
+  /// Bodies up to this many bytes are read at once and verified before they are served.
+  public static let smallBody = 64 * 1024
+
+  /// Bodies up to this many bytes are verified before they are served, once for each file and
+  /// process; longer ones are verified while they are read in whole.
+  public static let verifiedBytes: UInt64 = 16 << 20
+
+  /// Makes a cache.
+  ///
+  /// - Parameter mayReturnStored: decides, after the rules, whether a stored response may be
+  ///   returned for a request.
+  public init(
+    store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url,
+    mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
+  ) {
+    self.store = store
+    self.rules = rules
+    self.keyRule = keyRule
+    self.mayReturnStored = mayReturnStored
+  }
+
+  /// Returns the key of a request in the store.
+  public func key(of request: HTTPRequest) -> ByteString {
+    keyRule.key(of: request)
+  }
+
+  /// Fields of a request that select a response even where `Vary` does not name them.
+  ///
+  /// A private cache may store what was sent to one user, but not show it to another one who uses
+  /// the same program with other credentials.
+  func implicitlySelecting(_ request: HTTPRequest) -> [String] {
+    rules.role == .privateCache && request.fields.contains("Authorization")
+      ? ["authorization"] : []
+  }
+
+  /// Stands for a value that must not be written to the disk.
+  func conceal(_ value: [UInt8]) -> [UInt8] {
+    hexadecimal(store.fingerprint(of: value))
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
+    let digits = Array("0123456789abcdef".utf8)
+    return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+  }
+}

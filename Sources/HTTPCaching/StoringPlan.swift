@@ -1,0 +1,31 @@
+public import CacheFormat
+public import CacheStore
+public import HTTPSemantics
+
+/// Holds where and with what metadata a response is stored.
+public struct StoringPlan: Sendable {
+  /// Gives the key.
+  public let key: ByteString
+  /// Tells the stored responses of the key apart.
+  public let variant: UInt64
+  /// Gives what is stored beside the body.
+  public let metadata: EntryMetadata
+  /// Gives what the rules see of it, before its body has come.
+  public let response: StoredResponse
+
+  /// Stores a whole body.
+  ///
+  /// - Throws: as `Store.put`.
+  /// - Durability: that of the store, once it has returned.
+  public func store(_ body: [UInt8], in store: Store) throws(StoreError) -> EntryInfo {
+    try store.put(body, for: key, variant: variant, metadata: metadata)
+  }
+
+  /// Stores a body that has been written piece by piece.
+  ///
+  /// - Throws: as `BodyWriter.commit`.
+  /// - Durability: that of the store, once it has returned.
+  public func commit(_ writer: BodyWriter, in store: Store) throws(StoreError) -> EntryInfo {
+    try writer.commit(metadata: nil)
+  }
+}

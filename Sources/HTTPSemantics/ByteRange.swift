@@ -1,0 +1,91 @@
+/// Holds one wish of a `Range` field (RFC 9110, section 14.1.2).
+public enum ByteRange: Sendable, Hashable {
+  /// Wishes the bytes from a position to the end, such as `bytes=500-`.
+  case from(UInt64)
+  /// Wishes the bytes from a position to another one, which is included, such as `bytes=0-499`.
+  case between(first: UInt64, last: UInt64)
+  /// Wishes a number of bytes at the end, such as `bytes=-500`.
+  case suffix(UInt64)
+
+  /// Returns the positions that are meant in a representation of a length; nil if it has none of
+  /// them.
+  public func resolve(length: UInt64) -> ClosedRange<UInt64>? {
+    guard length > 0 else { return nil }
+    switch self {
+    case .from(let first): return first < length ? first...(length - 1) : nil
+    case .between(let first, let last):
+      return first < length && first <= last ? first...min(last, length - 1) : nil
+    case .suffix(let count):
+      return count > 0 ? (length - min(count, length))...(length - 1) : nil
+    }
+  }
+
+  /// Reads `0-499`, `500-` or `-500`; nil if it is none. Numbers beyond `Int64` are as large.
+  init?(_ text: ArraySlice<UInt8>) {
+    guard let dash = text.firstIndex(of: UInt8(ascii: "-")) else { return nil }
+    let after = text[(dash + 1)...]
+    if dash == text.startIndex {
+      guard let count = Self.position(after) else { return nil }
+      self = .suffix(count)
+    } else if after.isEmpty {
+      guard let first = Self.position(text[..<dash]) else { return nil }
+      self = .from(first)
+    } else {
+      guard let first = Self.position(text[..<dash]), let last = Self.position(after),
+        first <= last
+      else { return nil }
+      self = .between(first: first, last: last)
+    }
+  }
+
+  private static func position(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    guard !digits.isEmpty, digits.allSatisfy(ASCII.isDigit) else { return nil }
+    return FieldBytes.number(digits) ?? UInt64(Int64.max)
+  }
+}
+
+/// Tells what part of a representation a request asks for (RFC 9110, section 14.2).
+public enum ByteRangeRequest: Sendable, Hashable {
+  /// Asks for all: there is no `Range`, or the method is not `GET`.
+  case none
+  /// Asks for one range.
+  case single(ByteRange)
+  /// Asks for several ranges; any server may answer these with the whole.
+  case multiple
+  /// Has a `Range` that is malformed, of another unit, or there several times: it must be ignored.
+  case ignored
+
+  /// Reads the `Range` of a request.
+  ///
+  /// - Complexity: O(*n*) in the number of fields and the length of `Range`.
+  public init(_ request: HTTPRequest) {
+    self = .none
+    guard request.method == .get else { return }
+    var value: [UInt8]?
+    for field in request.fields where field.isNamed("Range") {
+      guard value == nil else {
+        self = .ignored
+        return
+      }
+      value = field.value
+    }
+    if let value { self = Self.parse(value) }
+  }
+
+  private static func parse(_ value: [UInt8]) -> ByteRangeRequest {
+    let text = FieldBytes.trimmed(value[...])
+    guard FieldBytes.starts(text, withLowercase: "bytes=") else { return .ignored }
+    var only: ByteRange?
+    var isMultiple = false
+    for member in text.dropFirst("bytes=".utf8.count).split(separator: UInt8(ascii: ",")) {
+      let wish = FieldBytes.trimmed(member)
+      if wish.isEmpty { continue }
+      guard let range = ByteRange(wish) else { return .ignored }
+      isMultiple = only != nil
+      only = range
+      if isMultiple { break }
+    }
+    guard let only else { return .ignored }
+    return isMultiple ? .multiple : .single(only)
+  }
+}

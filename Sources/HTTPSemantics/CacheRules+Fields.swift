@@ -1,0 +1,40 @@
+extension CacheRules {
+  /// Returns the fields that are stored with a response (RFC 9111, section 3.1).
+  ///
+  /// Left out are those of the connection and of the proxy, those that `Connection` names, and in a
+  /// shared cache those that `private` names. A `Date` is added where there is none (RFC 9110,
+  /// section 6.6.1).
+  ///
+  /// - Parameter time: When the response was received.
+  public func fieldsToStore(_ fields: HTTPFields, receivedAt time: HTTPDate) -> HTTPFields {
+    let isPrivate = isShared ? ResponseDirectives(fields, rules: self).isPrivate : .absent
+    var stored = HTTPFields(
+      ConnectionFields.removed(from: fields).filter { field in
+        !ConnectionFields.isForProxies(field.name) && !isPrivate.names(field.name)
+      })
+    if !stored.contains("Date") { stored.append(HTTPField("Date", time.description)) }
+    return stored
+  }
+
+  /// Returns the fields of an answer that is made from a stored response (RFC 9111, section 4).
+  ///
+  /// `Age` tells the current age. After a validation it stands only where the validating response
+  /// came with one: its presence says that the origin was not asked (RFC 9111, section 5.1). Fields
+  /// that `no-cache` names are left out unless the response was validated.
+  ///
+  /// - Parameter validated: Whether the origin has just confirmed the response.
+  public func fieldsToServe(
+    _ response: StoredResponse, at now: HTTPDate, validated: Bool
+  ) -> HTTPFields {
+    let noCache = response.facts.directives.noCache
+    let hadAge = response.fields.contains("Age")
+    var served = HTTPFields(
+      response.fields.filter { field in
+        !field.isNamed("Age") && (validated || !noCache.names(field.name))
+      })
+    if !validated || hadAge {
+      served.append(HTTPField("Age", String(currentAge(of: response, at: now))))
+    }
+    return served
+  }
+}

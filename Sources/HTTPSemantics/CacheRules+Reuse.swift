@@ -1,0 +1,125 @@
+/// Tells whether a stored response may answer a request, and how (RFC 9111, section 4).
+public enum Reuse: Sendable, Hashable {
+  /// It may, and is fresh for so many seconds yet, at least 1.
+  case fresh(ttl: Int64)
+  /// It may although it is stale by so many seconds, at least 0.
+  case stale(by: Int64, StalePermission)
+  /// It may after the origin has confirmed it.
+  case mustValidate(ValidationReason)
+}
+
+/// Names who permits the use of a stale response (RFC 9111, section 4.2.4).
+public enum StalePermission: Sendable, Hashable {
+  /// The client: `max-stale`.
+  case maxStale
+  /// The origin, while the cache validates the response: `stale-while-revalidate` (RFC 5861).
+  case staleWhileRevalidate
+}
+
+/// Tells why a stored response must be validated before use.
+public enum ValidationReason: Sendable, Hashable, CustomStringConvertible {
+  /// It is stale by so many seconds.
+  case stale(by: Int64)
+  /// Its `no-cache` demands it.
+  case noCache
+  /// The request's `no-cache` asks for it.
+  case requestNoCache
+  /// It is older than the request's `max-age`.
+  case requestMaxAge
+  /// It does not stay fresh for as long as the request's `min-fresh`.
+  case requestMinFresh
+
+  /// Says it for people.
+  public var description: String {
+    switch self {
+    case .stale(let seconds): "it has been stale for \(seconds) s"
+    case .noCache: "the response says no-cache"
+    case .requestNoCache: "the request says no-cache"
+    case .requestMaxAge: "it is older than the request's max-age"
+    case .requestMinFresh: "it does not stay fresh for the request's min-fresh"
+    }
+  }
+}
+
+/// Tells how the way to the origin failed.
+public enum ForwardFailure: Sendable, Hashable {
+  /// There was no answer: no connection, or none that held.
+  case unreachable
+  /// The answer had this status, 500 to 599.
+  case serverError(Int)
+}
+
+extension CacheRules {
+  /// Decides whether a stored response that fits the request may answer it (RFC 9111, sections 4
+  /// and 4.2.4, 5.2.1; RFC 5861; RFC 8246).
+  ///
+  /// That method, URL and selecting fields fit is for the caller to see.
+  ///
+  /// - Complexity: O(1).
+  public func reuse(
+    of response: StoredResponse, for request: RequestDirectives, at now: HTTPDate
+  ) -> Reuse {
+    let directives = response.facts.directives
+    if directives.noCache.isAll { return .mustValidate(.noCache) }
+    if request.noCache { return .mustValidate(.requestNoCache) }
+    let age = currentAge(of: response, at: now)
+    let ttl = freshnessLifetime(of: response).seconds - age
+    if ttl <= 0 { return staleReuse(of: directives, for: request, age: age, by: -ttl) }
+    // A max-age of 0 is how clients ask for validation, even within the second of the receipt.
+    if let maxAge = request.maxAge, age > maxAge || maxAge == 0, !directives.immutable {
+      return .mustValidate(.requestMaxAge)
+    }
+    if let minFresh = request.minFresh, ttl < minFresh { return .mustValidate(.requestMinFresh) }
+    return .fresh(ttl: ttl)
+  }
+
+  private func staleReuse(
+    of directives: ResponseDirectives, for request: RequestDirectives, age: Int64, by: Int64
+  ) -> Reuse {
+    if forbidsStale(directives) { return .mustValidate(.stale(by: by)) }
+    if let maxAge = request.maxAge, age > maxAge || maxAge == 0 {
+      return .mustValidate(.requestMaxAge)
+    }
+    if let minFresh = request.minFresh, minFresh > 0 { return .mustValidate(.requestMinFresh) }
+    switch request.maxStale {
+    case .any: return .stale(by: by, .maxStale)
+    case .seconds(let limit) where by <= limit: return .stale(by: by, .maxStale)
+    default: break
+    }
+    // A client that names an age does not take stale responses (RFC 9111, section 5.2.1.1).
+    if request.maxAge == nil, let window = directives.staleWhileRevalidate, by < window {
+      return .stale(by: by, .staleWhileRevalidate)
+    }
+    return .mustValidate(.stale(by: by))
+  }
+
+  /// Decides whether a stored response may answer a request after the origin could not (RFC 9111,
+  /// sections 4.2.4 and 4.3.3; RFC 5861, section 4).
+  ///
+  /// Without any connection it may unless the response or the request's `no-cache` forbids it: the
+  /// cache is disconnected. In place of an answer that tells of an error it may only as long as
+  /// `stale-if-error` of the response or the request lasts.
+  public func mayServeStale(
+    _ response: StoredResponse, for request: RequestDirectives, at now: HTTPDate,
+    after failure: ForwardFailure
+  ) -> Bool {
+    let directives = response.facts.directives
+    if directives.noCache.isAll || request.noCache { return false }
+    let age = currentAge(of: response, at: now)
+    let staleness = max(0, age - freshnessLifetime(of: response).seconds)
+    if forbidsStale(directives), age >= freshnessLifetime(of: response).seconds { return false }
+    switch failure {
+    case .unreachable: return true
+    case .serverError(let status):
+      let window = max(directives.staleIfError ?? 0, request.staleIfError ?? 0)
+      return StatusCode.isServerFailure(status) && staleness < window
+    }
+  }
+
+  /// Tells whether the response must be validated once it is stale, whatever else (RFC 9111,
+  /// sections 5.2.2.2, 5.2.2.8 and 5.2.2.10).
+  private func forbidsStale(_ directives: ResponseDirectives) -> Bool {
+    directives.mustRevalidate
+      || (isShared && (directives.proxyRevalidate || directives.sMaxAge != nil))
+  }
+}

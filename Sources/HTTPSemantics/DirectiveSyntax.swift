@@ -1,0 +1,41 @@
+/// Splits one member of a `Cache-Control` list into name and argument (RFC 9111, section 5.2).
+struct DirectiveSyntax {
+  /// Tells what follows the name.
+  enum Argument {
+    /// Nothing.
+    case none
+    /// The bytes after `=`, or between the quotation marks there; both forms mean the same.
+    case value(Range<Int>)
+    /// Something that is no argument: white space around `=`, escapes, text behind the quote.
+    case malformed
+  }
+
+  /// Gives the name, or nil if it is longer than any known one.
+  let name: PackedName?
+
+  /// Gives what follows the name.
+  let argument: Argument
+
+  /// Reads a member; nil if it does not start with a token.
+  init?(_ line: Span<UInt8>, _ member: Range<Int>) {
+    var end = member.lowerBound
+    while end < member.upperBound, ASCII.isTokenByte(line[end]) { end += 1 }
+    guard end > member.lowerBound else { return nil }
+    name = PackedName(line, member.lowerBound..<end)
+    argument = Self.argument(line, end..<member.upperBound)
+  }
+
+  private static func argument(_ line: Span<UInt8>, _ rest: Range<Int>) -> Argument {
+    if rest.isEmpty { return .none }
+    guard line[rest.lowerBound] == UInt8(ascii: "=") else { return .malformed }
+    let value = (rest.lowerBound + 1)..<rest.upperBound
+    guard !value.isEmpty, line[value.lowerBound] == UInt8(ascii: "\"") else {
+      return .value(value)
+    }
+    let inside = (value.lowerBound + 1)..<max(value.lowerBound + 1, value.upperBound - 1)
+    guard ListSyntax.closingQuote(in: line, after: value.lowerBound) == value.upperBound - 1
+    else { return .malformed }
+    for index in inside where line[index] == UInt8(ascii: "\\") { return .malformed }
+    return .value(inside)
+  }
+}

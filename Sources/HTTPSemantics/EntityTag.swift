@@ -1,0 +1,99 @@
+/// Names one state of a representation, as an `ETag` field gives it (RFC 9110, section 8.8.3).
+///
+/// Origins also send tags that are none, such as `abcdef` without quotation marks. They keep their
+/// bytes, so that a client that repeats them is understood, but count only as equal to the same
+/// bytes and never as strong.
+public struct EntityTag: Sendable, Hashable {
+  /// The longest tag that is accepted, in bytes; a longer one counts as absent.
+  public static let maximumLength = 4096
+
+  /// Gives the tag as it was received, without the white space around it.
+  public let bytes: [UInt8]
+
+  /// Tells whether the tag has the form `[W/]"..."`.
+  public let isWellFormed: Bool
+
+  /// Tells whether the tag starts with `W/`: equal tags mean equivalent, not equal bytes.
+  public let isWeak: Bool
+
+  /// Reads the value of an `ETag` field, or one member of `If-None-Match`.
+  ///
+  /// Returns nil if it is empty, longer than ``maximumLength``, or holds a control character, so
+  /// that it could not be sent back.
+  ///
+  /// - Complexity: O(*n*) in the length of the value.
+  public init?(_ value: [UInt8]) {
+    self.init(value[...])
+  }
+
+  init?(_ value: ArraySlice<UInt8>) {
+    let trimmed = FieldBytes.trimmed(value)
+    guard !trimmed.isEmpty, trimmed.count <= Self.maximumLength,
+      !trimmed.contains(where: { $0 < 0x20 || $0 == 0x7F })
+    else { return nil }
+    bytes = Array(trimmed)
+    isWellFormed = Self.opaqueTag(of: trimmed) != nil
+    isWeak = isWellFormed && Self.hasWeakPrefix(trimmed)
+  }
+
+  /// Tells whether the tag may stand for equal bytes: well-formed and not weak.
+  public var isStrong: Bool { isWellFormed && !isWeak }
+
+  /// Compares strongly: both are strong and the same (RFC 9110, section 8.8.3.2).
+  public func matchesStrongly(_ other: EntityTag) -> Bool {
+    isStrong && other.isStrong && bytes == other.bytes
+  }
+
+  /// Compares weakly: the same but for `W/` (RFC 9110, section 8.8.3.2).
+  public func matchesWeakly(_ other: EntityTag) -> Bool {
+    matchesWeakly(other.bytes[...])
+  }
+
+  /// Compares weakly with the bytes of a tag, without making a value of them.
+  func matchesWeakly(_ other: ArraySlice<UInt8>) -> Bool {
+    guard isWellFormed else { return bytes[...] == other }
+    let opaque = isWeak ? bytes.dropFirst(2) : bytes[...]
+    guard let otherOpaque = Self.opaqueTag(of: other) else { return false }
+    return opaque == otherOpaque
+  }
+
+  /// Tells whether a line of `If-None-Match` or `If-Match` has a member that the test accepts, or is
+  /// `*`.
+  ///
+  /// Quotation marks enclose a tag and a backslash is a byte like others (RFC 9110, section 8.8.3),
+  /// which is why this is not the list of quoted strings.
+  static func list(
+    _ line: [UInt8], isAnyOrHas accepts: (ArraySlice<UInt8>) -> Bool
+  ) -> Bool {
+    var start = 0
+    var isQuoted = false
+    for index in 0...line.count {
+      if index < line.count {
+        if line[index] == UInt8(ascii: "\"") { isQuoted.toggle() }
+        if isQuoted || line[index] != UInt8(ascii: ",") { continue }
+      }
+      let member = FieldBytes.trimmed(line[start..<index])
+      start = index + 1
+      if member.count == 1, member.first == UInt8(ascii: "*") { return true }
+      if !member.isEmpty, accepts(member) { return true }
+    }
+    return false
+  }
+
+  private static func hasWeakPrefix(_ tag: ArraySlice<UInt8>) -> Bool {
+    tag.count >= 2 && tag[tag.startIndex] == UInt8(ascii: "W")
+      && tag[tag.startIndex + 1] == UInt8(ascii: "/")
+  }
+
+  /// Returns the part in quotation marks, including these, or nil if the tag is malformed.
+  private static func opaqueTag(of tag: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    let opaque = hasWeakPrefix(tag) ? tag.dropFirst(2) : tag
+    guard opaque.count >= 2, opaque.first == UInt8(ascii: "\""),
+      opaque.last == UInt8(ascii: "\""),
+      opaque.dropFirst().dropLast().allSatisfy({ byte in
+        byte > 0x20 && byte != UInt8(ascii: "\"") && byte != 0x7F
+      })
+    else { return nil }
+    return opaque
+  }
+}

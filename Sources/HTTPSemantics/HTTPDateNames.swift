@@ -1,0 +1,13 @@
+/// Lists the names in dates, beginning with Sunday and January.
+enum HTTPDateNames {
+  static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  static let packedDays = days.compactMap { PackedName($0) }
+  static let packedLongDays = ["Sun", "Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur"]
+    .compactMap { PackedName($0 + "day") }
+  static let packedMonths = months.compactMap { PackedName($0) }
+  static let packedZone = PackedName("GMT")
+}

@@ -1,0 +1,75 @@
+extension HTTPRequest {
+  /// The most entity tags that one request asks about.
+  public static let maximumValidatedTags = 32
+
+  /// Returns the request that asks the origin whether stored responses are still current (RFC 9111,
+  /// section 4.3.1).
+  ///
+  /// `If-None-Match` and `If-Modified-Since` of the request itself give way to those of the stored
+  /// responses; against them the request is evaluated once the answer is there. All other fields
+  /// stay, those that select (`Vary`) among them. The request comes back unchanged if no stored
+  /// response has a validator.
+  ///
+  /// - Parameter stored: The stored responses in the order of preference; with several of them
+  ///   only their tags are sent, since a date does not tell which one is meant.
+  public func validating(_ stored: [StoredResponse]) -> HTTPRequest {
+    let tags = Self.tags(of: stored)
+    var date: HTTPField?
+    if stored.count == 1, stored[0].facts.lastModified != nil {
+      date = stored[0].fields.first(named: "Last-Modified")
+    }
+    guard !tags.isEmpty || date != nil else { return self }
+    var request = self
+    request.fields.removeAll(named: "If-None-Match")
+    request.fields.removeAll(named: "If-Modified-Since")
+    if !tags.isEmpty {
+      let value = Array(tags.map(\.bytes).joined(separator: Array(", ".utf8)))
+      request.fields.append(HTTPField(name: "If-None-Match", value: value))
+    }
+    if let date {
+      // The bytes as they came: servers are known to compare them as text.
+      request.fields.append(HTTPField(name: "If-Modified-Since", value: date.value))
+    }
+    return request
+  }
+
+  /// Returns the request for the bytes that are missing from a stored partial response (RFC 9111,
+  /// section 3.4), which the origin answers with all of them if the representation has changed.
+  ///
+  /// Returns nil if the stored response has no strong validator: then nothing tells whether the
+  /// new bytes belong to the old ones. The request's own conditions and `Range` are replaced.
+  ///
+  /// - Parameters:
+  ///   - missing: The positions; where they end with the representation, `Range` is open.
+  ///   - stored: The 206 response that is to be completed.
+  public func completing(
+    _ missing: ClosedRange<UInt64>, of stored: StoredResponse
+  ) -> HTTPRequest? {
+    let validators = Validators(stored)
+    guard validators.isStrong else { return nil }
+    let name = validators.entityTag == nil ? "Last-Modified" : "ETag"
+    guard let validator = stored.fields.first(named: name) else { return nil }
+    var request = self
+    let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]
+    for name in conditions { request.fields.removeAll(named: name) }
+    let isOpen = stored.contentRange?.completeLength == missing.upperBound + 1
+    let last = isOpen ? "" : String(missing.upperBound)
+    request.fields.replace(with: HTTPField("Range", "bytes=\(missing.lowerBound)-\(last)"))
+    request.fields.replace(with: HTTPField(name: "If-Range", value: validator.value))
+    return request
+  }
+
+  /// Returns the tags to send, each once.
+  ///
+  /// One that is malformed goes only alone: within a list it could be read as several others.
+  private static func tags(of stored: [StoredResponse]) -> [EntityTag] {
+    var tags: [EntityTag] = []
+    for tag in stored.lazy.compactMap(\.facts.entityTag) where !tags.contains(tag) {
+      if tag.isWellFormed || stored.count == 1 && !tag.bytes.contains(UInt8(ascii: ",")) {
+        tags.append(tag)
+      }
+      if tags.count == maximumValidatedTags { break }
+    }
+    return tags
+  }
+}

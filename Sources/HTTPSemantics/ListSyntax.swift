@@ -1,0 +1,88 @@
+/// Splits values that are lists (RFC 9110, section 5.6.1) at the commas outside quoted strings.
+package enum ListSyntax {
+  /// Walks over the members of one field line without allocating.
+  ///
+  /// Each line of a name is a list of its own, and all of them together are the list. A quoted
+  /// string does not go on in the next line. A quote that is never closed is an ordinary byte: it
+  /// must not hide the directives behind it.
+  package struct Cursor {
+    private var position = 0
+    private var quotesEnd = false
+
+    /// Starts before the first member.
+    package init() {}
+
+    /// Returns where the next member is, without the white space around it, or nil at the end.
+    ///
+    /// Empty members are left out (RFC 9110, section 5.6.1.2). Call it with the same line always.
+    ///
+    /// - Complexity: O(*n*) in the length of the line, for all members together.
+    package mutating func next(in line: Span<UInt8>) -> Range<Int>? {
+      while position < line.count {
+        let start = position
+        let end = memberEnd(in: line)
+        position = end + 1
+        let member = ListSyntax.trimmed(line, start..<end)
+        if !member.isEmpty { return member }
+      }
+      return nil
+    }
+
+    private mutating func memberEnd(in line: Span<UInt8>) -> Int {
+      var index = position
+      while index < line.count {
+        let byte = line[index]
+        if byte == UInt8(ascii: ",") { return index }
+        if byte == UInt8(ascii: "\""), !quotesEnd {
+          if let close = ListSyntax.closingQuote(in: line, after: index) {
+            index = close
+          } else {
+            quotesEnd = true
+          }
+        }
+        index += 1
+      }
+      return index
+    }
+  }
+
+  /// Returns the members of all lines of a name, in their order.
+  ///
+  /// - Complexity: O(*n*) in the bytes of those lines.
+  package static func members(of name: String, in fields: HTTPFields) -> [ArraySlice<UInt8>] {
+    var members: [ArraySlice<UInt8>] = []
+    for field in fields where field.isNamed(name) {
+      var cursor = Cursor()
+      while let range = cursor.next(in: field.value.span) {
+        members.append(field.value[range])
+      }
+    }
+    return members
+  }
+
+  /// Returns where the quoted string that begins at an index ends, or nil if it never does.
+  static func closingQuote(in line: Span<UInt8>, after open: Int) -> Int? {
+    var index = open + 1
+    while index < line.count {
+      switch line[index] {
+      case UInt8(ascii: "\""): return index
+      case UInt8(ascii: "\\"): index += 2
+      default: index += 1
+      }
+    }
+    return nil
+  }
+
+  /// Returns a part without the spaces and tabs at its ends (`OWS`, RFC 9110, section 5.6.3).
+  package static func trimmed(_ line: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    var lower = range.lowerBound
+    var upper = range.upperBound
+    while lower < upper, isWhiteSpace(line[lower]) { lower += 1 }
+    while lower < upper, isWhiteSpace(line[upper - 1]) { upper -= 1 }
+    return lower..<upper
+  }
+
+  static func isWhiteSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09
+  }
+}

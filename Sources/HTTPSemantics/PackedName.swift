@@ -1,0 +1,48 @@
+/// Holds a name of at most 24 bytes, in lower case, in three machine words.
+///
+/// Names of fields and of cache directives are compared thousands of times a second without regard
+/// to case; three words compare in a nanosecond, and need no string.
+struct PackedName: Hashable {
+  /// The longest name that fits; `stale-while-revalidate` has 22.
+  static let maximumLength = 24
+
+  private var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+
+  /// Gives the number of bytes.
+  let count: Int
+
+  /// Packs part of a line; nil when it is longer than ``maximumLength``.
+  init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+    guard range.count <= Self.maximumLength else { return nil }
+    count = range.count
+    for index in range {
+      append(bytes[index])
+    }
+  }
+
+  /// Packs a text; nil when it is longer than ``maximumLength``.
+  init?(_ text: String) {
+    count = text.utf8.count
+    guard count <= Self.maximumLength else { return nil }
+    for byte in text.utf8 {
+      append(byte)
+    }
+  }
+
+  /// Moves all bytes up by one and puts a new one below.
+  private mutating func append(_ byte: UInt8) {
+    words.2 = words.2 << 8 | words.1 >> 56
+    words.1 = words.1 << 8 | words.0 >> 56
+    words.0 = words.0 << 8 | UInt64(ASCII.lowercased(byte))
+  }
+
+  static func == (left: PackedName, right: PackedName) -> Bool {
+    left.count == right.count && left.words == right.words
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(words.0)
+    hasher.combine(words.1)
+    hasher.combine(words.2)
+  }
+}

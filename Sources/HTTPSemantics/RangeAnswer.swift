@@ -1,0 +1,97 @@
+/// Tells how a request that may ask for a range is answered from what is stored (RFC 9111, section
+/// 3.3; RFC 9110, sections 13.1.5 and 14.2).
+public enum RangeAnswer: Sendable, Hashable {
+  /// The whole stored representation, with its own status.
+  case whole
+  /// These positions of it, with 206 and a `Content-Range`.
+  case part(ClosedRange<UInt64>)
+  /// No byte, with 416 and `Content-Range: bytes */length`.
+  case unsatisfiable(length: UInt64)
+  /// Not from what is stored: some of it is missing.
+  case unanswerable
+
+  /// Decides for a stored response with a whole body.
+  ///
+  /// - Parameters:
+  ///   - stored: The stored response, which may be used for the request.
+  ///   - length: The bytes of its body.
+  ///   - now: The current time, by which two-digit years are understood.
+  /// - Complexity: O(*n*) in the number of fields.
+  public static func answer(
+    to request: HTTPRequest, from stored: StoredResponse, length: UInt64, now: HTTPDate
+  ) -> RangeAnswer {
+    // A range counts only where the answer without it would be 200 (RFC 9110, section 14.2).
+    guard stored.status == 200, case .single(let wish) = ByteRangeRequest(request),
+      ifRangeHolds(request.fields, for: stored, now: now)
+    else { return .whole }
+    if let range = wish.resolve(length: length) { return .part(range) }
+    // The end of nothing is wished for: that is all there is, and no Content-Range could say so.
+    if case .suffix(let count) = wish, count > 0 { return .whole }
+    return .unsatisfiable(length: length)
+  }
+
+  /// Decides for stored 206 responses that may be combined with each other, see
+  /// ``Parts/mayCombine(_:_:)``, and that may be used for the request.
+  ///
+  /// - Parameter now: The current time, by which two-digit years are understood.
+  /// - Complexity: O(*n* log *n*) in the number of parts, O(*m*) in that of fields.
+  public static func answer(
+    to request: HTTPRequest, fromParts parts: [StoredResponse], now: HTTPDate
+  ) -> RangeAnswer {
+    let held = parts.compactMap(\.contentRange)
+    guard let first = parts.first, held.count == parts.count,
+      request.method == .get || request.method == .head
+    else { return .unanswerable }
+    let length = held.lazy.compactMap(\.completeLength).first
+    if case .single(let wish) = ByteRangeRequest(request),
+      ifRangeHolds(request.fields, for: first, now: now)
+    {
+      return answer(wish, held, length: length)
+    }
+    guard let length else { return .unanswerable }
+    return isCovered(0...(length - 1), by: held) ? .whole : .unanswerable
+  }
+
+  private static func answer(
+    _ wish: ByteRange, _ held: [ContentRange], length: UInt64?
+  ) -> RangeAnswer {
+    let range: ClosedRange<UInt64>
+    if let length {
+      guard let resolved = wish.resolve(length: length) else {
+        return .unsatisfiable(length: length)
+      }
+      range = resolved
+    } else if case .between(let first, let last) = wish {
+      range = first...last
+    } else {
+      // Where the end is not known, nothing can be counted from it.
+      return .unanswerable
+    }
+    return isCovered(range, by: held) ? .part(range) : .unanswerable
+  }
+
+  private static func isCovered(_ range: ClosedRange<UInt64>, by held: [ContentRange]) -> Bool {
+    Parts.cover(range, by: held).allSatisfy { piece in
+      if case .stored = piece { true } else { false }
+    }
+  }
+
+  /// Tells whether `If-Range` lets the range count: it is absent, or names just the stored bytes.
+  ///
+  /// Only strong validators can do that (RFC 9110, section 13.1.5).
+  private static func ifRangeHolds(
+    _ fields: HTTPFields, for stored: StoredResponse, now: HTTPDate
+  ) -> Bool {
+    var value: [UInt8]?
+    for field in fields where field.isNamed("If-Range") {
+      guard value == nil else { return false }
+      value = field.value
+    }
+    guard let value else { return true }
+    if let tag = EntityTag(value), tag.isWellFormed {
+      return stored.facts.entityTag?.matchesStrongly(tag) ?? false
+    }
+    guard let date = HTTPDate(value.span, now: now) else { return false }
+    return Validators(stored).hasStrongDate && stored.facts.lastModified == date
+  }
+}

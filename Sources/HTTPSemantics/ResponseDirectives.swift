@@ -1,0 +1,91 @@
+/// Holds what a response tells caches (RFC 9111, section 5.2.2; RFC 5861; RFC 8246; RFC 9213).
+///
+/// Malformed arguments count the cautious way: a lifetime as 0, a permission as absent, a field
+/// list as the whole response, a prohibition as if it stood alone. Of two lifetimes the first
+/// counts (RFC 9111, section 4.2.1).
+public struct ResponseDirectives: Sendable, Hashable {
+  /// Gives the freshness lifetime in seconds.
+  public var maxAge: Int64?
+  /// Gives the freshness lifetime in seconds in a shared cache.
+  public var sMaxAge: Int64?
+  /// Gives for how many seconds a stale response may be used while it is validated (RFC 5861).
+  public var staleWhileRevalidate: Int64?
+  /// Gives for how many seconds a stale response may be used in place of an error (RFC 5861).
+  public var staleIfError: Int64?
+  /// Tells whether nothing of the response may be stored.
+  public var noStore = false
+  /// Tells whether a stale response may never be used without validation.
+  public var mustRevalidate = false
+  /// Tells whether that holds in shared caches.
+  public var proxyRevalidate = false
+  /// Tells whether only caches that understand the status may store the response.
+  public var mustUnderstand = false
+  /// Tells whether any cache may store the response.
+  public var isPublic = false
+  /// Tells whether the content must not be transformed.
+  public var noTransform = false
+  /// Tells whether the response does not change while it is fresh (RFC 8246).
+  public var immutable = false
+  /// Tells what must not be used without validation.
+  public var noCache = FieldList.absent
+  /// Tells what only private caches may store.
+  public var isPrivate = FieldList.absent
+  /// Tells whether a targeted field took the place of `Cache-Control` and `Expires` (RFC 9213).
+  public internal(set) var isTargeted = false
+
+  /// Makes directives that say nothing.
+  public init() {}
+
+  /// Reads the directives of a response.
+  ///
+  /// - Complexity: O(*n*) in the bytes of `Cache-Control` and the targeted fields.
+  public init(_ fields: HTTPFields, rules: CacheRules) {
+    if let targeted = ResponseDirectives(targetedIn: fields, rules.targetedFields) {
+      self = targeted
+      return
+    }
+    for field in fields where field.isNamed("Cache-Control") {
+      add(field.value.span)
+    }
+  }
+
+  /// Adds one line of `Cache-Control`.
+  mutating func add(_ line: Span<UInt8>) {
+    var cursor = ListSyntax.Cursor()
+    while let member = cursor.next(in: line) {
+      guard let syntax = DirectiveSyntax(line, member), let name = syntax.name,
+        let directive = CacheDirective(name)
+      else { continue }
+      add(directive, syntax.argument, line)
+    }
+  }
+
+  private mutating func add(
+    _ directive: CacheDirective, _ argument: DirectiveSyntax.Argument, _ line: Span<UInt8>
+  ) {
+    switch directive {
+    case .maxAge: maxAge = maxAge ?? argument.seconds(line) ?? 0
+    case .sMaxAge: sMaxAge = sMaxAge ?? argument.seconds(line) ?? 0
+    case .staleWhileRevalidate:
+      staleWhileRevalidate = staleWhileRevalidate ?? argument.seconds(line) ?? 0
+    case .staleIfError: staleIfError = staleIfError ?? argument.seconds(line) ?? 0
+    case .noCache: noCache.add(argument.fieldList(line))
+    case .isPrivate: isPrivate.add(argument.fieldList(line))
+    default: add(directive, isBare: argument.isAbsent)
+    }
+  }
+
+  /// Adds a directive that has no argument: what forbids counts even if it has one.
+  mutating func add(_ directive: CacheDirective, isBare: Bool) {
+    switch directive {
+    case .noStore: noStore = true
+    case .noTransform: noTransform = true
+    case .mustRevalidate: mustRevalidate = true
+    case .proxyRevalidate: proxyRevalidate = true
+    case .mustUnderstand: mustUnderstand = mustUnderstand || isBare
+    case .isPublic: isPublic = isPublic || isBare
+    case .immutable: immutable = immutable || isBare
+    default: break
+    }
+  }
+}

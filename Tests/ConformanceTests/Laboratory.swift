@@ -1,0 +1,62 @@
+import CacheStore
+import CachingClient
+import Foundation
+import HTTPSemantics
+import Testing
+
+/// Makes caches and plays cases against them.
+struct Laboratory {
+  /// Gives a kind of cache the name that the cases use.
+  enum Role: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case sharedCache = "shared"
+    case privateCache = "private"
+
+    var testDescription: String { rawValue }
+
+    var rules: CacheRules {
+      switch self {
+      case .sharedCache: CacheRules(role: .sharedCache)
+      case .privateCache: CacheRules(role: .privateCache)
+      }
+    }
+  }
+
+  /// Plays those cases that are meant for a role against the library, on one store.
+  static func play(_ cases: [ConformanceCase], role: Role) async throws -> Scores {
+    let path = FileManager.default.temporaryDirectory
+      .appending(path: "conformance-\(UUID().uuidString)").path
+    let clock = VirtualClock()
+    let store = try Store(at: path, options: Options(clock: clock))
+    defer {
+      store.close()
+      try? FileManager.default.removeItem(atPath: path)
+    }
+    let origin = ScriptedOrigin(clock: clock)
+    var options = ClientOptions()
+    options.rules = role.rules
+    let client = CachingClient(
+      store: store, transport: OriginTransport(origin: origin), options: options, clock: clock)
+    let replay = Replay(cache: LibraryCache(client: client), origin: origin, clock: clock)
+    return try await play(cases, role: role, replay)
+  }
+
+  /// Plays those cases that are meant for a role against no cache.
+  static func playWithoutCache(_ cases: [ConformanceCase], role: Role) async throws -> Scores {
+    let clock = VirtualClock()
+    let origin = ScriptedOrigin(clock: clock)
+    let cache = NoCache(transport: OriginTransport(origin: origin))
+    return try await play(cases, role: role, Replay(cache: cache, origin: origin, clock: clock))
+  }
+
+  /// Plays in the order of the file: cases on which others depend come first there.
+  private static func play(
+    _ cases: [ConformanceCase], role: Role, _ replay: Replay
+  ) async throws -> Scores {
+    let meant = cases.filter { $0.modes.contains(role.rawValue) }
+    var outcomes: [String: Outcome] = [:]
+    for (number, test) in meant.enumerated() {
+      outcomes[test.id] = try await replay.outcome(of: test, number: number)
+    }
+    return Scores(meant, outcomes: outcomes)
+  }
+}

@@ -1,0 +1,30 @@
+import Testing
+
+/// Plays the public suite's cases, as far as they are there, against the library.
+struct PublicCasesTests {
+  /// Names the optimal cases that the library does not pass, each with its reason in
+  /// `Docs/Conformance.md`.
+  private static let exceptions: Set<String> = []
+
+  @Test(
+    "every required case passes, and every optimal one but the named exceptions",
+    .enabled(if: SharedData.publicCases != nil, "the public cases are not beside the package"),
+    arguments: Laboratory.Role.allCases)
+  func publicCases(_ role: Laboratory.Role) async throws {
+    let cases = try CaseFile.cases(at: #require(SharedData.publicCases))
+    let scores = try await Laboratory.play(cases, role: role)
+    print("public cases, \(role.rawValue) cache\n\(scores.table)")
+    for (id, reason) in scores.failures(.required).sorted(by: { $0.key < $1.key }) {
+      Issue.record("required \(id): \(reason)")
+    }
+    let failing = scores.failures(.optimal)
+    for (id, reason) in failing.sorted(by: { $0.key < $1.key })
+    where !Self.exceptions.contains(id) {
+      Issue.record("optimal \(id): \(reason)")
+    }
+    let played = Set(scores.cases.map(\.id))
+    for id in Self.exceptions.intersection(played).sorted() where failing[id] == nil {
+      Issue.record("\(id) passes: take it from the exceptions")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import HTTPSemantics
+import Testing
+
+struct ListSyntaxTests {
+  private func members(_ line: String) -> [String] {
+    let bytes = Array(line.utf8)
+    var cursor = ListSyntax.Cursor()
+    var members: [String] = []
+    while let range = cursor.next(in: bytes.span) {
+      members.append(String(decoding: bytes[range], as: UTF8.self))
+    }
+    return members
+  }
+
+  @Test(
+    "commas outside quoted strings divide, and white space and empty members go",
+    arguments: [
+      ("", []), (",", []), (" , ,\t", []), ("a", ["a"]), ("a,b", ["a", "b"]),
+      (" a ,\tb c ,", ["a", "b c"]), (",,a", ["a"]), ("a=\"x, y\", b", ["a=\"x, y\"", "b"]),
+      ("a=\"x\\\", y\", b", ["a=\"x\\\", y\"", "b"]), ("\"\",b", ["\"\"", "b"]),
+    ])
+  func split(line: String, expected: [String]) {
+    #expect(members(line) == expected)
+  }
+
+  @Test(
+    "a quote that is never closed hides nothing",
+    arguments: [
+      ("a=\"x, no-store", ["a=\"x", "no-store"]), ("\",\\\",b", ["\"", "\\\"", "b"]),
+      ("a\"b\"c\", d", ["a\"b\"c\"", "d"]), ("\"\\", ["\"\\"]),
+    ])
+  func unclosed(line: String, expected: [String]) {
+    #expect(members(line) == expected)
+  }
+
+  @Test("the lines of a name are one list, but a quoted string ends with its line")
+  func lines() {
+    let fields: HTTPFields = [
+      HTTPField("X", "a, b=\"1"), HTTPField("Y", "z"), HTTPField("x", "2\", c"),
+    ]
+    let members = ListSyntax.members(of: "x", in: fields)
+    #expect(members.map { String(decoding: $0, as: UTF8.self) } == ["a", "b=\"1", "2\"", "c"])
+  }
+
+  @Test("many quotes that are never closed take linear time")
+  func manyQuotes() {
+    // With a search to the end for each of them this would be 10^10 steps.
+    let line = "\"" + String(repeating: "\\\",", count: 100_000)
+    #expect(members(line).count == 100_000)
+  }
+}

@@ -1,0 +1,1 @@
+"""The parts of Tools/conformance: cases, wire format, origin, client, scores, caches."""

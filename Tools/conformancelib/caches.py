@@ -1,0 +1,96 @@
+"""The caches that cases are played against: `offlinecache serve`, nginx, or none."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+NGINX = """
+user root; daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
+events {{ worker_connections 2048; }}
+http {{
+  access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/temp;
+  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  proxy_cache_path {folder}/cache keys_zone=cases:10m;
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://127.0.0.1:{origin}; proxy_cache cases; proxy_http_version 1.1;
+      proxy_cache_revalidate on; add_header X-Cache-Status $upstream_cache_status;
+    }}
+  }}
+}}
+"""
+
+
+class CacheFailure(Exception):
+    """A cache did not start or did not end well."""
+
+
+def build():
+    """Builds the release product; returns its path."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    command = ["swift", "build", "--package-path", package, "-c", "release"]
+    subprocess.run(command + ["--product", "offlinecache"], check=True, stdout=sys.stderr)
+    folder = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True)
+    return os.path.join(folder.stdout.decode().strip(), "offlinecache")
+
+
+class Running:
+    """A cache as a process of its own, with a temporary folder."""
+
+    def __init__(self, name, role, tool, origin_port, port):
+        self.name = name
+        self.port = port
+        self.folder = tempfile.TemporaryDirectory(prefix="conformance-")
+        folder = self.folder.name
+        if name == "nginx":
+            with open(f"{folder}/conf", "w", encoding="utf-8") as file:
+                file.write(NGINX.format(folder=folder, port=port, origin=origin_port))
+            self.command = ["nginx", "-p", folder, "-c", f"{folder}/conf"]
+        else:
+            self.command = [
+                tool, "--store", f"{folder}/store", "serve",
+                "--origin", f"http://127.0.0.1:{origin_port}", "--listen", f"127.0.0.1:{port}"]
+            self.command += ["--shared"] if role == "shared" else []
+        self.log = open(f"{folder}/log", "w+b")
+        self.process = None
+
+    async def start(self):
+        """Starts it and waits until it takes connections."""
+        self.process = await asyncio.create_subprocess_exec(
+            *self.command, stdout=self.log, stderr=self.log)
+        for _ in range(200):
+            if self.process.returncode is not None:
+                raise CacheFailure(f"{self.command}: ended at once: {self.words()}")
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                writer.close()
+                return
+            except OSError:
+                await asyncio.sleep(0.05)
+        raise CacheFailure(f"{self.command}: takes no connection on port {self.port}")
+
+    async def stop(self):
+        """Stops it with SIGTERM; tells when that does not work as it should."""
+        try:
+            if self.process is None or self.process.returncode is not None:
+                return
+            self.process.send_signal(signal.SIGTERM)
+            status = await asyncio.wait_for(self.process.wait(), 10)
+            if status != 0:
+                raise CacheFailure(f"{self.name}: ended with status {status}: {self.words()}")
+        except asyncio.TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+            raise CacheFailure(f"{self.name}: did not end within 10 s of SIGTERM") from None
+        finally:
+            self.log.close()
+            self.folder.cleanup()
+
+    def words(self):
+        """Returns the end of what it wrote."""
+        self.log.seek(0)
+        return self.log.read().decode("utf-8", "replace")[-2000:].strip()
