@@ -95,7 +95,9 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
       MHD_OPTION_CONNECTION_LIMIT, configuration->connection_limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, configuration->connection_memory,
       MHD_OPTION_CONNECTION_TIMEOUT, configuration->idle_seconds,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      // Strict parsing closes the connection on a bad request line without a word and looks at
+      // nothing else that is not looked at in ocmhd_fields and behind it.
+      MHD_OPTION_STRICT_FOR_CLIENT, 0,
       MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
       MHD_OPTION_URI_LOG_CALLBACK, begin, server,
       MHD_OPTION_NOTIFY_COMPLETED, end, server,
@@ -154,9 +156,10 @@ size_t ocmhd_fields(
   // One space parts the words of the request line (RFC 9112, section 3).
   if ((uintptr_t)method + strlen(method) + 1 != target) walk.is_exact = 0;
   if (target + target_count + 1 != (uintptr_t)version) walk.is_exact = 0;
-  // The line behind the last one is empty: CR, LF, CR, LF are NULs. The memory goes on behind it,
-  // for the records of the fields are at its end.
-  if (walk.count > 0 && memcmp(walk.expected - 2, "\0\0\0\0", 4) != 0) walk.is_exact = 0;
+  // Behind the last line there is an empty one, and no more.
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  if (info == NULL || method + info->header_size != walk.expected + 2) walk.is_exact = 0;
 #else
   walk.is_exact = 1;
 #endif
@@ -188,6 +191,10 @@ void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t 
     inet_ntop(
         AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text, (socklen_t)capacity);
   }
+}
+
+void ocmhd_end_with(struct MHD_Response *response) {
+  MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
 
 int ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count) {

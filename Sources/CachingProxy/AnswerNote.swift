@@ -44,17 +44,6 @@ struct AnswerNote {
   }
 }
 
-extension AnswerBody {
-  /// The length, where it is known.
-  var length: UInt64? {
-    switch self {
-    case .bytes(let bytes): UInt64(bytes.count)
-    case .file(_, _, let length, _): length
-    case .stream(let length, _): length
-    }
-  }
-}
-
 extension RequestHead {
   /// Tells whether bytes follow the head.
   var hasBody: Bool {

@@ -70,9 +70,10 @@ final class Exchange: Sendable {
     let phase = state.withLock { $0.isAborted ? nil : $0.phase }
     switch phase {
     case nil: return nil
-    case .new: return begin { () throws(RequestRefusal) in
-      unsafe try connection.head(target: target, at: place, method: method, version: version)
-    }
+    case .new:
+      return begin { () throws(RequestRefusal) in
+        unsafe try connection.head(target: target, at: place, method: method, version: version)
+      }
     case .startingUpload(let head): return afterStart(head)
     case .uploading:
       if let data = unsafe data { return unsafe take(data) }
@@ -277,7 +278,8 @@ extension Exchange {
   private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
     let status = answer.head.status
     if note.isHead || status == 304 {
-      return .none(told: AnswerLines.toldLength(answer.head.fields) ?? answer.body.length)
+      let other = status == 304 ? answer.representationLength : nil
+      return .none(told: AnswerLines.toldLength(answer.head.fields) ?? other)
     }
     if status == 204 { return .bytes([]) }
     switch answer.body {

@@ -24,6 +24,8 @@ struct ProxyAnswer: Sendable {
   var cacheStatus: String
   /// Why it is not a plain hit, in a few words, for log and pages.
   var reason = ""
+  /// The length of what a 304 stands for; nil: not known.
+  var representationLength: UInt64?
   /// Tells whether the connection ends with this answer.
   var closesConnection = false
 }

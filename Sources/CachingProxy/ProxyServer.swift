@@ -1,4 +1,5 @@
-import CacheSystem
+public import CacheSystem
+public import CachingClient
 import Synchronization
 
 /// Serves HTTP clients through a cache.
@@ -21,10 +22,26 @@ public final class ProxyServer: Sendable {
   private let core: ProxyCore
   private let phase = Mutex(Phase.idle)
 
+  /// Makes a server in front of a caching client.
+  ///
+  /// The client's transport has to send what it is given: options without default fields.
+  ///
+  /// - Parameters:
+  ///   - pages: answer for the paths below `/.offlinecache/`; nil: there are none.
+  ///   - observers: learn of every answer.
+  public convenience init(
+    client: CachingClient, options: ProxyOptions, pages: (any ProxyStatusPages)? = nil,
+    observers: [any ProxyObserver] = [], clock: any WallClock = SystemClock()
+  ) {
+    self.init(
+      backend: ClientBackend(client, isOffline: options.isOffline), options: options, pages: pages,
+      observers: observers, clock: clock)
+  }
+
   init(
-    backend: any ProxyBackend, options: ProxyOptions, pages: (any ProxyStatusPages)? = nil,
-    observers: [any ProxyObserver] = [], identity: ProxyIdentity = ProxyIdentity(),
-    clock: any WallClock = SystemClock()
+    backend: any ProxyBackend, options: ProxyOptions, pages: (any ProxyStatusPages)?,
+    observers: [any ProxyObserver], identity: ProxyIdentity = ProxyIdentity(),
+    clock: any WallClock
   ) {
     self.options = options
     core = ProxyCore(

@@ -54,8 +54,12 @@ extension ClientConnection {
       }
     case .none(let told):
       // A reader that is never asked: no body is sent, but its length is told.
-      return unsafe MHD_create_response_from_callback(
+      let response = unsafe MHD_create_response_from_callback(
         told ?? .max, 1, { _, _, _, _ in -1 }, nil, nil)
+      // The library up to 0.9.77 sends the last chunk even where no body belongs, which the client
+      // would read as the beginning of the next answer.
+      if told == nil, let response = unsafe response { unsafe ocmhd_end_with(response) }
+      return unsafe response
     case .file(let descriptor, let offset, let length):
       // The library closes what it gets.
       let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -69,7 +73,9 @@ extension ClientConnection {
       let response = unsafe MHD_create_response_from_callback(
         length ?? .max, streamPiece, readStream, context.toOpaque(),
         { context in
-          if let context = unsafe context { unsafe Unmanaged<Exchange>.fromOpaque(context).release() }
+          if let context = unsafe context {
+            unsafe Unmanaged<Exchange>.fromOpaque(context).release()
+          }
         })
       if unsafe response == nil { unsafe context.release() }
       return unsafe response

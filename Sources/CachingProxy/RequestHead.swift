@@ -53,7 +53,8 @@ struct RequestHead: Hashable {
     isHTTP11 = version != "HTTP/1.0"
     for field in fields {
       guard field.isValid else {
-        throw RequestRefusal(400, "a field has a name or value with characters that are not allowed")
+        throw RequestRefusal(
+          400, "a field has a name or value with characters that are not allowed")
       }
     }
     framing = try Self.framing(fields, isHTTP11: isHTTP11)

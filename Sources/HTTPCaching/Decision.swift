@@ -47,6 +47,8 @@ public struct Forwarding: Sendable {
   var validating: [StoredVariant]
   /// What may be served should the origin fail.
   let selected: Representation?
+  /// The stored beginning whose rest the request asks for (RFC 9111, section 3.4).
+  var completing: StoredVariant? = nil
   /// Tells whether others that ask for the same may wait for this answer.
   public let isShareable: Bool
 }

@@ -35,26 +35,30 @@ enum EntryFields {
   }
 
   /// Returns what the rules see of an entry; nil if it is no response, or its user info is not ours.
+  ///
+  /// On the way of every hit: the record is decoded once, and gone through once.
   static func response(of info: EntryInfo, _ rules: CacheRules) -> StoredResponse? {
-    guard let status = info.status else { return nil }
-    let times = times(of: info)
-    guard let selection = selection(of: info) else { return nil }
-    let fields = info.fields.map {
+    let metadata = info.metadata
+    guard let status = metadata.status else { return nil }
+    var times = ResponseTimes(request: info.created, response: info.created)
+    var selecting: [SelectedField] = []
+    for item in metadata.userInfo {
+      switch item.name {
+      case requestTimeName: if let time = timestamp(item) { times.request = time }
+      case responseTimeName: if let time = timestamp(item) { times.response = time }
+      case selectingName:
+        guard let field = selectedField(item) else { return nil }
+        selecting.append(field)
+      default: break
+      }
+    }
+    let fields = metadata.fields.map {
       HTTPField(name: $0.name.description, value: $0.value.bytes)
     }
     return StoredResponse(
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
-      responseTime: times.response.date, selection: selection, rules: rules)
-  }
-
-  /// Returns the times of a stored response; those of storing if the entry does not say.
-  static func times(of info: EntryInfo) -> ResponseTimes {
-    var times = ResponseTimes(request: info.created, response: info.created)
-    for field in info.userInfo {
-      if field.name == requestTimeName, let time = timestamp(field) { times.request = time }
-      if field.name == responseTimeName, let time = timestamp(field) { times.response = time }
-    }
-    return times
+      responseTime: times.response.date,
+      selection: selecting.isEmpty ? .none : Selection(fields: selecting), rules: rules)
   }
 
   /// Puts new fields and times into the metadata of an entry; the rest stays.
@@ -70,13 +74,9 @@ enum EntryFields {
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")))
   }
 
-  /// Returns the URL that was asked for when the response was stored.
-  static func url(of info: EntryInfo) -> NormalizedURL? {
-    info.userInfo.first { $0.name == urlName }?.value.string.flatMap { try? NormalizedURL($0) }
-  }
-
+  /// Reads decimal digits with a sign, as they are written above.
   private static func timestamp(_ field: Field) -> Timestamp? {
-    field.value.string.flatMap { Int64($0) }.map { Timestamp(nanoseconds: $0) }
+    Int64(field.value.description).map { Timestamp(nanoseconds: $0) }
   }
 
   /// A selecting field is written `name:value`, one that the request did not have `name`.
@@ -84,16 +84,12 @@ enum EntryFields {
     Array(field.name.utf8) + (field.value.map { [UInt8(ascii: ":")] + $0 } ?? [])
   }
 
-  private static func selection(of info: EntryInfo) -> Selection? {
-    var fields: [SelectedField] = []
-    for item in info.userInfo where item.name == selectingName {
-      let bytes = item.value.bytes
-      let colon = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
-      let name = String(decoding: bytes[..<colon], as: UTF8.self)
-      guard HTTPField.isToken(name) else { return nil }
-      let value = colon < bytes.endIndex ? Array(bytes[(colon + 1)...]) : nil
-      fields.append(SelectedField(name: name, value: value))
-    }
-    return Selection(fields: fields)
+  private static func selectedField(_ item: Field) -> SelectedField? {
+    let bytes = item.value.bytes
+    let colon = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+    let name = String(decoding: bytes[..<colon], as: UTF8.self)
+    guard HTTPField.isToken(name) else { return nil }
+    return SelectedField(
+      name: name, value: colon < bytes.endIndex ? Array(bytes[(colon + 1)...]) : nil)
   }
 }

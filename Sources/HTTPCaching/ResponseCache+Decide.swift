@@ -28,6 +28,7 @@ extension ResponseCache {
   private func decide(_ question: Question) -> Decision {
     let found = find(question.request, question.key)
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
+      if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
       return question.without(reason, validating: taggedWholes(found.others))
     }

@@ -13,6 +13,9 @@ extension ResponseCache {
     if head.status == 304, !forwarding.validating.isEmpty {
       return validate(head, forwarding, times)
     }
+    if head.status == 206, let beginning = forwarding.completing {
+      return complete(beginning, head, forwarding, times)
+    }
     if head.status >= 500, let selected = forwarding.selected,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields),

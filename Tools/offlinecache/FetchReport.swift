@@ -1,5 +1,6 @@
 import CachingClient
 import CommandLineOptions
+import HTTPCaching
 import Synchronization
 
 /// How the fetch of one URL went.

@@ -67,6 +67,9 @@ void *ocmhd_connection_state(struct MHD_Connection *connection);
 /// Writes the client's numeric address with its NUL; writes "" where there is none.
 void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t capacity);
 
+/// Ends the connection with the response, and sends it without chunks.
+void ocmhd_end_with(struct MHD_Response *response);
+
 /// Adds field lines to a response: name, NUL, value, NUL, and so on, `count` bytes in all.
 /// Returns 0 where one was not taken.
 int ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count);
