@@ -110,11 +110,12 @@ import Testing
     tested.status.answered(Sample.record(source: .disk))
     tested.status.answered(Sample.record(Sample.miss, source: .network, isComplete: false))
     tested.status.answered(
-      Sample.record(status: 504, "", source: .proxy, reason: "offline, and nothing is stored"))
+      Sample.record(
+        status: 504, "", source: .proxy, reason: "504: http://origin.test/a: not stored"))
     let reasons = try Self.texts("//span[@class='reason']", Self.page(tested))
     #expect(
       reasons.map { $0.trimmingCharacters(in: .whitespaces) } == [
-        "offline, and nothing is stored", "from the origin not sent to its end", "from disk",
+        "not stored", "from the origin not sent to its end", "from disk",
         "from memory",
       ])
   }

@@ -20,9 +20,15 @@ enum OutcomeText {
     }
   }
 
-  /// Why an answer was what it was; the source where the record has no reason.
+  /// Why an answer was what it was; the source where the record has no reason. Status and URL, with
+  /// which the reasons of errors begin, stand beside it anyway.
   static func reason(of answer: RecentAnswer) -> String {
-    guard answer.record.reason.isEmpty else { return answer.record.reason }
+    var reason = answer.record.reason[...]
+    for beginning in ["\(answer.record.status): ", "\(answer.record.url): "]
+    where reason.hasPrefix(beginning) {
+      reason = reason.dropFirst(beginning.count)
+    }
+    guard reason.isEmpty else { return String(reason) }
     switch answer.record.source {
     case .memory: return "from memory"
     case .disk: return "from disk"

@@ -9,7 +9,8 @@ public struct ProxyFacts: Sendable, Hashable {
   /// Tells whether it is a shared cache (RFC 9111), and not a private one.
   public var isShared: Bool
 
-  /// Gives the origin of a reverse proxy, such as `http://127.0.0.1:9000`; nil for a forward proxy.
+  /// Gives the origin of a reverse proxy, such as `http://127.0.0.1:9000`, without a slash at its
+  /// end; nil for a forward proxy.
   public var origin: String?
 
   /// Tells whether it answers from the store alone.
@@ -21,7 +22,7 @@ public struct ProxyFacts: Sendable, Hashable {
   /// Makes the facts of a proxy.
   public init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
     self.isShared = isShared
-    self.origin = origin
+    self.origin = origin.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     self.isOffline = isOffline
     self.address = address
   }
@@ -63,7 +64,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   /// Returns the page of a path below `/.offlinecache/`, or nil if there is none.
   ///
   /// The first call, and one every ten seconds at most, has a thread walk through the store, and
-  /// waits for it up to 0.3 seconds; a longer walk shows up in a later page.
+  /// waits for it up to a tenth of a second; a longer walk shows up in a later page.
   public func answer(path: String) -> ProxyPage? {
     switch path {
     case StatusPaths.page, String(StatusPaths.page.dropLast()):

@@ -31,7 +31,7 @@ final class StoreSurveyor: Sendable {
   /// Makes a surveyor; nothing is walked before someone asks.
   ///
   /// - Parameter patienceNanoseconds: how long a reader waits for a new survey.
-  init(_ store: Store, clock: any WallClock, patienceNanoseconds: Int64 = 300_000_000) {
+  init(_ store: Store, clock: any WallClock, patienceNanoseconds: Int64 = 100_000_000) {
     self.store = store
     self.clock = clock
     self.patienceNanoseconds = patienceNanoseconds
