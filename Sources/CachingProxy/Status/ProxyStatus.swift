@@ -63,7 +63,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
 
   /// Returns the page of a path below `/.offlinecache/`, or nil if there is none.
   ///
-  /// The first call, and one every ten seconds at most, has a thread walk through the store, and
+  /// The first call, and one every two seconds at most, has a thread walk through the store, and
   /// waits for it up to a tenth of a second; a longer walk shows up in a later page.
   public func answer(path: String) -> ProxyPage? {
     switch path {

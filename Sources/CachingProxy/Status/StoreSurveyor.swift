@@ -5,10 +5,11 @@ internal import CacheSystem
 /// Keeps a survey of a store that is not much older than its readers want.
 ///
 /// Walking takes seconds where there are a million entries, so it is done on a thread of its own,
-/// when someone asks, and not again before it would take more than a tenth of the time.
+/// when someone asks, and not so often that it would take more than a twentieth of a core.
 final class StoreSurveyor: Sendable {
-  /// How old a survey may be before it is made again.
-  static let freshNanoseconds: Int64 = 10_000_000_000
+  /// How old a survey is at least before it is made again, in nanoseconds and in walks.
+  static let leastAge: Int64 = 2_000_000_000
+  static let leastWalks: Int64 = 20
   private let store: Store
   private let clock: any WallClock
   private let patienceNanoseconds: Int64
@@ -23,7 +24,7 @@ final class StoreSurveyor: Sendable {
     func isOld(at now: Int64) -> Bool {
       guard let newest else { return true }
       let age = now &- newest.time.nanoseconds
-      let due = max(StoreSurveyor.freshNanoseconds, newest.nanoseconds.multiplied(by: 10))
+      let due = max(leastAge, newest.nanoseconds.multiplied(by: leastWalks))
       return age < 0 || age >= due
     }
   }
