@@ -21,7 +21,7 @@ enum ServeCommand {
   private static let offline = Flag("offline", help: "Answer from the store alone, however old")
   private static let memory = Option(
     "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
-    help: "Keep so much of the store in memory as well")
+    help: "Keep so much of what is asked for often in memory")
   private static let log = Option(
     "log", .path.named("FILE"),
     help: "Add a line for each answer to a file, which SIGHUP opens again; - is standard output, "
@@ -70,8 +70,7 @@ enum ServeCommand {
     }
     let signals = try ServeSignals()
     let use: StoreUse = invocation[offline] ? .read : .fill
-    let bytes = Int(clamping: invocation.value(of: memory))
-    try await withStore(invocation, use, memoryBytes: bytes) { store in
+    try await withStore(invocation, use) { store in
       try await serve(store, invocation, signals)
     }
     return .success
@@ -85,9 +84,15 @@ enum ServeCommand {
       store: store, transport: try transport(invocation), options: clientOptions(invocation))
     let log = try accessLog(invocation)
     defer { log?.close() }
+    let options = serverOptions(invocation)
+    let status = ProxyStatus(store: store, facts: facts(options, invocation))
+    defer { status.stop() }
+    var observers: [any ProxyObserver] = [status]
+    if let log { observers.append(log) }
     let server = ProxyServer(
-      client: client, options: serverOptions(invocation), observers: log.map { [$0] } ?? [])
+      client: client, options: options, pages: status, observers: observers)
     let address = try server.start()
+    status.setAddress("http://\(address)")
     printMessage("offlinecache: serving at http://\(address)/")
     for await event in signals.events {
       if event == .stop { break }
@@ -118,6 +123,7 @@ enum ServeCommand {
     var options = ClientOptions(
       rules: CacheRules(role: invocation[shared] ? .sharedCache : .privateCache))
     options.transport.addsDefaultFields = false
+    options.hotBytes = Int(clamping: invocation.value(of: memory))
     return options
   }
 
@@ -125,6 +131,12 @@ enum ServeCommand {
     ProxyOptions(
       listen: invocation.value(of: listen), origin: invocation[origin],
       isOffline: invocation[offline])
+  }
+
+  private static func facts(_ options: ProxyOptions, _ invocation: Invocation) -> ProxyFacts {
+    ProxyFacts(
+      isShared: invocation[shared], origin: options.origin?.string, isOffline: options.isOffline,
+      address: "http://\(options.listen)")
   }
 
   private static func accessLog(_ invocation: Invocation) throws -> AccessLog? {
