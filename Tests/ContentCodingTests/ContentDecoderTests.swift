@@ -176,8 +176,8 @@ struct ContentDecoderTests {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of roundTrips \(run): \(seed)")
     var random = SplitMix64(state: seed)
-    for _ in 0..<25 {
-      let content = random.bytes(upTo: 300_000)
+    for _ in 0..<10 {
+      let content = random.bytes(upTo: 150_000)
       var coded = content
       var names: [String] = []
       for _ in 0..<Int.random(in: 1...3, using: &random) {

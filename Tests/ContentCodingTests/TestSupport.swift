@@ -34,7 +34,7 @@ struct SplitMix64: RandomNumberGenerator {
   mutating func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
     var rest = bytes[...]
     var pieces: [[UInt8]] = []
-    let largest = [1, 7, 1_000, 100_000].randomElement(using: &self)!
+    let largest = [50, 1_000, 100_000].randomElement(using: &self)!
     while !rest.isEmpty {
       let length = Int.random(in: 0...min(largest, rest.count), using: &self)
       pieces.append(Array(rest.prefix(length)))
