@@ -1,9 +1,10 @@
+import CacheFormat
 import Synchronization
 
-/// Runs work that nobody waits for, up to a limit.
+/// Runs work that nobody waits for: one piece for a key at a time, up to a limit.
 final class Background: Sendable {
   private struct State {
-    var running = 0
+    var running: Set<ByteString> = []
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -14,24 +15,22 @@ final class Background: Sendable {
     self.limit = limit
   }
 
-  /// Starts work, unless as much as is allowed is under way.
-  func run(_ work: @escaping @Sendable () async -> Void) {
+  /// Starts work for a key, unless some is under way for it, or as much as is allowed.
+  func run(_ key: ByteString, _ work: @escaping @Sendable () async -> Void) {
     let isAllowed = state.withLock { state in
-      guard state.running < limit else { return false }
-      state.running += 1
-      return true
+      state.running.count < limit && state.running.insert(key).inserted
     }
     guard isAllowed else { return }
     Task {
       await work()
-      end()
+      end(key)
     }
   }
 
-  private func end() {
+  private func end(_ key: ByteString) {
     let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      state.running -= 1
-      guard state.running == 0 else { return [] }
+      state.running.remove(key)
+      guard state.running.isEmpty else { return [] }
       defer { state.waiters = [] }
       return state.waiters
     }
@@ -41,8 +40,8 @@ final class Background: Sendable {
   func waitUntilIdle() async {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
-        if state.running > 0 { state.waiters.append(continuation) }
-        return state.running == 0
+        if !state.running.isEmpty { state.waiters.append(continuation) }
+        return state.running.isEmpty
       }
       if isIdle { continuation.resume() }
     }

@@ -19,7 +19,7 @@ extension CachingClient {
       }
     }
     let outcome = await exchange.run(forwarding, body: body, onInterim: onInterim)
-    invalidateFlights(forwarding.original, outcome)
+    await invalidate(forwarding.original, outcome)
     let response = try response(to: forwarding, outcome, isFirst: true)
     // The body has its reader now.
     if case .shared(_, let body) = outcome { Task { await body.run() } }
@@ -48,7 +48,7 @@ extension CachingClient {
 
   /// Validates a stale response while it is served.
   func validateInBackground(_ forwarding: Forwarding) {
-    background.run { [self] in
+    background.run(forwarding.key) { [self] in
       let response = try? await forward(forwarding, nil, FetchOptions())
       guard let response, case .network = response.source else { return }
       while let piece = try? await response.body.next(), !piece.isEmpty {}
@@ -56,10 +56,13 @@ extension CachingClient {
   }
 
   /// Keeps answers that are under way from being stored after an unsafe request has changed what
-  /// they tell.
-  private func invalidateFlights(_ request: HTTPRequest, _ outcome: Outcome) {
+  /// they tell; one that was stored since the cache looked goes again.
+  private func invalidate(_ request: HTTPRequest, _ outcome: Outcome) async {
     guard case .direct(let head, _, _) = outcome else { return }
-    for key in cache.invalidated(by: request, head) { flights.invalidate(key) }
+    for key in cache.invalidated(by: request, head) {
+      flights.end(key)
+      if permits.revoke(key) { _ = try? await asyncStore.remove(key) }
+    }
   }
 
   private func cancelled(_ forwarding: Forwarding) -> ClientError {

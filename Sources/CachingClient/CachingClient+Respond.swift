@@ -21,7 +21,7 @@ extension CachingClient {
     case .stored(let serving, let code):
       status.forwardStatus = code
       if isFirst { return stored(serving, forwarding, status) }
-      return cache.adapted(serving, to: forwarding.original, now: now)
+      return cache.adapted(serving, to: forwarding.original, answered: code, now: now)
         .map { stored($0, forwarding, status) }
     case .direct(let head, let body, let reason):
       return isFirst ? direct(head, body, reason, forwarding, status) : nil

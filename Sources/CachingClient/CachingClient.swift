@@ -21,6 +21,7 @@ public final class CachingClient: Sendable {
   let asyncStore: AsyncStore
   let clock: any WallClock
   let flights = Flights()
+  let permits = StoringPermits()
   let background: Background
   let exchange: Exchange
 
@@ -39,7 +40,7 @@ public final class CachingClient: Sendable {
     background = Background(limit: options.maximumBackgroundFetches)
     exchange = Exchange(
       cache: cache, store: asyncStore, transport: transport, options: options.transport,
-      clock: clock)
+      clock: clock, permits: permits)
   }
 
   /// Answers a request from the store or the network, as soon as the head is there.
@@ -75,9 +76,18 @@ public final class CachingClient: Sendable {
   public func storedAnswer(
     to request: HTTPRequest, options: FetchOptions = FetchOptions()
   ) -> ClientResponse? {
-    let decision = cache.decide(request, policy: options.policy, now: now)
-    guard case .serve(let serving) = decision else { return nil }
-    return served(serving, request)
+    var request = request
+    for _ in 0...max(0, options.maximumRedirects) {
+      let offered = ContentDecoding.offer(request, options)
+      let decision = cache.decide(offered, policy: options.policy, now: now)
+      guard case .serve(let serving) = decision else { return nil }
+      let response = served(serving, offered)
+      guard options.maximumRedirects > 0,
+        let next = Redirection.next(after: response.head, to: request, nil)
+      else { return ContentDecoding.decode(response, asked: request, options) }
+      request = next.0
+    }
+    return nil
   }
 
   /// Waits until no response is validated in the background any more.

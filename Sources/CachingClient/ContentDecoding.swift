@@ -17,7 +17,9 @@ enum ContentDecoding {
   ) -> ClientResponse {
     var response = response
     response.request.fields = request.fields
+    // An answer without content may still tell how the content would be coded.
     guard mayDecode(request, options), request.method != .head,
+      response.head.status != 204, response.head.status != 304,
       let codings = response.head.fields.combinedValue(of: "Content-Encoding")
     else { return response }
     let names = String(decoding: codings, as: UTF8.self).split(separator: ",")

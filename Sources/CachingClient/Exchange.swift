@@ -24,6 +24,7 @@ struct Exchange: Sendable {
   let transport: any HTTPTransport
   let options: TransportOptions
   let clock: any WallClock
+  let permits: StoringPermits
 
   /// Asks the origin; once more where it confirms something that is not stored.
   func run(
@@ -31,6 +32,7 @@ struct Exchange: Sendable {
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async -> Outcome {
     var forwarding = forwarding
+    let permit = permits.make(forwarding.key)
     while true {
       let sent = Timestamp(nanoseconds: clock.now())
       let answer: TransportResponse
@@ -50,7 +52,7 @@ struct Exchange: Sendable {
         let body = PrefixedBody.joining(
           plan.prefix, answer.body, store, url: forwarding.request.url.string)
         let shared = SharedBody(
-          body, plan, store, length: ContentLength.of(head),
+          body, plan, permit, store, length: ContentLength.of(head),
           url: forwarding.request.url.string)
         return .shared(head, shared)
       }

@@ -9,16 +9,15 @@ import Synchronization
 /// It runs in a task of its own: an asker that leaves does not take it from the others. When nobody
 /// is left before the head has come, it is cancelled.
 final class Flight: Sendable {
-  private struct State {
+  struct State {
     var askers = 1
     var task: Task<Void, Never>?
-    var isInvalid = false
     /// Keeps the body going until all who waited for the head have their readers.
     var hold: SharedReader?
   }
 
   let outcome = Promise<Outcome>()
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
   /// Keeps the task, to cancel it when nobody waits any more.
   func carry(_ task: Task<Void, Never>) {
@@ -41,21 +40,11 @@ final class Flight: Sendable {
     hold?.cancel()
   }
 
-  /// Keeps what comes from being stored.
-  func invalidate() {
-    state.withLock { $0.isInvalid = true }
-    if case .shared(_, let body) = outcome.valueNow { body.invalidate() }
-  }
-
   /// Tells all who wait.
   func settle(_ outcome: Outcome) {
     if case .shared(_, let body) = outcome {
       let hold = body.makeReader()
-      let isInvalid = state.withLock { state in
-        state.hold = hold
-        return state.isInvalid
-      }
-      if isInvalid { body.invalidate() }
+      state.withLock { $0.hold = hold }
     }
     self.outcome.settle(outcome)
     // Who left meanwhile has not seen the reader that is held.
@@ -70,7 +59,7 @@ final class Flight: Sendable {
 
 /// Knows the requests that are under way, by key.
 final class Flights: Sendable {
-  private let flights = Mutex<[ByteString: Flight]>([:])
+  let flights = Mutex<[ByteString: Flight]>([:])
 
   /// Joins what is under way for a key, or begins; the one who begins must carry it out.
   func join(_ key: ByteString) -> (flight: Flight, isFirst: Bool) {
@@ -92,8 +81,8 @@ final class Flights: Sendable {
     }
   }
 
-  /// Keeps what is under way for a key from being stored.
-  func invalidate(_ key: ByteString) {
-    flights.withLock { $0.removeValue(forKey: key) }?.invalidate()
+  /// Forgets what is under way for a key: who asks now gets a newer answer.
+  func end(_ key: ByteString) {
+    flights.withLock { flights in flights[key] = nil }
   }
 }

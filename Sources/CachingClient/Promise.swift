@@ -6,7 +6,6 @@ final class Promise<Value: Sendable>: Sendable {
     var value: Value?
     var waiters: [UInt64: CheckedContinuation<Value?, Never>] = [:]
     var nextWaiter: UInt64 = 0
-    var cancelled: Set<UInt64> = []
   }
 
   private let state = Mutex(State())
@@ -35,20 +34,15 @@ final class Promise<Value: Sendable>: Sendable {
       await withCheckedContinuation { continuation in
         let (isNow, value) = state.withLock { state -> (Bool, Value?) in
           if let value = state.value { return (true, value) }
-          if state.cancelled.remove(number) != nil { return (true, nil) }
+          // Set before the handler below runs, so one of the two sees the other.
+          if Task.isCancelled { return (true, nil) }
           state.waiters[number] = continuation
           return (false, nil)
         }
         if isNow { continuation.resume(returning: value) }
       }
     } onCancel: {
-      let waiter = state.withLock { state -> CheckedContinuation<Value?, Never>? in
-        guard state.value == nil else { return nil }
-        if let waiter = state.waiters.removeValue(forKey: number) { return waiter }
-        state.cancelled.insert(number)
-        return nil
-      }
-      waiter?.resume(returning: nil)
+      state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
     }
   }
 }

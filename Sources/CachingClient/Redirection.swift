@@ -30,7 +30,7 @@ enum Redirection {
     }
     // A stream has been read already.
     if case .stream = nextBody { return nil }
-    if !isSameOrigin(url, request.url) {
+    if !url.isSameOrigin(as: request.url) {
       for name in credentials { next.fields.removeAll(named: name) }
     }
     return (next, nextBody)
@@ -39,9 +39,5 @@ enum Redirection {
   /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.
   private static func losesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
     status == 303 || (status == 301 || status == 302) && method.rawValue == "POST"
-  }
-
-  private static func isSameOrigin(_ left: NormalizedURL, _ right: NormalizedURL) -> Bool {
-    left.scheme == right.scheme && left.host == right.host && left.port == right.port
   }
 }

@@ -11,12 +11,13 @@ import Synchronization
 /// to ``ResponseCache/smallBody``, then in the file that becomes the store's. So memory is bounded,
 /// nobody waits for a slower reader, and who leaves takes nothing from the others. When nobody is
 /// left before the end, the transfer ends and nothing is stored.
+///
+/// Once the store has failed, nothing more can be kept: then the readers go in step, and the fast
+/// wait for the slow.
 final class SharedBody: Sendable {
   enum Kept: Sendable {
     case memory([UInt8])
     case file(BodyWriter)
-    /// Nothing: the store failed.
-    case nothing
   }
 
   enum End: Sendable {
@@ -28,16 +29,33 @@ final class SharedBody: Sendable {
   struct State {
     /// The bytes that readers can have.
     var received: UInt64 = 0
+    /// All before the last piece.
     var kept = Kept.memory([])
     /// The piece that came last, and its offset.
     var last: (offset: UInt64, piece: [UInt8]) = (0, [])
+    /// Whether the store takes what comes.
+    var isKept = true
     var end = End.open
     var storing = StoringState.pending
-    var readers = 0
-    var isWanted = false
-    var pump: CheckedContinuation<Void, Never>?
-    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    /// Those who have not left, by number.
+    var readers: Set<UInt64> = []
     var nextReader: UInt64 = 0
+    /// Those who have had all that there is.
+    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var pump: CheckedContinuation<Void, Never>?
+
+    /// Tells whether it is time to ask the network for more, or to stop doing so.
+    var mayPump: Bool {
+      guard case .open = end else { return true }
+      return isKept ? !waiters.isEmpty : waiters.count == readers.count
+    }
+
+    /// Returns who moves the body, to be woken if it is time.
+    mutating func takePump() -> CheckedContinuation<Void, Never>? {
+      guard mayPump else { return nil }
+      defer { pump = nil }
+      return pump
+    }
   }
 
   /// The length that the head promises; nil: not known.
@@ -47,12 +65,14 @@ final class SharedBody: Sendable {
   let url: String
   let body: any TransportBody
   let state = Mutex(State())
+  private let permit: StoringPermit
 
   init(
-    _ body: any TransportBody, _ plan: StoringPlan, _ store: AsyncStore, length: UInt64?,
-    url: String
+    _ body: any TransportBody, _ plan: StoringPlan, _ permit: StoringPermit, _ store: AsyncStore,
+    length: UInt64?, url: String
   ) {
     self.body = body
+    self.permit = permit
     self.plan = plan
     self.store = store
     self.length = length
@@ -61,22 +81,39 @@ final class SharedBody: Sendable {
 
   var storing: StoringState { state.withLock { $0.storing } }
 
-  /// Keeps the body from being stored: something has made it invalid.
-  func invalidate() {
-    state.withLock { state in
-      if case .pending = state.storing { state.storing = .notStored(.invalidated) }
-    }
+  /// Says that the body has been given up: the caller's own doing, or that of all callers.
+  var cancelled: ClientError {
+    ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }
 
-  /// Adds a reader, which begins with the first byte; nil if the body is given up.
+  /// Adds a reader, which begins with the first byte; nil if that is not to be had any more.
   func makeReader() -> SharedReader? {
     let number = state.withLock { state -> UInt64? in
       if case .failed = state.end { return nil }
-      state.readers += 1
+      guard state.isKept || state.received == 0 else { return nil }
       state.nextReader += 1
+      state.readers.insert(state.nextReader)
       return state.nextReader
     }
     return number.map { SharedReader(self, number: $0) }
+  }
+
+  /// Takes a reader away; with the last one before the end the transfer ends.
+  func leave(_ number: UInt64) {
+    let (waiter, pump, isOver) = state.withLock { state in
+      let isReader = state.readers.remove(number) != nil
+      let waiter = state.waiters.removeValue(forKey: number)
+      var isOver = false
+      if isReader, state.readers.isEmpty, case .open = state.end {
+        // From here on nobody can join what is going to be cancelled.
+        state.end = .failed(cancelled)
+        isOver = true
+      }
+      return (waiter, state.takePump(), isOver)
+    }
+    if isOver { body.cancel() }
+    waiter?.resume()
+    pump?.resume()
   }
 
   /// Moves the body from the network to the readers and into the store, as fast as they ask.
@@ -100,23 +137,21 @@ final class SharedBody: Sendable {
         state.received += UInt64(piece.count)
       }
     }
-    body.cancel()
-    give(up: ClientError(.transport(TransportError(.cancelled, url: url)), url: url))
+    give(up: cancelled)
   }
 
-  /// Waits until a reader asks for more; false when there is none left.
+  /// Waits until more is to be asked for; false when nobody is left to ask for it.
   private func isWanted() async -> Bool {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let isNow = state.withLock { state in
-        if state.isWanted || state.readers == 0 { return true }
+        if state.mayPump { return true }
         state.pump = continuation
         return false
       }
       if isNow { continuation.resume() }
     }
     return state.withLock { state in
-      state.isWanted = false
-      return state.readers > 0
+      if case .open = state.end { true } else { false }
     }
   }
 
@@ -165,12 +200,12 @@ extension SharedBody {
   /// Returns what is to be done for a piece; nil: nothing yet.
   private func step(for piece: [UInt8]) -> Step? {
     state.withLock { state in
+      guard state.isKept else { return nil }
       switch state.kept {
-      case .nothing: return nil
       case .file(let writer): return .append(writer)
       case .memory(var bytes):
         // Without a second reference nothing is copied.
-        state.kept = .nothing
+        state.kept = .memory([])
         bytes += piece
         state.kept = .memory(bytes)
         return bytes.count > ResponseCache.smallBody ? .start(bytes) : nil
@@ -185,37 +220,49 @@ extension SharedBody {
     state.withLock { $0.kept = .file(writer) }
   }
 
-  /// The answer goes on, but is not stored; readers that lag behind cannot have it any more.
+  /// The answer goes on, but is not stored.
   private func fail(_ error: StoreError) {
     state.withLock { state in
-      state.kept = .nothing
+      state.isKept = false
       if case .pending = state.storing { state.storing = .notStored(.failed(error)) }
     }
   }
 
   private func commit() async {
-    let kept = state.withLock { state -> Kept in
-      // A part must be as long as it says, or its bytes are not where they seem to be.
-      if let part = plan.response.contentRange, part.count != state.received,
-        case .pending = state.storing
-      {
-        state.storing = .notStored(.incomplete)
-      }
-      if case .pending = state.storing { return state.kept }
-      if case .file(let writer) = state.kept { writer.discard() }
-      return .nothing
-    }
+    guard let kept = keptWhole() else { return }
     do throws(StoreError) {
-      let info = try await store.perform { [plan] store throws(StoreError) -> EntryInfo? in
-        switch kept {
-        case .memory(let bytes): try plan.store(bytes, in: store)
-        case .file(let writer): try plan.commit(writer, in: store)
-        case .nothing: nil
-        }
+      let storing = try await store.perform { [plan, permit] store throws(StoreError) in
+        let info =
+          switch kept {
+          case .memory(let bytes): try plan.store(bytes, in: store)
+          case .file(let writer): try plan.commit(writer, in: store)
+          }
+        if permit.isValid { return StoringState.stored(info) }
+        // It was made invalid between the look at the permit and the storing.
+        try store.remove(plan.key, variant: plan.variant)
+        return .notStored(.invalidated)
       }
-      if let info { state.withLock { $0.storing = .stored(info) } }
+      state.withLock { $0.storing = storing }
     } catch {
       state.withLock { $0.storing = .notStored(.failed(error)) }
+    }
+  }
+
+  /// Returns what is to be stored; nil if it must not be.
+  private func keptWhole() -> Kept? {
+    state.withLock { state in
+      if case .pending = state.storing {
+        if !permit.isValid {
+          state.storing = .notStored(.invalidated)
+        } else if let part = plan.response.contentRange, part.count != state.received {
+          // A part must be as long as it says, or its bytes are not where they seem to be.
+          state.storing = .notStored(.incomplete)
+        } else {
+          return state.kept
+        }
+      }
+      if case .file(let writer) = state.kept { writer.discard() }
+      return nil
     }
   }
 }

@@ -13,14 +13,9 @@ final class SharedReader: PieceSource {
     case wait
   }
 
-  private struct Position {
-    var offset: UInt64 = 0
-    var hasLeft = false
-  }
-
   private let shared: SharedBody
   private let number: UInt64
-  private let position = Mutex(Position())
+  private let position = Mutex<UInt64>(0)
 
   init(_ shared: SharedBody, number: UInt64) {
     self.shared = shared
@@ -31,24 +26,16 @@ final class SharedReader: PieceSource {
 
   func next() async throws(ClientError) -> [UInt8]? {
     while true {
-      let offset = position.withLock { $0.offset }
+      let offset = position.withLock { $0 }
       switch step(at: offset) {
       case .piece(let bytes): return advance(bytes)
       case .staged(let staged, let count):
-        do throws(StoreError) {
-          return advance(
-            try await shared.store.perform { _ throws(StoreError) in
-              try staged.read(at: offset, upTo: count)
-            })
-        } catch { throw ClientError(.store(error), url: shared.url) }
+        return advance(try await read(staged, at: offset, upTo: count))
       case .end: return nil
       case .failure(let error): throw error
       case .wait:
         await wait(at: offset)
-        if Task.isCancelled {
-          throw ClientError(
-            .transport(TransportError(.cancelled, url: shared.url)), url: shared.url)
-        }
+        if Task.isCancelled { throw shared.cancelled }
       }
     }
   }
@@ -62,55 +49,54 @@ final class SharedReader: PieceSource {
 
   /// Leaves; the transfer ends when the last reader has left before the end.
   func cancel() {
-    let wasThere = position.withLock { position in
-      defer { position.hasLeft = true }
-      return !position.hasLeft
+    shared.leave(number)
+  }
+
+  private func read(
+    _ staged: StagedBody, at offset: UInt64, upTo count: Int
+  ) async throws(ClientError) -> [UInt8] {
+    do throws(StoreError) {
+      return try await shared.store.perform { store throws(StoreError) in
+        let bytes = try staged.read(at: offset, upTo: count)
+        guard bytes.isEmpty else { return bytes }
+        throw StoreError(
+          .damaged, path: store.path, offset: offset,
+          cause: "a body that is being stored has been cut off",
+          remedy: "fetch it again; check who writes to the store")
+      }
+    } catch {
+      throw ClientError(.store(error), url: shared.url)
     }
-    guard wasThere else { return }
-    let pump = shared.state.withLock { state -> CheckedContinuation<Void, Never>? in
-      state.readers -= 1
-      guard state.readers == 0 else { return nil }
-      defer { state.pump = nil }
-      return state.pump
-    }
-    pump?.resume()
   }
 
   private func advance(_ bytes: [UInt8]) -> [UInt8] {
-    position.withLock { $0.offset += UInt64(bytes.count) }
+    position.withLock { $0 += UInt64(bytes.count) }
     return bytes
   }
 
   private func step(at offset: UInt64) -> Step {
     shared.state.withLock { state in
-      if offset < state.received {
-        if offset >= state.last.offset {
-          let piece = state.last.piece
-          let start = Int(offset - state.last.offset)
-          return .piece(start == 0 ? piece : Array(piece[start...]))
-        }
-        switch state.kept {
-        case .memory(let bytes): return .piece(Array(bytes[Int(offset)..<Int(state.received)]))
-        case .file(let writer):
-          let rest = state.received - offset
-          return .staged(
-            writer.written, count: Int(min(rest, UInt64(FileSource.pieceBytes))))
-        case .nothing: return .failure(lost(state))
-        }
-      }
-      switch state.end {
-      case .open: return .wait
-      case .complete: return .end
-      case .failed(let error): return .failure(error)
-      }
+      if case .complete = state.end, offset == state.received { return .end }
+      guard state.readers.contains(number) else { return .failure(shared.cancelled) }
+      if offset < state.received { return held(at: offset, state) }
+      if case .failed(let error) = state.end { return .failure(error) }
+      return .wait
     }
   }
 
-  private func lost(_ state: SharedBody.State) -> ClientError {
-    if case .notStored(.failed(let error)) = state.storing {
-      return ClientError(.store(error), url: shared.url)
+  /// Returns where the bytes at an offset are, which have come already.
+  private func held(at offset: UInt64, _ state: borrowing SharedBody.State) -> Step {
+    let last = state.last
+    if offset >= last.offset {
+      let start = Int(offset - last.offset)
+      return .piece(start == 0 ? last.piece : Array(last.piece[start...]))
     }
-    return ClientError(.transport(TransportError(.cancelled, url: shared.url)), url: shared.url)
+    switch state.kept {
+    case .memory(let bytes): return .piece(Array(bytes[Int(offset)..<Int(last.offset)]))
+    case .file(let writer):
+      let rest = last.offset - offset
+      return .staged(writer.written, count: Int(min(rest, UInt64(FileSource.pieceBytes))))
+    }
   }
 
   /// Asks for more, and waits until there is.
@@ -119,13 +105,11 @@ final class SharedReader: PieceSource {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
         let (isNow, pump) = shared.state.withLock {
           state -> (Bool, CheckedContinuation<Void, Never>?) in
-          guard offset == state.received, case .open = state.end, !Task.isCancelled else {
-            return (true, nil)
-          }
+          guard offset == state.received, case .open = state.end,
+            state.readers.contains(number), !Task.isCancelled
+          else { return (true, nil) }
           state.waiters[number] = continuation
-          state.isWanted = true
-          defer { state.pump = nil }
-          return (false, state.pump)
+          return (false, state.takePump())
         }
         if isNow { continuation.resume() }
         pump?.resume()

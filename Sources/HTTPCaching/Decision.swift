@@ -45,10 +45,13 @@ public struct Forwarding: Sendable {
   public let key: ByteString
   /// The stored responses that a 304 can be about.
   var validating: [StoredVariant]
-  /// What may be served should the origin fail.
+  /// What answers the request once it is confirmed.
   let selected: Representation?
   /// The stored beginning whose rest the request asks for (RFC 9111, section 3.4).
   var completing: StoredVariant? = nil
+  /// What the rules may let answer it should the origin fail; a caller who asks for a validation
+  /// takes nothing else.
+  var fallback: Representation? { reason == .policy(.revalidate) ? nil : selected }
   /// Tells whether others that ask for the same may wait for this answer.
   public let isShareable: Bool
 }

@@ -30,14 +30,16 @@ extension ResponseCache {
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
       if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
-      return question.without(reason, validating: taggedWholes(found.others))
+      return question.without(reason, validating: taggedWholes(found.others, question.request))
     }
-    if let mayReturnStored {
-      let head = HTTPResponseHead(
-        status: stored.base.response.status, fields: stored.base.response.fields)
-      guard mayReturnStored(question.request, head) else { return question.without(.refused) }
+    guard mayReturnStored?(question.request, head(of: stored.base)) ?? true else {
+      return question.without(.refused)
     }
     return decide(question, stored)
+  }
+
+  func head(of variant: StoredVariant) -> HTTPResponseHead {
+    HTTPResponseHead(status: variant.response.status, fields: variant.response.fields)
   }
 
   private func decide(_ question: Question, _ stored: Representation) -> Decision {
@@ -55,7 +57,7 @@ extension ResponseCache {
     guard var serving = serving(stored, question.request, at: question.now) else {
       return question.without(.damaged)
     }
-    if case .stale(let seconds, .staleWhileRevalidate) = reuse {
+    if case .stale(let seconds, .staleWhileRevalidate) = reuse, question.policy.allowsNetwork {
       serving.revalidation = question.forwarding(
         .mustValidate(.stale(by: seconds)), selected: stored, validating: [])
     }
@@ -91,21 +93,30 @@ extension ResponseCache {
     }
     if hasBody { return .requestBody }
     // RFC 9111, section 4.3.2: conditions that only an origin can evaluate.
-    for field in request.fields {
-      if field.isNamed("If-Match") { return .condition("If-Match") }
-      if field.isNamed("If-Unmodified-Since") { return .condition("If-Unmodified-Since") }
+    for name in ["If-Match", "If-Unmodified-Since"] where request.fields.contains(name) {
+      return .condition(name)
     }
     return nil
   }
 
   /// Returns those of other selections whose tags the origin may confirm for this request, too
-  /// (RFC 9111, section 4.3.1). Weak tags do not say that the bytes are the same.
-  private func taggedWholes(_ others: [StoredVariant]) -> [StoredVariant] {
-    Array(
+  /// (RFC 9111, section 4.3.1).
+  ///
+  /// Weak tags do not say that the bytes are the same. Where credentials select there are none: a
+  /// server that gives the pages of all its users one tag must not make the page of one the answer
+  /// to another.
+  private func taggedWholes(
+    _ others: [StoredVariant], _ request: HTTPRequest
+  ) -> [StoredVariant] {
+    guard implicitlySelecting(request).isEmpty else { return [] }
+    return Array(
       others.filter { variant in
         variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
+          && !variant.response.selection.fields.contains { Self.credentials.contains($0.name) }
       }.prefix(Self.maximumTags))
   }
+
+  private static let credentials: Set = ["authorization", "cookie", "proxy-authorization"]
 
   /// The most tags that are sent in one request.
   private static let maximumTags = 8
@@ -130,8 +141,13 @@ struct Question {
   func forwarding(
     _ reason: ForwardReason, selected: Representation?, validating: [StoredVariant]
   ) -> Forwarding {
-    let validating = selected.map { [$0.base] } ?? validating
-    var sent = validating.isEmpty ? request : request.validating(validating.map(\.response))
+    var validating = selected.map { [$0.base] } ?? validating
+    var sent = unconditional.validating(validating.map(\.response))
+    if sent == unconditional {
+      // Nothing stored can be confirmed: a 304 would be about what the caller has.
+      validating = []
+      sent = request
+    }
     if policy == .reloadFromOrigin {
       sent.fields.replace(with: HTTPField("Cache-Control", "no-cache"))
       sent.fields.replace(with: HTTPField("Pragma", "no-cache"))
@@ -139,6 +155,14 @@ struct Question {
     return Forwarding(
       original: request, request: sent, reason: reason, key: key, validating: validating,
       selected: selected, isShareable: isShareable(reason))
+  }
+
+  /// Gives the request without the conditions that those of stored responses take the place of.
+  private var unconditional: HTTPRequest {
+    var bare = request
+    bare.fields.removeAll(named: "If-None-Match")
+    bare.fields.removeAll(named: "If-Modified-Since")
+    return bare
   }
 
   /// Tells whether others may wait for this answer: those that ask for the whole, with no condition
@@ -151,9 +175,6 @@ struct Question {
     case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
     default: break
     }
-    return !request.fields.contains { field in
-      field.isNamed("Range") || field.isNamed("If-None-Match")
-        || field.isNamed("If-Modified-Since")
-    }
+    return !request.hasRangeOrCondition
   }
 }

@@ -42,22 +42,26 @@ extension ResponseCache {
     return selection.matches(request.fields, conceal: conceal)
   }
 
-  /// The most recent response is chosen (RFC 9111, section 4).
+  /// The most recent response is chosen (RFC 9111, section 4); within one second of `Date` that is
+  /// the one that came last.
   private static func isNewer(_ left: StoredVariant, _ right: StoredVariant) -> Bool {
     let leftDate = left.response.facts.date ?? left.response.responseTime
     let rightDate = right.response.facts.date ?? right.response.responseTime
-    return leftDate == rightDate
-      ? left.response.responseTime > right.response.responseTime : leftDate > rightDate
+    if leftDate != rightDate { return leftDate > rightDate }
+    return EntryFields.responseTime(of: left.info) > EntryFields.responseTime(of: right.info)
   }
 
   /// Opens the body of a stored response, unless it is open.
   func opened(_ variant: StoredVariant) -> Result<StoredVariant, FoundNothing> {
     if variant.body != nil { return .success(variant) }
-    return load(variant.info.key, variant.info.variant, variant.length).map { loaded in
+    return load(variant.info.key, variant.info.variant, variant.length).flatMap { loaded in
+      // What was described and what is opened may be two: others may store in between.
+      guard loaded.info.digest == variant.info.digest else {
+        return .failure(FoundNothing(.absent))
+      }
       var opened = variant
-      // What was described and what is opened may be two: another process may store in between.
-      if loaded.info.digest == variant.info.digest { opened.body = loaded.body }
-      return opened.body == nil ? loaded : opened
+      opened.body = loaded.body
+      return .success(opened)
     }
   }
 

@@ -19,6 +19,12 @@ public struct FreshnessLifetime: Sendable, Hashable {
 
   /// Names what gave the lifetime.
   public let basis: Basis
+
+  /// Makes a lifetime; the seconds are brought into their range.
+  public init(seconds: Int64, basis: Basis) {
+    self.seconds = DeltaSeconds.clamped(seconds)
+    self.basis = basis
+  }
 }
 
 extension CacheRules {
@@ -35,7 +41,7 @@ extension CacheRules {
     case .invalid: return FreshnessLifetime(seconds: 0, basis: .expires)
     case .at(let time):
       let seconds = time.seconds(since: facts.date ?? response.responseTime)
-      return FreshnessLifetime(seconds: DeltaSeconds.clamped(seconds), basis: .expires)
+      return FreshnessLifetime(seconds: seconds, basis: .expires)
     case .absent: return heuristicLifetime(of: response)
     }
   }
@@ -49,8 +55,7 @@ extension CacheRules {
     let percent = Int64(max(0, min(heuristicPercent, 100)))
     // More than the limit cannot come out of it, and a product of limited numbers fits.
     let part = min(max(0, unchanged), DeltaSeconds.maximum * 100) * percent / 100
-    let seconds = DeltaSeconds.clamped(min(part, heuristicMaximumSeconds))
-    return FreshnessLifetime(seconds: seconds, basis: .heuristic)
+    return FreshnessLifetime(seconds: min(part, heuristicMaximumSeconds), basis: .heuristic)
   }
 
   /// Returns the age of a response in seconds, 0 to ``DeltaSeconds/maximum`` (RFC 9111, section

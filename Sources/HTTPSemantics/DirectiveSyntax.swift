@@ -29,9 +29,10 @@ struct DirectiveSyntax {
     if rest.isEmpty { return .none }
     guard line[rest.lowerBound] == UInt8(ascii: "=") else { return .malformed }
     let value = (rest.lowerBound + 1)..<rest.upperBound
-    guard !value.isEmpty, line[value.lowerBound] == UInt8(ascii: "\"") else {
-      return .value(value)
+    guard let first = value.first.map({ line[$0] }), !ListSyntax.isWhiteSpace(first) else {
+      return .malformed
     }
+    guard first == UInt8(ascii: "\"") else { return .value(value) }
     let inside = (value.lowerBound + 1)..<max(value.lowerBound + 1, value.upperBound - 1)
     guard ListSyntax.closingQuote(in: line, after: value.lowerBound) == value.upperBound - 1
     else { return .malformed }

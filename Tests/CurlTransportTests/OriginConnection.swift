@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -49,6 +50,16 @@ final class OriginConnection {
   /// Waits until the other side closes.
   func waitForClose() {
     while receive() {}
+  }
+
+  /// Blocks the connection's thread until the test ends a stream.
+  func wait(for stream: AsyncStream<Void>) {
+    let hasEnded = DispatchSemaphore(value: 0)
+    Task {
+      for await _ in stream {}
+      hasEnded.signal()
+    }
+    hasEnded.wait()
   }
 
   /// Reads the head of the next request; nil when the other side has closed.

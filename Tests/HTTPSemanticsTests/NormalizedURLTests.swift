@@ -123,7 +123,7 @@ struct NormalizedURLTests {
   func randomBytes() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of randomBytes: \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SplitMix(seed: seed)
     let alphabet = Array("@:[]%%%23461eE./?#\\ a~\u{E4}\u{7F}".utf8)
     var taken = 0
     for _ in 0..<20_000 {
@@ -136,18 +136,5 @@ struct NormalizedURLTests {
       #expect(url.string.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "of \(text)")
     }
     #expect(taken > 100)
-  }
-}
-
-/// Makes the same numbers for the same seed (Steele, Lea and Flood's SplitMix64).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

@@ -71,7 +71,7 @@ class Player:
                 is_setup(config, "expected_type"),
                 f"answer {number} has status {answer.status}, where none was to be had")
             return None
-        check_answer(config, number, token, answer)
+        check_answer(config, number, token, answer, test.get("may_retry", False))
         return answer
 
     async def fetch(self, test, config, number, token, previous):
