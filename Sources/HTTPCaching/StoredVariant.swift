@@ -19,6 +19,35 @@ public struct StoredVariant: Sendable {
   /// Gives the body, once it is opened.
   public var body: StoredBody?
 
+  /// Tells whether the body can be read; a file that was changed since it was verified cannot.
+  var isOpen: Bool {
+    switch body {
+    case .bytes: true
+    case .file(let reader): reader.length > ResponseCache.verifiedBytes || reader.isVerified
+    case nil: false
+    }
+  }
+
+  /// Tells whether several answers may be made of it: a long body, which is verified while it is
+  /// read, has one reader.
+  var canBeShared: Bool {
+    guard case .file(let reader) = body else { return true }
+    return reader.length <= ResponseCache.verifiedBytes && reader.isVerified
+  }
+
+  /// Tells of a body that is kept that it is in memory.
+  var inMemory: StoredVariant {
+    var kept = self
+    if case .bytes(let bytes, _) = body { kept.body = .bytes(bytes, .memory) }
+    return kept
+  }
+
+  /// Tells whether it is the same entry.
+  func isSame(as other: StoredVariant) -> Bool {
+    info.variant == other.info.variant && info.digest == other.info.digest
+      && info.created == other.info.created
+  }
+
   /// Counts the bytes of the body.
   public var length: UInt64 { info.length }
 
