@@ -74,8 +74,7 @@ extension ResponseCache {
       guard loaded.info.digest == variant.info.digest else {
         return .failure(FoundNothing(.absent))
       }
-      var opened = variant
-      opened.body = loaded.body
+      let opened = variant.with(loaded.body)
       if opened.canBeShared { hot.update(opened) }
       return .success(opened)
     }
