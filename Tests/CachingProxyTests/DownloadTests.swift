@@ -23,6 +23,20 @@ import Testing
     #expect(reading.end == .closed)
   }
 
+  @Test func `may come from the store`() async throws {
+    let backend = ScriptedBackend(stored: { _ in .stream(Pieces(["12", "34"]), length: 4) })
+    let bodies = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        return (0..<2).map { _ in
+          client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+          return client.readAnswer().body
+        }
+      }
+    }
+    #expect(bodies == ["1234", "1234"])
+  }
+
   @Test func `ends with the connection for HTTP/1.0`() async throws {
     let backend = ScriptedBackend(answering: { [pieces] _, _, _ in .stream(Pieces(pieces)) })
     let reading = try await withServer(backend) { port, _ in
