@@ -179,9 +179,11 @@ final class Exchange: Sendable {
 
   /// Answers at once from the store, else begins to look for the answer.
   private func answer(_ request: HTTPRequest, _ body: RequestBody?) -> Int? {
-    if body == nil, let answer = core.backend.storedAnswer(to: request) { return send(answer) }
+    let stored = body == nil ? core.backend.storedAnswer(to: request) : nil
+    if let stored, !stored.isStreamed { return send(stored) }
     state.withLock { $0.phase = .waiting }
-    fetch(request, body)
+    // A task has to give the pieces of a stream, even where the answer is there.
+    if let stored { start { stored } } else { fetch(request, body) }
     return sendOrWait()
   }
 

@@ -28,6 +28,11 @@ struct ProxyAnswer: Sendable {
   var representationLength: UInt64?
   /// Tells whether the connection ends with this answer.
   var closesConnection = false
+
+  /// Tells whether the body comes piece by piece.
+  var isStreamed: Bool {
+    if case .stream = body { true } else { false }
+  }
 }
 
 /// Says where the bytes of an answer come from.
