@@ -1,4 +1,5 @@
 public import CacheFormat
+public import HTTPSemantics
 
 /// Names where the body of an answer came from.
 public enum AnswerSource: String, Sendable, Hashable, CaseIterable {
@@ -84,13 +85,19 @@ public struct ProxyPage: Sendable, Hashable {
   /// Gives the media type, such as `text/html; charset=utf-8`.
   public var contentType: String
 
+  /// Gives further fields, such as a policy for browsers; what every page has is added anyway.
+  public var fields: HTTPFields
+
   /// Gives the body.
   public var body: [UInt8]
 
   /// Makes a page.
-  public init(status: Int = 200, contentType: String, body: [UInt8]) {
+  public init(
+    status: Int = 200, contentType: String, fields: HTTPFields = [], body: [UInt8]
+  ) {
     self.status = status
     self.contentType = contentType
+    self.fields = fields
     self.body = body
   }
 }

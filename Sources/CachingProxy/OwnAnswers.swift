@@ -71,11 +71,12 @@ enum OwnAnswers {
       return text(
         404, "404: there is no such page; see \(TargetRouter.pages)/", cacheStatus: status)
     }
-    let fields: HTTPFields = [
+    var fields: HTTPFields = [
       HTTPField("Content-Type", page.contentType),
       HTTPField("Cache-Control", "no-store"),
       HTTPField("X-Content-Type-Options", "nosniff"),
     ]
+    for field in page.fields { fields.append(field) }
     return ProxyAnswer(
       head: HTTPResponseHead(status: page.status, fields: fields), body: .bytes(page.body),
       source: .proxy, cacheStatus: status.description, reason: "own page")

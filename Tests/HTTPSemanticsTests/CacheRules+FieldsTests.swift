@@ -6,8 +6,9 @@ struct CacheRulesFieldsTests {
     fields.map(\.name)
   }
 
-  @Test("fields of the connection and of the proxy are not stored, all others are, in their order")
-  func stored() {
+  @Test
+  func `fields of the connection and of the proxy are not stored, all others are, in their order`()
+  {
     let kept = [
       "Date", "Content-Type", "Content-Encoding", "Content-Location", "Content-Foo", "Set-Cookie",
       "X-Frame-Options", "Clear-Site-Data", "ETag", "Expires", "Test-Header", "Set-Cookie",
@@ -20,8 +21,7 @@ struct CacheRulesFieldsTests {
     #expect(names(CacheRules().fieldsToStore(fields, receivedAt: received)) == kept)
   }
 
-  @Test("what Connection lists is not stored, but what decides on the use always is")
-  func listed() {
+  @Test func `what Connection lists is not stored, but what decides on the use always is`() {
     let fields: HTTPFields = [
       HTTPField("Date", "x"), HTTPField("Connection", "A, close"), HTTPField("a", "1"),
       HTTPField("connection", "b,Cache-Control"), HTTPField("B", "2"), HTTPField("C", "3"),
@@ -32,8 +32,7 @@ struct CacheRulesFieldsTests {
         == ["Date", "C", "Cache-Control"])
   }
 
-  @Test("what private names is not stored in a shared cache")
-  func privateFields() {
+  @Test func `what private names is not stored in a shared cache`() {
     let fields: HTTPFields = [
       HTTPField("Date", "x"), HTTPField("Cache-Control", "private=\"Set-Cookie\""),
       HTTPField("set-cookie", "1"),
@@ -44,16 +43,14 @@ struct CacheRulesFieldsTests {
         == ["Date", "Cache-Control"])
   }
 
-  @Test("a response without Date gets the time of its receipt, one with any keeps that")
-  func dates() {
+  @Test func `a response without Date gets the time of its receipt, one with any keeps that`() {
     #expect(
       CacheRules().fieldsToStore([], receivedAt: received) == [HTTPField("Date", date(0))])
     let odd: HTTPFields = [HTTPField("date", "yesterday")]
     #expect(CacheRules().fieldsToStore(odd, receivedAt: received) == odd)
   }
 
-  @Test("Age tells the current age in place of the one that was received")
-  func age() {
+  @Test func `Age tells the current age in place of the one that was received`() {
     let rules = CacheRules()
     let response = HTTPSemanticsTests.stored([HTTPField("age", "30"), HTTPField("A", "1")])
     #expect(
@@ -64,8 +61,7 @@ struct CacheRulesFieldsTests {
       rules.fieldsToServe(plain, at: received, validated: false) == [HTTPField("Age", "0")])
   }
 
-  @Test("after a validation Age stands only where a cache on the way has set it")
-  func ageAfterValidation() {
+  @Test func `after a validation Age stands only where a cache on the way has set it`() {
     let rules = CacheRules()
     let direct = HTTPSemanticsTests.stored([HTTPField("Date", date(-5))])
     #expect(
@@ -76,8 +72,7 @@ struct CacheRulesFieldsTests {
       rules.fieldsToServe(cached, at: received, validated: true) == [HTTPField("Age", "30")])
   }
 
-  @Test("fields that no-cache names are left out until the response is validated")
-  func noCacheFields() {
+  @Test func `fields that no-cache names are left out until the response is validated`() {
     let fields: HTTPFields = [
       HTTPField("Cache-Control", "max-age=5, no-cache=\"a, B\""), HTTPField("A", "1"),
       HTTPField("b", "2"), HTTPField("C", "3"),
@@ -90,8 +85,7 @@ struct CacheRulesFieldsTests {
     #expect(rules.fieldsToServe(response, at: received, validated: true) == fields)
   }
 
-  @Test("Date and Expires are served as they were stored")
-  func untouched() {
+  @Test func `Date and Expires are served as they were stored`() {
     let fields: HTTPFields = [HTTPField("Date", date(0)), HTTPField("Expires", date(5))]
     let served = CacheRules().fieldsToServe(
       HTTPSemanticsTests.stored(fields), at: later(100), validated: false)

@@ -14,8 +14,7 @@ struct CacheRulesFreshnessTests {
     CacheRules().currentAge(of: stored(HTTPFields(fields), delay: delay), at: later(seconds))
   }
 
-  @Test("s-maxage goes before max-age in a shared cache, and is nothing in a private one")
-  func sMaxAge() {
+  @Test func `s-maxage goes before max-age in a shared cache, and is nothing in a private one`() {
     let field = HTTPField("Cache-Control", "max-age=1, s-maxage=3600")
     #expect(
       lifetime(field, rules: .shared) == FreshnessLifetime(seconds: 3600, basis: .sMaxAge))
@@ -24,8 +23,7 @@ struct CacheRulesFreshnessTests {
     #expect(lifetime(only) == FreshnessLifetime(seconds: 0, basis: .none))
   }
 
-  @Test("max-age goes before Expires, whichever is longer, valid or not")
-  func maxAge() {
+  @Test func `max-age goes before Expires, whichever is longer, valid or not`() {
     for expires in [date(7200), date(-7200), "0"] {
       let expires = HTTPField("Expires", expires)
       #expect(
@@ -41,11 +39,12 @@ struct CacheRulesFreshnessTests {
   }
 
   @Test(
-    "Expires counts from Date, and from the receipt where there is none",
     arguments: [
       (300, 0, 300), (300, 400, 0), (300, -100, 400), (0, 0, 0), (-10, 0, 0),
     ] as [(Int64, Int64, Int64)])
-  func expires(expires: Int64, madeAt: Int64, seconds: Int64) {
+  func `Expires counts from Date, and from the receipt where there is none`(
+    expires: Int64, madeAt: Int64, seconds: Int64
+  ) {
     #expect(
       lifetime(HTTPField("Expires", date(expires)), HTTPField("Date", date(madeAt)))
         == FreshnessLifetime(seconds: seconds, basis: .expires))
@@ -54,15 +53,13 @@ struct CacheRulesFreshnessTests {
         == FreshnessLifetime(seconds: max(0, expires), basis: .expires))
   }
 
-  @Test("an invalid Expires gives no lifetime, and forbids to guess one")
-  func invalidExpires() {
+  @Test func `an invalid Expires gives no lifetime, and forbids to guess one`() {
     #expect(
       lifetime(HTTPField("Expires", "0"), HTTPField("Last-Modified", date(-86_400)))
         == FreshnessLifetime(seconds: 0, basis: .expires))
   }
 
-  @Test("a lifetime beyond 2^31 seconds is as long")
-  func longest() {
+  @Test func `a lifetime beyond 2^31 seconds is as long`() {
     #expect(
       lifetime(HTTPField("Expires", "Fri, 31 Dec 9999 23:59:59 GMT"))
         == FreshnessLifetime(seconds: DeltaSeconds.maximum, basis: .expires))
@@ -73,9 +70,8 @@ struct CacheRulesFreshnessTests {
   }
 
   @Test(
-    "only heuristically cacheable responses get a lifetime from their last change",
     arguments: 200...599)
-  func heuristicStatuses(status: Int) {
+  func `only heuristically cacheable responses get a lifetime from their last change`(status: Int) {
     let known: Set = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
     let changed = HTTPField("Last-Modified", date(-86_400))
     #expect(
@@ -88,8 +84,7 @@ struct CacheRulesFreshnessTests {
         == FreshnessLifetime(seconds: 8640, basis: .heuristic))
   }
 
-  @Test("the last change counts from Date, and one in the future gives nothing")
-  func heuristicDates() {
+  @Test func `the last change counts from Date, and one in the future gives nothing`() {
     let made = HTTPField("Date", date(-1000))
     #expect(lifetime(HTTPField("Last-Modified", date(-2000)), made).seconds == 100)
     #expect(lifetime(HTTPField("Last-Modified", date(-500)), made).seconds == 0)
@@ -98,8 +93,7 @@ struct CacheRulesFreshnessTests {
     #expect(lifetime(made).basis == .none)
   }
 
-  @Test("percent and maximum of the heuristic can be set, and nonsense does no harm")
-  func heuristicSettings() {
+  @Test func `percent and maximum of the heuristic can be set, and nonsense does no harm`() {
     let changed = HTTPField("Last-Modified", date(-100_000_000))
     func seconds(_ percent: Int, _ maximum: Int64) -> Int64 {
       var rules = CacheRules()
@@ -114,8 +108,8 @@ struct CacheRulesFreshnessTests {
     #expect(seconds(10, 60) == 60 && seconds(10, -1) == 0 && seconds(.min, .min) == 0)
   }
 
-  @Test("the age is that of the field and of the way, or the apparent one if that is greater")
-  func initialAge() {
+  @Test func `the age is that of the field and of the way, or the apparent one if that is greater`()
+  {
     #expect(age() == 0)
     #expect(age(HTTPField("Age", "30")) == 30)
     #expect(age(HTTPField("Age", "30"), delay: 5) == 35)
@@ -125,28 +119,24 @@ struct CacheRulesFreshnessTests {
     #expect(age(HTTPField("Date", date(100)), HTTPField("Age", "15")) == 15)
   }
 
-  @Test("the age grows with the time in the store")
-  func residentTime() {
+  @Test func `the age grows with the time in the store`() {
     #expect(age(at: 7) == 7)
     #expect(age(HTTPField("Age", "30"), at: 7, delay: 5) == 42)
     #expect(age(HTTPField("Date", date(-50)), at: 7) == 57)
   }
 
-  @Test("a clock that was set back makes nothing younger than it was at its receipt")
-  func clockSetBack() {
+  @Test func `a clock that was set back makes nothing younger than it was at its receipt`() {
     #expect(age(at: -1000) == 0)
     #expect(age(HTTPField("Age", "30"), at: -1000) == 30)
     #expect(age(HTTPField("Age", "30"), delay: -1000) == 30)
   }
 
-  @Test("a response received while the clock was ahead is as old as its Date says")
-  func clockWasAhead() {
+  @Test func `a response received while the clock was ahead is as old as its Date says`() {
     // Made a day before the present time, received by a clock that was a year ahead.
     #expect(age(HTTPField("Date", date(-366 * 86_400)), at: -365 * 86_400) >= 86_400)
   }
 
-  @Test("the age stays within delta-seconds, whatever the numbers")
-  func extremes() {
+  @Test func `the age stays within delta-seconds, whatever the numbers`() {
     #expect(age(HTTPField("Age", "99999999999"), at: .max - received.seconds) == 2_147_483_648)
     #expect(age(HTTPField("Date", "Sat, 01 Jan 0000 00:00:00 GMT")) == 2_147_483_648)
     #expect(age(HTTPField("Date", "Fri, 31 Dec 9999 23:59:59 GMT")) == 0)

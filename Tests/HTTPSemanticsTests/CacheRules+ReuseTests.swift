@@ -19,8 +19,7 @@ struct CacheRulesReuseTests {
       after: failure)
   }
 
-  @Test("a response is fresh until its age is its lifetime")
-  func fresh() {
+  @Test func `a response is fresh until its age is its lifetime`() {
     #expect(reuse("max-age=10", at: 0) == .fresh(ttl: 10))
     #expect(reuse("max-age=10", at: 9) == .fresh(ttl: 1))
     #expect(reuse("max-age=10", at: 10) == .mustValidate(.stale(by: 0)))
@@ -28,16 +27,14 @@ struct CacheRulesReuseTests {
     #expect(reuse("", at: 0) == .mustValidate(.stale(by: 0)))
   }
 
-  @Test("no-cache asks for validation of a fresh response, with field names it does not")
-  func noCache() {
+  @Test func `no-cache asks for validation of a fresh response, with field names it does not`() {
     #expect(reuse("max-age=10, no-cache", at: 0) == .mustValidate(.noCache))
     #expect(reuse("max-age=10, no-cache=\"\"", at: 0) == .mustValidate(.noCache))
     #expect(reuse("max-age=10, no-cache=\"a\"", at: 0) == .fresh(ttl: 10))
     #expect(reuse("no-cache, max-age=10", "max-stale", at: 20) == .mustValidate(.noCache))
   }
 
-  @Test("a request's no-cache goes before everything but the response's")
-  func requestNoCache() {
+  @Test func `a request's no-cache goes before everything but the response's`() {
     #expect(
       reuse("max-age=10, immutable", "no-cache", at: 0) == .mustValidate(.requestNoCache))
     #expect(
@@ -45,8 +42,7 @@ struct CacheRulesReuseTests {
         == .mustValidate(.requestNoCache))
   }
 
-  @Test("a request's max-age is compared with the age, and 0 is never young enough")
-  func requestMaxAge() {
+  @Test func `a request's max-age is compared with the age, and 0 is never young enough`() {
     #expect(reuse("max-age=100", "max-age=5", at: 5) == .fresh(ttl: 95))
     #expect(reuse("max-age=100", "max-age=5", at: 6) == .mustValidate(.requestMaxAge))
     #expect(reuse("max-age=100", "max-age=0", at: 0) == .mustValidate(.requestMaxAge))
@@ -56,16 +52,14 @@ struct CacheRulesReuseTests {
         for: asking("max-age=600"), at: received) == .mustValidate(.requestMaxAge))
   }
 
-  @Test("an immutable response is not validated for a reload while it is fresh")
-  func immutable() {
+  @Test func `an immutable response is not validated for a reload while it is fresh`() {
     #expect(reuse("max-age=100, immutable", "max-age=0", at: 50) == .fresh(ttl: 50))
     #expect(
       reuse("max-age=100, immutable", "max-age=0", at: 150) == .mustValidate(.requestMaxAge))
     #expect(reuse("max-age=100, immutable", at: 150) == .mustValidate(.stale(by: 50)))
   }
 
-  @Test("min-fresh asks for time to live")
-  func minFresh() {
+  @Test func `min-fresh asks for time to live`() {
     #expect(reuse("max-age=100", "min-fresh=40", at: 60) == .fresh(ttl: 40))
     #expect(reuse("max-age=100", "min-fresh=40", at: 61) == .mustValidate(.requestMinFresh))
     #expect(reuse("max-age=100", "min-fresh=x", at: 0) == .mustValidate(.requestMinFresh))
@@ -73,8 +67,7 @@ struct CacheRulesReuseTests {
       reuse("max-age=10", "min-fresh=1, max-stale", at: 20) == .mustValidate(.requestMinFresh))
   }
 
-  @Test("max-stale permits a stale response as far as it goes")
-  func maxStale() {
+  @Test func `max-stale permits a stale response as far as it goes`() {
     #expect(reuse("max-age=10", "max-stale", at: 1_000_000) == .stale(by: 999_990, .maxStale))
     #expect(reuse("max-age=10", "max-stale=5", at: 15) == .stale(by: 5, .maxStale))
     #expect(reuse("max-age=10", "max-stale=5", at: 16) == .mustValidate(.stale(by: 6)))
@@ -85,8 +78,7 @@ struct CacheRulesReuseTests {
       reuse("max-age=10", "max-age=11, max-stale", at: 12) == .mustValidate(.requestMaxAge))
   }
 
-  @Test("stale-while-revalidate permits a stale response within its window")
-  func staleWhileRevalidate() {
+  @Test func `stale-while-revalidate permits a stale response within its window`() {
     let response = "max-age=1, stale-while-revalidate=4"
     #expect(reuse(response, at: 1) == .stale(by: 0, .staleWhileRevalidate))
     #expect(reuse(response, at: 4) == .stale(by: 3, .staleWhileRevalidate))
@@ -98,9 +90,8 @@ struct CacheRulesReuseTests {
   }
 
   @Test(
-    "what forbids stale responses goes before every permission",
     arguments: ["must-revalidate", "proxy-revalidate", "s-maxage=1"])
-  func forbidden(directive: String) {
+  func `what forbids stale responses goes before every permission`(directive: String) {
     let response = "max-age=1, stale-while-revalidate=60, stale-if-error=60, " + directive
     let isForAll = directive == "must-revalidate"
     #expect(reuse(response, "max-stale", at: 2, rules: .shared) == .mustValidate(.stale(by: 1)))
@@ -114,8 +105,7 @@ struct CacheRulesReuseTests {
     }
   }
 
-  @Test("without any connection a stale response may be used unless no-cache forbids it")
-  func unreachable() {
+  @Test func `without any connection a stale response may be used unless no-cache forbids it`() {
     #expect(mayServeStale("max-age=1", at: 1_000_000, after: .unreachable))
     #expect(mayServeStale("", at: 5, after: .unreachable))
     #expect(!mayServeStale("max-age=1, no-cache", at: 5, after: .unreachable))
@@ -126,9 +116,8 @@ struct CacheRulesReuseTests {
   }
 
   @Test(
-    "in place of a server's error a stale response needs stale-if-error",
     arguments: [500, 502, 503, 504])
-  func serverError(status: Int) {
+  func `in place of a server's error a stale response needs stale-if-error`(status: Int) {
     let failure = ForwardFailure.serverError(status)
     #expect(!mayServeStale("max-age=2", at: 3, after: failure))
     #expect(mayServeStale("max-age=2, stale-if-error=60", at: 61, after: failure))
@@ -139,14 +128,14 @@ struct CacheRulesReuseTests {
     #expect(!mayServeStale("no-cache, stale-if-error=60", at: 0, after: failure))
   }
 
-  @Test("other statuses are answers and no failures", arguments: [501, 505, 599, 404, 200])
-  func otherStatus(status: Int) {
+  @Test(
+    arguments: [501, 505, 599, 404, 200])
+  func `other statuses are answers and no failures`(status: Int) {
     #expect(
       !mayServeStale("max-age=2, stale-if-error=60", at: 3, after: .serverError(status)))
   }
 
-  @Test("a targeted field decides on the use, too")
-  func targeted() {
+  @Test func `a targeted field decides on the use, too`() {
     let fields: HTTPFields = [
       HTTPField("Cache-Control", "max-age=1, must-revalidate"),
       HTTPField("CDN-Cache-Control", "max-age=3600"), HTTPField("Expires", "0"),
@@ -159,13 +148,12 @@ struct CacheRulesReuseTests {
   }
 
   @Test(
-    "every reason says what it is",
     arguments: [
       (ValidationReason.stale(by: 7), "7 s"), (.noCache, "no-cache"),
       (.requestNoCache, "request says no-cache"), (.requestMaxAge, "max-age"),
       (.requestMinFresh, "min-fresh"),
     ])
-  func descriptions(reason: ValidationReason, part: String) {
+  func `every reason says what it is`(reason: ValidationReason, part: String) {
     #expect(reason.description.contains(part))
   }
 }

@@ -14,28 +14,28 @@ struct CacheRulesStoringTests {
       HTTPResponseHead(status: status, fields: fields), now: received)
   }
 
-  @Test("a plain 200 is stored: it can be validated, or be used while there is no connection")
-  func plain() throws {
+  @Test func `a plain 200 is stored: it can be validated, or be used while there is no connection`()
+    throws
+  {
     for rules in roles { #expect(try reason([], rules: rules) == nil) }
   }
 
-  @Test("only responses to GET are stored", arguments: ["HEAD", "POST", "PUT", "get", "M-SEARCH"])
-  func methods(name: String) throws {
+  @Test(
+    arguments: ["HEAD", "POST", "PUT", "get", "M-SEARCH"])
+  func `only responses to GET are stored`(name: String) throws {
     let found = try reason(cacheControl("max-age=10"), method: HTTPMethod(rawValue: name))
     #expect(found == .method(name))
   }
 
   @Test(
-    "interim responses and answers to conditions and ranges are not stored",
     arguments: [100, 101, 102, 103, 199, 304, 412, 416, 0, -1, 1000])
-  func unusableStatus(status: Int) throws {
+  func `interim responses and answers to conditions and ranges are not stored`(status: Int) throws {
     #expect(try reason(cacheControl("max-age=10, public"), status: status) == .status(status))
   }
 
   @Test(
-    "with an explicit lifetime every other final status is stored",
     arguments: [200, 201, 299, 302, 303, 307, 308, 400, 403, 404, 429, 499, 500, 503, 599, 999])
-  func explicit(status: Int) throws {
+  func `with an explicit lifetime every other final status is stored`(status: Int) throws {
     for rules in roles {
       #expect(try reason(cacheControl("max-age=10"), status: status, rules: rules) == nil)
       #expect(try reason(cacheControl("public"), status: status, rules: rules) == nil)
@@ -43,16 +43,19 @@ struct CacheRulesStoringTests {
     }
   }
 
-  @Test("without one only heuristically cacheable statuses are", arguments: 200...599)
-  func implicit(status: Int) throws {
+  @Test(
+    arguments: 200...599)
+  func `without one only heuristically cacheable statuses are`(status: Int) throws {
     let known: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
     guard ![206, 304, 412, 416].contains(status) else { return }
     let expected = known.contains(status) ? nil : NotStoredReason.noExplicitFreshness(status)
     #expect(try reason([HTTPField("Last-Modified", date(-5))], status: status) == expected)
   }
 
-  @Test("private says explicitly that private caches may store, s-maxage that shared ones may")
-  func explicitByRole() throws {
+  @Test
+  func `private says explicitly that private caches may store, s-maxage that shared ones may`()
+    throws
+  {
     let ofPrivate = cacheControl("private")
     #expect(try reason(ofPrivate, status: 201) == nil)
     let ofShared = cacheControl("s-maxage=5")
@@ -60,8 +63,9 @@ struct CacheRulesStoringTests {
     #expect(try reason(ofShared, status: 201) == .noExplicitFreshness(201))
   }
 
-  @Test("no-store of either side forbids to store", arguments: [CacheRules(), .shared])
-  func noStore(rules: CacheRules) throws {
+  @Test(
+    arguments: [CacheRules(), .shared])
+  func `no-store of either side forbids to store`(rules: CacheRules) throws {
     #expect(try reason(cacheControl("No-StOrE"), rules: rules) == .noStoreResponse)
     #expect(
       try reason(cacheControl("max-age=10, public, no-store"), rules: rules) == .noStoreResponse)
@@ -70,8 +74,7 @@ struct CacheRulesStoringTests {
         == .noStoreRequest)
   }
 
-  @Test("must-understand goes before no-store, and asks for a known status")
-  func mustUnderstand() throws {
+  @Test func `must-understand goes before no-store, and asks for a known status`() throws {
     let fields = cacheControl("max-age=3600, no-store, must-understand")
     #expect(try reason(fields) == nil)
     #expect(try reason(fields, status: 404) == nil)
@@ -81,8 +84,7 @@ struct CacheRulesStoringTests {
       try reason(fields, request: cacheControl("no-store")) == .noStoreRequest)
   }
 
-  @Test("private keeps a response out of shared caches unless it names fields")
-  func privateResponse() throws {
+  @Test func `private keeps a response out of shared caches unless it names fields`() throws {
     #expect(try reason(cacheControl("private, max-age=10")) == nil)
     #expect(
       try reason(cacheControl("private, max-age=10"), rules: .shared) == .privateResponse)
@@ -96,13 +98,14 @@ struct CacheRulesStoringTests {
   }
 
   @Test(
-    "with Authorization a shared cache stores only what allows it",
     arguments: [
       ("max-age=10", false), ("max-age=10, proxy-revalidate", false), ("max-age=10, public", true),
       ("max-age=10, must-revalidate", true), ("s-maxage=10", true), ("s-maxage=x", false),
       ("max-age=10, public=x", false),
     ])
-  func authorization(directives: String, isStored: Bool) throws {
+  func `with Authorization a shared cache stores only what allows it`(
+    directives: String, isStored: Bool
+  ) throws {
     let request: HTTPFields = [HTTPField("authorization", "FOO")]
     let fields = cacheControl(directives)
     #expect(
@@ -111,15 +114,14 @@ struct CacheRulesStoringTests {
   }
 
   @Test(
-    "a response that varies on everything is not stored", arguments: ["*", ", *", "A, *", "a b"])
-  func varies(vary: String) throws {
+    arguments: ["*", ", *", "A, *", "a b"])
+  func `a response that varies on everything is not stored`(vary: String) throws {
     #expect(try reason([HTTPField("Vary", vary)]) == .varyAll)
     #expect(try reason([HTTPField("Vary", "Accept"), HTTPField("vary", vary)]) == .varyAll)
     #expect(try reason([HTTPField("Vary", "Accept, *-x")]) == nil)
   }
 
-  @Test("a part is stored if it was asked for and tells its place")
-  func parts() throws {
+  @Test func `a part is stored if it was asked for and tells its place`() throws {
     let range: HTTPFields = [HTTPField("Range", "bytes=0-4")]
     let part: HTTPFields = [HTTPField("Content-Range", "bytes 0-4/10")]
     #expect(try reason(part, status: 206, request: range) == nil)
@@ -130,8 +132,7 @@ struct CacheRulesStoringTests {
         == .partial(.malformedContentRange))
   }
 
-  @Test("a targeted field decides on storing")
-  func targeted() throws {
+  @Test func `a targeted field decides on storing`() throws {
     let fields: HTTPFields = [
       HTTPField("Cache-Control", "no-store"), HTTPField("CDN-Cache-Control", "max-age=10"),
     ]
@@ -140,7 +141,6 @@ struct CacheRulesStoringTests {
   }
 
   @Test(
-    "every reason says what it is",
     arguments: [
       (NotStoredReason.method("PUT"), "PUT"), (.status(304), "304"),
       (.noStoreRequest, "request says no-store"), (.noStoreResponse, "response says no-store"),
@@ -148,7 +148,7 @@ struct CacheRulesStoringTests {
       (.notUnderstood(599), "599"), (.varyAll, "Vary"), (.noExplicitFreshness(201), "201"),
       (.partNotRequested, "range"), (.partial(.noContentRange), "Content-Range"),
     ])
-  func descriptions(reason: NotStoredReason, part: String) {
+  func `every reason says what it is`(reason: NotStoredReason, part: String) {
     #expect(reason.description.contains(part))
   }
 }

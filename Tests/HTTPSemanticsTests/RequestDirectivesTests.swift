@@ -2,8 +2,7 @@ import HTTPSemantics
 import Testing
 
 struct RequestDirectivesTests {
-  @Test("every directive is read, whatever its case, over several lines")
-  func all() {
+  @Test func `every directive is read, whatever its case, over several lines`() {
     let read = RequestDirectives([
       HTTPField("CACHE-CONTROL", "Max-Age=1, max-stale=2,min-fresh=\"3\""),
       HTTPField("Cache-Control", "stale-if-error=4, no-cache, NO-STORE, foo"),
@@ -21,23 +20,20 @@ struct RequestDirectivesTests {
     #expect(read == expected)
   }
 
-  @Test("no directives, empty ones and unknown ones ask for nothing")
-  func nothing() {
+  @Test func `no directives, empty ones and unknown ones ask for nothing`() {
     #expect(RequestDirectives([]) == RequestDirectives())
     #expect(asking(" , foo=1, public") == RequestDirectives())
   }
 
-  @Test("max-stale without an argument means any staleness")
-  func maxStale() {
+  @Test func `max-stale without an argument means any staleness`() {
     #expect(asking("max-stale").maxStale == .any)
     #expect(asking("max-stale=0").maxStale == .seconds(0))
     #expect(asking("max-stale=5, max-stale").maxStale == .seconds(5))
   }
 
   @Test(
-    "a malformed argument counts the cautious way",
     arguments: ["", "x", "-1", "1.5", "'1'"])
-  func malformed(argument: String) {
+  func `a malformed argument counts the cautious way`(argument: String) {
     let read = asking(
       "max-age=\(argument), min-fresh=\(argument), stale-if-error=\(argument), "
         + "max-stale=\(argument)")
@@ -48,14 +44,12 @@ struct RequestDirectivesTests {
     #expect(read.maxStale == .seconds(-1))
   }
 
-  @Test("of two directives of one name the first counts")
-  func duplicates() {
+  @Test func `of two directives of one name the first counts`() {
     let read = asking("max-age=1, max-age=2, min-fresh=3, min-fresh=4, stale-if-error=5")
     #expect(read.maxAge == 1 && read.minFresh == 3 && read.staleIfError == 5)
   }
 
-  @Test("Pragma: no-cache counts where there is no Cache-Control")
-  func pragma() {
+  @Test func `Pragma: no-cache counts where there is no Cache-Control`() {
     #expect(RequestDirectives([HTTPField("pragma", "x=y, No-Cache")]).noCache)
     #expect(!RequestDirectives([HTTPField("Pragma", "unrecognised-extension")]).noCache)
     #expect(!RequestDirectives([HTTPField("Pragma", "\"no-cache\"")]).noCache)
@@ -65,8 +59,7 @@ struct RequestDirectivesTests {
       ]).noCache)
   }
 
-  @Test("Pragma brings no other directive")
-  func pragmaAlone() {
+  @Test func `Pragma brings no other directive`() {
     #expect(RequestDirectives([HTTPField("Pragma", "no-store, max-age=0")]) == RequestDirectives())
   }
 }

@@ -6,8 +6,7 @@ struct ResponseFactsTests {
     ResponseFacts(HTTPFields(fields), rules: rules, now: received)
   }
 
-  @Test("all facts are found, whatever the case of the names and among other fields")
-  func all() {
+  @Test func `all facts are found, whatever the case of the names and among other fields`() {
     let read = facts(
       HTTPField("X-Date", date(5)), HTTPField("dATE", date(-10)), HTTPField("AGE", "20"),
       HTTPField("expires", date(30)), HTTPField("LAST-modified", date(-40)),
@@ -21,16 +20,14 @@ struct ResponseFactsTests {
     #expect(read.directives.maxAge == 50 && read.directives.noStore)
   }
 
-  @Test("without fields there are no facts")
-  func none() {
+  @Test func `without fields there are no facts`() {
     let read = facts()
     #expect(read.date == nil && read.age == 0 && read.expires == .absent)
     #expect(read.lastModified == nil && read.entityTag == nil)
     #expect(read.directives == ResponseDirectives())
   }
 
-  @Test("of several lines the first counts, even if it is malformed")
-  func severalLines() {
+  @Test func `of several lines the first counts, even if it is malformed`() {
     let read = facts(
       HTTPField("Date", "x"), HTTPField("Date", date(0)), HTTPField("Expires", "0"),
       HTTPField("Expires", date(100)), HTTPField("Last-Modified", ""),
@@ -44,7 +41,6 @@ struct ResponseFactsTests {
   }
 
   @Test(
-    "the first member of the first Age counts, and what is no number does not",
     arguments: [
       (["7200"], 7200), (["0"], 0), (["007"], 7), (["2147483647"], 2_147_483_647),
       (["2147483648"], 2_147_483_648), (["2147483649"], 2_147_483_648),
@@ -52,19 +48,20 @@ struct ResponseFactsTests {
       (["0", "7200"], 0), (["0, 0"], 0), (["abc"], 0), (["-7200"], 0), (["7200.0"], 0),
       (["+7200"], 0), (["7200;foo=111"], 0), ([""], 0), ([", 7200"], 0), (["\"7200\""], 0),
     ] as [([String], Int64)])
-  func age(lines: [String], expected: Int64) {
+  func `the first member of the first Age counts, and what is no number does not`(
+    lines: [String], expected: Int64
+  ) {
     let fields = HTTPFields(lines.map { HTTPField("Age", $0) })
     #expect(ResponseFacts(fields, rules: CacheRules(), now: received).age == expected)
   }
 
   @Test(
-    "an Expires that is no date counts as one in the past", arguments: ["", "0", "-1", "never"])
-  func invalidExpires(text: String) {
+    arguments: ["", "0", "-1", "never"])
+  func `an Expires that is no date counts as one in the past`(text: String) {
     #expect(facts(HTTPField("Expires", text)).expires == .invalid)
   }
 
-  @Test("a targeted field takes the place of Cache-Control and Expires, if it is valid")
-  func targeted() {
+  @Test func `a targeted field takes the place of Cache-Control and Expires, if it is valid`() {
     let fields: (String) -> ResponseFacts = { value in
       self.facts(
         HTTPField("Expires", "0"), HTTPField("cdn-cache-control", value),
@@ -78,8 +75,7 @@ struct ResponseFactsTests {
     #expect(!fields("max-age=x").directives.isTargeted)
   }
 
-  @Test("the content range of a 206 is read, and of nothing else")
-  func contentRange() {
+  @Test func `the content range of a 206 is read, and of nothing else`() {
     let fields: HTTPFields = [HTTPField("Content-Range", "bytes 0-4/10")]
     #expect(stored(fields, status: 206).contentRange?.count == 5)
     #expect(stored(fields, status: 200).contentRange == nil)

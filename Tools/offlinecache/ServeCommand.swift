@@ -85,9 +85,15 @@ enum ServeCommand {
       store: store, transport: try transport(invocation), options: clientOptions(invocation))
     let log = try accessLog(invocation)
     defer { log?.close() }
+    let options = serverOptions(invocation)
+    let status = ProxyStatus(store: store, facts: facts(options, invocation))
+    defer { status.stop() }
+    var observers: [any ProxyObserver] = [status]
+    if let log { observers.append(log) }
     let server = ProxyServer(
-      client: client, options: serverOptions(invocation), observers: log.map { [$0] } ?? [])
+      client: client, options: options, pages: status, observers: observers)
     let address = try server.start()
+    status.setAddress("http://\(address)")
     printMessage("offlinecache: serving at http://\(address)/")
     for await event in signals.events {
       if event == .stop { break }
@@ -125,6 +131,12 @@ enum ServeCommand {
     ProxyOptions(
       listen: invocation.value(of: listen), origin: invocation[origin],
       isOffline: invocation[offline])
+  }
+
+  private static func facts(_ options: ProxyOptions, _ invocation: Invocation) -> ProxyFacts {
+    ProxyFacts(
+      isShared: invocation[shared], origin: options.origin?.string, isOffline: options.isOffline,
+      address: "http://\(options.listen)")
   }
 
   private static func accessLog(_ invocation: Invocation) throws -> AccessLog? {

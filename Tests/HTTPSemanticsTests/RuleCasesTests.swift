@@ -6,7 +6,7 @@ import Testing
 /// them: one response is stored or not, and one request comes three seconds later, if at all.
 ///
 /// Everything else of the suite is replayed against the whole client elsewhere.
-struct PublicCasesTests {
+struct RuleCasesTests {
   private static let suites: Set = [
     "age-parse", "auth", "cc-freshness", "cc-parse", "cc-response", "cdn-cache-control", "expires",
     "expires-parse", "heuristic", "status",
@@ -20,9 +20,8 @@ struct PublicCasesTests {
   }()
 
   @Test(
-    "the rules decide as the public cases expect",
     .enabled(if: !cases.isEmpty, "there is no folder ../shared with the cases"), arguments: cases)
-  func decide(test: PublicCase) throws {
+  func `the rules decide as the public cases expect`(test: PublicCase) throws {
     for role in test.roles {
       let rules = CacheRules(role: role)
       #expect(try test.isReused(by: rules) == test.expectsReuse, "\(test.id), \(role)")
