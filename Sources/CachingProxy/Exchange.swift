@@ -179,9 +179,15 @@ final class Exchange: Sendable {
 
   /// Answers at once from the store, else begins to look for the answer.
   private func answer(_ request: HTTPRequest, _ body: RequestBody?) -> Int? {
-    if body == nil, let answer = core.backend.storedAnswer(to: request) { return send(answer) }
+    let stored = body == nil ? core.backend.storedAnswer(to: request) : nil
+    if let stored, !stored.body.isStream { return send(stored) }
     state.withLock { $0.phase = .waiting }
-    fetch(request, body)
+    if let stored {
+      // Somebody has to fetch the pieces.
+      start { stored }
+    } else {
+      fetch(request, body)
+    }
     return sendOrWait()
   }
 

@@ -37,6 +37,11 @@ enum AnswerBody: Sendable {
   case file(descriptor: Int32, offset: UInt64, length: UInt64, owner: any AnyObject & Sendable)
   /// Pieces as they come; nil: nobody knows how many bytes they are.
   case stream(length: UInt64?, any PieceSource)
+
+  /// Tells whether somebody has to fetch the pieces.
+  var isStream: Bool {
+    if case .stream = self { true } else { false }
+  }
 }
 
 /// Gives a body piece by piece, to one reader.
