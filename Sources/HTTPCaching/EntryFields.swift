@@ -17,16 +17,19 @@ enum EntryFields {
     _ head: HTTPResponseHead, url: NormalizedURL, times: ResponseTimes, selection: Selection,
     expires: Timestamp?
   ) -> EntryMetadata {
-    var userInfo = [
-      Field(urlName, ByteString(url.string)),
+    EntryMetadata(
+      status: head.status, fields: fields(head.fields),
+      userInfo: [Field(urlName, ByteString(url.string))] + userInfo(times, selection),
+      expires: expires)
+  }
+
+  /// Returns the user info that changes when a response is freshened.
+  private static func userInfo(_ times: ResponseTimes, _ selection: Selection) -> [Field] {
+    [
       Field(requestTimeName, ByteString("\(times.request.nanoseconds)")),
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")),
     ]
-    for field in selection.fields {
-      userInfo.append(Field(selectingName, ByteString(bytes: text(of: field))))
-    }
-    return EntryMetadata(
-      status: head.status, fields: fields(head.fields), userInfo: userInfo, expires: expires)
+      + selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
   }
 
   /// Returns fields as the store keeps them.
@@ -66,17 +69,16 @@ enum EntryFields {
     info.userInfo.first { $0.name == responseTimeName }.flatMap(timestamp) ?? info.created
   }
 
-  /// Puts new fields and times into the metadata of an entry; the rest stays.
+  /// Puts a freshened response into the metadata of an entry; the rest stays.
   static func freshen(
-    _ metadata: inout EntryMetadata, fields: HTTPFields, times: ResponseTimes, expires: Timestamp?
+    _ metadata: inout EntryMetadata, _ fresh: StoredResponse, times: ResponseTimes,
+    expires: Timestamp?
   ) {
-    metadata.fields = EntryFields.fields(fields)
+    metadata.fields = EntryFields.fields(fresh.fields)
     metadata.expires = expires
-    metadata.userInfo.removeAll { $0.name == requestTimeName || $0.name == responseTimeName }
-    metadata.userInfo.append(
-      Field(requestTimeName, ByteString("\(times.request.nanoseconds)")))
-    metadata.userInfo.append(
-      Field(responseTimeName, ByteString("\(times.response.nanoseconds)")))
+    let changing = [requestTimeName, responseTimeName, selectingName]
+    metadata.userInfo.removeAll { changing.contains($0.name) }
+    metadata.userInfo += userInfo(times, fresh.selection)
   }
 
   /// Reads decimal digits with a sign, as they are written above.

@@ -9,7 +9,7 @@ extension ResponseCache {
   /// beginning.
   func completing(_ matching: [StoredVariant], _ question: Question) -> Decision? {
     guard question.request.method == .get, question.policy == .protocolRules,
-      !question.directives.noCache, !hasConditionsOrRange(question.request)
+      !question.directives.noCache, !question.request.hasRangeOrCondition
     else { return nil }
     for variant in matching {
       guard let part = variant.response.contentRange, part.first == 0,
@@ -53,10 +53,13 @@ extension ResponseCache {
     return .pass(whole, storing(whole, forwarding, times, prefix: prefix))
   }
 
-  private func hasConditionsOrRange(_ request: HTTPRequest) -> Bool {
-    request.fields.contains { field in
-      field.isNamed("Range") || field.isNamed("If-None-Match")
-        || field.isNamed("If-Modified-Since")
-    }
+}
+
+extension HTTPRequest {
+  /// Tells whether the request asks for a part, or for an answer that depends on what the client
+  /// has.
+  var hasRangeOrCondition: Bool {
+    fields.contains("Range") || fields.contains("If-None-Match")
+      || fields.contains("If-Modified-Since")
   }
 }

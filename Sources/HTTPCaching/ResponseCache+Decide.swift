@@ -93,9 +93,8 @@ extension ResponseCache {
     }
     if hasBody { return .requestBody }
     // RFC 9111, section 4.3.2: conditions that only an origin can evaluate.
-    for field in request.fields {
-      if field.isNamed("If-Match") { return .condition("If-Match") }
-      if field.isNamed("If-Unmodified-Since") { return .condition("If-Unmodified-Since") }
+    for name in ["If-Match", "If-Unmodified-Since"] where request.fields.contains(name) {
+      return .condition(name)
     }
     return nil
   }
@@ -173,9 +172,6 @@ struct Question {
     case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
     default: break
     }
-    return !request.fields.contains { field in
-      field.isNamed("Range") || field.isNamed("If-None-Match")
-        || field.isNamed("If-Modified-Since")
-    }
+    return !request.hasRangeOrCondition
   }
 }

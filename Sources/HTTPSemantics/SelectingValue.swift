@@ -33,7 +33,7 @@ enum SelectingValue {
 
   /// Returns the normal form of a value.
   ///
-  /// - Complexity: O(*n* log *n*).
+  /// - Complexity: O(*n*) in the length of the value.
   static func normalized(_ name: String, _ value: [UInt8]) -> [UInt8] {
     switch name {
     case "accept", "accept-charset", "accept-encoding", "accept-language":

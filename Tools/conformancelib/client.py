@@ -36,9 +36,11 @@ class Player:
     def __init__(self, origin, port):
         self.origin = origin
         self.port = port
+        self.slowest = 0
 
-    async def play(self, test):
-        """Plays a case. Returns True, or the kind and the text of its failure."""
+    async def play(self, test, after=0):
+        """Plays a case, some seconds later. Returns True, or kind and text of its failure."""
+        await asyncio.sleep(after)
         token = str(uuid.uuid4())
         self.origin.running[token] = running = Running(test["requests"])
         answers = []
@@ -56,9 +58,11 @@ class Player:
 
     async def step(self, test, config, number, token, previous):
         """Sends one request and checks its answer; returns it, or None where none was wanted."""
+        began = time.monotonic()
         try:
             answer = await asyncio.wait_for(
                 self.fetch(test, config, number, token, previous), TIME_LIMIT)
+            self.slowest = max(self.slowest, time.monotonic() - began)
         except asyncio.TimeoutError:
             raise Failure("AbortError", f"request {number}: no answer in {TIME_LIMIT} s") from None
         except (OSError, asyncio.IncompleteReadError, wire.BrokenMessage, ValueError) as error:
