@@ -9,7 +9,7 @@ import Synchronization
 /// It runs in a task of its own: an asker that leaves does not take it from the others. When nobody
 /// is left before the head has come, it is cancelled.
 final class Flight: Sendable {
-  private struct State {
+  struct State {
     var askers = 1
     var task: Task<Void, Never>?
     /// Keeps the body going until all who waited for the head have their readers.
@@ -17,7 +17,7 @@ final class Flight: Sendable {
   }
 
   let outcome = Promise<Outcome>()
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
   /// Keeps the task, to cancel it when nobody waits any more.
   func carry(_ task: Task<Void, Never>) {
@@ -59,7 +59,7 @@ final class Flight: Sendable {
 
 /// Knows the requests that are under way, by key.
 final class Flights: Sendable {
-  private let flights = Mutex<[ByteString: Flight]>([:])
+  let flights = Mutex<[ByteString: Flight]>([:])
 
   /// Joins what is under way for a key, or begins; the one who begins must carry it out.
   func join(_ key: ByteString) -> (flight: Flight, isFirst: Bool) {

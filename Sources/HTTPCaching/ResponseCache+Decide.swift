@@ -30,7 +30,7 @@ extension ResponseCache {
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
       if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
-      return question.without(reason, validating: taggedWholes(found.others))
+      return question.without(reason, validating: taggedWholes(found.others, question.request))
     }
     guard mayReturnStored?(question.request, head(of: stored.base)) ?? true else {
       return question.without(.refused)
@@ -102,11 +102,14 @@ extension ResponseCache {
   /// Returns those of other selections whose tags the origin may confirm for this request, too
   /// (RFC 9111, section 4.3.1).
   ///
-  /// Weak tags do not say that the bytes are the same. What credentials have selected is left out:
-  /// a server that gives the pages of all its users one tag must not make the page of one the
-  /// answer to another.
-  private func taggedWholes(_ others: [StoredVariant]) -> [StoredVariant] {
-    Array(
+  /// Weak tags do not say that the bytes are the same. Where credentials select there are none: a
+  /// server that gives the pages of all its users one tag must not make the page of one the answer
+  /// to another.
+  private func taggedWholes(
+    _ others: [StoredVariant], _ request: HTTPRequest
+  ) -> [StoredVariant] {
+    guard implicitlySelecting(request).isEmpty else { return [] }
+    return Array(
       others.filter { variant in
         variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
           && !variant.response.selection.fields.contains { Self.credentials.contains($0.name) }

@@ -93,14 +93,14 @@ extension ResponseCache {
       responseTime: times.response.date, selection: selection ?? old.selection, rules: rules)
     if selection == nil {
       _ = try? store.remove(variant.info.key, variant: variant.info.variant)
-      return StoredVariant(variant, fresh)
+      return variant.with(fresh)
     }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata == known else { return }
       EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
     }
-    return StoredVariant(variant, fresh)
+    return variant.with(fresh)
   }
 
   /// Returns what selects a freshened response, as a 304 may bring another `Vary`; nil if nothing
@@ -175,7 +175,7 @@ extension ResponseCache {
       mayReturnStored?(request, head(of: variant)) ?? true
     else { return nil }
     // Each reader needs a body of its own.
-    if case .file = variant.body { variant.body = nil }
+    if case .file = variant.body { variant = variant.with(nil) }
     guard isSelected(variant.response.selection, by: request),
       case .success(let opened) = opened(variant),
       let stored = Representation([opened], request, now: now.date)

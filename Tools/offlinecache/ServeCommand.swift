@@ -21,7 +21,7 @@ enum ServeCommand {
   private static let offline = Flag("offline", help: "Answer from the store alone, however old")
   private static let memory = Option(
     "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
-    help: "Keep so much of the store in memory as well")
+    help: "Keep so much of what is asked for often in memory")
   private static let log = Option(
     "log", .path.named("FILE"),
     help: "Add a line for each answer to a file, which SIGHUP opens again; - is standard output, "
@@ -70,8 +70,7 @@ enum ServeCommand {
     }
     let signals = try ServeSignals()
     let use: StoreUse = invocation[offline] ? .read : .fill
-    let bytes = Int(clamping: invocation.value(of: memory))
-    try await withStore(invocation, use, memoryBytes: bytes) { store in
+    try await withStore(invocation, use) { store in
       try await serve(store, invocation, signals)
     }
     return .success
@@ -124,6 +123,7 @@ enum ServeCommand {
     var options = ClientOptions(
       rules: CacheRules(role: invocation[shared] ? .sharedCache : .privateCache))
     options.transport.addsDefaultFields = false
+    options.hotBytes = Int(clamping: invocation.value(of: memory))
     return options
   }
 

@@ -1,0 +1,153 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct ResponseCacheDecideTests {
+  private let fresh: HTTPFields = [
+    HTTPField("Cache-Control", "max-age=60"), HTTPField("ETag", "\"1\""),
+  ]
+
+  @Test("only-if-cached is answered from the store or not at all")
+  func onlyIfCached() throws {
+    let sandbox = try CacheSandbox()
+    let asked = request("/a", [HTTPField("Cache-Control", "only-if-cached")])
+    #expect(words(sandbox.decide(asked)) == "refuse: nothing is stored for it")
+    try sandbox.load(request(), head(200, fresh), content(10))
+    #expect(try sandbox.served(asked, at: 59)?.body == content(10))
+    #expect(
+      words(sandbox.decide(asked, at: 70))
+        == "refuse: what is stored must be validated: it has been stale for 10 s")
+  }
+
+  @Test(
+    "a request that has nothing to do with the store says why",
+    arguments: [
+      (request(method: "POST"), false, "answers to POST are not stored"),
+      (request(method: "get"), false, "answers to get are not stored"),
+      (request(), true, "the request has a body"),
+      (request("/a", [HTTPField("If-Match", "*")]), false, "the origin alone can judge If-Match"),
+      (
+        request("/a", [HTTPField("if-unmodified-since", "x")]), false,
+        "the origin alone can judge If-Unmodified-Since"
+      ),
+      (
+        request("/a", [HTTPField("Cache-Control", "no-store")]), false,
+        "the request says no-store"
+      ),
+    ])
+  func bypass(asked: HTTPRequest, hasBody: Bool, reason: String) throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, fresh), content(10))
+    let decision = sandbox.decide(asked, hasBody: hasBody)
+    #expect(words(decision) == "forward: \(reason)")
+    guard case .forward(let forwarding) = decision else { return }
+    #expect(forwarding.request == asked)
+    #expect(!forwarding.isShareable)
+  }
+
+  @Test(
+    "the request's own directives make the origin be asked",
+    arguments: [
+      ("no-cache", "the request says no-cache"),
+      ("max-age=5", "it is older than the request's max-age"),
+      ("min-fresh=60", "it does not stay fresh for the request's min-fresh"),
+    ])
+  func directives(control: String, reason: String) throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, fresh), content(10))
+    let asked = request("/a", [HTTPField("Cache-Control", control)])
+    let decision = sandbox.decide(asked, at: 10)
+    #expect(words(decision) == "forward: what is stored must be validated: \(reason)")
+    guard case .forward(let forwarding) = decision else { return }
+    #expect(forwarding.request.fields.first(named: "If-None-Match")?.text == "\"1\"")
+    #expect(forwarding.reason.forwarded == .request)
+  }
+
+  @Test("those that ask for the whole wait for one another, those with conditions do not")
+  func shareable() throws {
+    let sandbox = try CacheSandbox()
+    let cases: [(HTTPRequest, CachePolicy, Bool)] = [
+      (request(), .protocolRules, true), (request(), .storedElseLoad, true),
+      (request("/a", [HTTPField("Cache-Control", "no-cache")]), .protocolRules, true),
+      (request(), .reload, false), (request(), .reloadFromOrigin, false),
+      (request(method: "HEAD"), .protocolRules, false),
+      (request("/a", [HTTPField("Range", "bytes=0-1")]), .protocolRules, false),
+      (request("/a", [HTTPField("If-None-Match", "\"9\"")]), .protocolRules, false),
+      (request("/a", [HTTPField("If-Modified-Since", "x")]), .protocolRules, false),
+    ]
+    for (asked, policy, isShareable) in cases {
+      let forwarding = try #require(sandbox.forward(asked, policy: policy))
+      #expect(forwarding.isShareable == isShareable, "\(asked) \(policy)")
+    }
+  }
+
+  @Test("the user's own function has the last word on what is stored")
+  func delegate() throws {
+    let sandbox = try CacheSandbox { request, head in
+      request.fields.contains("X-May") && head.status == 200
+        && head.fields.first(named: "ETag")?.text == "\"1\""
+    }
+    try sandbox.load(request(), head(200, fresh), content(10))
+    #expect(
+      words(sandbox.decide(request())) == "forward: the user's own rule refused what is stored")
+    #expect(
+      words(sandbox.decide(request(), policy: .offline))
+        == "refuse: the user's own rule refused what is stored")
+    let asked = request("/a", [HTTPField("X-May", "1")])
+    #expect(try sandbox.served(asked)?.body == content(10))
+  }
+
+  @Test("an entry that is no response, or not one of ours, is not served")
+  func foreign() throws {
+    let sandbox = try CacheSandbox()
+    let key = sandbox.cache.key(of: request())
+    try sandbox.store.put(content(10), for: key)
+    #expect(words(sandbox.decide(request())).hasSuffix("no response of a server"))
+    let odd = EntryMetadata(status: 200, userInfo: [Field("http-selecting", "a b:c")])
+    try sandbox.store.put(content(10), for: key, metadata: odd)
+    #expect(words(sandbox.decide(request(), policy: .offline)).hasPrefix("refuse"))
+    let times = [Field("http-request-time", "9223372036854775808"), Field("http-url", "::")]
+    try sandbox.store.put(
+      content(10), for: key, metadata: EntryMetadata(status: 200, userInfo: times))
+    #expect(try sandbox.served(request(), policy: .offline)?.body == content(10))
+  }
+
+  @Test("a 304 to the caller's own condition confirms nothing that has no validator")
+  func ownCondition() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, [HTTPField("Cache-Control", "max-age=1")]), content(10))
+    let asked = request("/a", [HTTPField("If-None-Match", "\"mine\"")])
+    guard case .forward(let forwarding) = sandbox.decide(asked, at: 10) else {
+      Issue.record("what is stale is served")
+      return
+    }
+    #expect(forwarding.request == asked)
+    guard case .pass(let passed, .no(.status(304))) = sandbox.receive(head(304), forwarding) else {
+      Issue.record("the 304 is not handed on")
+      return
+    }
+    #expect(passed.status == 304)
+    #expect(words(sandbox.decide(request(), at: 10)).hasPrefix("forward"))
+  }
+
+  @Test("the caller's condition gives way to that of what is stored, and is judged by it")
+  func replacedCondition() throws {
+    let sandbox = try CacheSandbox()
+    let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=1"), HTTPField("ETag", "\"1\"")]
+    try sandbox.load(request(), head(200, fields), content(10))
+    for (tag, status, time) in [("\"1\"", 304, 10), ("\"0\"", 200, 20)] as [(String, Int, Int64)] {
+      let asked = request("/a", [HTTPField("If-None-Match", tag)])
+      let forwarding = try #require(sandbox.forward(asked, policy: .protocolRules, at: time))
+      #expect(forwarding.request.fields == [HTTPField("If-None-Match", "\"1\"")])
+      guard case .validated(let serving) = sandbox.receive(head(304), forwarding, at: time) else {
+        Issue.record("what is confirmed is not served")
+        continue
+      }
+      #expect(serving.head.status == status)
+      #expect(try Served(serving).body == (status == 200 ? content(10) : []))
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct ResponseCacheFindTests {
+  private func fields(_ vary: String, tag: String = "") -> HTTPFields {
+    var fields: HTTPFields = [HTTPField("Cache-Control", "max-age=1000"), HTTPField("Vary", vary)]
+    if !tag.isEmpty { fields.append(HTTPField("ETag", "\"\(tag)\"")) }
+    return fields
+  }
+
+  @Test("each value of a selecting field has its own response, more than 64 of them the newest 64")
+  func manyVariants() throws {
+    let sandbox = try CacheSandbox()
+    for number in 0..<80 {
+      let asked = request("/a", [HTTPField("Accept-Language", "x\(number)")])
+      let body = content(10 + number, seed: UInt64(number))
+      try sandbox.load(asked, head(200, fields("Accept-Language")), body, at: Int64(number))
+    }
+    for number in 0..<80 {
+      let asked = request("/a", [HTTPField("Accept-Language", "x\(number)")])
+      let served = try sandbox.served(asked, at: 100)
+      let expected = number < 16 ? nil : content(10 + number, seed: UInt64(number))
+      #expect(served?.body == expected, "\(number)")
+    }
+    #expect(try sandbox.served(request(), at: 100) == nil)
+  }
+
+  @Test("values that mean the same share a response")
+  func normalized() throws {
+    let sandbox = try CacheSandbox()
+    let first = request("/a", [HTTPField("Accept-Language", "de, en;q=0.5")])
+    try sandbox.load(first, head(200, fields("accept-language")), content(10))
+    let other = request(
+      "/a", [HTTPField("accept-language", "EN;q=0.50"), HTTPField("Accept-Language", "de")])
+    #expect(try sandbox.served(other)?.body == content(10))
+  }
+
+  @Test("of several that fit the newest is served, also within one second")
+  func newest() throws {
+    for (dates, gap) in [([10, 20], 0), ([20, 10], 0), ([20, 20], 5)] as [([Int64], Int64)] {
+      let sandbox = try CacheSandbox()
+      let asked = request("/a", [HTTPField("Accept", "x")])
+      for (number, date) in dates.enumerated() {
+        var fields = number == 0 ? fields("Accept") : [HTTPField("Cache-Control", "max-age=1000")]
+        fields.append(HTTPField("Date", HTTPDate(seconds: 1_800_000_000 + date).description))
+        let received = Timestamp(nanoseconds: moment(30).nanoseconds + Int64(number) * gap)
+        let forwarding = try #require(sandbox.forward(asked, at: 30))
+        let times = ResponseTimes(request: received, response: received)
+        guard
+          case .pass(_, .yes(let plan)) = sandbox.cache.receive(
+            head(200, fields), for: forwarding, times: times)
+        else { throw Unexpected() }
+        _ = try plan.store(content(10, seed: UInt64(number)), in: sandbox.store)
+      }
+      let seed: UInt64 = dates[0] > dates[1] ? 0 : 1
+      #expect(try sandbox.served(asked, at: 31)?.body == content(10, seed: seed), "\(dates)")
+    }
+  }
+
+  @Test("no user of a private cache gets the answer of another one, or of nobody")
+  func authorization() throws {
+    let sandbox = try CacheSandbox()
+    let users: [HTTPFields] = [
+      [], [HTTPField("Authorization", "Basic QWxpY2U6c2VjcmV0")],
+      [HTTPField("authorization", "Basic Qm9iOnBhc3N3b3Jk")],
+    ]
+    let fresh: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=1000"), HTTPField("ETag", "\"1\""),
+    ]
+    for (number, user) in users.enumerated() {
+      let decision = sandbox.decide(request("/a", user))
+      #expect(words(decision).hasPrefix("forward"), "\(number)")
+      guard case .forward(let forwarding) = decision else { continue }
+      if number > 0 { #expect(!forwarding.request.fields.contains("If-None-Match")) }
+      try sandbox.load(request("/a", user), head(200, fresh), content(10, seed: UInt64(number)))
+    }
+    for (number, user) in users.enumerated() {
+      let body = try sandbox.served(request("/a", user))?.body
+      #expect(body == content(10, seed: UInt64(number)))
+    }
+    #expect(try sandbox.served(request("/a", [HTTPField("Authorization", "Basic x")])) == nil)
+  }
+
+  @Test("a shared cache keeps nothing of a user unless the origin allows it")
+  func sharedRole() throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    let user = request("/a", [HTTPField("Authorization", "Basic x")])
+    let fresh: HTTPFields = [HTTPField("Cache-Control", "max-age=1000")]
+    #expect(try sandbox.load(user, head(200, fresh), content(10)) == .authorization)
+    let open: HTTPFields = [HTTPField("Cache-Control", "public, max-age=1000")]
+    #expect(try sandbox.load(user, head(200, open), content(10)) == nil)
+    #expect(try sandbox.served(request())?.body == content(10))
+    let own: HTTPFields = [HTTPField("Cache-Control", "private, max-age=1000")]
+    #expect(try sandbox.load(request("/b"), head(200, own), content(10)) == .privateResponse)
+  }
+
+  @Test("no credential ever stands in a file of the store")
+  func concealed() throws {
+    let sandbox = try CacheSandbox()
+    let secrets = ["Basic c2VjcmV0LXRva2Vu", "session=hunter2-hunter2", "pass-in-the-url"]
+    let url = try NormalizedURL("http://user-in-the-url:pass-in-the-url@example.com/a")
+    let fields: HTTPFields = [
+      HTTPField("Authorization", secrets[0]), HTTPField("Cookie", secrets[1]),
+    ]
+    let asked = HTTPRequest(url: url, fields: fields)
+    let varied: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=1000"), HTTPField("Vary", "Cookie, Authorization"),
+    ]
+    try sandbox.load(asked, head(200, varied), content(100_000))
+    #expect(try sandbox.served(asked)?.body == content(100_000))
+    sandbox.store.close()
+    let all = String(decoding: sandbox.allBytes, as: UTF8.self)
+    #expect(all.contains("http://example.com/a"))
+    for secret in secrets + ["hunter2", "c2VjcmV0", "user-in-the-url"] {
+      #expect(!all.contains(secret), "\(secret)")
+    }
+    try sandbox.reopen()
+    #expect(try sandbox.served(asked)?.body == content(100_000))
+    let other = request("/a", [fields[0], HTTPField("Cookie", "session=other")])
+    #expect(try sandbox.served(other) == nil)
+  }
+
+  @Test("tags of other variants are offered to the origin, and a 304 may choose among them")
+  func otherTags() throws {
+    let sandbox = try CacheSandbox()
+    for name in ["a", "b"] {
+      let asked = request("/a", [HTTPField("Accept", name)])
+      let body = content(10, seed: UInt64(name.utf8.first ?? 0))
+      try sandbox.load(asked, head(200, fields("Accept", tag: name)), body)
+    }
+    let asked = request("/a", [HTTPField("Accept", "c")])
+    let forwarding = try #require(sandbox.forward(asked, policy: .protocolRules))
+    let sent = try #require(forwarding.request.fields.first(named: "If-None-Match")?.text)
+    #expect(sent == "\"a\", \"b\"" || sent == "\"b\", \"a\"")
+    let confirmed = head(304, [HTTPField("ETag", "\"b\"")])
+    guard case .validated(let serving) = sandbox.receive(confirmed, forwarding) else {
+      Issue.record("the confirmed variant is not served")
+      return
+    }
+    #expect(try Served(serving).body == content(10, seed: 98))
+    guard case .again(let again) = sandbox.receive(head(304), forwarding) else {
+      Issue.record("a 304 that names none of several is believed")
+      return
+    }
+    #expect(again.request == asked)
+  }
+
+  @Test("what is opened must be what was found")
+  func replacedMeanwhile() throws {
+    let sandbox = try CacheSandbox()
+    for size in [10, 100_000] {
+      try sandbox.load(request(), head(200, fields("Accept")), content(size))
+      try sandbox.load(
+        request("/a", [HTTPField("Accept", "x")]), head(200, fields("Accept")), content(size))
+      let found = sandbox.cache.find(request(), sandbox.cache.key(of: request()))
+      let variant = try #require(found.matching.first)
+      if variant.body != nil { Issue.record("the body is open already") }
+      try sandbox.load(request(), head(200, fields("Accept")), content(size, seed: 2))
+      guard case .failure = sandbox.cache.opened(variant) else {
+        Issue.record("the body of another response is opened")
+        continue
+      }
+    }
+  }
+}

@@ -1,0 +1,259 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct ResponseCacheReceiveTests {
+  private let brief: HTTPFields = [
+    HTTPField("Cache-Control", "max-age=10"), HTTPField("ETag", "\"1\""), HTTPField("X-Old", "1"),
+    HTTPField("Content-Type", "text/plain"),
+  ]
+  private let confirmed = head(
+    304,
+    [
+      HTTPField("ETag", "\"1\""), HTTPField("Cache-Control", "max-age=1000"),
+      HTTPField("X-New", "2"), HTTPField("Content-Length", "5"), HTTPField("Connection", "X-Hop"),
+      HTTPField("X-Hop", "1"),
+    ])
+
+  private func validated(_ receipt: Receipt) throws -> Served? {
+    guard case .validated(let serving) = receipt else { return nil }
+    return try Served(serving)
+  }
+
+  @Test("a 304 freshens what is stored, on disk, too", arguments: [10, 100_000])
+  func freshened(size: Int) throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, brief), content(size))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+    let served = try #require(try validated(sandbox.receive(confirmed, forwarding, at: 60)))
+    #expect(served.body == content(size))
+    #expect(served.head.status == 200)
+    for (name, value) in [
+      ("X-Old", "1"), ("X-New", "2"), ("Content-Length", "\(size)"), ("X-Hop", nil), ("Age", nil),
+      ("Content-Type", "text/plain"), ("Cache-Control", "max-age=1000"),
+    ] {
+      #expect(served.value(name) == value, "\(name)")
+    }
+    for _ in 0..<2 {
+      let later = try #require(try sandbox.served(request(), at: 1000))
+      #expect(later.body == content(size))
+      #expect(later.value("X-New") == "2")
+      #expect(later.value("Age") == "940")
+      #expect(sandbox.store.statistics.entries == 1)
+      #expect(words(sandbox.decide(request(), at: 1060)).hasPrefix("forward"))
+      try sandbox.reopen()
+    }
+  }
+
+  @Test("a 304 about nothing that is stored makes the request go again without conditions")
+  func unknown() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, brief), content(10))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+    let other = head(304, [HTTPField("ETag", "\"2\"")])
+    guard case .again(let again) = sandbox.receive(other, forwarding, at: 60) else {
+      Issue.record("a 304 about another response is believed")
+      return
+    }
+    #expect(again.request == request())
+    guard case .pass(_, .no(.status(304))) = sandbox.receive(other, again, at: 60) else {
+      Issue.record("a 304 without conditions does not come to an end")
+      return
+    }
+    #expect(words(sandbox.decide(request(), at: 60)).hasPrefix("forward"))
+  }
+
+  @Test("an entry that goes while it is validated is served from its open body, and stays gone")
+  func removedMeanwhile() throws {
+    for size in [10, 100_000] {
+      let sandbox = try CacheSandbox()
+      try sandbox.load(request(), head(200, brief), content(size))
+      let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+      try sandbox.store.remove(forwarding.key)
+      let served = try validated(sandbox.receive(confirmed, forwarding, at: 60))
+      #expect(served?.body == content(size))
+      #expect(sandbox.store.statistics.entries == 0)
+    }
+  }
+
+  @Test("a 304 changes nothing of a response that was stored while it was on its way")
+  func replacedMeanwhile() throws {
+    for size in [10, 100_000] {
+      let sandbox = try CacheSandbox()
+      try sandbox.load(request(), head(200, brief), content(size))
+      let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+      let newer: HTTPFields = [
+        HTTPField("Cache-Control", "max-age=50"), HTTPField("ETag", "\"2\""),
+      ]
+      try sandbox.load(request(), head(200, newer), content(size, seed: 2), at: 60)
+      let old = try validated(sandbox.receive(confirmed, forwarding, at: 61))
+      #expect(old?.body == content(size))
+      let served = try #require(try sandbox.served(request(), at: 62))
+      #expect(served.body == content(size, seed: 2))
+      #expect(served.value("ETag") == "\"2\"")
+      #expect(served.value("X-New") == nil)
+    }
+  }
+
+  @Test("a store that cannot write does not keep a confirmed response from being served")
+  func readOnly() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, brief), content(10))
+    try sandbox.reopen(Options(isReadOnly: true))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+    let served = try validated(sandbox.receive(confirmed, forwarding, at: 60))
+    #expect(served?.body == content(10))
+    #expect(served?.value("X-New") == "2")
+    #expect(try sandbox.served(request(), at: 5)?.body == content(10))
+    #expect(throws: StoreError.self) {
+      try sandbox.load(request("/b"), head(200, brief), content(10))
+    }
+  }
+
+  @Test("an answer to HEAD freshens what it describes, and removes what it contradicts")
+  func headAnswers() throws {
+    let cases: [(HTTPFields, Int, Int64?)] = [
+      ([HTTPField("ETag", "\"1\""), HTTPField("Cache-Control", "max-age=1000")], 200, 0),
+      ([HTTPField("ETag", "\"2\"")], 200, nil),
+      ([HTTPField("ETag", "\"1\""), HTTPField("Content-Length", "11")], 200, nil),
+      ([HTTPField("ETag", "\"2\"")], 404, 10),
+      ([HTTPField("ETag", "\"2\""), HTTPField("Cache-Control", "no-store")], 200, 10),
+    ]
+    for (fields, status, age) in cases {
+      let sandbox = try CacheSandbox()
+      try sandbox.load(request(), head(200, brief), content(10))
+      let asked = request("/a", [HTTPField("Cache-Control", "no-cache")], method: "HEAD")
+      let plain = request(method: "HEAD")
+      let forwarding = try #require(sandbox.forward(plain, at: 10))
+      guard case .pass(let passed, .no) = sandbox.receive(head(status, fields), forwarding, at: 10)
+      else {
+        Issue.record("the answer to \(asked) is not handed on")
+        continue
+      }
+      #expect(passed.status == status)
+      let served = try sandbox.served(request(), policy: .offline, at: 10)
+      #expect(served?.value("Age") == age.map { String($0) }, "\(fields)")
+    }
+  }
+
+  @Test("an unsafe request that succeeds removes its target and what the answer names")
+  func invalidation() throws {
+    let named: HTTPFields = [
+      HTTPField("Location", "/location"),
+      HTTPField("Content-Location", "http://example.com/content"),
+      HTTPField("Vary", "Accept"),
+    ]
+    let cases: [(String, Int, HTTPFields, Set<String>)] = [
+      ("POST", 201, named, ["/a", "/location", "/content"]), ("PUT", 204, [], ["/a"]),
+      ("DELETE", 302, [], ["/a"]), ("M-NEW", 200, [], ["/a"]), ("POST", 400, named, []),
+      ("POST", 500, named, []), ("OPTIONS", 200, named, []), ("HEAD", 404, named, []),
+      ("POST", 200, [HTTPField("Location", "http://other.example/location")], ["/a"]),
+    ]
+    for (method, status, fields, expected) in cases {
+      let sandbox = try CacheSandbox()
+      for path in ["/a", "/location", "/content", "/b"] {
+        try sandbox.load(
+          request(path, [HTTPField("Accept", "x")]),
+          head(200, brief + [HTTPField("Vary", "Accept")]),
+          content(10))
+        try sandbox.load(
+          request(path), head(200, brief + [HTTPField("Vary", "Accept")]), content(9))
+      }
+      let forwarding = try #require(sandbox.forward(request(method: method), at: 1))
+      _ = sandbox.receive(head(status, fields), forwarding, at: 1)
+      for path in ["/a", "/location", "/content", "/b"] {
+        let isGone = expected.contains(path)
+        #expect((try sandbox.served(request(path), at: 2) == nil) == isGone, "\(method) \(path)")
+        let variant = request(path, [HTTPField("Accept", "x")])
+        #expect((try sandbox.served(variant, at: 2) == nil) == isGone, "\(method) \(path)")
+      }
+    }
+  }
+
+  @Test("stale-if-error serves what is stored for an error, as long as it lasts")
+  func staleIfError() throws {
+    let sandbox = try CacheSandbox()
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=10, stale-if-error=100"), HTTPField("ETag", "\"1\""),
+    ]
+    try sandbox.load(request(), head(200, fields), content(10))
+    for (time, status, isStale) in [
+      (50, 500, true), (50, 503, true), (109, 504, true), (110, 500, false), (50, 404, false),
+    ] as [(Int64, Int, Bool)] {
+      let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: time))
+      switch sandbox.receive(head(status), forwarding, at: time) {
+      case .stale(let serving, let told):
+        #expect(isStale, "\(time) \(status)")
+        #expect(told == status)
+        #expect(try Served(serving).body == content(10))
+      case .pass(let passed, _):
+        #expect(!isStale, "\(time) \(status)")
+        #expect(passed.status == status)
+      default: Issue.record("\(time) \(status)")
+      }
+    }
+  }
+
+  @Test("without a network what is stale is served, unless its origin forbids it")
+  func unreachable() throws {
+    for (control, isServed) in [
+      ("max-age=10", true), ("max-age=10, must-revalidate", false), ("no-cache", false),
+    ] {
+      let sandbox = try CacheSandbox()
+      let fields: HTTPFields = [HTTPField("Cache-Control", control), HTTPField("ETag", "\"1\"")]
+      try sandbox.load(request(), head(200, fields), content(10))
+      let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 50))
+      let serving = sandbox.cache.fallback(for: forwarding, now: moment(50))
+      #expect((serving != nil) == isServed, "\(control)")
+    }
+  }
+
+  @Test(
+    "what the rules forbid is handed on and not stored",
+    arguments: [
+      (head(200, [HTTPField("Cache-Control", "no-store")]), NotStoredReason.noStoreResponse),
+      (head(200, [HTTPField("Vary", "*")]), .varyAll),
+      (head(302), .noExplicitFreshness(302)), (head(412), .status(412)),
+      (head(206, [HTTPField("Content-Range", "bytes 0-9/10")]), .partNotRequested),
+    ])
+  func forbidden(answer: HTTPResponseHead, reason: NotStoredReason) throws {
+    let sandbox = try CacheSandbox()
+    #expect(try sandbox.load(request(), answer, content(10)) == reason)
+    #expect(sandbox.store.statistics.entries == 0)
+  }
+
+  @Test("who has waited for a validation gets the answer only if it may have it")
+  func adapted() throws {
+    for size in [10, 100_000] {
+      let sandbox = try CacheSandbox { request, _ in !request.fields.contains("X-No") }
+      let fields: HTTPFields = [
+        HTTPField("Cache-Control", "max-age=10, stale-if-error=100"), HTTPField("ETag", "\"1\""),
+        HTTPField("Vary", "Accept"),
+      ]
+      try sandbox.load(request(), head(200, fields), content(size))
+      let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 50))
+      let answer = head(304, [HTTPField("ETag", "\"1\"")])
+      guard case .validated(let serving) = sandbox.receive(answer, forwarding, at: 50) else {
+        throw Unexpected()
+      }
+      let cases: [(HTTPFields, Int, Bool)] = [
+        ([], 304, true), ([], 500, true), ([HTTPField("Accept", "x")], 304, false),
+        ([HTTPField("Authorization", "x")], 304, false), ([HTTPField("X-No", "1")], 304, false),
+        ([HTTPField("Cache-Control", "no-cache")], 304, true),
+        ([HTTPField("Cache-Control", "no-cache")], 500, false),
+      ]
+      for (fields, status, isServed) in cases {
+        let adapted = sandbox.cache.adapted(
+          serving, to: request("/a", fields), answered: status, now: moment(50))
+        #expect(try adapted.map { try Served($0).body } == (isServed ? content(size) : nil))
+      }
+    }
+  }
+}
+
+private func + (left: HTTPFields, right: [HTTPField]) -> HTTPFields {
+  HTTPFields(Array(left) + right)
+}

@@ -1,0 +1,207 @@
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct ResponseCacheServeTests {
+  private let whole = content(1000)
+  private let fresh: HTTPFields = [
+    HTTPField("Cache-Control", "max-age=1000"), HTTPField("ETag", "\"1\""),
+    HTTPField("Content-Type", "text/plain"),
+  ]
+
+  private func ranged(_ range: String, _ more: HTTPFields = []) -> HTTPRequest {
+    request("/a", HTTPFields([HTTPField("Range", "bytes=\(range)")] + more))
+  }
+
+  /// Stores a part of a body of 1000 bytes.
+  private func loadPart(
+    _ sandbox: CacheSandbox, _ range: ClosedRange<Int>, tag: String? = "\"1\"", of body: [UInt8],
+    length: String = "1000", at seconds: Int64 = 0
+  ) throws {
+    var fields: HTTPFields = [
+      HTTPField("Cache-Control", "max-age=1000"),
+      HTTPField("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound)/\(length)"),
+    ]
+    if let tag { fields.append(HTTPField("ETag", tag)) }
+    let asked = ranged("\(range.lowerBound)-\(range.upperBound)")
+    let reason = try sandbox.load(asked, head(206, fields), Array(body[range]), at: seconds)
+    if let reason { Issue.record("\(reason)") }
+  }
+
+  @Test("what is stored is served with its own fields, its length and its age")
+  func plain() throws {
+    let sandbox = try CacheSandbox()
+    var fields = fresh
+    fields.append(HTTPField("X-A", "1"))
+    fields.append(HTTPField(name: "x-a", value: [0xFF, 0x80]))
+    fields.append(HTTPField("Connection", "X-Hop"))
+    fields.append(HTTPField("X-Hop", "1"))
+    try sandbox.load(request(), head(203, fields), whole)
+    let served = try #require(try sandbox.served(request(), at: 7))
+    #expect(served.body == whole)
+    #expect(served.head.status == 203)
+    #expect(served.value("Age") == "7")
+    #expect(served.value("Content-Length") == "1000")
+    #expect(served.head.fields.all(named: "X-A").map(\.value) == [[0x31], [0xFF, 0x80]])
+    #expect(served.value("X-Hop") == nil)
+    #expect(served.value("Date") == "Fri, 15 Jan 2027 08:00:00 GMT")
+  }
+
+  @Test("HEAD is answered with the head of what GET has loaded")
+  func headRequest() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, fresh), whole)
+    let served = try #require(try sandbox.served(request(method: "HEAD")))
+    #expect(served.body.isEmpty)
+    #expect(served.value("Content-Length") == "1000")
+  }
+
+  @Test("ranges are cut out of a whole body of any size", arguments: [1000, 300_000, 20_000_000])
+  func ranges(size: Int) throws {
+    let sandbox = try CacheSandbox()
+    let body = content(size)
+    try sandbox.load(request(), head(200, fresh), body)
+    let cases: [(String, Range<Int>)] = [
+      ("0-0", 0..<1), ("5-9", 5..<10), ("\(size - 10)-", size - 10..<size),
+      ("-10", size - 10..<size), ("-\(5 * size)", 0..<size),
+      ("\(size - 1)-\(5 * size)", size - 1..<size), ("0-\(size - 1)", 0..<size),
+      ("\(size / 3)-\(size / 2)", size / 3..<size / 2 + 1),
+    ]
+    for (range, expected) in cases {
+      let served = try #require(try sandbox.served(ranged(range)))
+      #expect(served.head.status == 206)
+      #expect(served.body == Array(body[expected]), "\(range)")
+      let last = expected.upperBound - 1
+      #expect(served.value("Content-Range") == "bytes \(expected.lowerBound)-\(last)/\(size)")
+      #expect(served.value("Content-Length") == "\(expected.count)")
+    }
+  }
+
+  @Test("a range that cannot be had is 416 with the length, one that is not understood the whole")
+  func unsatisfiable() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, fresh), whole)
+    let beyond = try #require(try sandbox.served(ranged("1000-")))
+    #expect(beyond.head.status == 416)
+    #expect(beyond.value("Content-Range") == "bytes */1000")
+    #expect(beyond.body.isEmpty)
+    for odd in ["5-1", "x", "0-1,5-6", "--1", "18446744073709551616-"] {
+      let served = try sandbox.served(ranged(odd))
+      #expect(served?.head.status == 200 || odd.hasPrefix("1844"), "\(odd)")
+      if served?.head.status == 200 { #expect(served?.body == whole) }
+    }
+    let empty = try CacheSandbox()
+    try empty.load(request(), head(200, fresh), [])
+    #expect(try empty.served(ranged("0-"))?.head.status == 416)
+  }
+
+  @Test("If-Range decides between part and whole")
+  func ifRange() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, fresh), whole)
+    for (value, status) in [("\"1\"", 206), ("\"2\"", 200), ("W/\"1\"", 200), ("x", 200)] {
+      let served = try sandbox.served(ranged("0-9", [HTTPField("If-Range", value)]))
+      #expect(served?.head.status == status, "\(value)")
+      #expect(served?.body == (status == 206 ? Array(whole[0..<10]) : whole))
+    }
+  }
+
+  @Test("a stored part answers what lies in it, and nothing else")
+  func onePart() throws {
+    let sandbox = try CacheSandbox()
+    try loadPart(sandbox, 100...199, of: whole)
+    #expect(try sandbox.served(ranged("100-199"))?.body == Array(whole[100..<200]))
+    #expect(try sandbox.served(ranged("150-160"))?.body == Array(whole[150...160]))
+    for other in ["99-150", "150-200", "0-9", "-10", "100-"] {
+      #expect(try sandbox.served(ranged(other)) == nil, "\(other)")
+      #expect(
+        words(sandbox.decide(ranged(other))) == "forward: other parts of it are stored", "\(other)")
+    }
+    #expect(words(sandbox.decide(request())) == "forward: other parts of it are stored")
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules))
+    #expect(!forwarding.request.fields.contains("If-None-Match"))
+  }
+
+  @Test("parts with one strong validator are joined, up to the whole")
+  func joined() throws {
+    let sandbox = try CacheSandbox()
+    for range in [400...699, 0...99, 100...450, 700...999] {
+      try loadPart(sandbox, range, of: whole)
+    }
+    #expect(try sandbox.served(ranged("50-820"))?.body == Array(whole[50...820]))
+    let all = try #require(try sandbox.served(request()))
+    #expect(all.head.status == 200)
+    #expect(all.body == whole)
+    #expect(all.value("Content-Range") == nil)
+    #expect(all.value("Content-Length") == "1000")
+    #expect(try sandbox.served(ranged("-1"))?.body == [whole[999]])
+    #expect(try sandbox.served(request(method: "HEAD"))?.value("Content-Length") == "1000")
+  }
+
+  @Test("large parts are joined from their files")
+  func largeParts() throws {
+    let sandbox = try CacheSandbox()
+    let body = content(600_000)
+    for range in [0...299_999, 300_000...599_999] {
+      try loadPart(sandbox, range, of: body, length: "600000")
+    }
+    #expect(try sandbox.served(request())?.body == body)
+    #expect(
+      try sandbox.served(ranged("299990-300009"))?.body == Array(body[299_990...300_009]))
+  }
+
+  @Test(
+    "parts of what may be different states are never joined",
+    arguments: [("\"1\"", "\"2\""), ("W/\"1\"", "W/\"1\""), (nil, nil), ("\"1\"", nil)])
+  func different(first: String?, second: String?) throws {
+    let sandbox = try CacheSandbox()
+    let other = content(1000, seed: 2)
+    try loadPart(sandbox, 0...499, tag: first, of: whole)
+    try loadPart(sandbox, 500...999, tag: second, of: other, at: 1)
+    #expect(try sandbox.served(request(), at: 2) == nil)
+    #expect(try sandbox.served(ranged("400-600"), at: 2) == nil)
+    #expect(try sandbox.served(ranged("0-499"), at: 2)?.body == Array(whole[..<500]))
+    #expect(try sandbox.served(ranged("500-999"), at: 2)?.body == Array(other[500...]))
+  }
+
+  @Test("parts whose complete lengths differ are not joined")
+  func otherLength() throws {
+    let sandbox = try CacheSandbox()
+    try loadPart(sandbox, 0...499, of: whole, length: "1000")
+    try loadPart(sandbox, 500...999, of: whole, length: "1001", at: 1)
+    #expect(try sandbox.served(ranged("0-999"), at: 2) == nil)
+  }
+
+  @Test(
+    "a part that is not certain is not stored",
+    arguments: [
+      ("bytes 0-9/1000", "5"), ("bytes 9-0/1000", nil), ("bytes 0-9/5", nil), ("bytes 0-9", nil),
+      ("", nil), ("bytes */1000", nil), ("lines 0-9/1000", nil),
+      ("bytes 0-99999999999999999999/*", nil),
+    ])
+  func uncertain(value: String, length: String?) throws {
+    let sandbox = try CacheSandbox()
+    var fields = fresh
+    if !value.isEmpty { fields.append(HTTPField("Content-Range", value)) }
+    if let length { fields.append(HTTPField("Content-Length", length)) }
+    let reason = try sandbox.load(ranged("0-9"), head(206, fields), content(10))
+    guard case .partial = reason else {
+      Issue.record("\(value) is stored, or refused as \(String(describing: reason))")
+      return
+    }
+    #expect(
+      try sandbox.load(
+        request(), head(206, [HTTPField("Content-Range", "bytes 0-9/1000")]), content(10))
+        == .partNotRequested)
+  }
+
+  @Test("a stored redirect or error is no range of anything")
+  func otherStatus() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(404, fresh), whole)
+    let served = try #require(try sandbox.served(ranged("0-9")))
+    #expect(served.head.status == 404)
+    #expect(served.body == whole)
+  }
+}
