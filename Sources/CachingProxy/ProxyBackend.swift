@@ -24,10 +24,15 @@ struct ProxyAnswer: Sendable {
   var cacheStatus: String
   /// Why it is not a plain hit, in a few words, for log and pages.
   var reason = ""
-  /// The length of what a 304 stands for; nil: not known.
+  /// The length of what a 304 stands for, or an answer to `HEAD`; nil: not known.
   var representationLength: UInt64?
   /// Tells whether the connection ends with this answer.
   var closesConnection = false
+
+  /// Tells whether the body comes piece by piece.
+  var isStreamed: Bool {
+    if case .stream = body { true } else { false }
+  }
 }
 
 /// Says where the bytes of an answer come from.
