@@ -253,7 +253,8 @@ def main():
 def start_other(tool, folder, origin):
     if tool == "nginx":
         return serving.nginx_cache(folder, origin.url, name="nginx-again")
-    return serving.serve(tool, f"{folder}/store", folder, "--origin", origin.url, "--shared")
+    return serving.serve(tool, f"{folder}/store", folder, "--origin", origin.url, "--shared",
+                         "--log", "none")
 
 
 main()

@@ -129,7 +129,7 @@ final class DecodingSource: PieceSource {
   private let decoder: Mutex<ContentDecoder>
   private let isOver = Mutex(false)
 
-  init(_ coded: any PieceSource, _ decoder: sending ContentDecoder, url: String) {
+  init(_ coded: any PieceSource, _ decoder: consuming ContentDecoder, url: String) {
     self.coded = coded
     self.url = url
     self.decoder = Mutex(decoder)

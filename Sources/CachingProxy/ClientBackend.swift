@@ -91,8 +91,9 @@ extension ProxyAnswer {
       head: response.head, body: content, source: source,
       cacheStatus: response.cacheStatus.description)
     reason = response.reason?.description ?? ""
-    // What a 304 tells of the length is that of the whole.
-    if let entry = response.entry, entry.status == 200 { representationLength = entry.length }
+    if let entry = response.entry, entry.status == 200, [200, 304].contains(head.status) {
+      representationLength = entry.length
+    }
   }
 }
 

@@ -180,14 +180,10 @@ final class Exchange: Sendable {
   /// Answers at once from the store, else begins to look for the answer.
   private func answer(_ request: HTTPRequest, _ body: RequestBody?) -> Int? {
     let stored = body == nil ? core.backend.storedAnswer(to: request) : nil
-    if let stored, !stored.body.isStream { return send(stored) }
+    if let stored, !stored.isStreamed { return send(stored) }
     state.withLock { $0.phase = .waiting }
-    if let stored {
-      // Somebody has to fetch the pieces.
-      start { stored }
-    } else {
-      fetch(request, body)
-    }
+    // A task has to give the pieces of a stream, even where the answer is there.
+    if let stored { start { stored } } else { fetch(request, body) }
     return sendOrWait()
   }
 
@@ -248,9 +244,12 @@ extension Exchange {
       await pump(
         source, length: length, discards: note.isHead || [204, 304].contains(answer.head.status))
     }
-    state.withLock { state in
-      if state.isEnded || state.isAborted { task.cancel() } else { state.task = task }
+    // To cancel calls the handlers of what waits in the task, which take the lock.
+    let isLate = state.withLock { state in
+      state.task = task
+      return state.isEnded || state.isAborted
     }
+    if isLate { task.cancel() }
   }
 
   /// Passes an interim answer on, where the client and the moment allow it.
@@ -284,8 +283,8 @@ extension Exchange {
   private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
     let status = answer.head.status
     if note.isHead || status == 304 {
-      let other = status == 304 ? answer.representationLength : nil
-      return .none(told: AnswerLines.toldLength(answer.head.fields) ?? other)
+      let told = AnswerLines.toldLength(answer.head.fields)
+      return .none(told: told ?? answer.representationLength)
     }
     if status == 204 { return .bytes([]) }
     switch answer.body {
@@ -317,13 +316,14 @@ extension Exchange {
 
   /// Ends the exchange as soon as the library lets it.
   func abort() {
-    state.withLock { state in
-      guard !state.isEnded else { return }
+    let task: Task<Void, Never>? = state.withLock { state in
+      guard !state.isEnded else { return nil }
       state.isAborted = true
       state.upload.fail()
       state.download.leave()
-      state.task?.cancel()
       wake(&state)
+      return state.task
     }
+    task?.cancel()
   }
 }

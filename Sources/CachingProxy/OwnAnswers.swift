@@ -17,7 +17,8 @@ enum OwnAnswers {
     ]
     return ProxyAnswer(
       head: HTTPResponseHead(status: status, fields: fields), body: .bytes(body), source: .proxy,
-      cacheStatus: cacheStatus.description, reason: words, closesConnection: closes)
+      cacheStatus: cacheStatus.description, reason: words,
+      representationLength: UInt64(body.count), closesConnection: closes)
   }
 
   /// Returns the answer to a request that is not taken; the connection ends, for nobody can tell
@@ -79,6 +80,7 @@ enum OwnAnswers {
     for field in page.fields { fields.append(field) }
     return ProxyAnswer(
       head: HTTPResponseHead(status: page.status, fields: fields), body: .bytes(page.body),
-      source: .proxy, cacheStatus: status.description, reason: "own page")
+      source: .proxy, cacheStatus: status.description, reason: "own page",
+      representationLength: UInt64(page.body.count))
   }
 }

@@ -24,10 +24,15 @@ struct ProxyAnswer: Sendable {
   var cacheStatus: String
   /// Why it is not a plain hit, in a few words, for log and pages.
   var reason = ""
-  /// The length of what a 304 stands for; nil: not known.
+  /// The length of what a 304 stands for, or an answer to `HEAD`; nil: not known.
   var representationLength: UInt64?
   /// Tells whether the connection ends with this answer.
   var closesConnection = false
+
+  /// Tells whether the body comes piece by piece.
+  var isStreamed: Bool {
+    if case .stream = body { true } else { false }
+  }
 }
 
 /// Says where the bytes of an answer come from.
@@ -37,11 +42,6 @@ enum AnswerBody: Sendable {
   case file(descriptor: Int32, offset: UInt64, length: UInt64, owner: any AnyObject & Sendable)
   /// Pieces as they come; nil: nobody knows how many bytes they are.
   case stream(length: UInt64?, any PieceSource)
-
-  /// Tells whether somebody has to fetch the pieces.
-  var isStream: Bool {
-    if case .stream = self { true } else { false }
-  }
 }
 
 /// Gives a body piece by piece, to one reader.

@@ -61,7 +61,7 @@ public final class ProxyServer: Sendable {
     let limit = Int(max(files, Self.reservedFiles + 64) - Self.reservedFiles)
     guard
       let daemon = ServerDaemon(
-        core: core, listener: listener, threads: max(1, options.threads), connectionLimit: limit)
+        core: core, listener: listener, options: options, connectionLimit: limit)
     else {
       ListeningSocket.close(listener)
       throw ProxyError(.system, subject: address.description)

@@ -132,18 +132,45 @@ struct RequestHead: Hashable {
       if isHTTP11 { throw RequestRefusal(400, "there is no Host field") }
       return
     }
-    // Nothing of a URL but a host and a port.
-    let isPlain = host.allSatisfy { byte in
-      byte > 0x20 && byte < 0x7F && !"/?#@\\%,\"<>".utf8.contains(byte)
-    }
     // An empty one is right where the target has no authority.
-    guard isPlain, host.isEmpty || isAuthority(host) else {
+    guard host.isEmpty || isAuthority(host) else {
       throw RequestRefusal(400, "the Host field is not a host with a port")
     }
   }
 
-  private static func isAuthority(_ host: [UInt8]) -> Bool {
-    (try? NormalizedURL("http://" + String(decoding: host, as: UTF8.self) + "/")) != nil
+  /// Tells whether bytes are a host and perhaps a port, and nothing else of a URL.
+  ///
+  /// Every request comes by here, so no URL is made of it.
+  private static func isAuthority(_ bytes: [UInt8]) -> Bool {
+    var port = bytes.endIndex
+    if bytes.first == UInt8(ascii: "[") {
+      guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")), bracket > 1,
+        bytes[1..<bracket].allSatisfy(isIPv6Byte)
+      else { return false }
+      port = bracket + 1
+    } else {
+      port = bytes.firstIndex { !isHostByte($0) } ?? bytes.endIndex
+      guard port > 0 else { return false }
+    }
+    guard port < bytes.endIndex else { return true }
+    let digits = bytes[(port + 1)...]
+    return bytes[port] == UInt8(ascii: ":") && digits.count <= 5
+      && digits.allSatisfy { (0x30...0x39).contains($0) }
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: false
+    }
+  }
+
+  private static func isIPv6Byte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x3A, 0x41...0x46, 0x61...0x66, UInt8(ascii: "."): true
+    default: false
+    }
   }
 
   private static func expectsContinue(_ fields: [HTTPField]) -> Bool {

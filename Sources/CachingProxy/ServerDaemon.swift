@@ -14,17 +14,14 @@ final class ServerDaemon: @unchecked Sendable {
   /// Half of it is written to by the library for each request, so it is no larger than need be.
   static let connectionMemory = 80 * 1024
 
-  /// The seconds that a client may take to send or take the next bytes.
-  static let idleSeconds: UInt32 = 75
-
   /// Starts the threads; the listening socket is theirs from now on.
-  init?(core: ProxyCore, listener: Int32, threads: Int, connectionLimit: Int) {
+  init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {
     self.core = core
     var configuration = unsafe ocmhd_configuration()
     unsafe configuration.listener = listener
-    unsafe configuration.thread_count = UInt32(clamping: threads)
+    unsafe configuration.thread_count = UInt32(clamping: max(1, options.threads))
     unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
-    unsafe configuration.idle_seconds = Self.idleSeconds
+    unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
     unsafe configuration.connection_memory = Self.connectionMemory
     // Safety: the threads hold the core until they are stopped, whatever becomes of this object.
     let reference = unsafe Unmanaged.passRetained(core)

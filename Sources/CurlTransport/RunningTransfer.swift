@@ -161,13 +161,12 @@ extension RunningTransfer {
     return true
   }
 
-  /// Stops an upload that an error answers, and lets one go on that waited for an answer.
+  /// Stops an upload that an error answers, and lets one go on that waited for an answer. The
+  /// driver looks for the end of the answer then, see ``mayBeOver``.
   private func endUpload(status: Int) {
     guard let upload = transfer.upload else { return }
     guard status >= 300 else { return upload.serverAnswered() }
     upload.stop()
-    // libcurl does not end a transfer that is paused.
-    resumeSending()
   }
 
   private func fail(_ code: TransportError.Code, _ detail: String) -> Bool {

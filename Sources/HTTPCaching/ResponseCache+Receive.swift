@@ -84,9 +84,10 @@ extension ResponseCache {
     _ times: ResponseTimes
   ) -> StoredVariant {
     let old = variant.response
-    let fields = Freshening.freshened(
-      old.fields, by: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
-      receivedAt: times.response.date)
+    let merged = Freshening.freshened(
+      old.fields, by: head.fields, receivedAt: times.response.date)
+    // The directives that say what is not stored may stand in either of them.
+    let fields = rules.fieldsToStore(merged, receivedAt: times.response.date)
     let selection = selection(of: old, after: head, forwarding.original, fields)
     let fresh = StoredResponse(
       status: old.status, fields: fields, requestTime: times.request.date,

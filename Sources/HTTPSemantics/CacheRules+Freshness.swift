@@ -61,19 +61,15 @@ extension CacheRules {
   /// Returns the age of a response in seconds, 0 to ``DeltaSeconds/maximum`` (RFC 9111, section
   /// 4.2.3).
   ///
-  /// A clock that was set back never makes the age negative. The age is at least what has passed
-  /// since `Date`, so that a response that was received while the clock was wrong is not kept fresh
-  /// by that.
+  /// A clock that was set back never makes the age negative, nor less than it was at the receipt.
   public func currentAge(of response: StoredResponse, at now: HTTPDate) -> Int64 {
     let facts = response.facts
     let received = response.responseTime
-    let date = facts.date ?? received
-    let apparentAge = max(0, received.seconds(since: date))
+    let apparentAge = max(0, received.seconds(since: facts.date ?? received))
     let responseDelay = max(0, received.seconds(since: response.requestTime))
     let correctedAge = facts.age.saturatingAdd(responseDelay)
     let initialAge = max(apparentAge, correctedAge)
     let residentTime = max(0, now.seconds(since: received))
-    let age = max(initialAge.saturatingAdd(residentTime), now.seconds(since: date))
-    return DeltaSeconds.clamped(age)
+    return DeltaSeconds.clamped(initialAge.saturatingAdd(residentTime))
   }
 }

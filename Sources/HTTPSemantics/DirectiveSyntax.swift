@@ -5,8 +5,10 @@ struct DirectiveSyntax {
     /// Nothing.
     case none
     /// The bytes after `=`, or between the quotation marks there; both forms mean the same.
+    ///
+    /// Escapes stay as they are: neither a number nor a field name has one.
     case value(Range<Int>)
-    /// Something that is no argument: white space around `=`, escapes, text behind the quote.
+    /// Something that is no argument: white space around `=`, text behind the quote.
     case malformed
   }
 
@@ -33,10 +35,10 @@ struct DirectiveSyntax {
       return .malformed
     }
     guard first == UInt8(ascii: "\"") else { return .value(value) }
-    let inside = (value.lowerBound + 1)..<max(value.lowerBound + 1, value.upperBound - 1)
-    guard ListSyntax.closingQuote(in: line, after: value.lowerBound) == value.upperBound - 1
-    else { return .malformed }
-    for index in inside where line[index] == UInt8(ascii: "\\") { return .malformed }
-    return .value(inside)
+    let close = value.upperBound - 1
+    guard ListSyntax.closingQuote(in: line, after: value.lowerBound) == close else {
+      return .malformed
+    }
+    return .value((value.lowerBound + 1)..<close)
   }
 }

@@ -24,7 +24,7 @@ import Testing
     #expect(try Self.texts("//h1", page) == ["OfflineCache"])
     #expect(
       try Self.texts("//h2", page) == [
-        "Last 5 minutes", "Last 24 hours", "Answers since the start", "Last answers", "The store",
+        "Last 5 minutes", "Last hour", "Answers since the start", "Last answers", "The store",
       ])
     #expect(try page.nodes(forXPath: "//section[not(@aria-labelledby or @aria-label)]").isEmpty)
     #expect(try page.nodes(forXPath: "//th[not(@scope)]").isEmpty)
@@ -53,6 +53,13 @@ import Testing
     #expect(
       try Self.texts("//dd[@class='big']", page) == ["75.0 %", "4.0", "30.0 KiB", "1"])
     #expect(try Self.texts("//title", page).first == "75.0 % hits \u{B7} OfflineCache")
+  }
+
+  @Test func `After an hour the second chart shows a day`() throws {
+    let tested = try StatusUnderTest()
+    tested.status.answered(Sample.record())
+    tested.clock.advance(seconds: 3600)
+    #expect(try Self.texts("//h2", Self.page(tested))[1] == "Last 24 hours")
   }
 
   @Test func `Each outcome has its row, with answers and share`() throws {
@@ -115,8 +122,8 @@ import Testing
     let reasons = try Self.texts("//span[@class='reason']", Self.page(tested))
     #expect(
       reasons.map { $0.trimmingCharacters(in: .whitespaces) } == [
-        "not stored", "from the origin not sent to its end", "from disk",
-        "from memory",
+        "not stored", "from the origin not sent to its end", "from disk, fresh for 1 min",
+        "from memory, fresh for 1 min",
       ])
   }
 

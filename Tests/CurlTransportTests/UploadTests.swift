@@ -9,18 +9,9 @@ import Testing
 final class ScriptedSource: RequestBodySource {
   private let script: @Sendable (Int) async throws -> [UInt8]?
   private let count = Mutex(0)
-  private let onEnd: @Sendable () -> Void
 
-  init(
-    _ script: @escaping @Sendable (Int) async throws -> [UInt8]?,
-    onEnd: @escaping @Sendable () -> Void = {}
-  ) {
+  init(_ script: @escaping @Sendable (Int) async throws -> [UInt8]?) {
     self.script = script
-    self.onEnd = onEnd
-  }
-
-  deinit {
-    onEnd()
   }
 
   /// Makes a source of these pieces.
@@ -37,6 +28,14 @@ final class ScriptedSource: RequestBodySource {
     }
     return try await script(index)
   }
+}
+
+/// Waits for the end of the task.
+private func untilCancelled() async {
+  let never = AsyncStream.makeStream(of: Void.self)
+  for await _ in never.stream {}
+  // The stream would end with its continuation.
+  never.continuation.finish()
 }
 
 struct UploadTests {
@@ -169,26 +168,32 @@ struct UploadTests {
     #expect(bodies.withLock { $0 } == [nil])
   }
 
-  @Test("an error ends an upload that never ends by itself", .timeLimit(.minutes(1)))
-  func earlyError() async throws {
-    for fields in [[], ["Connection: close"]] {
-      let ended = AsyncStream.makeStream(of: Void.self)
-      let origin = try Origin { _, connection in
-        _ = connection.read(100_000)
-        connection.answer("too large", status: "413 Content Too Large", fields: fields)
-        connection.waitForClose()
-      }
-      var source: ScriptedSource? = ScriptedSource(
-        { _ in [UInt8](repeating: 1, count: 10_000) }, onEnd: { ended.continuation.finish() })
-      let body = RequestBody.stream(length: nil, try #require(source))
-      source = nil
-      let (response, answer) = try await send(origin, body)
-      #expect(response.head.status == 413)
-      #expect(answer == Array("too large".utf8))
-      _ = consume body
-      for await _ in ended.stream {}
-      await origin.connectionEnd()
+  @Test(
+    "an error ends an upload that never ends by itself", .timeLimit(.minutes(1)),
+    arguments: ["", "Connection: close\r\n"], [true, false])
+  func earlyError(fields: String, isSlow: Bool) async throws {
+    let isLetGo = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { _, connection in
+      // By then the source has been asked for what comes after the mark.
+      _ = connection.read(through: "mark")
+      connection.send("HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\(fields)\r\ntoo ")
+      // The rest of the answer comes when the client has let go of its source.
+      if isSlow { connection.wait(for: isLetGo.stream) }
+      connection.send("large")
+      connection.waitForClose()
     }
+    let source = ScriptedSource { index in
+      if index == 19 { return Array("mark".utf8) }
+      if isSlow, index == 20 {
+        await untilCancelled()
+        isLetGo.continuation.finish()
+      }
+      return [UInt8](repeating: 1, count: 10_000)
+    }
+    let (response, answer) = try await send(origin, .stream(length: nil, source))
+    #expect(response.head.status == 413)
+    #expect(answer == Array("too large".utf8))
+    await origin.connectionEnd()
   }
 
   @Test("an answer that comes first does not cut the upload", .timeLimit(.minutes(1)))
@@ -222,12 +227,13 @@ struct UploadTests {
     .timeLimit(.minutes(1)), arguments: ["Connection: close\r\nContent-Length: 4", "X: y"])
   func answerAndClose(fields: String) async throws {
     let origin = try Origin { _, connection in
+      _ = connection.read(through: "1\r\n\u{1}\r\n")
       connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nfine")
       connection.close()
     }
     let source = ScriptedSource { index in
       guard index > 0 else { return [1] }
-      for await _ in AsyncStream<Void>.makeStream().stream {}
+      await untilCancelled()
       return nil
     }
     let (response, answer) = try await send(origin, .stream(length: nil, source))
@@ -242,7 +248,7 @@ struct UploadTests {
     let origin = try Origin { _, connection in connection.waitForClose() }
     let source = ScriptedSource { _ in
       isAsked.continuation.finish()
-      for await _ in AsyncStream<Void>.makeStream().stream {}
+      await untilCancelled()
       if Task.isCancelled { isCancelled.continuation.finish() }
       return nil
     }
@@ -267,7 +273,7 @@ struct UploadTests {
     let origin = try echo()
     let silent = try Origin { _, connection in connection.waitForClose() }
     let transport = try makeTransport()
-    let options = TransportOptions(idleTimeout: .milliseconds(60))
+    let options = TransportOptions(idleTimeout: .seconds(1))
     let silentURL = try silent.url()
     let source = ScriptedSource { index in
       guard index == 1 else { return index < 3 ? [UInt8(index)] : nil }

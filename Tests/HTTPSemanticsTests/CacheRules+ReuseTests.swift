@@ -34,6 +34,15 @@ struct CacheRulesReuseTests {
     #expect(reuse("no-cache, max-age=10", "max-stale", at: 20) == .mustValidate(.noCache))
   }
 
+  @Test func `a response that may not be stored any more is validated before each use`() {
+    #expect(reuse("max-age=10, no-store", at: 0) == .mustValidate(.noCache))
+    #expect(!mayServeStale("max-age=10, no-store", at: 5, after: .unreachable))
+    #expect(reuse("max-age=10, no-store, must-understand", at: 0) == .fresh(ttl: 10))
+    #expect(reuse("max-age=10, private", at: 0, rules: .shared) == .mustValidate(.noCache))
+    #expect(reuse("max-age=10, private=\"a\"", at: 0, rules: .shared) == .fresh(ttl: 10))
+    #expect(reuse("max-age=10, private", at: 0) == .fresh(ttl: 10))
+  }
+
   @Test func `a request's no-cache goes before everything but the response's`() {
     #expect(
       reuse("max-age=10, immutable", "no-cache", at: 0) == .mustValidate(.requestNoCache))

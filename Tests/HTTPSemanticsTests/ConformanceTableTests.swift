@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Holds Docs/HTTPConformance.md to what it says: every test that it names exists.
+/// Holds Docs/HTTPConformance.md to what it says: every test and case that it names
+/// exists.
 struct ConformanceTableTests {
   private static let package = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -32,8 +33,17 @@ struct ConformanceTableTests {
     return texts
   }
 
+  /// Returns the text of the package's own cases, which ConformanceTests replays.
+  private func cases() throws -> String {
+    let folder = Self.package.appending(path: "Tests/ConformanceCases")
+    let files = try FileManager.default.contentsOfDirectory(
+      at: folder, includingPropertiesForKeys: nil)
+    return try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+  }
+
   @Test func `every row of the conformance table names a rule and tests that exist`() throws {
     let suites = try suites()
+    let cases = try cases()
     let rows = try rows()
     #expect(rows.count > 100)
     var missing: [String] = []
@@ -46,9 +56,13 @@ struct ConformanceTableTests {
           suite = String(prefix.output.1)
           sentence.removeSubrange(prefix.range)
         }
-        if suites[suite]?.contains("func `\(sentence)`(") != true {
-          missing.append("\(suite): \(sentence)")
-        }
+        let isThere =
+          if sentence.hasPrefix("case ") {
+            cases.contains("\"id\": \"\(sentence.dropFirst("case ".count))\"")
+          } else {
+            suites[suite]?.contains("func `\(sentence)`(") == true
+          }
+        if !isThere { missing.append("\(suite): \(sentence)") }
       }
     }
     #expect(missing == [])

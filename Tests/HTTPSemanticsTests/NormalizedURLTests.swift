@@ -137,4 +137,24 @@ struct NormalizedURLTests {
     }
     #expect(taken > 100)
   }
+
+  @Test(arguments: [
+    "/", "/a/b?c=d&e", "/a%2Fb", "/%7euser", "/a/../b", "/.well-known/x", "/a b", "//x", "/a#b",
+    "/é", "/a?b=/../c", "/a/.", "/[x]|y",
+  ])
+  func `another target of a server is what the whole URL would be`(target: String) throws {
+    let server = try NormalizedURL("http://Example.org:8080/old?query")
+    let made = try server.replacingTarget(target)
+    let whole = try NormalizedURL("http://example.org:8080\(target)")
+    #expect(made == whole)
+    #expect(made.target == whole.target)
+    #expect(made.port == 8080)
+  }
+
+  @Test func `a target without a slash is no target`() throws {
+    let server = try NormalizedURL("http://example.org/")
+    #expect(throws: InvalidURL.self) { try server.replacingTarget("a") }
+    #expect(throws: InvalidURL.self) { try server.replacingTarget("") }
+    #expect(throws: InvalidURL.self) { try server.replacingTarget("@evil.example/") }
+  }
 }

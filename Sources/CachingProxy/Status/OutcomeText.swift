@@ -30,10 +30,19 @@ enum OutcomeText {
     }
     guard reason.isEmpty else { return String(reason) }
     switch answer.record.source {
-    case .memory: return "from memory"
-    case .disk: return "from disk"
+    case .memory: return "from memory\(freshness(of: answer))"
+    case .disk: return "from disk\(freshness(of: answer))"
     case .network: return "from the origin"
     case .proxy: return "from the proxy"
     }
+  }
+
+  /// How long a hit stays fresh, as its Cache-Status has it.
+  private static func freshness(of answer: RecentAnswer) -> String {
+    guard answer.outcome == .hit,
+      let parameter = answer.record.cacheStatus.split(separator: "; ttl=").dropFirst().last,
+      let seconds = Int64(parameter.prefix { $0.isASCII && $0.isNumber })
+    else { return "" }
+    return ", fresh for \(StatusText.duration(seconds: seconds))"
   }
 }

@@ -15,11 +15,13 @@ struct StatusChart {
 
   /// Makes a chart with a column for every few spans.
   init(
-    spans: [TrafficSpan], spansPerColumn: Int, secondsPerSpan: Int, title: String, start: String
+    spans: some Collection<TrafficSpan>, spansPerColumn: Int, secondsPerSpan: Int, title: String,
+    start: String
   ) {
     self.title = title
     self.start = start
     columnSeconds = spansPerColumn * secondsPerSpan
+    let spans = Array(spans)
     columns = stride(from: 0, to: spans.count, by: spansPerColumn).map { first in
       var column = spans[first]
       for span in spans[first...].dropFirst().prefix(spansPerColumn - 1) {

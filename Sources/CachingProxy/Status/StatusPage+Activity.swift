@@ -5,9 +5,12 @@ extension StatusPage {
     let seconds = StatusChart(
       spans: report.traffic.seconds, spansPerColumn: 5, secondsPerSpan: 1,
       title: "Last 5 minutes", start: "5 min ago")
+    // In the first hour, 24 hours would be empty but for an edge.
+    let isYoung = report.uptimeSeconds < 3600
     let minutes = StatusChart(
-      spans: report.traffic.minutes, spansPerColumn: 15, secondsPerSpan: 60,
-      title: "Last 24 hours", start: "24 h ago")
+      spans: report.traffic.minutes.suffix(isYoung ? 60 : Traffic.keptMinutes),
+      spansPerColumn: isYoung ? 1 : 15, secondsPerSpan: 60,
+      title: isYoung ? "Last hour" : "Last 24 hours", start: isYoung ? "1 h ago" : "24 h ago")
     return """
       <div class="pair">
       \(seconds.html)

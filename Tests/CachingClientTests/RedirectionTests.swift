@@ -1,0 +1,158 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import HTTPTransport
+import Testing
+
+@testable import CachingClient
+
+@Suite(.timeLimit(.minutes(1)))
+struct RedirectionTests {
+  private typealias Answer = ScriptedTransport.Answer
+
+  /// Redirects from each path to another place; all else is an answer with its own URL as body.
+  private func transport(_ places: [String: String], status: Int = 302) -> ScriptedTransport {
+    ScriptedTransport { request in
+      guard let place = places[request.url.target] else {
+        return .success(Answer(request.url.string))
+      }
+      return .success(Answer("moved", status: status, fields: [HTTPField("Location", place)]))
+    }
+  }
+
+  @Test("a chain is followed to its end, each step through the store")
+  func chain() async throws {
+    let sandbox = try ClientSandbox(
+      transport(["/a": "/b", "/b": "c?x#part", "/c?x": "//example.com/d"], status: 301))
+    for _ in 0..<2 {
+      let result = try await sandbox.client.data(for: request())
+      #expect(result.bytes == Array("http://example.com/d".utf8))
+      #expect(result.response.url.string == "http://example.com/d")
+      #expect(result.response.request.fields.isEmpty)
+    }
+    #expect(sandbox.transport.requests.map(\.url.target).prefix(4) == ["/a", "/b", "/c?x", "/d"])
+    #expect(sandbox.store.contains("GET http://example.com/b"))
+  }
+
+  @Test("a loop ends in an error, after as many redirects as are allowed")
+  func loop() async throws {
+    let sandbox = try ClientSandbox(transport(["/a": "/b", "/b": "/a"]))
+    for maximum in [1, 7, 20] {
+      let before = sandbox.transport.requests.count
+      let error = await sandbox.outcome(request(), FetchOptions(maximumRedirects: maximum)).error
+      #expect(error?.cause == .tooManyRedirects(maximum: maximum))
+      #expect(sandbox.transport.requests.count - before == maximum + 1)
+    }
+  }
+
+  @Test("the last redirect that is allowed is followed, and 0 hands the first one over")
+  func bounds() async throws {
+    let sandbox = try ClientSandbox(transport(["/a": "/b"]))
+    let one = try await sandbox.client.data(
+      for: request(), options: FetchOptions(maximumRedirects: 1))
+    #expect(one.response.head.status == 200)
+    for maximum in [0, -1] {
+      let none = try await sandbox.client.data(
+        for: request(), options: FetchOptions(maximumRedirects: maximum))
+      #expect(none.response.head.status == 302)
+      #expect(none.bytes == Array("moved".utf8))
+    }
+  }
+
+  @Test(
+    "credentials go to the same origin alone",
+    arguments: [
+      ("/b", true), ("http://EXAMPLE.com:80/b", true), ("http://other.example/b", false),
+      ("https://example.com/b", false), ("http://example.com:8080/b", false),
+      ("//example.com.evil.example/b", false), ("http://user:pass@example.com/b", true),
+      ("http://example.com@evil.example/b", false),
+    ])
+  func credentials(location: String, isSent: Bool) async throws {
+    let sandbox = try ClientSandbox(transport(["/a": location]))
+    let fields: HTTPFields = [
+      HTTPField("Authorization", "secret"), HTTPField("cookie", "secret"), HTTPField("X-A", "1"),
+    ]
+    _ = try await sandbox.client.data(for: request("/a", fields))
+    let second = try #require(sandbox.transport.requests.last)
+    #expect(second.url.target == "/b")
+    #expect(second.fields.contains("Authorization") == isSent)
+    #expect(second.fields.contains("Cookie") == isSent)
+    #expect(second.fields.contains("X-A"))
+    #expect(!second.url.string.contains("pass"))
+  }
+
+  @Test(
+    "the method and the body go on as the status says",
+    arguments: [
+      (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"),
+      (308, "POST", "POST"), (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (303, "PUT", "GET"),
+      (303, "HEAD", "HEAD"), (307, "HEAD", "HEAD"), (303, "GET", "GET"),
+    ])
+  func methods(status: Int, method: String, next: String) async throws {
+    let sandbox = try ClientSandbox(transport(["/a": "/b"], status: status))
+    let hasBody = method != "GET" && method != "HEAD"
+    let fields: HTTPFields = hasBody ? [HTTPField("Content-Type", "text/plain")] : []
+    let response = try await sandbox.client.fetch(
+      request("/a", fields, method: method), body: hasBody ? .bytes([1, 2]) : nil)
+    #expect(response.head.status == 200)
+    let second = try #require(sandbox.transport.requests.last)
+    #expect(second.method.rawValue == next)
+    let keepsBody = hasBody && next == method
+    #expect(second.fields.contains("Content-Type") == keepsBody)
+    #expect(sandbox.transport.uploads.count == (keepsBody ? 2 : hasBody ? 1 : 0))
+    #expect(sandbox.transport.uploads.allSatisfy { $0 == [1, 2] })
+  }
+
+  @Test("a body that was a stream cannot be sent again, so the redirect is handed over")
+  func stream() async throws {
+    for (status, handedOver) in [(307, true), (308, true), (303, false)] {
+      let sandbox = try ClientSandbox(transport(["/a": "/b"], status: status))
+      let response = try await sandbox.client.fetch(
+        request(method: "POST"), body: .stream(length: 2, ScriptedSource([[1], [2]])))
+      #expect((response.head.status == status) == handedOver)
+      #expect(sandbox.transport.uploads == [[1, 2]])
+    }
+  }
+
+  @Test(
+    "a redirect to nowhere is handed over",
+    arguments: [
+      "ftp://example.com/b", "javascript:alert(1)", "file:///etc/passwd", "http://", "http:///b",
+      "http://example.com:99999/b", "http://exa mple.com/", "http://[::1", "/\u{1}", "/b\r\nX: y",
+      "mailto:x", "http:b", String(repeating: "/x", count: 40_000),
+    ])
+  func hostile(location: String) async throws {
+    let sandbox = try ClientSandbox(transport(["/a": location]))
+    let result = try await sandbox.client.data(for: request())
+    #expect(result.response.head.status == 302)
+    #expect(result.bytes == Array("moved".utf8))
+    #expect(sandbox.transport.requests.count == 1)
+  }
+
+  @Test("an answer without Location, or with another status, is no redirect")
+  func noRedirect() async throws {
+    for (status, fields) in [
+      (302, []), (300, [HTTPField("Location", "/b")]), (304, [HTTPField("Location", "/b")]),
+      (201, [HTTPField("Location", "/b")]),
+    ] as [(Int, HTTPFields)] {
+      let sandbox = try ClientSandbox(Answer("x", status: status, fields: fields))
+      #expect(try await sandbox.client.fetch(request()).head.status == status)
+      #expect(sandbox.transport.requests.count == 1)
+    }
+  }
+
+  @Test("the endless body of a redirect is let go of")
+  func endless() async throws {
+    let transport = ScriptedTransport { request in
+      if request.url.target == "/b" { return .success(Answer("x")) }
+      var answer = Answer(pieces(Array(repeating: 50_000, count: 100)))
+      answer.status = 302
+      answer.fields = [HTTPField("Location", "/b")]
+      return .success(answer)
+    }
+    let sandbox = try ClientSandbox(transport)
+    #expect(try await sandbox.client.data(for: request()).bytes == [0x78])
+    #expect(transport.bodies[0].isCancelled)
+    #expect(transport.bodies[0].taken <= 3)
+  }
+}

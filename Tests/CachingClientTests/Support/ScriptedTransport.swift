@@ -1,0 +1,173 @@
+import HTTPSemantics
+import HTTPTransport
+import Synchronization
+
+@testable import CachingClient
+
+/// Answers from a script instead of a network, and notes what it was asked.
+final class ScriptedTransport: HTTPTransport {
+  /// An answer, what it waits for, and how its body ends.
+  struct Answer: Sendable {
+    var status = 200
+    var fields: HTTPFields = []
+    var pieces: [[UInt8]] = []
+    var end: TransportError.Code?
+    var trailers: HTTPFields = []
+    var interim: [HTTPResponseHead] = []
+    /// Holds the head back.
+    var headGate: Gate?
+    /// Hold the piece with this number back, or the end.
+    var gates: [Int: Gate] = [:]
+
+    init(_ body: String = "", status: Int = 200, fields: HTTPFields = []) {
+      self.status = status
+      self.fields = fields
+      self.pieces = body.isEmpty ? [] : [Array(body.utf8)]
+    }
+
+    init(_ pieces: [[UInt8]], fields: HTTPFields = []) {
+      self.pieces = pieces
+      self.fields = fields
+    }
+  }
+
+  typealias Script = @Sendable (HTTPRequest) -> Result<Answer, TransportError>
+
+  private struct State {
+    var script: Script
+    var requests: [HTTPRequest] = []
+    var uploads: [[UInt8]] = []
+    var bodies: [ScriptedBody] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ script: @escaping Script) {
+    state = Mutex(State(script: script))
+  }
+
+  /// Gives the same answer to everything.
+  convenience init(_ answer: Answer) {
+    self.init { _ in .success(answer) }
+  }
+
+  var requests: [HTTPRequest] { state.withLock { $0.requests } }
+  var uploads: [[UInt8]] { state.withLock { $0.uploads } }
+  var bodies: [ScriptedBody] { state.withLock { $0.bodies } }
+
+  func answer(_ answer: Answer) {
+    set { _ in .success(answer) }
+  }
+
+  func set(_ script: @escaping Script) {
+    state.withLock { $0.script = script }
+  }
+
+  /// Fails from now on, as a machine without a network does.
+  func disconnect() {
+    set { .failure(TransportError(.cannotResolve, url: $0.url.string)) }
+  }
+
+  func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    let url = request.url.string
+    let script = state.withLock { state in
+      state.requests.append(request)
+      return state.script
+    }
+    if let body { try await take(body, url) }
+    let answer = try script(request).get()
+    for head in answer.interim { onInterim(head) }
+    if let gate = answer.headGate, await !gate.pass() { throw TransportError(.cancelled, url: url) }
+    let content = ScriptedBody(answer, url: url, isEmpty: request.method == .head)
+    state.withLock { $0.bodies.append(content) }
+    return TransportResponse(
+      head: HTTPResponseHead(status: answer.status, fields: answer.fields), url: request.url,
+      body: content)
+  }
+
+  private func take(_ body: RequestBody, _ url: String) async throws(TransportError) {
+    var bytes: [UInt8] = []
+    switch body {
+    case .bytes(let all): bytes = all
+    case .stream(_, let source):
+      do {
+        while let piece = try await source.next() { bytes += piece }
+      } catch {
+        throw TransportError(.requestBodyFailed, url: url)
+      }
+    }
+    state.withLock { $0.uploads.append(bytes) }
+  }
+}
+
+/// Gives the pieces of a script.
+final class ScriptedBody: TransportBody {
+  private struct State {
+    var taken = 0
+    var isCancelled = false
+    var isOver = false
+    var waiting: Promise<Bool>?
+  }
+
+  private let answer: ScriptedTransport.Answer
+  private let pieces: [[UInt8]]
+  private let url: String
+  private let state = Mutex(State())
+
+  init(_ answer: ScriptedTransport.Answer, url: String, isEmpty: Bool = false) {
+    self.answer = answer
+    pieces = isEmpty ? [] : answer.pieces
+    self.url = url
+  }
+
+  /// Counts the pieces that were asked for.
+  var taken: Int { state.withLock { $0.taken } }
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  /// Tells whether somebody waits at a gate.
+  var isWaiting: Bool { state.withLock { $0.waiting != nil } }
+  var trailers: HTTPFields { state.withLock { $0.isOver } ? answer.trailers : [] }
+
+  func next() async throws(TransportError) -> [UInt8]? {
+    let number = taken
+    if let gate = answer.gates[number] {
+      let promise = Promise<Bool>()
+      state.withLock { state in
+        if state.isCancelled { promise.settle(false) }
+        state.waiting = promise
+      }
+      gate.whenOpen { promise.settle(true) }
+      _ = await promise.value()
+      state.withLock { $0.waiting = nil }
+    }
+    if isCancelled { throw TransportError(.cancelled, url: url) }
+    if number < pieces.count {
+      state.withLock { $0.taken += 1 }
+      return pieces[number]
+    }
+    if let end = answer.end { throw TransportError(end, url: url) }
+    state.withLock { $0.isOver = true }
+    return nil
+  }
+
+  func cancel() {
+    let waiting = state.withLock { state in
+      if !state.isOver { state.isCancelled = true }
+      return state.waiting
+    }
+    waiting?.settle(false)
+  }
+}
+
+/// Gives pieces as the content of a request.
+actor ScriptedSource: RequestBodySource {
+  private var pieces: [[UInt8]]
+
+  init(_ pieces: [[UInt8]]) {
+    self.pieces = pieces.reversed()
+  }
+
+  func next() async throws -> [UInt8]? { pieces.popLast() }
+}
