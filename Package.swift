@@ -86,7 +86,10 @@ let package = Package(
       ]),
     tool(
       "cachebench",
-      ["CommandLineOptions", "CacheStore", "CacheFormat", "CacheSystem", "CSQLite"]),
+      [
+        "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CacheSystem", "CSQLite",
+      ]),
     tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
 
     tests("CacheSystem", ["CacheSystem"]),

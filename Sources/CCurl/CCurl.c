@@ -1,10 +1,16 @@
 #include "CCurl.h"
 
-const size_t occurl_write_pause = CURL_WRITEFUNC_PAUSE;
+const size_t occurl_read_pause = CURL_READFUNC_PAUSE;
+const size_t occurl_read_abort = CURL_READFUNC_ABORT;
 const long occurl_global_default = CURL_GLOBAL_DEFAULT;
-const int occurl_pause_continue = CURLPAUSE_CONT;
+const int occurl_pause_receive = CURLPAUSE_RECV;
+const int occurl_pause_send = CURLPAUSE_SEND;
 
 CURLcode occurl_set_long(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+CURLcode occurl_set_offset(CURL *handle, CURLoption option, curl_off_t value) {
   return curl_easy_setopt(handle, option, value);
 }
 
@@ -30,6 +36,19 @@ CURLcode occurl_set_header_callback(CURL *handle, occurl_data_callback callback,
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
 }
 
+CURLcode occurl_set_read_callback(
+    CURL *handle, occurl_data_callback callback, occurl_seek_callback seek, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, callback);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, seek);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_SEEKDATA, context);
+}
+
+CURLcode occurl_set_close_callback(CURL *handle, occurl_close_callback callback, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, context);
+}
+
 CURLcode occurl_set_connected_callback(
     CURL *handle, occurl_connected_callback callback, void *context) {
 #if LIBCURL_VERSION_NUM >= 0x075000
@@ -45,13 +64,9 @@ CURLcode occurl_set_connected_callback(
 
 CURLcode occurl_allow_only_http(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
-  CURLcode code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  return code != CURLE_OK ? code
-                          : curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-  long both = CURLPROTO_HTTP | CURLPROTO_HTTPS;
-  CURLcode code = curl_easy_setopt(handle, CURLOPT_PROTOCOLS, both);
-  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS, both);
+  return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
@@ -72,7 +87,7 @@ CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value) {
   return curl_easy_getinfo(handle, info, value);
 }
 
-CURLcode occurl_get_pointer(CURL *handle, CURLINFO info, void **value) {
+CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
   return curl_easy_getinfo(handle, info, value);
 }
 

@@ -1,1 +1,210 @@
+#define _GNU_SOURCE
 #include "CMicrohttpd.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct ocmhd_server {
+  struct MHD_Daemon *daemon;
+  struct ocmhd_callbacks callbacks;
+};
+
+static _Thread_local unsigned last_refusal;
+
+/// Notes the status of what the library refuses; it says it in its log alone.
+static void note(void *context, const char *format, va_list arguments) {
+  static const char refusal[] = "Error processing request (HTTP response code is %u";
+  (void)context;
+  if (strncmp(format, refusal, sizeof refusal - 1) == 0) last_refusal = va_arg(arguments, unsigned);
+}
+
+unsigned ocmhd_take_refusal(void) {
+  unsigned status = last_refusal;
+  last_refusal = 0;
+  return status;
+}
+
+/// Leaves escapes in the target as they are: it is read from the wire's bytes.
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  return strlen(text);
+}
+
+static void *begin(void *context, const char *target, struct MHD_Connection *connection) {
+  struct ocmhd_server *server = context;
+  last_refusal = 0;
+  void *request = server->callbacks.began(
+      server->callbacks.context, connection, target, strlen(target));
+  // The library would make a record of each parameter of the query, which nobody reads and which
+  // takes its memory: a query of 30 KB could fill it. The text is the connection's own and is not
+  // looked at again, so the query is cut here.
+  char *query = strchr((char *)target, '?');
+  if (query != NULL) query[1] = 0;
+  return request;
+}
+
+static enum MHD_Result proceed(
+    void *context, struct MHD_Connection *connection, const char *url, const char *method,
+    const char *version, const char *data, size_t *count, void **request) {
+  (void)url;
+  struct ocmhd_server *server = context;
+  return server->callbacks.proceed(*request, connection, method, version, data, count);
+}
+
+static void end(
+    void *context, struct MHD_Connection *connection, void **request,
+    enum MHD_RequestTerminationCode code) {
+  struct ocmhd_server *server = context;
+  if (*request == NULL) return;
+  server->callbacks.ended(server->callbacks.context, connection, *request, code);
+  *request = NULL;
+}
+
+static void change(
+    void *context, struct MHD_Connection *connection, void **state,
+    enum MHD_ConnectionNotificationCode code) {
+  struct ocmhd_server *server = context;
+  if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    *state = server->callbacks.connected(server->callbacks.context, connection);
+  } else {
+    server->callbacks.disconnected(server->callbacks.context, *state);
+    *state = NULL;
+  }
+}
+
+struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration) {
+  struct ocmhd_server *server = calloc(1, sizeof *server);
+  if (server == NULL) return NULL;
+  server->callbacks = configuration->callbacks;
+  unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
+                   MHD_USE_ERROR_LOG | MHD_USE_INTERNAL_POLLING_THREAD;
+  flags |= MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL : MHD_USE_POLL;
+  // A pool of one is no pool to the library.
+  unsigned pool = configuration->thread_count > 1 ? configuration->thread_count : 0;
+  server->daemon = MHD_start_daemon(
+      flags, 0, NULL, NULL, proceed, server,
+      MHD_OPTION_EXTERNAL_LOGGER, note, NULL,
+      MHD_OPTION_LISTEN_SOCKET, configuration->listener,
+      MHD_OPTION_THREAD_POOL_SIZE, pool,
+      MHD_OPTION_CONNECTION_LIMIT, configuration->connection_limit,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, configuration->connection_memory,
+      MHD_OPTION_CONNECTION_TIMEOUT, configuration->idle_seconds,
+      // Strict parsing closes the connection on a bad request line without a word and looks at
+      // nothing else that is not looked at in ocmhd_fields and behind it.
+      MHD_OPTION_STRICT_FOR_CLIENT, 0,
+      MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+      MHD_OPTION_URI_LOG_CALLBACK, begin, server,
+      MHD_OPTION_NOTIFY_COMPLETED, end, server,
+      MHD_OPTION_NOTIFY_CONNECTION, change, server,
+      MHD_OPTION_END);
+  if (server->daemon == NULL) {
+    free(server);
+    return NULL;
+  }
+  return server;
+}
+
+void ocmhd_quiesce(struct ocmhd_server *server) {
+  MHD_socket listener = MHD_quiesce_daemon(server->daemon);
+  if (listener != MHD_INVALID_SOCKET) close(listener);
+}
+
+void ocmhd_stop(struct ocmhd_server *server) {
+  MHD_stop_daemon(server->daemon);
+  free(server);
+}
+
+struct field_walk {
+  struct ocmhd_field *fields;
+  size_t capacity;
+  size_t count;
+  const char *expected;  // where the next line has to begin
+  int is_exact;
+};
+
+static enum MHD_Result visit(
+    void *context, enum MHD_ValueKind kind, const char *name, size_t name_count,
+    const char *value, size_t value_count) {
+  (void)kind;
+  struct field_walk *walk = context;
+  if (value == NULL) value = "", value_count = 0, walk->is_exact = 0;
+  // A line is "name:value CR LF" where it was read; CR and LF are two NULs by now. White space in
+  // front of the value is left out of it.
+  if (name != walk->expected || value <= name + name_count ||
+      (size_t)(value - name) - name_count - 1 !=
+          strspn(name + name_count + 1, " \t"))
+    walk->is_exact = 0;
+  walk->expected = value + value_count + 2;
+  if (walk->count < walk->capacity)
+    walk->fields[walk->count] = (struct ocmhd_field){name, name_count, value, value_count};
+  walk->count += 1;
+  return MHD_YES;
+}
+
+size_t ocmhd_fields(
+    struct MHD_Connection *connection, const char *method, uintptr_t target, size_t target_count,
+    const char *version, struct ocmhd_field *fields, size_t capacity, int *is_exact) {
+  struct field_walk walk = {fields, capacity, 0, version + strlen(version) + 2, 1};
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, visit, &walk);
+#if MHD_VERSION < 0x01000000
+  // One space parts the words of the request line (RFC 9112, section 3).
+  if ((uintptr_t)method + strlen(method) + 1 != target) walk.is_exact = 0;
+  if (target + target_count + 1 != (uintptr_t)version) walk.is_exact = 0;
+  // Behind the last line there is an empty one, and no more.
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  if (info == NULL || method + info->header_size != walk.expected + 2) walk.is_exact = 0;
+#else
+  walk.is_exact = 1;
+#endif
+  *is_exact = walk.is_exact;
+  return walk.count;
+}
+
+int ocmhd_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : info->connect_fd;
+}
+
+void *ocmhd_connection_state(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == NULL ? NULL : info->socket_context;
+}
+
+void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t capacity) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  text[0] = 0;
+  if (info == NULL || info->client_addr == NULL) return;
+  const struct sockaddr *address = info->client_addr;
+  if (address->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text, (socklen_t)capacity);
+  } else if (address->sa_family == AF_INET6) {
+    inet_ntop(
+        AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text, (socklen_t)capacity);
+  }
+}
+
+void ocmhd_end_with(struct MHD_Response *response) {
+  MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
+int ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count) {
+  int all = 1;
+  const char *end = lines + count;
+  while (lines < end) {
+    const char *name = lines;
+    const char *value = name + strlen(name) + 1;
+    if (MHD_add_response_header(response, name, value) != MHD_YES) all = 0;
+    lines = value + strlen(value) + 1;
+  }
+  return all;
+}

@@ -24,6 +24,20 @@ public struct VariantOutline: Sendable, Hashable {
   public let variant: UInt64
   /// The bytes of the body.
   public let length: UInt64
+  /// Where its record stands: no two records ever have the same place.
+  let segment: UInt32
+  let offset: UInt32
+
+  init(_ slot: Slot) {
+    variant = slot.variant
+    length = slot.length
+    segment = slot.segment
+    offset = slot.offset
+  }
+
+  /// Tells whether the outline is that of one record for ever, so that `Store.revisit` can tell
+  /// whether it is still there.
+  public var isLasting: Bool { segment != 0 }
 }
 
 /// What a look-up for reading piece by piece found.

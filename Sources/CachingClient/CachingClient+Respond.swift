@@ -115,23 +115,17 @@ extension CachingClient {
     }
     if serving.slices.count == 1 { return body(of: serving.slices[0], url) }
     let length = serving.slices.reduce(UInt64(0)) { $0 + UInt64($1.range.count) }
-    let sources = serving.slices.map { body(of: $0, url).source }
+    let sources = serving.slices.map { $0.source(asyncStore, url: url) }
     return ResponseBody(JoinedSource(sources), .stream(length: length)) { .fromStore }
   }
 
   private func body(of slice: BodySlice, _ url: String) -> ResponseBody {
-    switch slice.body {
-    case .bytes(let all, _):
-      let isWhole = slice.range.count == all.count
-      let bytes =
-        isWhole ? all : Array(all[Int(slice.range.lowerBound)..<Int(slice.range.upperBound)])
-      return ResponseBody(BytesSource(bytes), .bytes(bytes)) { .fromStore }
-    case .file(let reader):
-      let source = FileSource(reader, slice.range, asyncStore, url: url)
-      let length = UInt64(slice.range.count)
-      return ResponseBody(
-        source, reader.isVerified ? .file(reader, slice.range) : .stream(length: length)
-      ) { .fromStore }
-    }
+    let content: BodyContent =
+      switch slice.body {
+      case .bytes(let all, _): .bytes(slice.bytes(of: all))
+      case .file(let reader) where reader.isVerified: .file(reader, slice.range)
+      case .file: .stream(length: UInt64(slice.range.count))
+      }
+    return ResponseBody(slice.source(asyncStore, url: url), content) { .fromStore }
   }
 }

@@ -35,7 +35,7 @@ public final class CachingClient: Sendable {
     self.clock = clock
     asyncStore = AsyncStore(store)
     cache = ResponseCache(
-      store: store, rules: options.rules, keyRule: options.keyRule,
+      store: store, rules: options.rules, keyRule: options.keyRule, hotBytes: options.hotBytes,
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
     exchange = Exchange(

@@ -49,8 +49,10 @@ struct Exchange: Sendable {
       case .stale(let serving, let status): return .stored(serving, status: status)
       case .pass(let head, .no(let reason)): return .direct(head, answer.body, reason)
       case .pass(let head, .yes(let plan)):
+        let body = PrefixedBody.joining(
+          plan.prefix, answer.body, store, url: forwarding.request.url.string)
         let shared = SharedBody(
-          answer.body, plan, permit, store, length: ContentLength.of(head),
+          body, plan, permit, store, length: ContentLength.of(head),
           url: forwarding.request.url.string)
         return .shared(head, shared)
       }

@@ -16,6 +16,10 @@ public struct ClientOptions: Sendable {
   /// Names this cache in Cache-Status (RFC 9211); a token.
   public var cacheName: String
 
+  /// Bounds the memory, in bytes, for stored responses that are kept ready because they are asked
+  /// for often, bodies up to 64 KiB included; 0 keeps none. Up to 512 larger bodies stay open.
+  public var hotBytes: Int
+
   /// Bounds how many stale responses are validated in the background at the same time; what is
   /// above is served stale without a validation.
   public var maximumBackgroundFetches: Int
@@ -26,7 +30,7 @@ public struct ClientOptions: Sendable {
   /// Makes options: a private cache by the rules of RFC 9111.
   public init(
     transport: TransportOptions = TransportOptions(), rules: CacheRules = CacheRules(),
-    keyRule: KeyRule = .url, cacheName: String = "OfflineCache",
+    keyRule: KeyRule = .url, cacheName: String = "OfflineCache", hotBytes: Int = 4 << 20,
     maximumBackgroundFetches: Int = 16,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) {
@@ -34,6 +38,7 @@ public struct ClientOptions: Sendable {
     self.rules = rules
     self.keyRule = keyRule
     self.cacheName = cacheName
+    self.hotBytes = hotBytes
     self.maximumBackgroundFetches = maximumBackgroundFetches
     self.mayReturnStored = mayReturnStored
   }

@@ -48,7 +48,8 @@ final class FileSource: PieceSource {
   private let store: AsyncStore
   private let url: String
   private let range: Range<UInt64>
-  private let isStarted = Mutex(false)
+  /// The next byte; nil: none has been read.
+  private let position = Mutex<UInt64?>(nil)
 
   init(_ reader: BodyReader, _ range: Range<UInt64>, _ store: AsyncStore, url: String) {
     self.reader = reader
@@ -58,17 +59,19 @@ final class FileSource: PieceSource {
   }
 
   func next() async throws(ClientError) -> [UInt8]? {
-    let isFirst = isStarted.withLock { isStarted in
-      defer { isStarted = true }
-      return !isStarted
-    }
+    let start = position.withLock { $0 }
+    let offset = start ?? range.lowerBound
+    let count = Int(min(range.upperBound - offset, UInt64(Self.pieceBytes)))
+    guard count > 0 else { return nil }
     do throws(StoreError) {
-      let bytes = try await store.perform { [self] _ throws(StoreError) in
-        if isFirst { reader.seek(to: range.lowerBound) }
-        let rest = range.upperBound - min(reader.position, range.upperBound)
-        return try reader.read(upTo: Int(min(rest, UInt64(Self.pieceBytes))))
+      let bytes = try await store.perform { [reader] _ throws(StoreError) in
+        // A reader of a verified body may be shared; one that verifies reads in order.
+        if reader.isVerified { return try reader.read(at: offset, upTo: count) }
+        if start == nil { reader.seek(to: offset) }
+        return try reader.read(upTo: count)
       }
-      return bytes.isEmpty ? nil : bytes
+      position.withLock { $0 = offset + UInt64(bytes.count) }
+      return bytes
     } catch {
       throw ClientError(.store(error), url: url)
     }
@@ -126,7 +129,7 @@ final class DecodingSource: PieceSource {
   private let decoder: Mutex<ContentDecoder>
   private let isOver = Mutex(false)
 
-  init(_ coded: any PieceSource, _ decoder: sending ContentDecoder, url: String) {
+  init(_ coded: any PieceSource, _ decoder: consuming ContentDecoder, url: String) {
     self.coded = coded
     self.url = url
     self.decoder = Mutex(decoder)

@@ -60,7 +60,7 @@ public final class ResponseBody: Sendable, AsyncSequence {
   }
 
   /// Takes a content coding off.
-  func decoded(_ decoder: sending ContentDecoder, url: String) -> ResponseBody {
+  func decoded(_ decoder: consuming ContentDecoder, url: String) -> ResponseBody {
     ResponseBody(
       DecodingSource(source, decoder, url: url), .stream(length: nil), storing: storingNow)
   }

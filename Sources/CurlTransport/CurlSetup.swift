@@ -8,10 +8,13 @@ public struct CurlSetup: Sendable, Hashable {
     case none
   }
 
-  /// Gives the `User-Agent` that is sent when a request has none.
+  /// Gives the `User-Agent` that is sent when a request has none and default fields are added.
   public var userAgent: String
 
-  /// Bounds what is buffered for one slow reader, in bytes; at least one piece of 64 KiB.
+  /// Bounds what is buffered for one slow reader, in bytes; at least one read of libcurl's.
+  ///
+  /// With more than 64 transfers at once each has less, down to 16 KiB, so that a thousand slow
+  /// readers take some tens of megabytes together.
   public var bufferBytes: Int
 
   /// Bounds the connections to one host; more transfers than that wait for their turn.
@@ -32,8 +35,8 @@ public struct CurlSetup: Sendable, Hashable {
   /// slow reader has not taken. With HTTP/1.1 the bound is ``bufferBytes``.
   public var usesHTTP2: Bool
 
-  /// What libcurl reads at once, in bytes, and the largest piece that it hands over.
-  let readBytes = 64 * 1024
+  /// How long a request that expects `100 (Continue)` holds its body back.
+  let continueTimeout = Duration.seconds(1)
 
   /// Makes a set-up; the defaults suit a program that fetches from servers of others.
   public init(

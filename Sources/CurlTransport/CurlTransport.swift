@@ -4,8 +4,12 @@ public import HTTPTransport
 /// Fetches with libcurl: one thread drives all transfers of a transport, over shared connections.
 ///
 /// Connections are kept and reused; HTTP/2 is used over TLS where libcurl has it. Only `http` and
-/// `https` are spoken, also after a redirect. A transport lives as long as it, one of its calls or
-/// one of its bodies is in use; then its connections are closed and its thread ends.
+/// `https` are spoken. A transport lives as long as it, one of its calls or one of its bodies is in
+/// use; then its connections are closed and its thread ends.
+///
+/// An answer whose end is not certain is an error: two lengths, a length and a transfer coding, a
+/// transfer coding but `chunked`, a line with a CR or NUL. All heads and trailers of an answer may
+/// have 256 KiB and 1,000 fields together, and one line 100 KiB (libcurl's limit).
 public final class CurlTransport: HTTPTransport {
   /// Gives the set-up that the transport was made with.
   public let setup: CurlSetup
@@ -26,29 +30,51 @@ public final class CurlTransport: HTTPTransport {
 
   /// Sends a request and waits for the head of the final answer.
   ///
+  /// An answer of 300 or more ends an upload; any other lets it go on to its end, and the answer's
+  /// end may come only then. A request that is lost on a kept connection is sent again if its
+  /// method is idempotent and its body can be had again.
+  ///
   /// - Throws: ``TransportError``.
   public func send(
-    _ request: HTTPRequest, options: TransportOptions = TransportOptions()
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
-    let body = try start(request, options)
-    let head = try await body.transfer.head().get()
+    let answer = try start(request, body, options, onInterim)
+    let head = try await answer.transfer.head().get()
     return TransportResponse(
-      head: head.head, url: head.url, version: head.version, isDecoded: head.isDecoded, body: body)
+      head: head.head, url: request.url, version: head.version, body: answer)
   }
 
   /// Hands a request to the loop; the body that comes back ends the transfer when it goes away.
   func start(
-    _ request: HTTPRequest, _ options: TransportOptions
+    _ request: HTTPRequest, _ body: RequestBody? = nil, _ options: TransportOptions,
+    _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void = { _ in }
   ) throws(TransportError) -> CurlBody {
-    guard HTTPField.isToken(request.method.rawValue), request.fields.allSatisfy(\.isValid) else {
-      throw TransportError(.invalidRequest, url: request.url.string)
+    if let fault = RequestCheck.fault(in: request, body) {
+      throw TransportError(.invalidRequest, url: request.url.string, detail: fault)
     }
-    let capacity = max(setup.bufferBytes, setup.readBytes)
-    let transfer = Transfer(request, options: options, capacity: capacity) { [loop] in
-      loop.submit($0, $1 == .resume ? .resume : .remove)
+    let upload = body.map {
+      Upload(
+        $0, awaitsContinue: RequestCheck.expectsContinue(request),
+        continueTimeout: setup.continueTimeout)
+    }
+    let transfer = Transfer(
+      request, upload, options: options, load: loop.load, onInterim: onInterim
+    ) { [loop] in
+      loop.submit($0, $1.command)
     }
     loop.submit(transfer, .start)
     return CurlBody(transfer, transport: self)
+  }
+}
+
+extension Transfer.Request {
+  fileprivate var command: TransferLoop.Command {
+    switch self {
+    case .resumeReceiving: .resumeReceiving
+    case .resumeSending: .resumeSending
+    case .remove: .remove
+    }
   }
 }
 

@@ -1,7 +1,5 @@
 import CCurl
 import CCurlLibrary
-import HTTPSemantics
-import HTTPTransport
 
 /// Owns one easy handle of libcurl with what its options point to. Used on the loop's thread only.
 @safe
@@ -36,58 +34,33 @@ final class EasyHandle {
     unsafe String(cString: errorText.baseAddress!)
   }
 
-  /// Gives the URL of the last redirect, as libcurl has it.
-  var effectiveURL: String? {
-    var text: UnsafePointer<CChar>?
-    // Safety: the string lives as long as the handle; it is copied here.
-    guard unsafe occurl_get_string(raw, CURLINFO_EFFECTIVE_URL, &text) == CURLE_OK,
-      let text = unsafe text
+  /// Has libcurl write its words for a failure where ``lastErrorText`` finds them.
+  func keepErrorText() -> Bool {
+    // Safety: the handle is valid; the text outlives it.
+    unsafe occurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText.baseAddress) == CURLE_OK
+  }
+
+  /// Tells how many connections have been made for the transfer; 0: a kept one is used.
+  var newConnections: Int { number(CURLINFO_NUM_CONNECTS) }
+
+  /// Gives the connection of HTTP/1 that the transfer, which has ended, leaves open.
+  var keptConnection: (IdleSockets.Endpoints, CInt)? {
+    var socket: curl_socket_t = -1
+    let version = number(CURLINFO_HTTP_VERSION)
+    // Safety: the handle is valid and the socket is a local.
+    guard
+      version == Int(CURL_HTTP_VERSION_1_0)
+        || version == Int(CURL_HTTP_VERSION_1_1),
+      unsafe occurl_get_socket(raw, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK, socket >= 0
     else { return nil }
-    return unsafe String(cString: text)
+    let endpoints = IdleSockets.Endpoints(
+      here: text(CURLINFO_LOCAL_IP), herePort: number(CURLINFO_LOCAL_PORT),
+      there: text(CURLINFO_PRIMARY_IP), therePort: number(CURLINFO_PRIMARY_PORT))
+    return (endpoints, socket)
   }
 
-  /// Sets everything that the request and the options ask for.
-  ///
-  /// - Returns: false if libcurl does not take an option, for want of memory for instance.
-  func configure(_ request: HTTPRequest, _ options: TransportOptions, _ setup: CurlSetup) -> Bool {
-    set(CURLOPT_URL, request.url.string) && setMethod(request.method)
-      && setFields(request, isRaw: isRaw(request, options)) && setTimeouts(options)
-      && setRedirects(request, options) && setConnection(setup)
-  }
-
-  /// Tells whether the body is handed over as it is on the wire.
-  func isRaw(_ request: HTTPRequest, _ options: TransportOptions) -> Bool {
-    options.rawBody || request.fields.contains("Range")
-      || request.fields.contains("Accept-Encoding")
-  }
-
-  private func setMethod(_ method: HTTPMethod) -> Bool {
-    switch method {
-    case .get: set(CURLOPT_HTTPGET, 1)
-    case .head: set(CURLOPT_NOBODY, 1)
-    default: set(CURLOPT_CUSTOMREQUEST, method.rawValue)
-    }
-  }
-
-  private func setFields(_ request: HTTPRequest, isRaw: Bool) -> Bool {
-    for field in request.fields {
-      // libcurl takes "Name:" as "do not send this one" and "Name;" as a field without a value.
-      let line =
-        field.value.isEmpty
-        ? Array("\(field.name);".utf8) : Array("\(field.name): ".utf8) + field.value
-      guard append(line) else { return false }
-    }
-    if ["POST", "PUT", "PATCH"].contains(request.method.rawValue) {
-      // RFC 9110, section 8.6: a method that expects content says so even if there is none.
-      guard append(Array("Content-Length: 0".utf8)) else { return false }
-    }
-    // Safety: the list is freed after the handle.
-    guard unsafe occurl_set_list(raw, CURLOPT_HTTPHEADER, list) == CURLE_OK else { return false }
-    // The empty string means every coding that this libcurl can take off.
-    return isRaw || set(CURLOPT_ACCEPT_ENCODING, "")
-  }
-
-  private func append(_ line: [UInt8]) -> Bool {
+  /// Adds a line to those that ``sendLines()`` has libcurl send.
+  func append(_ line: [UInt8]) -> Bool {
     let terminated = line.map { CChar(bitPattern: $0) } + [0]
     // Safety: the line is zero-terminated, has no zero inside (the request was checked), and is
     // copied by libcurl.
@@ -96,68 +69,39 @@ final class EasyHandle {
     return true
   }
 
-  private func setTimeouts(_ options: TransportOptions) -> Bool {
-    if let connect = options.connectTimeout {
-      guard set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(connect)) else { return false }
-    }
-    if let whole = options.wholeTimeout {
-      guard set(CURLOPT_TIMEOUT_MS, Self.milliseconds(whole)) else { return false }
-    }
-    return true
+  /// Has libcurl send the lines that have been added.
+  func sendLines() -> Bool {
+    // Safety: the list is freed after the handle.
+    unsafe occurl_set_list(raw, CURLOPT_HTTPHEADER, list) == CURLE_OK
   }
 
-  private func setRedirects(_ request: HTTPRequest, _ options: TransportOptions) -> Bool {
-    // Safety: the handle is valid.
-    guard unsafe occurl_allow_only_http(raw) == CURLE_OK else { return false }
-    guard let maximum = options.followedRedirects(for: request.method) else {
-      return set(CURLOPT_FOLLOWLOCATION, 0)
-    }
-    return set(CURLOPT_FOLLOWLOCATION, 1) && set(CURLOPT_MAXREDIRS, maximum)
-  }
-
-  private func setConnection(_ setup: CurlSetup) -> Bool {
-    // Safety: the handle is valid; the error text outlives it.
-    unsafe occurl_set_quick_exit(raw)
-    let hasErrorText =
-      unsafe occurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText.baseAddress) == CURLE_OK
-    if let file = setup.certificateAuthoritiesFile {
-      guard set(CURLOPT_CAINFO, file) else { return false }
-    }
-    if setup.proxy == .none {
-      guard set(CURLOPT_PROXY, "") else { return false }
-    }
-    let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
-    // PIPEWAIT: many requests at once to a new host wait for the first connection to tell whether
-    // they can share it, instead of making one each.
-    return hasErrorText && set(CURLOPT_NOSIGNAL, 1) && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      && set(CURLOPT_HTTP_VERSION, version) && set(CURLOPT_PIPEWAIT, 1)
-      && set(CURLOPT_BUFFERSIZE, setup.readBytes) && set(CURLOPT_USERAGENT, setup.userAgent)
-  }
-
-  private func set(_ option: CURLoption, _ value: Int) -> Bool {
+  func set(_ option: CURLoption, _ value: Int) -> Bool {
     // Safety: the handle is valid, and the option takes a long.
     unsafe occurl_set_long(raw, option, value) == CURLE_OK
   }
 
-  private func set(_ option: CURLoption, _ value: String) -> Bool {
+  func setOffset(_ option: CURLoption, _ value: Int64) -> Bool {
+    // Safety: the handle is valid, and the option takes a curl_off_t.
+    unsafe occurl_set_offset(raw, option, curl_off_t(value)) == CURLE_OK
+  }
+
+  func set(_ option: CURLoption, _ value: String) -> Bool {
     // Safety: the handle is valid; libcurl copies the string.
     unsafe occurl_set_string(raw, option, value) == CURLE_OK
   }
 
-  /// Returns whole milliseconds, at least 1: for libcurl 0 means no bound.
-  private static func milliseconds(_ duration: Duration) -> Int {
-    let (seconds, attoseconds) = duration.components
-    let bounded = min(max(seconds, 0), 1_000_000)
-    return max(1, Int(bounded) * 1_000 + Int(max(attoseconds, 0) / 1_000_000_000_000_000))
+  private func number(_ info: CURLINFO) -> Int {
+    var value = 0
+    // Safety: the handle is valid, the info is a long, and the value is a local.
+    guard unsafe occurl_get_long(raw, info, &value) == CURLE_OK else { return 0 }
+    return value
   }
-}
 
-extension TransportOptions {
-  /// Returns how many redirects are followed for a method; nil: they are handed to the caller.
-  func followedRedirects(for method: HTTPMethod) -> Int? {
-    guard case .followed(let maximum) = redirects, method == .get || method == .head else {
-      return nil
-    }
-    return max(0, maximum)
+  private func text(_ info: CURLINFO) -> String {
+    var text: UnsafePointer<CChar>?
+    // Safety: the string lives as long as the handle; it is copied here.
+    guard unsafe occurl_get_string(raw, info, &text) == CURLE_OK, let text = unsafe text
+    else { return "" }
+    return unsafe String(cString: text)
   }
 }

@@ -1,59 +1,68 @@
 import HTTPSemantics
-import HTTPTransport
 
-/// Reads the header lines that libcurl hands over, one whole line at a time, across interim
-/// answers, redirects and trailers, and says which head counts.
+/// Reads the header lines that libcurl hands over, one whole line at a time, across interim answers
+/// and trailers. Stricter than libcurl 7.88, which overlooks much (RFC 9112, sections 2 to 7).
 struct HeadParser {
-  /// The most bytes one head, or the trailers, may have: 256 KiB. libcurl bounds one line only.
-  static let maximumHeadBytes = 256 * 1024
+  /// The most bytes that all heads and the trailers of one answer may have together: 256 KiB.
+  static let maximumBytes = 256 * 1024
 
-  /// The most lines one head, or the trailers, may have.
-  static let maximumLines = 2_000
+  /// The most fields that they may have together, each interim answer counted as one.
+  static let maximumFields = 1_000
 
   /// Says what a line has led to.
   enum Event: Equatable {
     /// More lines are needed.
     case none
-    /// The head of a redirect is complete, which is followed now.
-    case redirect
-    /// The head of the answer that counts is complete; a body may follow.
+    /// The head of an interim answer is complete.
+    case interim(HTTPResponseHead)
+    /// The head of the final answer is complete; a body may follow.
     case head(HTTPResponseHead, version: String)
     /// The server does not speak HTTP properly.
     case violation(String)
+    /// A limit is passed.
+    case tooLarge(String)
   }
 
   private enum Phase {
-    /// Before a status line, or within an answer that does not count.
-    case skipping
-    case head
+    case statusLine
+    case fields
     case trailers
   }
 
-  private let followsRedirects: Bool
-  private var phase = Phase.skipping
+  private var phase = Phase.statusLine
   private var status = 0
   private var version = ""
   private var lines = FieldLines()
+  private var bytes = 0
+  private var fieldsBefore = 0
 
-  init(followsRedirects: Bool) {
-    self.followsRedirects = followsRedirects
-  }
-
-  /// Gives the trailer fields that have come so far.
+  /// Gives the trailer fields that have come so far, without those that must not come so late.
   var trailers: HTTPFields {
-    phase == .trailers ? lines.fields : []
+    phase == .trailers ? MessageFraming.allowedTrailers(lines.fields) : []
   }
 
   /// Takes one line with its line end.
   mutating func consume(_ line: [UInt8]) -> Event {
+    bytes += line.count
+    guard bytes <= Self.maximumBytes else {
+      return .tooLarge("more than \(Self.maximumBytes) bytes")
+    }
     let content = Self.withoutLineEnd(line)
-    if phase != .trailers, Self.isStatusLine(content) { return startHead(content) }
-    guard phase != .skipping else { return .none }
-    if content.isEmpty { return phase == .head ? endHead() : .none }
+    // RFC 9112, section 2.2: a lone CR is invalid, and some take it for the end of a line.
+    guard !content.contains(where: { $0 == 0x0D || $0 == 0 }) else {
+      return .violation("a CR or NUL within a line")
+    }
+    switch phase {
+    case .statusLine: return startHead(content)
+    case .fields: return content.isEmpty ? endHead() : append(content)
+    case .trailers: return content.isEmpty ? .none : append(content)
+    }
+  }
+
+  private mutating func append(_ content: [UInt8]) -> Event {
     lines.append(content)
-    guard lines.bytes <= Self.maximumHeadBytes, lines.count <= Self.maximumLines else {
-      return .violation(
-        "more than \(Self.maximumHeadBytes) bytes or \(Self.maximumLines) lines of fields")
+    guard fieldsBefore + lines.count <= Self.maximumFields else {
+      return .tooLarge("more than \(Self.maximumFields) fields")
     }
     return .none
   }
@@ -61,51 +70,43 @@ struct HeadParser {
   private mutating func startHead(_ line: [UInt8]) -> Event {
     guard let parsed = Self.statusLine(line) else { return .violation("a bad status line") }
     (version, status) = parsed
-    lines = FieldLines()
-    phase = .head
+    phase = .fields
     return .none
   }
 
   private mutating func endHead() -> Event {
-    if (100...199).contains(status) && status != 101 {
-      phase = .skipping
-      return .none
+    let framing = MessageFraming(version: version, status: status)
+    let fields: HTTPFields
+    do throws(MessageFraming.Violation) {
+      fields = try framing.checked(lines)
+    } catch {
+      return .violation(error.text)
     }
-    // The same test as libcurl's own, so that a redirect that it follows is never taken for the
-    // answer, and one that it does not follow is.
-    if followsRedirects, (300...399).contains(status),
-      let location = lines.fields.first(named: "Location"), !location.value.isEmpty
-    {
-      phase = .skipping
-      return .redirect
-    }
-    let head = HTTPResponseHead(status: status, fields: lines.fields)
-    guard Self.hasOneLength(head.fields) else { return .violation("two different lengths") }
-    phase = .trailers
+    fieldsBefore += lines.count
     lines = FieldLines()
-    return .head(head, version: version)
-  }
-
-  /// Tells whether at most one length is stated (RFC 9112, section 6.3): with two, the end of the
-  /// body is a matter of opinion, and what one takes for a body another takes for an answer.
-  private static func hasOneLength(_ fields: HTTPFields) -> Bool {
-    let lengths = fields.all(named: "Content-Length").flatMap { field in
-      field.value.split(separator: UInt8(ascii: ",")).map { FieldLines.trimmed(Array($0)) }
+    let head = HTTPResponseHead(status: status, fields: fields)
+    guard framing.isInterim else {
+      phase = .trailers
+      return .head(head, version: version)
     }
-    return Set(lengths).count <= 1
-  }
-
-  private static func isStatusLine(_ line: [UInt8]) -> Bool {
-    line.starts(with: "HTTP/".utf8)
+    // Without this, interim answers without fields would be bounded by their bytes alone.
+    fieldsBefore += 1
+    phase = .statusLine
+    return .interim(head)
   }
 
   /// Reads `HTTP/1.1 200 OK`; the reason may be missing, as it is with HTTP/2.
   private static func statusLine(_ line: [UInt8]) -> (version: String, status: Int)? {
+    guard line.starts(with: "HTTP/".utf8) else { return nil }
     let words = line.dropFirst(5).split(separator: UInt8(ascii: " "), maxSplits: 2)
-    guard words.count >= 2, words[1].count == 3,
-      let status = Int(String(decoding: words[1], as: UTF8.self)), status >= 100
+    guard words.count >= 2, words[1].count == 3, let status = MessageFraming.number(words[1]),
+      status >= 100, words[0].allSatisfy({ $0 == UInt8(ascii: ".") || isDigit($0) })
     else { return nil }
-    return (String(decoding: words[0], as: UTF8.self), status)
+    return (String(decoding: words[0], as: UTF8.self), Int(status))
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 
   private static func withoutLineEnd(_ line: [UInt8]) -> [UInt8] {

@@ -8,73 +8,56 @@ final class RunningTransfer {
   let transfer: Transfer
   let handle: EasyHandle
 
-  /// Tells when the server was last heard of; nil while there is no connection yet, whose making
-  /// the connect timeout bounds.
+  /// Tells when the server was last heard of or sent something; nil while there is no connection
+  /// yet, whose making the connect timeout bounds.
   private(set) var lastActivity: ContinuousClock.Instant?
-  private(set) var isPaused = false
 
-  private let isRaw: Bool
-  private var parser: HeadParser
+  /// Tells whether the kept connection that libcurl chose was refused, so that the transfer has
+  /// to be started again; nothing has been sent then.
+  private(set) var needsOtherConnection = false
+
+  private let readBytes: Int
+  private let sockets: IdleSockets
+  private var parser = HeadParser()
+  private var isReceivePaused = false
+  private var isSendPaused = false
+  private var isSent = false
   private var hasHead = false
-  /// Tells whether a redirect has come and the request that it leads to is not yet on its way.
-  private var isRedirecting = false
   private var failure: TransportError?
 
-  init(_ transfer: Transfer, _ handle: EasyHandle) {
+  init(_ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, readBytes: Int) {
     self.transfer = transfer
     self.handle = handle
-    isRaw = handle.isRaw(transfer.request, transfer.options)
-    let follows = transfer.options.followedRedirects(for: transfer.request.method) != nil
-    parser = HeadParser(followsRedirects: follows)
-  }
-
-  /// Has libcurl call this object, which must outlive the handle's time in the multi handle.
-  func installCallbacks() -> Bool {
-    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-    // Safety: the driver keeps this object until the handle is out of the multi handle. libcurl
-    // passes `size * count` valid bytes, and size is always 1.
-    let didWrite = unsafe occurl_set_write_callback(
-      handle.raw,
-      { bytes, size, count, context in
-        guard let context = unsafe context else { return 0 }
-        let running = unsafe Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
-        return unsafe running.receive(
-          UnsafeRawBufferPointer(start: bytes, count: size * count))
-      }, context)
-    let didHeader = unsafe occurl_set_header_callback(
-      handle.raw,
-      { bytes, size, count, context in
-        guard let context = unsafe context else { return 0 }
-        let running = unsafe Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
-        return unsafe running.receiveLine(
-          UnsafeRawBufferPointer(start: bytes, count: size * count))
-      }, context)
-    let didConnected = unsafe occurl_set_connected_callback(
-      handle.raw,
-      { context, _, _, _, _ in
-        guard let context = unsafe context else { return 0 }
-        unsafe Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue().connected()
-        return 0
-      }, context)
-    return didWrite == CURLE_OK && didHeader == CURLE_OK
-      && (didConnected == CURLE_OK || didConnected == CURLE_UNKNOWN_OPTION)
+    self.sockets = sockets
+    self.readBytes = readBytes
   }
 
   /// Returns when the idle timeout passes; nil: not now.
   var idleDeadline: ContinuousClock.Instant? {
-    guard let lastActivity, let timeout = transfer.options.idleTimeout, !isPaused else {
-      return nil
-    }
+    guard let lastActivity, let timeout = transfer.options.idleTimeout, !isReceivePaused,
+      !isSendPaused
+    else { return nil }
     return lastActivity + max(timeout, .milliseconds(1))
   }
 
-  /// Lets libcurl go on after a pause; it may call back before this returns.
-  func resume() {
-    guard isPaused else { return }
-    isPaused = false
+  /// Tells whether the answer may have come to its end without libcurl saying so, which it does
+  /// not while the upload is paused.
+  var mayBeOver: Bool { hasHead && isSendPaused }
+
+  /// Lets libcurl go on receiving after a pause; it may call back before this returns.
+  func resumeReceiving() {
+    guard isReceivePaused else { return }
+    isReceivePaused = false
     lastActivity = .now
-    // Safety: the handle is valid. A failure shows as the end of the transfer.
-    _ = unsafe curl_easy_pause(handle.raw, occurl_pause_continue)
+    applyPauses()
+  }
+
+  /// Lets libcurl ask for more of the request's body after a pause.
+  func resumeSending() {
+    guard isSendPaused else { return }
+    isSendPaused = false
+    lastActivity = .now
+    applyPauses()
   }
 
   /// Translates libcurl's verdict into the end of the transfer.
@@ -83,7 +66,7 @@ final class RunningTransfer {
     guard code == CURLE_OK else {
       return .failure(
         transfer.error(
-          CurlFailure.code(of: code, hasHead: hasHead, isRedirecting: isRedirecting),
+          CurlFailure.code(of: code, hasHead: hasHead),
           CurlFailure.detail(of: code, text: handle.lastErrorText)))
     }
     // libcurl takes a connection that closes within the head for an answer without a body.
@@ -93,50 +76,108 @@ final class RunningTransfer {
     return .success(parser.trailers)
   }
 
-  private func connected() {
+  private func applyPauses() {
+    let bits =
+      (isReceivePaused ? occurl_pause_receive : 0) | (isSendPaused ? occurl_pause_send : 0)
+    // Safety: the handle is valid. A failure shows as the end of the transfer.
+    _ = unsafe curl_easy_pause(handle.raw, bits)
+  }
+}
+
+// What libcurl calls.
+extension RunningTransfer {
+  /// Decides about the connection on which the request is about to be sent.
+  ///
+  /// libcurl sends a request again when a kept connection turns out to be closed. That is only for
+  /// methods that may be repeated (RFC 9110, section 9.2.2), and bodies that can be had again.
+  func mayUseConnection(_ endpoints: IdleSockets.Endpoints) -> Bool {
     lastActivity = .now
-    isRedirecting = false
+    if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
+      needsOtherConnection = !isSent
+    } else if !isSent || (transfer.request.method.isIdempotent && rewind()) {
+      isSent = true
+      return true
+    }
+    if !needsOtherConnection {
+      failure = transfer.error(.connectionLost, "the request may have reached the server")
+    }
+    return false
   }
 
-  /// - Returns: the number of bytes taken, or libcurl's sign for a pause.
-  private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
-    guard unsafe !bytes.isEmpty else { return 0 }
+  /// Goes back to the start of the request's body; false if that cannot be.
+  func rewind() -> Bool {
+    transfer.upload?.rewind() ?? true
+  }
+
+  /// Takes bytes of the answer's body, all of them: a full buffer pauses what comes next.
+  func receive(_ bytes: UnsafeRawBufferPointer) {
     lastActivity = .now
     // Safety: the buffer is valid until this callback returns.
-    guard unsafe transfer.accept(bytes) else {
-      isPaused = true
-      return Int(occurl_write_pause)
-    }
-    return bytes.count
+    guard unsafe transfer.accept(bytes, nextAtMost: readBytes), !isReceivePaused else { return }
+    isReceivePaused = true
+    applyPauses()
   }
 
-  /// - Returns: the number of bytes taken, or 0 to have libcurl stop.
-  private func receiveLine(_ bytes: UnsafeRawBufferPointer) -> Int {
+  /// Gives bytes of the request's body.
+  ///
+  /// - Returns: their number, 0 at the end, or libcurl's sign for a pause or for giving up.
+  func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let upload = transfer.upload else { return 0 }
+    // Safety: the buffer is valid until this callback returns.
+    let read = unsafe upload.read(into: buffer) { [weak transfer] in
+      transfer?.uploadIsReady()
+    }
+    switch read {
+    case .bytes(let count):
+      lastActivity = .now
+      return count
+    case .end: return 0
+    case .wait:
+      isSendPaused = true
+      return Int(occurl_read_pause)
+    case .failed(let detail):
+      failure = transfer.error(.requestBodyFailed, detail)
+      return Int(occurl_read_abort)
+    }
+  }
+
+  /// Takes a line of a head or of the trailers; false has libcurl stop.
+  func receiveLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
     lastActivity = .now
     // Safety: the buffer is valid until this callback returns; it is copied.
     let line = unsafe Array(bytes)
     switch parser.consume(line) {
-    case .none: return bytes.count
-    case .redirect:
-      isRedirecting = true
-      return bytes.count
+    case .none: break
+    case .interim(let head):
+      if head.status == 100 { transfer.upload?.serverAnswered() }
+      transfer.onInterim(head)
     case .head(let head, let version):
       hasHead = true
-      transfer.deliver(self.head(head, version))
-      return bytes.count
-    case .violation(let detail):
-      failure = transfer.error(.protocolViolation, detail)
-      return 0
+      endUpload(status: head.status)
+      transfer.deliver(TransportHead(head: head, version: version))
+    case .violation(let detail): return fail(.protocolViolation, detail)
+    case .tooLarge(let detail): return fail(.headTooLarge, detail)
     }
+    return true
   }
 
-  private func head(_ head: HTTPResponseHead, _ version: String) -> TransportHead {
-    let codings = head.fields.all(named: "Content-Encoding").filter {
-      !["", "identity"].contains($0.text.lowercased())
-    }
-    let url = handle.effectiveURL.flatMap { try? NormalizedURL($0) }
-    return TransportHead(
-      head: head, url: url ?? transfer.request.url, version: version,
-      isDecoded: !isRaw && !codings.isEmpty && transfer.request.method != .head)
+  /// Stops an upload that an error answers, and lets one go on that waited for an answer. The
+  /// driver looks for the end of the answer then, see ``mayBeOver``.
+  private func endUpload(status: Int) {
+    guard let upload = transfer.upload else { return }
+    guard status >= 300 else { return upload.serverAnswered() }
+    upload.stop()
+  }
+
+  private func fail(_ code: TransportError.Code, _ detail: String) -> Bool {
+    failure = transfer.error(code, detail)
+    return false
+  }
+}
+
+extension HTTPMethod {
+  /// Tells whether RFC 9110, section 9.2.2 lets a client send a request twice by itself.
+  var isIdempotent: Bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(rawValue)
   }
 }

@@ -3,6 +3,7 @@ import HTTPTransport
 import Synchronization
 
 /// Joins one transfer on the loop's thread to its one reader: the head, a bounded buffer, the end.
+/// What is sent has a place of its own, ``Upload``.
 ///
 /// Both sides may call at any moment; each change is one step under a mutex, and continuations are
 /// resumed after it. The first end wins, so a transfer ends exactly once.
@@ -19,27 +20,33 @@ final class Transfer: Sendable {
     var largestBuffer = 0
   }
 
-  /// Says what the reader has done, and asks the loop to act on it.
+  /// Says what the reader or the request's body has done, and asks the loop to act on it.
   enum Request: Sendable {
-    case resume
+    case resumeReceiving
+    case resumeSending
     case remove
   }
 
   let request: HTTPRequest
+  let upload: Upload?
   let options: TransportOptions
-  private let capacity: Int
+  let onInterim: @Sendable (HTTPResponseHead) -> Void
+  private let load: TransferLoad
   private let ask: @Sendable (Transfer, Request) -> Void
   fileprivate let state = Mutex(State())
 
-  /// Makes a transfer whose buffer holds this many bytes, or one piece of libcurl's if that is
-  /// larger; `ask` is called without a lock held, from any thread.
+  /// Makes a transfer whose buffer is bounded by its share of the load; `ask` is called without a
+  /// lock held, from any thread.
   init(
-    _ request: HTTPRequest, options: TransportOptions, capacity: Int,
+    _ request: HTTPRequest, _ upload: Upload?, options: TransportOptions, load: TransferLoad,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
     ask: @escaping @Sendable (Transfer, Request) -> Void
   ) {
     self.request = request
+    self.upload = upload
     self.options = options
-    self.capacity = capacity
+    self.load = load
+    self.onInterim = onInterim
     self.ask = ask
   }
 
@@ -106,7 +113,7 @@ extension Transfer {
   }
 
   private func deliver(_ taken: State.Taken) -> Outcome<[UInt8]?> {
-    if taken.wasPaused { ask(self, .resume) }
+    if taken.wasPaused { ask(self, .resumeReceiving) }
     return taken.outcome
   }
 }
@@ -122,26 +129,32 @@ extension Transfer {
     waiter?.resume(returning: .success(head))
   }
 
-  /// Takes bytes into the buffer, or says no: then the transfer pauses, and the loop is asked to
-  /// resume it once the reader has emptied the buffer.
-  func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let (isAccepted, delivery) = state.withLock { state -> (Bool, Delivery?) in
+  /// Asks the loop to let libcurl have more of the request's body; from any thread.
+  func uploadIsReady() {
+    ask(self, .resumeSending)
+  }
+
+  /// Takes bytes into the buffer.
+  ///
+  /// - Returns: true when so many more might not fit: then the transfer has to pause, and the loop
+  ///   is asked to resume it once the reader has emptied the buffer.
+  func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
+    let capacity = load.capacity
+    let (isFull, delivery) = state.withLock { state -> (Bool, Delivery?) in
       // After the end nobody reads; the loop is about to remove the transfer.
-      guard state.end == nil else { return (true, nil) }
-      guard state.buffer.isEmpty || state.buffer.count + bytes.count <= capacity else {
-        state.isPaused = true
-        return (false, nil)
-      }
+      guard state.end == nil else { return (false, nil) }
       // Safety: the caller's buffer is valid during this call; the bytes are copied.
       unsafe state.buffer.append(contentsOf: bytes)
       state.largestBuffer = max(state.largestBuffer, state.buffer.count)
-      guard let waiter = state.pieceWaiter.take(), let taken = state.takePiece() else {
-        return (true, nil)
+      if let waiter = state.pieceWaiter.take(), let taken = state.takePiece() {
+        return (false, Delivery(waiter: waiter, outcome: taken.outcome))
       }
-      return (true, Delivery(waiter: waiter, outcome: taken.outcome))
+      guard state.buffer.count + nextAtMost > capacity else { return (false, nil) }
+      state.isPaused = true
+      return (true, nil)
     }
     delivery?.waiter.resume(returning: delivery?.outcome ?? .success(nil))
-    return isAccepted
+    return isFull
   }
 
   /// Ends the transfer; false if it has ended before.
@@ -160,6 +173,7 @@ extension Transfer {
       }
       return (true, head, Delivery(waiter: waiter, outcome: taken.outcome))
     }
+    if isFirst { upload?.stop() }
     if let head { head.waiter.resume(returning: head.outcome) }
     if let piece { piece.waiter.resume(returning: piece.outcome) }
     return isFirst

@@ -9,24 +9,38 @@ final class TransferDriver {
   /// How long the thread sleeps when nothing is due; only a bound, as every change wakes it.
   private static let longestWait = Duration.seconds(600)
 
+  /// How often a transfer is looked at whose end libcurl keeps to itself.
+  private static let overCheck = Duration.milliseconds(100)
+
   private let multi: UnsafeMutableRawPointer
   private let setup: CurlSetup
+  private let load: TransferLoad
+  private let sockets: IdleSockets
   private var running: [ObjectIdentifier: RunningTransfer] = [:]
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
+  private var uploading: Set<ObjectIdentifier> = []
+  private var nextOverCheck: ContinuousClock.Instant?
 
   /// A time before which no idle timeout can pass. Activity only moves deadlines away, so that the
   /// transfers are looked through when this time has come and not on every event.
   private var nextIdleCheck: ContinuousClock.Instant?
 
-  init(_ multi: UnsafeMutableRawPointer, _ setup: CurlSetup) {
+  /// Makes a driver; the sockets must outlive the multi handle.
+  init(
+    _ multi: UnsafeMutableRawPointer, _ setup: CurlSetup, _ load: TransferLoad,
+    _ sockets: IdleSockets
+  ) {
     unsafe self.multi = multi
     self.setup = setup
+    self.load = load
+    self.sockets = sockets
   }
 
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
     switch command {
     case .start: start(transfer)
-    case .resume: running[ObjectIdentifier(transfer)]?.resume()
+    case .resumeReceiving: running[ObjectIdentifier(transfer)]?.resumeReceiving()
+    case .resumeSending: running[ObjectIdentifier(transfer)]?.resumeSending()
     case .remove: remove(ObjectIdentifier(transfer))
     }
   }
@@ -43,10 +57,16 @@ final class TransferDriver {
         continue
       }
       let outcome = ended.outcome(of: result)
+      sockets.noteEnd(on: ended.handle)
       // Out of libcurl first: when the reader sees the end, the connection is free again.
       remove(id)
-      ended.transfer.finish(outcome)
+      if ended.needsOtherConnection {
+        start(ended.transfer)
+      } else {
+        ended.transfer.finish(outcome)
+      }
     }
+    checkOver()
     checkIdle()
   }
 
@@ -71,18 +91,25 @@ final class TransferDriver {
       transfer.finish(.failure(transfer.error(.failed, "libcurl has no memory")))
       return
     }
-    let new = RunningTransfer(transfer, handle)
-    guard handle.configure(transfer.request, transfer.options, setup), new.installCallbacks() else {
+    load.add()
+    let readBytes = load.readBytes
+    let new = RunningTransfer(transfer, handle, sockets, readBytes: readBytes)
+    guard handle.configure(transfer, setup, readBytes: readBytes), sockets.watch(handle),
+      new.installCallbacks()
+    else {
+      load.remove()
       transfer.finish(.failure(transfer.error(.failed, "libcurl does not take an option")))
       return
     }
     // Safety: both handles are valid; `running` keeps the easy one until it is taken out again.
     guard unsafe curl_multi_add_handle(multi, handle.raw) == CURLM_OK else {
+      load.remove()
       transfer.finish(.failure(transfer.error(.failed, "libcurl takes no more transfers")))
       return
     }
     running[ObjectIdentifier(transfer)] = new
     transferOfHandle[handle.id] = ObjectIdentifier(transfer)
+    if transfer.upload != nil { uploading.insert(ObjectIdentifier(transfer)) }
     if let timeout = transfer.options.idleTimeout {
       nextIdleCheck = min(nextIdleCheck ?? .now + timeout, .now + timeout)
     }
@@ -91,6 +118,8 @@ final class TransferDriver {
   private func remove(_ id: ObjectIdentifier) {
     guard let ended = running.removeValue(forKey: id) else { return }
     transferOfHandle[ended.handle.id] = nil
+    uploading.remove(id)
+    load.remove()
     // Safety: the handle was added to this multi handle and is freed after this.
     unsafe curl_multi_remove_handle(multi, ended.handle.raw)
   }
@@ -103,8 +132,21 @@ final class TransferDriver {
   }
 }
 
-// The idle timeouts.
+// The idle timeouts, and ends that have to be looked for.
 extension TransferDriver {
+  /// Lets libcurl find the end of answers whose upload is paused; it asks for more of the body
+  /// otherwise, and is paused again.
+  private func checkOver() {
+    let now = ContinuousClock.now
+    if let nextOverCheck, nextOverCheck > now { return }
+    nextOverCheck = nil
+    for id in uploading {
+      guard let candidate = running[id], candidate.mayBeOver else { continue }
+      candidate.resumeSending()
+      nextOverCheck = now + Self.overCheck
+    }
+  }
+
   private func checkIdle() {
     let now = ContinuousClock.now
     if let nextIdleCheck, nextIdleCheck > now { return }
@@ -128,6 +170,7 @@ extension TransferDriver {
   private func idleWait() -> CInt {
     var wait = Self.longestWait
     if let nextIdleCheck { wait = min(wait, nextIdleCheck - .now) }
+    if let nextOverCheck { wait = min(wait, nextOverCheck - .now) }
     let (seconds, attoseconds) = max(wait, .zero).components
     return CInt(seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)
   }

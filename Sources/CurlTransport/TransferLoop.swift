@@ -11,7 +11,8 @@ final class TransferLoop: Sendable {
   /// Names what is asked of the thread.
   enum Command: Sendable {
     case start
-    case resume
+    case resumeReceiving
+    case resumeSending
     case remove
   }
 
@@ -23,6 +24,7 @@ final class TransferLoop: Sendable {
   }
 
   let setup: CurlSetup
+  let load: TransferLoad
   // Safety: written once; the thread owns what it points to, and other threads only pass it to
   // curl_multi_wakeup(3), which is safe from any thread, and only while the inbox is not over.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
@@ -33,6 +35,7 @@ final class TransferLoop: Sendable {
   /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot.
   init(_ setup: CurlSetup) throws(TransportError) {
     self.setup = setup
+    load = TransferLoad(bufferBytes: setup.bufferBytes)
     guard CurlLibrary.isReady, let multi = unsafe curl_multi_init() else {
       throw TransportError(.failed, url: "http:", detail: "libcurl cannot be started")
     }
@@ -66,7 +69,8 @@ final class TransferLoop: Sendable {
   }
 
   private func run() {
-    let driver = unsafe TransferDriver(multi, setup)
+    let sockets = IdleSockets()
+    let driver = unsafe TransferDriver(multi, setup, load, sockets)
     while let commands = nextCommands() {
       for (transfer, command) in commands { driver.perform(command, on: transfer) }
       driver.advance()
@@ -78,7 +82,8 @@ final class TransferLoop: Sendable {
       return inbox.commands
     }
     for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
-    unsafe curl_multi_cleanup(multi)
+    // libcurl calls back to the sockets as it closes its connections.
+    withExtendedLifetime(sockets) { _ = unsafe curl_multi_cleanup(multi) }
   }
 
   /// Returns what has been asked since the last call; nil after the shut-down.

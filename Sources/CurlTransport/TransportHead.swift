@@ -1,9 +1,7 @@
 import HTTPSemantics
 
-/// Holds what is known once the head of the answer that counts has come.
+/// Holds what is known once the head of the final answer has come.
 struct TransportHead: Sendable {
   let head: HTTPResponseHead
-  let url: NormalizedURL
   let version: String
-  let isDecoded: Bool
 }

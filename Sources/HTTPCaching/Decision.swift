@@ -47,6 +47,8 @@ public struct Forwarding: Sendable {
   var validating: [StoredVariant]
   /// What answers the request once it is confirmed.
   let selected: Representation?
+  /// The stored beginning whose rest the request asks for (RFC 9111, section 3.4).
+  var completing: StoredVariant? = nil
   /// What the rules may let answer it should the origin fail; a caller who asks for a validation
   /// takes nothing else.
   var fallback: Representation? { reason == .policy(.revalidate) ? nil : selected }

@@ -17,16 +17,19 @@ enum EntryFields {
     _ head: HTTPResponseHead, url: NormalizedURL, times: ResponseTimes, selection: Selection,
     expires: Timestamp?
   ) -> EntryMetadata {
-    var userInfo = [
-      Field(urlName, ByteString(url.string)),
+    EntryMetadata(
+      status: head.status, fields: fields(head.fields),
+      userInfo: [Field(urlName, ByteString(url.string))] + userInfo(times, selection),
+      expires: expires)
+  }
+
+  /// Returns the user info that changes when a response is freshened.
+  private static func userInfo(_ times: ResponseTimes, _ selection: Selection) -> [Field] {
+    [
       Field(requestTimeName, ByteString("\(times.request.nanoseconds)")),
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")),
     ]
-    for field in selection.fields {
-      userInfo.append(Field(selectingName, ByteString(bytes: text(of: field))))
-    }
-    return EntryMetadata(
-      status: head.status, fields: fields(head.fields), userInfo: userInfo, expires: expires)
+      + selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
   }
 
   /// Returns fields as the store keeps them.
@@ -35,48 +38,52 @@ enum EntryFields {
   }
 
   /// Returns what the rules see of an entry; nil if it is no response, or its user info is not ours.
+  ///
+  /// On the way of every hit: the record is decoded once, and gone through once.
   static func response(of info: EntryInfo, _ rules: CacheRules) -> StoredResponse? {
-    guard let status = info.status else { return nil }
-    let times = times(of: info)
-    guard let selection = selection(of: info) else { return nil }
-    let fields = info.fields.map {
+    let metadata = info.metadata
+    guard let status = metadata.status else { return nil }
+    var times = ResponseTimes(request: info.created, response: info.created)
+    var selecting: [SelectedField] = []
+    for item in metadata.userInfo {
+      switch item.name {
+      case requestTimeName: if let time = timestamp(item) { times.request = time }
+      case responseTimeName: if let time = timestamp(item) { times.response = time }
+      case selectingName:
+        guard let field = selectedField(item) else { return nil }
+        selecting.append(field)
+      default: break
+      }
+    }
+    let fields = metadata.fields.map {
       HTTPField(name: $0.name.description, value: $0.value.bytes)
     }
     return StoredResponse(
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
-      responseTime: times.response.date, selection: selection, rules: rules)
+      responseTime: times.response.date,
+      selection: selecting.isEmpty ? .none : Selection(fields: selecting), rules: rules)
   }
 
-  /// Returns the times of a stored response; those of storing if the entry does not say.
-  static func times(of info: EntryInfo) -> ResponseTimes {
-    var times = ResponseTimes(request: info.created, response: info.created)
-    for field in info.userInfo {
-      if field.name == requestTimeName, let time = timestamp(field) { times.request = time }
-      if field.name == responseTimeName, let time = timestamp(field) { times.response = time }
-    }
-    return times
+  /// Returns when the head of a stored response came, as exactly as it was noted.
+  static func responseTime(of info: EntryInfo) -> Timestamp {
+    info.userInfo.first { $0.name == responseTimeName }.flatMap(timestamp) ?? info.created
   }
 
-  /// Puts new fields and times into the metadata of an entry; the rest stays.
+  /// Puts a freshened response into the metadata of an entry; the rest stays.
   static func freshen(
-    _ metadata: inout EntryMetadata, fields: HTTPFields, times: ResponseTimes, expires: Timestamp?
+    _ metadata: inout EntryMetadata, _ fresh: StoredResponse, times: ResponseTimes,
+    expires: Timestamp?
   ) {
-    metadata.fields = EntryFields.fields(fields)
+    metadata.fields = EntryFields.fields(fresh.fields)
     metadata.expires = expires
-    metadata.userInfo.removeAll { $0.name == requestTimeName || $0.name == responseTimeName }
-    metadata.userInfo.append(
-      Field(requestTimeName, ByteString("\(times.request.nanoseconds)")))
-    metadata.userInfo.append(
-      Field(responseTimeName, ByteString("\(times.response.nanoseconds)")))
+    let changing = [requestTimeName, responseTimeName, selectingName]
+    metadata.userInfo.removeAll { changing.contains($0.name) }
+    metadata.userInfo += userInfo(times, fresh.selection)
   }
 
-  /// Returns the URL that was asked for when the response was stored.
-  static func url(of info: EntryInfo) -> NormalizedURL? {
-    info.userInfo.first { $0.name == urlName }?.value.string.flatMap { try? NormalizedURL($0) }
-  }
-
+  /// Reads decimal digits with a sign, as they are written above.
   private static func timestamp(_ field: Field) -> Timestamp? {
-    field.value.string.flatMap { Int64($0) }.map { Timestamp(nanoseconds: $0) }
+    Int64(field.value.description).map { Timestamp(nanoseconds: $0) }
   }
 
   /// A selecting field is written `name:value`, one that the request did not have `name`.
@@ -84,16 +91,12 @@ enum EntryFields {
     Array(field.name.utf8) + (field.value.map { [UInt8(ascii: ":")] + $0 } ?? [])
   }
 
-  private static func selection(of info: EntryInfo) -> Selection? {
-    var fields: [SelectedField] = []
-    for item in info.userInfo where item.name == selectingName {
-      let bytes = item.value.bytes
-      let colon = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
-      let name = String(decoding: bytes[..<colon], as: UTF8.self)
-      guard HTTPField.isToken(name) else { return nil }
-      let value = colon < bytes.endIndex ? Array(bytes[(colon + 1)...]) : nil
-      fields.append(SelectedField(name: name, value: value))
-    }
-    return Selection(fields: fields)
+  private static func selectedField(_ item: Field) -> SelectedField? {
+    let bytes = item.value.bytes
+    let colon = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+    let name = String(decoding: bytes[..<colon], as: UTF8.self)
+    guard HTTPField.isToken(name) else { return nil }
+    return SelectedField(
+      name: name, value: colon < bytes.endIndex ? Array(bytes[(colon + 1)...]) : nil)
   }
 }

@@ -28,6 +28,7 @@ extension ResponseCache {
   private func decide(_ question: Question) -> Decision {
     let found = find(question.request, question.key)
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
+      if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
       return question.without(reason, validating: taggedWholes(found.others, question.request))
     }
@@ -92,9 +93,8 @@ extension ResponseCache {
     }
     if hasBody { return .requestBody }
     // RFC 9111, section 4.3.2: conditions that only an origin can evaluate.
-    for field in request.fields {
-      if field.isNamed("If-Match") { return .condition("If-Match") }
-      if field.isNamed("If-Unmodified-Since") { return .condition("If-Unmodified-Since") }
+    for name in ["If-Match", "If-Unmodified-Since"] where request.fields.contains(name) {
+      return .condition(name)
     }
     return nil
   }
@@ -175,9 +175,6 @@ struct Question {
     case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
     default: break
     }
-    return !request.fields.contains { field in
-      field.isNamed("Range") || field.isNamed("If-None-Match")
-        || field.isNamed("If-Modified-Since")
-    }
+    return !request.hasRangeOrCondition
   }
 }

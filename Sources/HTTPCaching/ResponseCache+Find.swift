@@ -16,23 +16,38 @@ extension ResponseCache {
   /// Finds what is stored for a request.
   func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
     var found = FoundVariants()
-    let outline = store.outline(of: key)
-    for item in outline {
-      let loaded =
-        outline.count == 1 ? load(key, item.variant, item.length) : describe(key, item.variant)
-      switch loaded {
-      case .failure(let miss): found.reason = miss.reason
-      case .success(let variant):
-        if isSelected(variant.response.selection, by: request) {
-          found.matching.append(variant)
-        } else {
-          found.others.append(variant)
-        }
+    for variant in stored(key, &found.reason) {
+      if isSelected(variant.response.selection, by: request) {
+        found.matching.append(variant)
+      } else {
+        found.others.append(variant)
       }
     }
     if found.matching.count > 1 { found.matching.sort(by: Self.isNewer) }
     if found.matching.isEmpty, !found.others.isEmpty { found.reason = .otherVariant }
     return found
+  }
+
+  /// Returns all stored responses of a key: from memory if they are still the same, else read.
+  private func stored(_ key: ByteString, _ reason: inout ForwardReason) -> [StoredVariant] {
+    if let item = hot.find(key) {
+      if store.revisit(key, item.outline) { return item.variants }
+      hot.remove(key)
+    }
+    let outline = store.outline(of: key)
+    var variants: [StoredVariant] = []
+    for item in outline {
+      switch outline.count == 1
+        ? load(key, item.variant, item.length) : describe(key, item.variant)
+      {
+      case .failure(let miss): reason = miss.reason
+      case .success(let variant): variants.append(variant)
+      }
+    }
+    if !variants.isEmpty, variants.count == outline.count, variants.allSatisfy(\.canBeShared) {
+      hot.insert(key, HotResponses.Item(outline: outline, variants: variants))
+    }
+    return variants
   }
 
   /// Tells whether a request selects a stored response.
@@ -48,21 +63,19 @@ extension ResponseCache {
     let leftDate = left.response.facts.date ?? left.response.responseTime
     let rightDate = right.response.facts.date ?? right.response.responseTime
     if leftDate != rightDate { return leftDate > rightDate }
-    let leftTimes = EntryFields.times(of: left.info)
-    let rightTimes = EntryFields.times(of: right.info)
-    return leftTimes.response > rightTimes.response
+    return EntryFields.responseTime(of: left.info) > EntryFields.responseTime(of: right.info)
   }
 
   /// Opens the body of a stored response, unless it is open.
   func opened(_ variant: StoredVariant) -> Result<StoredVariant, FoundNothing> {
-    if variant.body != nil { return .success(variant) }
+    if variant.isOpen { return .success(variant) }
     return load(variant.info.key, variant.info.variant, variant.length).flatMap { loaded in
       // What was described and what is opened may be two: others may store in between.
       guard loaded.info.digest == variant.info.digest else {
         return .failure(FoundNothing(.absent))
       }
-      var opened = variant
-      opened.body = loaded.body
+      let opened = variant.with(loaded.body)
+      if opened.canBeShared { hot.update(opened) }
       return .success(opened)
     }
   }

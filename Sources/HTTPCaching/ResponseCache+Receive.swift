@@ -13,6 +13,9 @@ extension ResponseCache {
     if head.status == 304, !forwarding.validating.isEmpty {
       return validate(head, forwarding, times)
     }
+    if head.status == 206, let beginning = forwarding.completing {
+      return complete(beginning, head, forwarding, times)
+    }
     if head.status >= 500, let selected = forwarding.fallback,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields),
@@ -43,10 +46,13 @@ extension ResponseCache {
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) -> Receipt {
     let now = times.response.date
-    let chosen = Freshening.chosen(
-      from: forwarding.validating.map(\.response), by: head.fields, now: now)
-    let fresh = chosen.map { freshen(forwarding.validating[$0], by: head, times) }
-    if let first = fresh.first, let stored = confirmed(first, forwarding, now: now),
+    let responses = forwarding.validating.map(\.response)
+    let chosen = Freshening.chosen(from: responses, by: head.fields, now: now)
+    var confirmed = chosen.map { freshen(forwarding.validating[$0], forwarding, head, times) }.first
+    if confirmed == nil, let index = Freshening.confirmed(from: responses, by: head.fields) {
+      confirmed = forwarding.validating[index]
+    }
+    if let confirmed, let stored = representation(of: confirmed, forwarding, now: now),
       let serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
       return .validated(serving)
@@ -57,9 +63,9 @@ extension ResponseCache {
     return .again(again)
   }
 
-  /// Returns the representation that a freshened response belongs to, opened.
-  private func confirmed(
-    _ fresh: StoredVariant, _ forwarding: Forwarding, now: HTTPDate
+  /// Returns the representation that a confirmed response belongs to, opened.
+  private func representation(
+    of fresh: StoredVariant, _ forwarding: Forwarding, now: HTTPDate
   ) -> Representation? {
     guard case .success(let opened) = opened(fresh) else { return nil }
     guard var stored = forwarding.selected,
@@ -74,21 +80,42 @@ extension ResponseCache {
   /// A store that cannot write does not keep the fresh fields from being served. What has taken the
   /// place of the stored response meanwhile is left alone: its body is another one.
   private func freshen(
-    _ variant: StoredVariant, by head: HTTPResponseHead, _ times: ResponseTimes
+    _ variant: StoredVariant, _ forwarding: Forwarding, _ head: HTTPResponseHead,
+    _ times: ResponseTimes
   ) -> StoredVariant {
     let old = variant.response
-    let fields = Freshening.freshened(
-      old.fields, by: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
-      receivedAt: times.response.date)
+    let merged = Freshening.freshened(
+      old.fields, by: head.fields, receivedAt: times.response.date)
+    // The directives that say what is not stored may stand in either of them.
+    let fields = rules.fieldsToStore(merged, receivedAt: times.response.date)
+    let selection = selection(of: old, after: head, forwarding.original, fields)
     let fresh = StoredResponse(
       status: old.status, fields: fields, requestTime: times.request.date,
-      responseTime: times.response.date, selection: old.selection, rules: rules)
+      responseTime: times.response.date, selection: selection ?? old.selection, rules: rules)
+    if selection == nil {
+      _ = try? store.remove(variant.info.key, variant: variant.info.variant)
+      return variant.with(fresh)
+    }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata == known else { return }
-      EntryFields.freshen(&metadata, fields: fields, times: times, expires: expiry(of: fresh))
+      EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
     }
-    return StoredVariant(variant, fresh)
+    return variant.with(fresh)
+  }
+
+  /// Returns what selects a freshened response, as a 304 may bring another `Vary`; nil if nothing
+  /// does any more (`*`).
+  private func selection(
+    of old: StoredResponse, after head: HTTPResponseHead, _ request: HTTPRequest,
+    _ fields: HTTPFields
+  ) -> Selection? {
+    guard head.fields.contains("Vary"), isSelected(old.selection, by: request) else {
+      return old.selection
+    }
+    return Selection(
+      varyOf: fields, request: request.fields, and: implicitlySelecting(request),
+      conceal: conceal)
   }
 
   /// Uses what an answer to `HEAD` tells of stored responses (RFC 9111, section 4.3.5).
@@ -105,10 +132,18 @@ extension ResponseCache {
         ofHead: head, for: variant.response, bodyLength: variant.length)
       {
       case .nothing: break
-      case .freshen: _ = freshen(variant, by: head, times)
-      case .invalidate:
-        _ = try? store.remove(forwarding.key, variant: variant.info.variant)
+      case .freshen: _ = freshen(variant, forwarding, head, times)
+      case .invalidate: outdate(variant)
       }
+    }
+  }
+
+  /// Makes a stored response stale: there is a newer one, but without a network it is all there is.
+  private func outdate(_ variant: StoredVariant) {
+    let longAgo = ResponseTimes(
+      request: Timestamp(nanoseconds: 0), response: Timestamp(nanoseconds: 0))
+    _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
+      EntryFields.freshen(&metadata, variant.response, times: longAgo, expires: nil)
     }
   }
 
@@ -141,7 +176,7 @@ extension ResponseCache {
       mayReturnStored?(request, head(of: variant)) ?? true
     else { return nil }
     // Each reader needs a body of its own.
-    if case .file = variant.body { variant.body = nil }
+    if case .file = variant.body { variant = variant.with(nil) }
     guard isSelected(variant.response.selection, by: request),
       case .success(let opened) = opened(variant),
       let stored = Representation([opened], request, now: now.date)

@@ -52,11 +52,19 @@ extension ResponseCache {
         head.status = 200
         head.fields.removeAll(named: "Content-Range")
       }
-      if head.status != 204 {
+      if head.status != 204, !Self.tells(length, head.fields) {
         head.fields.replace(with: HTTPField("Content-Length", String(length)))
       }
       return isWanted ? slices(of: found, 0..<length) : []
     }
+  }
+
+  /// Tells whether the length stands there already, as in nearly all responses.
+  private static func tells(_ length: UInt64, _ fields: HTTPFields) -> Bool {
+    guard let index = fields.firstIndex(named: "Content-Length"),
+      fields.firstIndex(named: "Content-Length", from: index + 1) == nil
+    else { return false }
+    return fields[index].value.elementsEqual(String(length).utf8)
   }
 
   private func slices(of found: Representation, _ range: Range<UInt64>) -> [BodySlice]? {

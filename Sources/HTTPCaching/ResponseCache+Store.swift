@@ -5,7 +5,8 @@ import HTTPSemantics
 extension ResponseCache {
   /// Says whether, where and with what a response is to be stored (RFC 9111, section 3).
   func storing(
-    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
+    prefix: BodySlice? = nil
   ) -> Storing {
     let request = forwarding.original
     if let reason = rules.whyNotStored(request, head, now: times.response.date) {
@@ -27,7 +28,7 @@ extension ResponseCache {
     return .yes(
       StoringPlan(
         key: forwarding.key, variant: Self.variant(selection, response.contentRange),
-        metadata: metadata, response: response))
+        metadata: metadata, response: response, prefix: prefix))
   }
 
   /// Returns until when a response is fresh; nil if it is not from the beginning.

@@ -13,6 +13,7 @@ public struct ResponseCache: Sendable {
   /// Gives the rules.
   public let rules: CacheRules
   let keyRule: KeyRule
+  let hot: HotResponses
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
   /// Bodies up to this many bytes are read at once and verified before they are served.
@@ -24,15 +25,18 @@ public struct ResponseCache: Sendable {
 
   /// Makes a cache.
   ///
-  /// - Parameter mayReturnStored: decides, after the rules, whether a stored response may be
-  ///   returned for a request.
+  /// - Parameters:
+  ///   - hotBytes: bounds the memory for stored responses that are kept decoded, bodies included.
+  ///   - mayReturnStored: decides, after the rules, whether a stored response may be returned for
+  ///     a request.
   public init(
-    store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url,
+    store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url, hotBytes: Int = 0,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) {
     self.store = store
     self.rules = rules
     self.keyRule = keyRule
+    hot = HotResponses(bytes: hotBytes)
     self.mayReturnStored = mayReturnStored
   }
 

@@ -11,28 +11,61 @@ public enum StoredBody: Sendable {
 }
 
 /// Holds one stored response of a key: what the rules see of it, and the way to its body.
-public struct StoredVariant: Sendable {
+///
+/// A class, as it is handed through many values on the way of a hit and has many references inside.
+public final class StoredVariant: Sendable {
   /// Gives all that the store knows of it.
   public let info: EntryInfo
   /// Gives what the rules see of it.
   public let response: StoredResponse
-  /// Gives the body, once it is opened.
-  public var body: StoredBody?
+  /// Gives the body; nil: it is not opened yet.
+  public let body: StoredBody?
 
   /// Counts the bytes of the body.
   public var length: UInt64 { info.length }
 
-  init?(_ info: EntryInfo, _ body: StoredBody?, _ rules: CacheRules) {
+  convenience init?(_ info: EntryInfo, _ body: StoredBody?, _ rules: CacheRules) {
     guard let response = EntryFields.response(of: info, rules) else { return nil }
+    self.init(info, response, body)
+  }
+
+  private init(_ info: EntryInfo, _ response: StoredResponse, _ body: StoredBody?) {
     self.info = info
     self.response = response
     self.body = body
   }
 
-  /// Makes a stored response whose fields have been freshened.
-  init(_ old: StoredVariant, _ response: StoredResponse) {
-    info = old.info
-    self.response = response
-    body = old.body
+  /// Returns the same entry with another body, or none.
+  func with(_ body: StoredBody?) -> StoredVariant { StoredVariant(info, response, body) }
+
+  /// Returns the same entry with fields that have been freshened.
+  func with(_ response: StoredResponse) -> StoredVariant { StoredVariant(info, response, body) }
+
+  /// Tells whether the body can be read; a file that was changed since it was verified cannot.
+  var isOpen: Bool {
+    switch body {
+    case .bytes: true
+    case .file(let reader): reader.length > ResponseCache.verifiedBytes || reader.isVerified
+    case nil: false
+    }
+  }
+
+  /// Tells whether several answers may be made of it: a long body, which is verified while it is
+  /// read, has one reader.
+  var canBeShared: Bool {
+    guard case .file(let reader) = body else { return true }
+    return reader.length <= ResponseCache.verifiedBytes && reader.isVerified
+  }
+
+  /// Tells of a body that is kept that it is in memory.
+  var inMemory: StoredVariant {
+    guard case .bytes(let bytes, .disk) = body else { return self }
+    return with(.bytes(bytes, .memory))
+  }
+
+  /// Tells whether it is the same entry.
+  func isSame(as other: StoredVariant) -> Bool {
+    info.variant == other.info.variant && info.digest == other.info.digest
+      && info.created == other.info.created
   }
 }

@@ -12,6 +12,8 @@ public struct StoringPlan: Sendable {
   public let metadata: EntryMetadata
   /// Gives what the rules see of it, before its body has come.
   public let response: StoredResponse
+  /// Gives the bytes that are stored already and come before those from the network; nil: none.
+  public let prefix: BodySlice?
 
   /// Stores a whole body.
   ///

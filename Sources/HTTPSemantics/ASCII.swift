@@ -15,7 +15,13 @@ enum ASCII {
 
   /// `unreserved` of RFC 3986, section 2.3.
   static func isUnreserved(_ byte: UInt8) -> Bool {
-    isLetter(byte) || isDigit(byte) || contains("-._~", byte)
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+      UInt8(ascii: "_"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
   }
 
   /// `ALPHA / DIGIT / "+" / "-" / "."` of RFC 3986, section 3.1.
@@ -35,7 +41,14 @@ enum ASCII {
   /// What may stand unescaped in path and query: `pchar`, `/` and `?` of RFC 3986, section 3.3, and
   /// the brackets and bar that clients send as they are, so that servers tell them from escapes.
   static func isTargetByte(_ byte: UInt8) -> Bool {
-    isUnreserved(byte) || contains("!$&'()*+,;=:@/?[]|", byte)
+    switch byte {
+    case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&")...UInt8(ascii: ","),
+      UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: ";"), UInt8(ascii: "="),
+      UInt8(ascii: "?"), UInt8(ascii: "@"), UInt8(ascii: "["), UInt8(ascii: "]"),
+      UInt8(ascii: "|"):
+      true
+    default: isUnreserved(byte)
+    }
   }
 
   /// `tchar` of RFC 9110, section 5.6.2.

@@ -61,15 +61,9 @@ public enum ByteRangeRequest: Sendable, Hashable {
   public init(_ request: HTTPRequest) {
     self = .none
     guard request.method == .get else { return }
-    var value: [UInt8]?
-    for field in request.fields where field.isNamed("Range") {
-      guard value == nil else {
-        self = .ignored
-        return
-      }
-      value = field.value
-    }
-    if let value { self = Self.parse(value) }
+    guard let index = request.fields.firstIndex(named: "Range") else { return }
+    let isOnly = request.fields.firstIndex(named: "Range", from: index + 1) == nil
+    self = isOnly ? Self.parse(request.fields[index].value) : .ignored
   }
 
   private static func parse(_ value: [UInt8]) -> ByteRangeRequest {

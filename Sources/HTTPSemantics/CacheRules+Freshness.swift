@@ -19,6 +19,12 @@ public struct FreshnessLifetime: Sendable, Hashable {
 
   /// Names what gave the lifetime.
   public let basis: Basis
+
+  /// Makes a lifetime; the seconds are brought into their range.
+  public init(seconds: Int64, basis: Basis) {
+    self.seconds = DeltaSeconds.clamped(seconds)
+    self.basis = basis
+  }
 }
 
 extension CacheRules {
@@ -35,7 +41,7 @@ extension CacheRules {
     case .invalid: return FreshnessLifetime(seconds: 0, basis: .expires)
     case .at(let time):
       let seconds = time.seconds(since: facts.date ?? response.responseTime)
-      return FreshnessLifetime(seconds: DeltaSeconds.clamped(seconds), basis: .expires)
+      return FreshnessLifetime(seconds: seconds, basis: .expires)
     case .absent: return heuristicLifetime(of: response)
     }
   }
@@ -49,26 +55,21 @@ extension CacheRules {
     let percent = Int64(max(0, min(heuristicPercent, 100)))
     // More than the limit cannot come out of it, and a product of limited numbers fits.
     let part = min(max(0, unchanged), DeltaSeconds.maximum * 100) * percent / 100
-    let seconds = DeltaSeconds.clamped(min(part, heuristicMaximumSeconds))
-    return FreshnessLifetime(seconds: seconds, basis: .heuristic)
+    return FreshnessLifetime(seconds: min(part, heuristicMaximumSeconds), basis: .heuristic)
   }
 
   /// Returns the age of a response in seconds, 0 to ``DeltaSeconds/maximum`` (RFC 9111, section
   /// 4.2.3).
   ///
-  /// A clock that was set back never makes the age negative. The age is at least what has passed
-  /// since `Date`, so that a response that was received while the clock was wrong is not kept fresh
-  /// by that.
+  /// A clock that was set back never makes the age negative, nor less than it was at the receipt.
   public func currentAge(of response: StoredResponse, at now: HTTPDate) -> Int64 {
     let facts = response.facts
     let received = response.responseTime
-    let date = facts.date ?? received
-    let apparentAge = max(0, received.seconds(since: date))
+    let apparentAge = max(0, received.seconds(since: facts.date ?? received))
     let responseDelay = max(0, received.seconds(since: response.requestTime))
     let correctedAge = facts.age.saturatingAdd(responseDelay)
     let initialAge = max(apparentAge, correctedAge)
     let residentTime = max(0, now.seconds(since: received))
-    let age = max(initialAge.saturatingAdd(residentTime), now.seconds(since: date))
-    return DeltaSeconds.clamped(age)
+    return DeltaSeconds.clamped(initialAge.saturatingAdd(residentTime))
   }
 }

@@ -20,7 +20,7 @@ public enum StalePermission: Sendable, Hashable {
 public enum ValidationReason: Sendable, Hashable, CustomStringConvertible {
   /// It is stale by so many seconds.
   case stale(by: Int64)
-  /// Its `no-cache` demands it.
+  /// Its `no-cache` demands it, or a directive that came with a later 304 forbids to store it.
   case noCache
   /// The request's `no-cache` asks for it.
   case requestNoCache
@@ -60,7 +60,7 @@ extension CacheRules {
     of response: StoredResponse, for request: RequestDirectives, at now: HTTPDate
   ) -> Reuse {
     let directives = response.facts.directives
-    if directives.noCache.isAll { return .mustValidate(.noCache) }
+    if demandsValidation(directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
     let age = currentAge(of: response, at: now)
     let ttl = freshnessLifetime(of: response).seconds - age
@@ -104,7 +104,7 @@ extension CacheRules {
     after failure: ForwardFailure
   ) -> Bool {
     let directives = response.facts.directives
-    if directives.noCache.isAll || request.noCache { return false }
+    if demandsValidation(directives) || request.noCache { return false }
     let age = currentAge(of: response, at: now)
     let staleness = max(0, age - freshnessLifetime(of: response).seconds)
     if forbidsStale(directives), age >= freshnessLifetime(of: response).seconds { return false }
@@ -114,6 +114,15 @@ extension CacheRules {
       let window = max(directives.staleIfError ?? 0, request.staleIfError ?? 0)
       return StatusCode.isServerFailure(status) && staleness < window
     }
+  }
+
+  /// Tells whether the response must be validated however fresh it is.
+  ///
+  /// What forbids to store cannot be there at first, but may come with the 304 to a validation; from
+  /// then on the origin does not want the response to be used again (RFC 9111, section 3.2).
+  private func demandsValidation(_ directives: ResponseDirectives) -> Bool {
+    directives.noCache.isAll || (directives.noStore && !directives.mustUnderstand)
+      || (isShared && directives.isPrivate.isAll)
   }
 
   /// Tells whether the response must be validated once it is stale, whatever else (RFC 9111,

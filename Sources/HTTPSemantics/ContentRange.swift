@@ -44,13 +44,8 @@ public struct ContentRange: Sendable, Hashable {
 
   /// Reads the `Content-Range` of a message; nil if there is none, more than one, or a bad one.
   public init?(of fields: HTTPFields) {
-    var value: [UInt8]?
-    for field in fields where field.isNamed("Content-Range") {
-      guard value == nil else { return nil }
-      value = field.value
-    }
-    guard let value else { return nil }
-    self.init(value)
+    guard let field = fields.only(named: "Content-Range") else { return nil }
+    self.init(field.value)
   }
 
   /// Gives the number of bytes, at least 1.

@@ -5,8 +5,10 @@ struct DirectiveSyntax {
     /// Nothing.
     case none
     /// The bytes after `=`, or between the quotation marks there; both forms mean the same.
+    ///
+    /// Escapes stay as they are: neither a number nor a field name has one.
     case value(Range<Int>)
-    /// Something that is no argument: white space around `=`, escapes, text behind the quote.
+    /// Something that is no argument: white space around `=`, text behind the quote.
     case malformed
   }
 
@@ -29,13 +31,14 @@ struct DirectiveSyntax {
     if rest.isEmpty { return .none }
     guard line[rest.lowerBound] == UInt8(ascii: "=") else { return .malformed }
     let value = (rest.lowerBound + 1)..<rest.upperBound
-    guard !value.isEmpty, line[value.lowerBound] == UInt8(ascii: "\"") else {
-      return .value(value)
+    guard let first = value.first.map({ line[$0] }), !ListSyntax.isWhiteSpace(first) else {
+      return .malformed
     }
-    let inside = (value.lowerBound + 1)..<max(value.lowerBound + 1, value.upperBound - 1)
-    guard ListSyntax.closingQuote(in: line, after: value.lowerBound) == value.upperBound - 1
-    else { return .malformed }
-    for index in inside where line[index] == UInt8(ascii: "\\") { return .malformed }
-    return .value(inside)
+    guard first == UInt8(ascii: "\"") else { return .value(value) }
+    let close = value.upperBound - 1
+    guard ListSyntax.closingQuote(in: line, after: value.lowerBound) == close else {
+      return .malformed
+    }
+    return .value((value.lowerBound + 1)..<close)
   }
 }

@@ -12,7 +12,7 @@ enum FieldBytes {
     byte == 0x20 || byte == 0x09
   }
 
-  /// Reads `1*DIGIT` up to the largest `Int64`; nil for anything else.
+  /// Reads `1*DIGIT`; nil for anything else and for what does not fit into an `Int64`.
   ///
   /// The bound lets every position and length be an `Int` and be counted up by one.
   static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
@@ -20,9 +20,9 @@ enum FieldBytes {
     var number: UInt64 = 0
     for digit in digits {
       guard ASCII.isDigit(digit) else { return nil }
-      let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-      guard !isTooLarge, product <= UInt64(Int64.max) - 9 else { return nil }
-      number = product + UInt64(digit - UInt8(ascii: "0"))
+      guard number <= UInt64(Int64.max) / 10 else { return nil }
+      number = number * 10 + UInt64(digit - UInt8(ascii: "0"))
+      guard number <= UInt64(Int64.max) else { return nil }
     }
     return number
   }

@@ -64,6 +64,22 @@ public enum Freshening {
     return Array(latestFirst(weak.map(\.index), of: stored).prefix(1))
   }
 
+  /// Returns which stored response a 304 confirms though it must not update any, as an index.
+  ///
+  /// Some servers answer a question about `W/"a"` with a 304 that has `"a"`, as nginx does for
+  /// content that it compresses. RFC 9111, section 4.3.4, forbids to take its fields; still it says
+  /// that the response with the tag that was asked about may be used this once.
+  ///
+  /// - Parameters:
+  ///   - stored: The responses that the request was validating.
+  ///   - update: The fields of a 304 for which ``chosen(from:by:now:)`` has returned nothing.
+  public static func confirmed(from stored: [StoredResponse], by update: HTTPFields) -> Int? {
+    guard let tag = update.first(named: "ETag").flatMap({ EntityTag($0.value) }), tag.isWellFormed
+    else { return nil }
+    let alike = stored.indices.filter { stored[$0].facts.entityTag?.matchesWeakly(tag) ?? false }
+    return alike.count == 1 ? alike[0] : nil
+  }
+
   private static func latestFirst(_ indexes: [Int], of stored: [StoredResponse]) -> [Int] {
     indexes.sorted { time(of: stored[$0]) > time(of: stored[$1]) }
   }

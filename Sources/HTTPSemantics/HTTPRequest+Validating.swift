@@ -52,7 +52,7 @@ extension HTTPRequest {
     var request = self
     let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]
     for name in conditions { request.fields.removeAll(named: name) }
-    let isOpen = stored.contentRange?.completeLength == missing.upperBound + 1
+    let isOpen = stored.contentRange?.completeLength.map { $0 - 1 } == missing.upperBound
     let last = isOpen ? "" : String(missing.upperBound)
     request.fields.replace(with: HTTPField("Range", "bytes=\(missing.lowerBound)-\(last)"))
     request.fields.replace(with: HTTPField(name: "If-Range", value: validator.value))
@@ -61,15 +61,20 @@ extension HTTPRequest {
 
   /// Returns the tags to send, each once.
   ///
-  /// One that is malformed goes only alone: within a list it could be read as several others.
+  /// One that is malformed goes only alone: within a list it could be read as several others. One
+  /// that would be read as "any" or as several even alone never goes.
   private static func tags(of stored: [StoredResponse]) -> [EntityTag] {
     var tags: [EntityTag] = []
     for tag in stored.lazy.compactMap(\.facts.entityTag) where !tags.contains(tag) {
-      if tag.isWellFormed || stored.count == 1 && !tag.bytes.contains(UInt8(ascii: ",")) {
+      if tag.isWellFormed || stored.count == 1 && isUnambiguous(tag.bytes) {
         tags.append(tag)
       }
       if tags.count == maximumValidatedTags { break }
     }
     return tags
+  }
+
+  private static func isUnambiguous(_ tag: [UInt8]) -> Bool {
+    !tag.contains(UInt8(ascii: ",")) && !tag.elementsEqual("*".utf8)
   }
 }

@@ -63,6 +63,41 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     guard string.utf8.count <= Self.maximumLength else { throw InvalidURL(.tooLong, in: text) }
   }
 
+  /// Returns the URL of the same server with another target: path and query, normalised.
+  ///
+  /// A target that is in its normal form already, as nearly all are, is taken as it is.
+  ///
+  /// - Throws: ``InvalidURL`` if it does not start with `/`, or as ``init(_:)``.
+  /// - Complexity: O(*n*) in the length of the target.
+  public func replacingTarget(_ target: String) throws(InvalidURL) -> NormalizedURL {
+    let server = string.utf8.count - self.target.utf8.count
+    guard Self.isNormal(target), server + target.utf8.count <= Self.maximumLength else {
+      guard target.utf8.first == UInt8(ascii: "/") else { throw InvalidURL(.noHost, in: target) }
+      return try NormalizedURL("\(Substring(string.utf8.prefix(server)))\(target)")
+    }
+    return NormalizedURL(self, normalTarget: target, server: server)
+  }
+
+  private init(_ other: NormalizedURL, normalTarget: String, server: Int) {
+    scheme = other.scheme
+    host = other.host
+    port = other.port
+    target = normalTarget
+    string = "\(Substring(other.string.utf8.prefix(server)))\(normalTarget)"
+  }
+
+  /// Tells whether nothing in a target needs a second look: no escape, no dot segment.
+  private static func isNormal(_ target: String) -> Bool {
+    var previous: UInt8 = 0
+    for byte in target.utf8 {
+      if previous == 0, byte != UInt8(ascii: "/") { return false }
+      if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") { return false }
+      guard ASCII.isTargetByte(byte) else { return false }
+      previous = byte
+    }
+    return previous != 0
+  }
+
   /// Gives the whole URL in its normal form.
   public var description: String { string }
 

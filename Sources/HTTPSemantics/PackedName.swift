@@ -2,7 +2,7 @@
 ///
 /// Names of fields and of cache directives are compared thousands of times a second without regard
 /// to case; three words compare in a nanosecond, and need no string.
-struct PackedName: Hashable {
+struct PackedName: Equatable {
   /// The longest name that fits; `stale-while-revalidate` has 22.
   static let maximumLength = 24
 
@@ -38,11 +38,5 @@ struct PackedName: Hashable {
 
   static func == (left: PackedName, right: PackedName) -> Bool {
     left.count == right.count && left.words == right.words
-  }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(words.0)
-    hasher.combine(words.1)
-    hasher.combine(words.2)
   }
 }

@@ -82,12 +82,8 @@ public enum RangeAnswer: Sendable, Hashable {
   private static func ifRangeHolds(
     _ fields: HTTPFields, for stored: StoredResponse, now: HTTPDate
   ) -> Bool {
-    var value: [UInt8]?
-    for field in fields where field.isNamed("If-Range") {
-      guard value == nil else { return false }
-      value = field.value
-    }
-    guard let value else { return true }
+    guard fields.contains("If-Range") else { return true }
+    guard let value = fields.only(named: "If-Range")?.value else { return false }
     if let tag = EntityTag(value), tag.isWellFormed {
       return stored.facts.entityTag?.matchesStrongly(tag) ?? false
     }

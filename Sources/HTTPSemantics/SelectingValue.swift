@@ -17,17 +17,15 @@ enum SelectingValue {
   static func kept(
     _ name: String, in request: HTTPFields, conceal: ([UInt8]) -> [UInt8]
   ) -> [UInt8]? {
+    guard let first = request.firstIndex(named: name) else { return nil }
+    var joined = request[first].value
     // Cookies that came in several lines are joined as they would have been sent in one.
     let separator = name == "cookie" ? "; " : ","
-    var joined: [UInt8]?
-    for line in request where line.isNamed(name) {
-      if joined == nil {
-        joined = line.value
-      } else {
-        joined? += Array(separator.utf8) + line.value
-      }
+    var last = first
+    while let next = request.firstIndex(named: name, from: last + 1) {
+      joined += Array(separator.utf8) + request[next].value
+      last = next
     }
-    guard let joined else { return nil }
     if isSensitive(name) { return conceal(Array(FieldBytes.trimmed(joined[...]))) }
     let normal = normalized(name, joined)
     return normal.count > Selection.maximumValueLength ? conceal(normal) : normal
@@ -35,11 +33,14 @@ enum SelectingValue {
 
   /// Returns the normal form of a value.
   ///
-  /// - Complexity: O(*n* log *n*).
+  /// - Complexity: O(*n*) in the length of the value.
   static func normalized(_ name: String, _ value: [UInt8]) -> [UInt8] {
     switch name {
     case "accept", "accept-charset", "accept-encoding", "accept-language":
-      preferences(value) ?? spaced(value)
+      Preferences.normalized(value) ?? spaced(value)
+    case "user-agent":
+      // No list, and long enough that a look at each byte would be felt.
+      Array(FieldBytes.trimmed(value[...]))
     default:
       spaced(value)
     }
@@ -75,52 +76,5 @@ enum SelectingValue {
       }
     }
     return result
-  }
-
-  /// Sorts the members of a list of preferences, whose order and case say nothing (RFC 9110,
-  /// section 12.4.2 and 12.5); nil if it is not understood.
-  private static func preferences(_ value: [UInt8]) -> [UInt8]? {
-    guard !value.contains(UInt8(ascii: "\"")) else { return nil }
-    var members: [[UInt8]] = []
-    for raw in value.split(separator: UInt8(ascii: ",")) {
-      let trimmed = FieldBytes.trimmed(raw)
-      if trimmed.isEmpty { continue }
-      guard let member = preference(trimmed) else { return nil }
-      members.append(member)
-    }
-    members.sort { $0.lexicographicallyPrecedes($1) }
-    return Array(members.joined(separator: [UInt8(ascii: ",")]))
-  }
-
-  /// Returns `en;q=0.5` for ` EN ; Q=0.50 `.
-  private static func preference(_ raw: ArraySlice<UInt8>) -> [UInt8]? {
-    let parts = raw.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-    var result = FieldBytes.trimmed(parts[0]).map(ASCII.lowercased)
-    for part in parts.dropFirst() {
-      let parameter = FieldBytes.trimmed(part)
-      guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-      let name = parameter[..<equals].map(ASCII.lowercased)
-      if name == Array("q".utf8) {
-        guard let weight = weight(parameter[(equals + 1)...]) else { return nil }
-        result += weight
-      } else {
-        result += Array(";".utf8) + name + parameter[equals...]
-      }
-    }
-    return result
-  }
-
-  /// Returns `;q=` with a weight in its shortest form, and nothing for the weight 1; nil if it is
-  /// none (RFC 9110, section 12.4.2).
-  private static func weight(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-    guard let whole = text.first, whole == UInt8(ascii: "0") || whole == UInt8(ascii: "1"),
-      text.count <= 5, text.count == 1 || text[text.startIndex + 1] == UInt8(ascii: ".")
-    else { return nil }
-    var digits = text.dropFirst(2)
-    guard digits.allSatisfy(ASCII.isDigit) else { return nil }
-    while digits.last == UInt8(ascii: "0") { digits.removeLast() }
-    if whole == UInt8(ascii: "1") { return digits.isEmpty ? [] : nil }
-    let start = Array(";q=0".utf8)
-    return digits.isEmpty ? start : start + [UInt8(ascii: ".")] + digits
   }
 }

@@ -78,15 +78,12 @@ public struct Selection: Sendable, Hashable {
   private static func matches(
     _ field: SelectedField, _ request: HTTPFields, conceal: ([UInt8]) -> [UInt8]
   ) -> Bool {
-    // Nearly always the line is missing in both, or there is one that is in normal form already.
-    var only: [UInt8]?
-    var lines = 0
-    for line in request where line.isNamed(field.name) {
-      only = line.value
-      lines += 1
-    }
-    guard lines > 0, let value = field.value else { return lines == 0 && field.value == nil }
-    if lines == 1, only == value, !SelectingValue.isConcealed(field.name, length: value.count) {
+    guard let first = request.firstIndex(named: field.name) else { return field.value == nil }
+    guard let value = field.value else { return false }
+    // Nearly always there is one line, and often it is in normal form already.
+    if request[first].value == value, request.firstIndex(named: field.name, from: first + 1) == nil,
+      !SelectingValue.isConcealed(field.name, length: value.count)
+    {
       return true
     }
     return SelectingValue.kept(field.name, in: request, conceal: conceal) == value

@@ -65,6 +65,8 @@ struct NoCache: CacheUnderTest {
 /// Asks the library.
 struct LibraryCache: CacheUnderTest {
   let client: CachingClient
+  /// Whether the store is asked by itself first, as the proxy does for speed.
+  let asksStoreFirst: Bool
 
   func answer(_ request: HTTPRequest, body: String?) async -> Result<ReceivedAnswer, NoAnswer> {
     let interim = InterimHeads()
@@ -73,8 +75,14 @@ struct LibraryCache: CacheUnderTest {
     options.maximumRedirects = 0
     options.onInterim = interim.append
     do {
-      let response = try await client.fetch(
-        request, body: body.map { .bytes(Array($0.utf8)) }, options: options)
+      let stored = asksStoreFirst ? client.storedAnswer(to: request, options: options) : nil
+      let response: ClientResponse
+      if let stored {
+        response = stored
+      } else {
+        response = try await client.fetch(
+          request, body: body.map { .bytes(Array($0.utf8)) }, options: options)
+      }
       var text = ""
       while let piece = try await response.body.next() {
         text += String(decoding: piece, as: UTF8.self)

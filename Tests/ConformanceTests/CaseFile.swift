@@ -16,7 +16,7 @@ struct CaseFile {
   private static let knownMembers: Set<String> = [
     "id", "suite", "suite_name", "name", "kind", "kind_explicit", "spec_anchors",
     "suite_spec_anchors", "depends_on", "browser_only", "browser_skip", "cdn_only", "modes",
-    "origin_requests", "requests", "rule", "for_each",
+    "origin_requests", "may_retry", "in_process", "proxy_only", "requests", "rule", "for_each",
   ]
 
   /// Reads the cases of a file in the form of the public suite's data, or of our own families.
@@ -38,6 +38,8 @@ struct CaseFile {
       dependsOn: object["depends_on"] as? [String] ?? [],
       modes: Set(try require(object["modes"] as? [String], id, "modes")),
       originRequests: object["origin_requests"] as? Int,
+      mayRetry: object["may_retry"] as? Bool ?? false,
+      isProxyOnly: object["proxy_only"] as? Bool ?? false,
       exchanges: try requests.enumerated().map { number, request in
         try ExchangeReader(request, place: "\(id), request \(number + 1)").exchange()
       })

@@ -14,6 +14,10 @@ struct ConformanceCase: Sendable {
   var modes: Set<String>
   /// Says how many requests the origin must have seen at the end; nil: not checked.
   var originRequests: Int?
+  /// Whether the cache may send a request of the case twice; in the public cases it may not.
+  var mayRetry = false
+  /// Whether the case is about what only a proxy does.
+  var isProxyOnly = false
   var exchanges: [Exchange]
 }
 
@@ -103,6 +107,8 @@ struct Expectation: Sendable {
   var status: Status?
   var responseFields: [FieldCheck] = []
   var missingResponseFields: [String] = []
+  /// Names fields that must not arrive with these values; other values may be of the next hop.
+  var missingResponseValues: [FieldLine] = []
   var interim: [InterimAnswer]?
   var checksBody = true
   var text: String?

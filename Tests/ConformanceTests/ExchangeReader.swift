@@ -10,7 +10,7 @@ struct ExchangeReader {
     "magic_locations", "expected_type", "expected_status", "expected_response_headers",
     "expected_response_headers_missing", "expected_interim_responses", "check_body",
     "expected_response_text", "expected_request_headers", "expected_request_headers_missing",
-    "expected_method", "mode",
+    "expected_method", "expected_response_values_missing",
   ]
 
   /// Keeps the object for ``exchange()``.
@@ -67,6 +67,7 @@ struct ExchangeReader {
     }
     expected.responseFields = try fieldChecks("expected_response_headers")
     expected.missingResponseFields = names("expected_response_headers_missing")
+    expected.missingResponseValues = try lines("expected_response_values_missing")
     expected.interim = try interim("expected_interim_responses")
     expected.checksBody = object["check_body"] as? Bool ?? true
     expected.text = text("expected_response_text")

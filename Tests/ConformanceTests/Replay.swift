@@ -47,7 +47,8 @@ struct Replay {
         let previous = answers.last ?? nil
         let request = try request(exchange, test, index: index, token: token, previous)
         let result = await cache.answer(request, body: exchange.requestBody)
-        let checks = AnswerChecks(exchange: exchange, number: index + 1, token: token)
+        let checks = AnswerChecks(
+          exchange: exchange, number: index + 1, token: token, mayRetry: test.mayRetry)
         try checks.check(result, at: clock)
         answers.append(try? result.get())
         await cache.settle()

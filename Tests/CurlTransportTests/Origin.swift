@@ -99,7 +99,12 @@ struct OriginError: Error {
 
 /// Holds the head of a request as it came over the wire.
 struct OriginRequest: Sendable {
-  let lines: [String]
+  /// Gives the head as it came, the empty line included.
+  let bytes: [UInt8]
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  var lines: [String] { text.split(separator: "\r\n").map(String.init) }
 
   var method: String { String(lines.first?.prefix { $0 != " " } ?? "") }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -51,21 +52,63 @@ final class OriginConnection {
     while receive() {}
   }
 
+  /// Blocks the connection's thread until the test ends a stream.
+  func wait(for stream: AsyncStream<Void>) {
+    let hasEnded = DispatchSemaphore(value: 0)
+    Task {
+      for await _ in stream {}
+      hasEnded.signal()
+    }
+    hasEnded.wait()
+  }
+
   /// Reads the head of the next request; nil when the other side has closed.
   func readRequest() -> OriginRequest? {
     let end = Array("\r\n\r\n".utf8)
     while true {
       if let start = received.indices.first(where: { received[$0...].starts(with: end) }) {
-        let head = String(decoding: received[..<start], as: UTF8.self)
-        received.removeFirst(start + end.count)
-        return OriginRequest(lines: head.split(separator: "\r\n").map(String.init))
+        let head = Array(received[..<(start + end.count)])
+        received.removeFirst(head.count)
+        return OriginRequest(bytes: head)
       }
       guard receive() else { return nil }
     }
   }
 
+  /// Reads so many bytes of a request's body, or what came before the other side closed.
+  func read(_ count: Int) -> [UInt8] {
+    while received.count < count, receive() {}
+    let bytes = Array(received.prefix(count))
+    received.removeFirst(bytes.count)
+    return bytes
+  }
+
+  /// Reads up to and including a mark, or what came before the other side closed.
+  func read(through mark: String) -> [UInt8] {
+    let end = Array(mark.utf8)
+    while true {
+      if let start = received.indices.first(where: { received[$0...].starts(with: end) }) {
+        return read(start + end.count)
+      }
+      guard receive() else { return read(received.count) }
+    }
+  }
+
+  /// Reads a chunked body and takes the chunks apart; nil if it is cut short or malformed.
+  func readChunked() -> [UInt8]? {
+    var body: [UInt8] = []
+    while true {
+      let line = String(decoding: read(through: "\r\n"), as: UTF8.self)
+      guard line.hasSuffix("\r\n"), let count = Int(line.dropLast(1), radix: 16) else { return nil }
+      let chunk = read(count)
+      guard chunk.count == count, read(2) == Array("\r\n".utf8) else { return nil }
+      if count == 0 { return body }
+      body += chunk
+    }
+  }
+
   private func receive() -> Bool {
-    var buffer = [UInt8](repeating: 0, count: 4096)
+    var buffer = [UInt8](repeating: 0, count: 65_536)
     // Safety: the buffer is valid during the call.
     let count = unsafe buffer.withUnsafeMutableBytes {
       unsafe recv(descriptor, $0.baseAddress, $0.count, 0)

@@ -13,28 +13,27 @@ struct ListSyntaxTests {
   }
 
   @Test(
-    "commas outside quoted strings divide, and white space and empty members go",
     arguments: [
       ("", []), (",", []), (" , ,\t", []), ("a", ["a"]), ("a,b", ["a", "b"]),
       (" a ,\tb c ,", ["a", "b c"]), (",,a", ["a"]), ("a=\"x, y\", b", ["a=\"x, y\"", "b"]),
       ("a=\"x\\\", y\", b", ["a=\"x\\\", y\"", "b"]), ("\"\",b", ["\"\"", "b"]),
     ])
-  func split(line: String, expected: [String]) {
+  func `commas outside quoted strings divide, and white space and empty members go`(
+    line: String, expected: [String]
+  ) {
     #expect(members(line) == expected)
   }
 
   @Test(
-    "a quote that is never closed hides nothing",
     arguments: [
       ("a=\"x, no-store", ["a=\"x", "no-store"]), ("\",\\\",b", ["\"", "\\\"", "b"]),
       ("a\"b\"c\", d", ["a\"b\"c\"", "d"]), ("\"\\", ["\"\\"]),
     ])
-  func unclosed(line: String, expected: [String]) {
+  func `a quote that is never closed hides nothing`(line: String, expected: [String]) {
     #expect(members(line) == expected)
   }
 
-  @Test("the lines of a name are one list, but a quoted string ends with its line")
-  func lines() {
+  @Test func `the lines of a name are one list, but a quoted string ends with its line`() {
     let fields: HTTPFields = [
       HTTPField("X", "a, b=\"1"), HTTPField("Y", "z"), HTTPField("x", "2\", c"),
     ]
@@ -42,8 +41,7 @@ struct ListSyntaxTests {
     #expect(members.map { String(decoding: $0, as: UTF8.self) } == ["a", "b=\"1", "2\"", "c"])
   }
 
-  @Test("many quotes that are never closed take linear time")
-  func manyQuotes() {
+  @Test func `many quotes that are never closed take linear time`() {
     // With a search to the end for each of them this would be 10^10 steps.
     let line = "\"" + String(repeating: "\\\",", count: 100_000)
     #expect(members(line).count == 100_000)

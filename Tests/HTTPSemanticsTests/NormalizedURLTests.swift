@@ -123,7 +123,7 @@ struct NormalizedURLTests {
   func randomBytes() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of randomBytes: \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SplitMix(seed: seed)
     let alphabet = Array("@:[]%%%23461eE./?#\\ a~\u{E4}\u{7F}".utf8)
     var taken = 0
     for _ in 0..<20_000 {
@@ -137,17 +137,24 @@ struct NormalizedURLTests {
     }
     #expect(taken > 100)
   }
-}
 
-/// Makes the same numbers for the same seed (Steele, Lea and Flood's SplitMix64).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
+  @Test(arguments: [
+    "/", "/a/b?c=d&e", "/a%2Fb", "/%7euser", "/a/../b", "/.well-known/x", "/a b", "//x", "/a#b",
+    "/é", "/a?b=/../c", "/a/.", "/[x]|y",
+  ])
+  func `another target of a server is what the whole URL would be`(target: String) throws {
+    let server = try NormalizedURL("http://Example.org:8080/old?query")
+    let made = try server.replacingTarget(target)
+    let whole = try NormalizedURL("http://example.org:8080\(target)")
+    #expect(made == whole)
+    #expect(made.target == whole.target)
+    #expect(made.port == 8080)
+  }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
+  @Test func `a target without a slash is no target`() throws {
+    let server = try NormalizedURL("http://example.org/")
+    #expect(throws: InvalidURL.self) { try server.replacingTarget("a") }
+    #expect(throws: InvalidURL.self) { try server.replacingTarget("") }
+    #expect(throws: InvalidURL.self) { try server.replacingTarget("@evil.example/") }
   }
 }

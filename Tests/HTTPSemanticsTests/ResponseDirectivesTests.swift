@@ -8,8 +8,7 @@ struct ResponseDirectivesTests {
     ResponseDirectives(HTTPFields(lines.map { HTTPField("cache-CONTROL", $0) }), rules: rules)
   }
 
-  @Test("every directive is read, whatever its case and order, over several lines")
-  func all() {
+  @Test func `every directive is read, whatever its case and order, over several lines`() {
     var expected = ResponseDirectives()
     expected.maxAge = 1
     expected.sMaxAge = 2
@@ -31,8 +30,7 @@ struct ResponseDirectivesTests {
         "no-cache,private") == expected)
   }
 
-  @Test("no Cache-Control, an empty one and unknown directives say nothing")
-  func nothing() {
+  @Test func `no Cache-Control, an empty one and unknown directives say nothing`() {
     #expect(ResponseDirectives([], rules: CacheRules()) == ResponseDirectives())
     #expect(directives("", " , ", "foo, max-agee=1, max-ag=1, xmax-age=1") == ResponseDirectives())
     #expect(directives(String(repeating: "x", count: 5000) + "=1") == ResponseDirectives())
@@ -40,7 +38,6 @@ struct ResponseDirectivesTests {
   }
 
   @Test(
-    "a lifetime may be quoted, padded with zeros and too large, and otherwise counts as 0",
     arguments: [
       ("max-age=3600", 3600), ("max-age=\"3600\"", 3600), ("max-age=003600", 3600),
       ("max-age=0", 0), ("max-age=2147483647", 2_147_483_647),
@@ -52,25 +49,26 @@ struct ResponseDirectivesTests {
       ("max-age:3600", 0), ("max-age 3600", 0), ("max-age=3600 s", 0),
       ("max-age=3600; must-revalidate", 0), ("max-age=3,600", 3),
     ] as [(String, Int64)])
-  func lifetimes(text: String, seconds: Int64) {
+  func `a lifetime may be quoted, padded with zeros and too large, and otherwise counts as 0`(
+    text: String, seconds: Int64
+  ) {
     #expect(directives(text).maxAge == seconds)
     let shared = text.replacing("max-age", with: "s-maxage")
     #expect(directives(shared).sMaxAge == seconds)
     #expect(directives(shared).maxAge == nil)
   }
 
-  @Test("of two lifetimes the first counts, in one line or in two, even if it is malformed")
-  func duplicates() {
+  @Test func `of two lifetimes the first counts, in one line or in two, even if it is malformed`() {
     #expect(directives("max-age=1, max-age=1800").maxAge == 1)
     #expect(directives("max-age=1800", "max-age=1").maxAge == 1800)
     #expect(directives("max-age=x, max-age=1800").maxAge == 0)
     #expect(directives("s-maxage=1, s-maxage=2").sMaxAge == 1)
     #expect(directives("stale-if-error=1, stale-if-error=2").staleIfError == 1)
-    #expect(directives("stale-while-revalidate=1", "stale-while-revalidate=2").staleWhileRevalidate == 1)
+    #expect(
+      directives("stale-while-revalidate=1", "stale-while-revalidate=2").staleWhileRevalidate == 1)
   }
 
-  @Test("what stands in a quoted string is no directive")
-  func quoted() {
+  @Test func `what stands in a quoted string is no directive`() {
     #expect(directives("extension=\"max-age=3600\", max-age=1").maxAge == 1)
     #expect(directives("max-age=1, extension=\"max-age=3600\"").maxAge == 1)
     #expect(directives("extension=\"a, max-age=3600, b\"").maxAge == nil)
@@ -78,14 +76,12 @@ struct ResponseDirectivesTests {
     #expect(directives("x=\"\\\\\", no-store").noStore)
   }
 
-  @Test("a quote that is never closed does not hide what forbids")
-  func unclosedQuote() {
+  @Test func `a quote that is never closed does not hide what forbids`() {
     #expect(directives("x=\"y, no-store, private").noStore)
     #expect(directives("x=\"y, no-store, private").isPrivate == .all)
   }
 
-  @Test("what forbids counts with any argument, what permits only without one")
-  func arguments() {
+  @Test func `what forbids counts with any argument, what permits only without one`() {
     let forbidding = directives(
       "no-store=x, must-revalidate=\"\", proxy-revalidate =1, no-transform foo")
     #expect(forbidding.noStore && forbidding.mustRevalidate)
@@ -96,7 +92,6 @@ struct ResponseDirectivesTests {
   }
 
   @Test(
-    "field names limit no-cache and private to these fields",
     arguments: [
       ("\"Set-Cookie\"", FieldList.fields(["set-cookie"])),
       ("Set-Cookie", .fields(["set-cookie"])), ("\"a, B ,c\"", .fields(["a", "b", "c"])),
@@ -104,20 +99,20 @@ struct ResponseDirectivesTests {
       ("\"a b\"", .all), ("\"a:\"", .all), ("\"a\\b\"", .all), ("\"a\"b", .all), (" a", .all),
       ("\"a", .all),
     ])
-  func fieldLists(argument: String, expected: FieldList) {
+  func `field names limit no-cache and private to these fields`(
+    argument: String, expected: FieldList
+  ) {
     #expect(directives("no-cache=\(argument)").noCache == expected)
     #expect(directives("private=\(argument)").isPrivate == expected)
   }
 
-  @Test("several field lists add up, and one without names takes in the whole response")
-  func severalFieldLists() {
+  @Test func `several field lists add up, and one without names takes in the whole response`() {
     #expect(directives("no-cache=a", "no-cache=\"b,a\"").noCache == .fields(["a", "b"]))
     #expect(directives("no-cache=a, no-cache").noCache == .all)
     #expect(directives("private, private=a").isPrivate == .all)
   }
 
-  @Test("more field names than the limit count as the whole response")
-  func fieldListLimit() {
+  @Test func `more field names than the limit count as the whole response`() {
     func list(_ range: Range<Int>) -> String {
       "no-cache=\"" + range.map { "f\($0)" }.joined(separator: ",") + "\""
     }
@@ -128,8 +123,7 @@ struct ResponseDirectivesTests {
     #expect(directives(list(0..<most), list(0..<most)).noCache != .all)
   }
 
-  @Test("names are found in a field list without regard to case")
-  func names() {
+  @Test func `names are found in a field list without regard to case`() {
     let list = FieldList.fields(["set-cookie"])
     #expect(list.names("Set-Cookie"))
     #expect(!list.names("Cookie"))
@@ -137,16 +131,15 @@ struct ResponseDirectivesTests {
     #expect(FieldList.all.isAll && !list.isAll && !FieldList.absent.isAll)
   }
 
-  @Test("random bytes are read without a crash, and numbers stay in their range", .serialized)
-  func randomBytes() {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("seed of randomBytes: \(seed)")
+  @Test(
+    arguments: 1...20)
+  func `junk is read without a crash, and numbers stay in their range`(seed: UInt64) {
     var random = SplitMix(seed: seed)
     let pieces = [
       "max-age", "s-maxage", "no-cache", "=", "\"", "\\", ",", " ", "1", "99999999999", "-", "a",
       "\0", "ä", "\t", "private", "stale-if-error",
     ]
-    for _ in 0..<2000 {
+    for _ in 0..<200 {
       let count = Int.random(in: 0...12, using: &random)
       let line = (0..<count).compactMap { _ in pieces.randomElement(using: &random) }.joined()
       let read = directives(line)

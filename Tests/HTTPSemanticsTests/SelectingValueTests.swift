@@ -35,6 +35,13 @@ struct SelectingValueTests {
     #expect(normalized("accept", "a/b;x=\"1, 2\" , C/d") == "a/b;x=\"1, 2\",C/d")
   }
 
+  @Test func `more than 32 preferences keep their order`() {
+    let names = (10..<42).map(String.init)
+    let reversed = names.reversed().joined(separator: ", ")
+    #expect(normalized("accept", reversed) == names.joined(separator: ","))
+    #expect(normalized("accept", "z, " + reversed) == "z," + reversed.filter { $0 != " " })
+  }
+
   @Test func `different preferences stay different`() {
     let values = ["en", "de", "en;q=0.5", "en;q=0.51", "en, de", "en;q=0", "", "*", "en-GB"]
     let normal = values.map { normalized("accept-language", $0) }

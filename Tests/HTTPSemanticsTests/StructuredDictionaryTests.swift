@@ -6,8 +6,7 @@ struct StructuredDictionaryTests {
     StructuredDictionary(Array(text.utf8).span)
   }
 
-  @Test("every type of value is told apart")
-  func types() throws {
+  @Test func `every type of value is told apart`() throws {
     let dictionary = try #require(
       parsed(
         "a=1, b=-999999999999999, c=1.5, d=\"x\\\"y\\\\\", e=tok/en:*, f=:aGk=:, g=?0, h, "
@@ -23,7 +22,6 @@ struct StructuredDictionaryTests {
   }
 
   @Test(
-    "one error makes the whole value none",
     arguments: [
       "a=1,", "a=1 b=2", ",a", "A=1", "a=", "a =1", "a= 1", "1a=1", "a=1, &&&&&", "a=\"x",
       "a=\"\\x\"", "a=\"\u{7F}\"", "a=\"ä\"", "a=1.", "a=1.2345", "a=1234567890123.1", "a=-",
@@ -31,12 +29,11 @@ struct StructuredDictionaryTests {
       "a=(1,2)", "a=(1\t2)", "a=(A;B)", "a=@", "a=@1.5", "a=%x", "a=%\"%C3\"", "a=%\"%c\"",
       "a=%\"x", "a;", "a;P", "a;p=", "a=1;p=(1)", "\ta=1", "a=1\n", "ä", "a=ä", "a\0", "a=\"\0\"",
     ])
-  func malformed(text: String) {
+  func `one error makes the whole value none`(text: String) {
     #expect(parsed(text) == nil)
   }
 
-  @Test("white space may stand around commas, and spaces at both ends")
-  func whiteSpace() {
+  @Test func `white space may stand around commas, and spaces at both ends`() {
     #expect(parsed("  a=1 \t,\t  b  ")?.members.map(\.key) == ["a", "b"])
     #expect(parsed("")?.members.isEmpty == true)
     #expect(parsed("   ")?.members.isEmpty == true)
@@ -44,16 +41,14 @@ struct StructuredDictionaryTests {
     #expect(parsed("a=()")?["a"] == .innerList)
   }
 
-  @Test("of two members with one key the last counts, at the place of the first")
-  func duplicates() {
+  @Test func `of two members with one key the last counts, at the place of the first`() {
     let dictionary = parsed("a=1, b, a=2")
     #expect(dictionary?.members.map(\.key) == ["a", "b"])
     #expect(dictionary?["a"] == .integer(2))
     #expect(dictionary?["c"] == nil)
   }
 
-  @Test("more members or bytes than the limit are refused")
-  func limits() {
+  @Test func `more members or bytes than the limit are refused`() {
     let most = StructuredDictionary.maximumMembers
     func text(_ count: Int) -> String { (0..<count).map { "a\($0)" }.joined(separator: ",") }
     #expect(parsed(text(most))?.members.count == most)

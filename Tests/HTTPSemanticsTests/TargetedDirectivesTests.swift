@@ -9,16 +9,14 @@ struct TargetedDirectivesTests {
       HTTPFields([HTTPField("CDN-Cache-Control", targeted)] + rest), rules: rules)
   }
 
-  @Test("a valid targeted field takes the place of Cache-Control")
-  func replaces() {
+  @Test func `a valid targeted field takes the place of Cache-Control`() {
     let read = directives("max-age=10000", HTTPField("Cache-Control", "no-store, private"))
     #expect(read.isTargeted)
     #expect(read.maxAge == 10_000)
     #expect(!read.noStore && read.isPrivate == .absent)
   }
 
-  @Test("a private cache does not look at CDN-Cache-Control")
-  func privateRole() {
+  @Test func `a private cache does not look at CDN-Cache-Control`() {
     let read = directives(
       "max-age=10000", HTTPField("Cache-Control", "no-store"), rules: CacheRules())
     #expect(!read.isTargeted)
@@ -26,14 +24,13 @@ struct TargetedDirectivesTests {
   }
 
   @Test(
-    "an invalid or empty targeted field is ignored as a whole",
     arguments: [
       "", "  ", "max-age=10000, &&&&&", "max-age=\"10000\"", "max-age=10.0", "max-age=a",
       "max-age", "max-age=?1", "max-age=(1)", "MaX-aGe=10000", "max-age =10000",
       "max-age= 10000", "max-age=10000;", "max-age=10000,", "s-maxage=x", "max-age=1, s-maxage",
       "stale-if-error=\"1\"", "stale-while-revalidate", "max-age=1000000000000000",
     ])
-  func invalid(text: String) {
+  func `an invalid or empty targeted field is ignored as a whole`(text: String) {
     let read = directives(text, HTTPField("Cache-Control", "no-store"))
     #expect(!read.isTargeted)
     #expect(read.noStore)
@@ -41,20 +38,18 @@ struct TargetedDirectivesTests {
   }
 
   @Test(
-    "numbers are brought into the range of delta-seconds",
     arguments: [
       ("3600", 3600), ("0", 0), ("003600", 3600), ("-3600", 0), ("99999999999", 2_147_483_648),
       ("999999999999999", 2_147_483_648), ("10;a=b", 10),
     ] as [(String, Int64)])
-  func numbers(text: String, seconds: Int64) {
+  func `numbers are brought into the range of delta-seconds`(text: String, seconds: Int64) {
     #expect(directives("foobar, max-age=\(text), x=\"y\"").maxAge == seconds)
     #expect(directives("s-maxage=\(text)").sMaxAge == seconds)
     #expect(directives("stale-while-revalidate=\(text)").staleWhileRevalidate == seconds)
     #expect(directives("stale-if-error=\(text)").staleIfError == seconds)
   }
 
-  @Test("directives without argument are booleans, and false means that they are not there")
-  func booleans() {
+  @Test func `directives without argument are booleans, and false means that they are not there`() {
     let all = directives(
       "no-store, must-revalidate, proxy-revalidate=?1, must-understand, public, no-transform, "
         + "immutable, no-cache, private")
@@ -68,8 +63,7 @@ struct TargetedDirectivesTests {
     #expect(none.noCache == .absent && none.isPrivate == .absent)
   }
 
-  @Test("an argument of a wrong type makes what forbids count, and what permits not")
-  func wrongTypes() {
+  @Test func `an argument of a wrong type makes what forbids count, and what permits not`() {
     let read = directives("no-store=1, public=1, private=1, no-cache=\"a, B\"")
     #expect(read.noStore && !read.isPublic)
     #expect(read.isPrivate == .all)
@@ -77,15 +71,13 @@ struct TargetedDirectivesTests {
     #expect(directives("private=set-cookie").isPrivate == .fields(["set-cookie"]))
   }
 
-  @Test("the lines of a targeted field are one dictionary, in which the last member counts")
-  func lines() {
+  @Test func `the lines of a targeted field are one dictionary, in which the last member counts`() {
     let read = directives("max-age=1", HTTPField("cdn-cache-control", "max-age=2, no-cache"))
     #expect(read.maxAge == 2)
     #expect(read.noCache == .all)
   }
 
-  @Test("the first valid field of the list counts, whatever the order of the fields")
-  func targetList() {
+  @Test func `the first valid field of the list counts, whatever the order of the fields`() {
     var rules = CacheRules(role: .sharedCache)
     rules.targetedFields = ["Example-Cache-Control", "CDN-Cache-Control"]
     let own = HTTPField("example-cache-control", "max-age=5")

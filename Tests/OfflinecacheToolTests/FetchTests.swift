@@ -31,7 +31,9 @@ import Testing
   @Test func `a refresh asks again and a plain fetch does not`() throws {
     let (tool, origin) = (try ToolRun(), try Origin())
     defer { origin.stop() }
-    origin.set("/a", page("old"))
+    var old = page("old")
+    old.fields = "Cache-Control: max-age=3600\r\n"
+    origin.set("/a", old)
     let stored = try tool.run("fetch", "\(origin.base)/a")
     #expect(stored.text == "stored  200          3 B  \(origin.base)/a\n")
     origin.set("/a", page("new"))
@@ -39,6 +41,39 @@ import Testing
     #expect(try tool.run("fetch", "--refresh", "\(origin.base)/a", "-o", "-").text == "new")
     #expect(try tool.run("fetch", "--offline", "\(origin.base)/a", "-o", "-").text == "new")
     #expect(origin.requests == 2)
+  }
+
+  @Test func `what has no freshness is asked for again`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", page("old"))
+    #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "old")
+    origin.set("/a", page("new"))
+    #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "new")
+    #expect(origin.requests == 2)
+  }
+
+  @Test func `what the server confirms is valid and not sent again`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    var first = page("hello")
+    first.fields = "ETag: \"1\"\r\n"
+    origin.set("/a", first)
+    #expect(try tool.run("fetch", "\(origin.base)/a").text.hasPrefix("stored  200"))
+    origin.set("/a", Origin.Answer(status: 304, fields: first.fields))
+    let second = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
+    #expect(second.text == "valid   200          5 B  \(origin.base)/a\n")
+    #expect(try tool.read(tool.path("page")) == Array("hello".utf8))
+  }
+
+  @Test func `a response that a field has chosen can be got by its key`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    var answer = page("hello")
+    answer.fields = "Vary: Accept-Encoding\r\n"
+    origin.set("/a", answer)
+    #expect(try tool.run("fetch", "\(origin.base)/a").status == 0)
+    #expect(try tool.run("get", "GET \(origin.base)/a").text == "hello")
   }
 
   @Test func `a list is fetched into a folder and what is missing is named`() throws {
@@ -56,7 +91,7 @@ import Testing
     let errors = result.errors.split(separator: "\n")
     #expect(
       errors.first.map(String.init) == "offlinecache: \(origin.base)/gone: the server answered "
-        + "404, which is not stored; check the URL")
+        + "404; check the URL")
     #expect(errors.last?.hasPrefix("3 fetched, 0 from the store, 1 not found, 0 failed; ") == true)
     let folder = tool.path("out/http/\(origin.base.dropFirst("http://".count))")
     #expect(try tool.read("\(folder)/two words") == Array("1".utf8))

@@ -19,6 +19,8 @@ final class Origin: Sendable {
     var claimedLength: Int?
     /// Whether the connection stays open after the body until the client ends it.
     var hangs = false
+    /// More lines of the head, each with its line end.
+    var fields = ""
   }
 
   private let listener: Int32
@@ -60,7 +62,8 @@ final class Origin: Sendable {
     let answer = answers.withLock { $0[String(path)] } ?? missing
     let length = answer.claimedLength ?? answer.body.count
     let lines =
-      "HTTP/1.1 \(answer.status) X\r\nContent-Length: \(length)\r\nConnection: close\r\n\r\n"
+      "HTTP/1.1 \(answer.status) X\r\nContent-Length: \(length)\r\nConnection: close\r\n"
+      + answer.fields + "\r\n"
     try? writeAll(Array(lines.utf8) + answer.body, to: connection)
     if answer.hangs { while readByte(connection) != nil {} }
   }

@@ -5,6 +5,7 @@ enum Workload: String, CaseIterable, Sendable {
   case fill, hit
   case hitMemory = "hit-memory"
   case miss, concurrent, processes, replace, evict, duplicate, durable, open, large, scale
+  case decision
 
   /// What it does, for the help.
   var summary: String {
@@ -22,6 +23,7 @@ enum Workload: String, CaseIterable, Sendable {
     case .open: "open a clean store: seconds, and memory for each entry"
     case .large: "stream one body of 2 GiB in and out"
     case .scale: "the same steps at growing numbers of entries"
+    case .decision: "decide on a request that hits, by the rules of HTTP"
     }
   }
 }

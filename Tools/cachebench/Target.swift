@@ -30,7 +30,15 @@ struct Target: Sendable {
   static func all(for rows: [Row]) -> [Target] {
     let single = rows.filter { $0.threads == 1 }
     return hit(single) + fill(single) + rates(single) + evict(single) + durable(rows)
-      + open(single)
+      + open(single) + decision(single)
+  }
+
+  private static func decision(_ rows: [Row]) -> [Target] {
+    rows.filter { $0.work == "rules" }.map { row in
+      Target(
+        what: "decision for a hit (fields, freshness, Vary), microseconds",
+        value: row.summary.sliceMean / 1000, isUpperBound: true, bound: 2)
+    }
   }
 
   private static func hit(_ rows: [Row]) -> [Target] {

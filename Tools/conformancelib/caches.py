@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+# Seconds; the server gives answers under way ten.
+STOP_LIMIT = 15
+
 NGINX = """
 user root; daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
 events {{ worker_connections 2048; }}
@@ -53,7 +56,8 @@ class Running:
         else:
             self.command = [
                 tool, "--store", f"{folder}/store", "serve",
-                "--origin", f"http://127.0.0.1:{origin_port}", "--listen", f"127.0.0.1:{port}"]
+                "--origin", f"http://127.0.0.1:{origin_port}", "--listen", f"127.0.0.1:{port}",
+                "--log", "none"]
             self.command += ["--shared"] if role == "shared" else []
         self.log = open(f"{folder}/log", "w+b")
         self.process = None
@@ -79,18 +83,19 @@ class Running:
             if self.process is None or self.process.returncode is not None:
                 return
             self.process.send_signal(signal.SIGTERM)
-            status = await asyncio.wait_for(self.process.wait(), 10)
+            status = await asyncio.wait_for(self.process.wait(), STOP_LIMIT)
             if status != 0:
                 raise CacheFailure(f"{self.name}: ended with status {status}: {self.words()}")
         except asyncio.TimeoutError:
             self.process.kill()
             await self.process.wait()
-            raise CacheFailure(f"{self.name}: did not end within 10 s of SIGTERM") from None
+            raise CacheFailure(
+                f"{self.name}: did not end within {STOP_LIMIT} s of SIGTERM") from None
         finally:
             self.log.close()
             self.folder.cleanup()
 
     def words(self):
-        """Returns the end of what it wrote."""
+        """Returns the beginning of what it wrote: a crash report starts with its cause."""
         self.log.seek(0)
-        return self.log.read().decode("utf-8", "replace")[-2000:].strip()
+        return self.log.read().decode("utf-8", "replace")[:4000].strip()

@@ -1,11 +1,18 @@
 """The origin server of the public suite, as its data describes it."""
 
 import asyncio
+import json
 import time
 
 from . import wire
 
 NO_BODY = {204, 304}
+
+
+def plain(status, body):
+    """Returns an answer that says nothing of caching."""
+    fields = [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))]
+    return wire.head_bytes(f"HTTP/1.1 {status}", fields) + body
 
 
 class Running:
@@ -18,7 +25,11 @@ class Running:
 
 
 class Origin:
-    """Answers cases by the token in their path: /test/TOKEN[/filename][?query]."""
+    """Answers cases by the token in their path: /test/TOKEN[/filename][?query].
+
+    A case begins with PUT /config/TOKEN, which has its requests, and ends with GET /state/TOKEN,
+    which tells what was seen of them; both come through the cache, too.
+    """
 
     def __init__(self):
         self.running = {}
@@ -57,14 +68,20 @@ class Origin:
         if head is None or len(head[0]) != 3:
             return False
         (method, target, _), fields = head
-        await wire.read_body(reader, fields, is_request=True)
+        body = await wire.read_body(reader, fields, is_request=True)
         path = target.split("//", 1)[1].split("/", 1)[1] if "://" in target else target[1:]
         parts = path.split("?")[0].split("/")
-        running = self.running.get(parts[1]) if len(parts) > 1 and parts[0] == "test" else None
-        if running is None:
-            writer.write(wire.head_bytes("HTTP/1.1 404 Not Found", [("Content-Length", "0")]))
-            return True
-        answered = await self.answer(running, method, "/" + path, fields, parts[1], writer)
+        running = self.running.get(parts[1]) if len(parts) > 1 else None
+        answered = True
+        if parts[0] == "test" and running is not None:
+            answered = await self.answer(running, method, "/" + path, fields, parts[1], writer)
+        elif parts[0] == "config" and method == "PUT":
+            self.running[parts[1]] = Running(json.loads(body))
+            writer.write(plain("201 Created", b"OK"))
+        elif parts[0] == "state" and running is not None:
+            writer.write(plain("200 OK", json.dumps(self.running.pop(parts[1]).records).encode()))
+        else:
+            writer.write(plain("404 Not Found", b""))
         await writer.drain()
         return answered
 

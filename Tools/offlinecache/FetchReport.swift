@@ -1,5 +1,6 @@
 import CachingClient
 import CommandLineOptions
+import HTTPCaching
 import Synchronization
 
 /// How the fetch of one URL went.
@@ -50,7 +51,7 @@ final class FetchReport: Sendable {
     case .refused(let status):
       counts.withLock { $0.notFound += 1 }
       complain(
-        "\(terminalSafe(address)): the server answered \(status), which is not stored; "
+        "\(terminalSafe(address)): the server answered \(status); "
           + "check the URL")
     case .failed(let error):
       counts.withLock { counts in

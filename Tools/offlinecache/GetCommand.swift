@@ -8,13 +8,16 @@ enum GetCommand {
     "output", short: "o", .path.named("FILE"),
     help: "Write to a file, which appears when it is complete; - is standard output")
   private static let variant = Option(
-    "variant", .variant, default: 0, help: "Choose one of several responses of the key")
+    "variant", .variant,
+    help: "Choose one of several responses of the key, as 'show' names them; else the newest")
 
   static let declaration = Command(
     "get", summary: "Writes the body of an entry to standard output, or to a file",
     discussion: [
       "The body is read in pieces and checked against its digest. If it turns out damaged, the "
-        + "exit status is 2; a file named with -o is then not written at all."
+        + "exit status is 2; a file named with -o is then not written at all.",
+      "The bytes are those that are stored: what a server has sent compressed stays so. "
+        + "'offlinecache fetch --offline URL -o FILE' writes the content itself.",
     ],
     parameters: [Declarations.key], options: [output, variant],
     examples: [.init("offlinecache get logo -o logo.png", "Writes a picture to a file")])
@@ -25,7 +28,8 @@ enum GetCommand {
   static func run(_ invocation: Invocation) throws -> ExitStatus {
     let key = invocation.value(of: Declarations.key)
     return try withStore(invocation, .read) { store in
-      switch store.read(ByteString(key), variant: invocation.value(of: variant)) {
+      let number = invocation[variant] ?? newest(ByteString(key), store)
+      switch store.read(ByteString(key), variant: number) {
       case .hit(_, let reader):
         let file = try OutputFile(invocation[output] ?? "-")
         try copy(reader, to: file)
@@ -34,6 +38,14 @@ enum GetCommand {
         return reportMiss(key, reason)
       }
     }
+  }
+
+  /// Returns the variant that was stored last.
+  private static func newest(_ key: ByteString, _ store: Store) -> UInt64 {
+    let outline = store.outline(of: key)
+    if outline.count == 1 { return outline[0].variant }
+    return store.variants(of: key).max { $0.created.nanoseconds < $1.created.nanoseconds }?.variant
+      ?? 0
   }
 
   private static func copy(_ reader: BodyReader, to file: OutputFile) throws {

@@ -27,11 +27,13 @@ enum StoreUse {
 /// Opens the store a command line means, passes it to the work, and closes it.
 ///
 /// The store is closed however the work ends, so that accesses reach the journal.
+///
+/// - Parameter memoryBytes: the memory tier. A command that reads each body once has no use for it.
 func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
-  _ work: (Store) async throws -> Result
+  memoryBytes: Int = 0, _ work: (Store) async throws -> Result
 ) async throws -> Result {
-  let store = try openStore(invocation, use, durability)
+  let store = try openStore(invocation, use, durability, memoryBytes)
   defer { store.close() }
   return try await work(store)
 }
@@ -41,21 +43,20 @@ func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
   _ work: (Store) throws -> Result
 ) throws -> Result {
-  let store = try openStore(invocation, use, durability)
+  let store = try openStore(invocation, use, durability, 0)
   defer { store.close() }
   return try work(store)
 }
 
 /// Opens the store; for reading, one that may not be written is opened read-only.
 private func openStore(
-  _ invocation: Invocation, _ use: StoreUse, _ durability: Durability
+  _ invocation: Invocation, _ use: StoreUse, _ durability: Durability, _ memoryBytes: Int
 ) throws -> Store {
   let path = try storePath(invocation)
   var options = Options()
   options.createsStore = use == .fill
   options.durability = durability
-  // A command reads each body once: a memory tier would only cost.
-  options.memoryBytes = 0
+  options.memoryBytes = memoryBytes
   do throws(StoreError) {
     return try Store(at: path, options: options)
   } catch {

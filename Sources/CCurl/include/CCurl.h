@@ -6,24 +6,35 @@
 #include <curl/curl.h>
 #include <stddef.h>
 
-// The callbacks of CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION have this one shape.
+// The callbacks of CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION have this
+// one shape.
 typedef size_t (*occurl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 
 // The callback of CURLOPT_PREREQFUNCTION: the connection stands, the request is about to be sent.
 typedef int (*occurl_connected_callback)(
     void *context, char *primary_ip, char *local_ip, int primary_port, int local_port);
 
+// The callback of CURLOPT_SEEKFUNCTION.
+typedef int (*occurl_seek_callback)(void *context, curl_off_t offset, int origin);
+
+// The callback of CURLOPT_CLOSESOCKETFUNCTION.
+typedef int (*occurl_close_callback)(void *context, curl_socket_t socket);
+
 // curl_easy_setopt(3), by the type of the value.
 CURLcode occurl_set_long(CURL *handle, CURLoption option, long value);
+CURLcode occurl_set_offset(CURL *handle, CURLoption option, curl_off_t value);
 CURLcode occurl_set_string(CURL *handle, CURLoption option, const char *value);
 CURLcode occurl_set_pointer(CURL *handle, CURLoption option, void *value);
 CURLcode occurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value);
 CURLcode occurl_set_write_callback(CURL *handle, occurl_data_callback callback, void *context);
 CURLcode occurl_set_header_callback(CURL *handle, occurl_data_callback callback, void *context);
+CURLcode occurl_set_read_callback(
+    CURL *handle, occurl_data_callback callback, occurl_seek_callback seek, void *context);
+CURLcode occurl_set_close_callback(CURL *handle, occurl_close_callback callback, void *context);
 CURLcode occurl_set_connected_callback(
     CURL *handle, occurl_connected_callback callback, void *context);
 
-// Allows http and https and nothing else, for the first request and for every redirect.
+// Allows http and https and nothing else.
 CURLcode occurl_allow_only_http(CURL *handle);
 
 // Has a transfer that goes away while its name is being looked up not wait for the look-up.
@@ -33,7 +44,7 @@ CURLcode occurl_set_quick_exit(CURL *handle);
 // curl_easy_getinfo(3), by the type of the value. A string lives as long as the handle.
 CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value);
-CURLcode occurl_get_pointer(CURL *handle, CURLINFO info, void **value);
+CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 
 // curl_multi_setopt(3) for numbers.
 CURLMcode occurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
@@ -42,9 +53,13 @@ CURLMcode occurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 // Returns its handle, or NULL when there is none, and its code in *code.
 CURL *occurl_multi_next_finished(CURLM *multi, CURLcode *code);
 
-// CURL_WRITEFUNC_PAUSE, CURL_GLOBAL_DEFAULT and CURLPAUSE_CONT, which are macros with casts.
-extern const size_t occurl_write_pause;
+// CURL_READFUNC_PAUSE, CURL_READFUNC_ABORT and CURL_GLOBAL_DEFAULT, which are macros with casts.
+extern const size_t occurl_read_pause;
+extern const size_t occurl_read_abort;
 extern const long occurl_global_default;
-extern const int occurl_pause_continue;
+
+// Bits of curl_easy_pause(3): CURLPAUSE_RECV and CURLPAUSE_SEND.
+extern const int occurl_pause_receive;
+extern const int occurl_pause_send;
 
 #endif

@@ -89,7 +89,14 @@ public final class BodyReader: Sendable {
   }
 
   /// Tells whether this process has verified the body, and its file has not been changed since.
-  public var isVerified: Bool { verified.contains(identity, digest) }
+  ///
+  /// - Complexity: O(1), one fstat(2).
+  public var isVerified: Bool {
+    guard let status = try? fileSystem.status(of: file.raw),
+      VerifiedBodies.Identity(status) == identity
+    else { return false }
+    return verified.contains(identity, digest)
+  }
 
   /// Verifies the whole body, unless that has been done since its file was last changed; then a part
   /// of it, or a copy that the system makes, can be trusted as far as the disk can.
@@ -117,6 +124,22 @@ public final class BodyReader: Sendable {
       throw damaged("its bytes are not those that were stored")
     }
     verified.insert(identity, digest)
+  }
+
+  /// Reads up to `count` bytes from an offset, without moving the position; fewer at the end only.
+  ///
+  /// The bytes are not verified here: see `verify()`. Any number of threads may read at once.
+  ///
+  /// - Throws: `damaged` where the file is shorter than the body; `inputOutput`.
+  public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {
+    let wanted = Int(min(UInt64(max(0, count)), length - min(offset, length)))
+    let bytes = try system(path) { () throws(SystemError) in
+      try fileSystem.readBytes(file, count: wanted, at: Int64(offset))
+    }
+    guard bytes.count == wanted else {
+      throw damaged("it ends after \(offset + UInt64(bytes.count)) bytes")
+    }
+    return bytes
   }
 
   /// How much of a body is read at once to verify it.

@@ -1,0 +1,197 @@
+import CacheSystem
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Writes a line for every answer, from a thread of its own.
+///
+/// To note an answer costs the server's threads no more than to append it to a list. When the disk
+/// or the reader of a pipe cannot keep up, lines are left out rather than answers held up; a line
+/// says how many.
+public final class AccessLog: ProxyObserver {
+  /// Says where the lines go.
+  public enum Destination: Sendable, Hashable {
+    /// To standard output.
+    case standardOutput
+    /// To the end of a file, which is created where it is missing, readable for its owner and group.
+    case file(String)
+  }
+
+  /// How many records may wait to be written.
+  static let maximumWaiting = 65_536
+
+  /// How long the thread collects lines before it writes them, in nanoseconds.
+  private static let collectingTime: Int64 = 20_000_000
+
+  private struct Waiting {
+    var records: [AnswerRecord] = []
+    var lost = 0
+  }
+
+  private enum Request {
+    case none, write, reopen, close, closed
+  }
+
+  private let destination: Destination
+  private let format: AccessLogFormat
+  private let waiting = Mutex(Waiting())
+  private let request = Monitor(Request.none)
+
+  /// Opens the log and starts its thread.
+  ///
+  /// - Throws: ``ProxyError``.
+  public init(_ destination: Destination, format: AccessLogFormat) throws(ProxyError) {
+    self.destination = destination
+    self.format = format
+    let descriptor = try Self.open(destination)
+    do throws(SystemError) {
+      try startThread { [self] in run(descriptor) }
+    } catch {
+      throw ProxyError(.log, subject: destination.name, detail: "there is no thread for it")
+    }
+  }
+
+  /// Notes an answer.
+  public func answered(_ record: AnswerRecord) {
+    let isFirst = waiting.withLock { waiting in
+      guard waiting.records.count < Self.maximumWaiting else {
+        waiting.lost += 1
+        return false
+      }
+      waiting.records.append(record)
+      return waiting.records.count == 1
+    }
+    if isFirst { ask(.write) }
+  }
+
+  /// Opens the file again, as after it was renamed.
+  public func reopen() { ask(.reopen) }
+
+  /// Writes what waits, and closes; what is noted after that is lost.
+  ///
+  /// Returns when all is written, or nobody takes it any more.
+  public func close() {
+    ask(.close)
+    request.wait { request in request == .closed ? () : nil }
+  }
+
+  private func ask(_ new: Request) {
+    request.change { request in
+      switch (request, new) {
+      // The more pressing one stays.
+      case (.closed, _), (.close, _), (.reopen, .write): break
+      default: request = new
+      }
+    }
+  }
+
+  /// Does the work of the thread.
+  private func run(_ first: Int32) {
+    var descriptor = first
+    var line = AccessLogLine(format)
+    while true {
+      request.wait { request in request == .none ? nil : () }
+      _ = request.wait(nanoseconds: Self.collectingTime) { $0 == .close ? () : nil }
+      let asked = request.change { request in
+        defer { if request != .close { request = .none } }
+        return request
+      }
+      write(&line, to: descriptor)
+      if asked == .reopen { descriptor = reopened(descriptor) }
+      if asked == .close { break }
+    }
+    if descriptor != 1 { closeDescriptor(descriptor) }
+    request.change { $0 = .closed }
+  }
+
+  /// Writes all that waits.
+  private func write(_ line: inout AccessLogLine, to descriptor: Int32) {
+    let taken = waiting.withLock { waiting in
+      let taken = waiting
+      waiting = Waiting()
+      return taken
+    }
+    var bytes: [UInt8] = []
+    for record in taken.records {
+      line.append(record, to: &bytes)
+      if bytes.count >= 1 << 16 {
+        Self.write(bytes, to: descriptor)
+        bytes.removeAll(keepingCapacity: true)
+      }
+    }
+    if taken.lost > 0 { bytes += notice(of: taken.lost).utf8 }
+    Self.write(bytes, to: descriptor)
+  }
+
+  private func notice(of lost: Int) -> String {
+    switch format {
+    case .text: "# \(lost) lines were left out, as the log could not be written fast enough\n"
+    case .json: "{\"linesLeftOut\":\(lost)}\n"
+    }
+  }
+
+  /// Opens the file again; stays with the old one where that fails.
+  private func reopened(_ old: Int32) -> Int32 {
+    guard case .file = destination, let new = try? Self.open(destination) else { return old }
+    closeDescriptor(old)
+    return new
+  }
+
+  private static func open(_ destination: Destination) throws(ProxyError) -> Int32 {
+    guard case .file(let path) = destination else { return 1 }
+    let descriptor = openForAppending(path)
+    guard descriptor >= 0 else {
+      // Safety: strerror returns a C string, which is copied.
+      let words = unsafe strerror(-descriptor).map { unsafe String(cString: $0) } ?? ""
+      throw ProxyError(.log, subject: path, detail: words)
+    }
+    return descriptor
+  }
+
+  /// Writes all bytes; gives up where nobody takes them.
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    unsafe bytes.withUnsafeBytes { buffer in
+      var rest = unsafe buffer[...]
+      while unsafe !rest.isEmpty {
+        // Safety: the rest of the buffer is read.
+        let count = unsafe writeSome(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        if count < 0 {
+          if errno == EINTR { continue }
+          return
+        }
+        unsafe rest = rest.dropFirst(count)
+      }
+    }
+  }
+}
+
+extension AccessLog.Destination {
+  /// What messages call it.
+  var name: String {
+    switch self {
+    case .standardOutput: "standard output"
+    case .file(let path): path
+    }
+  }
+}
+
+// The names of these calls are those of methods above.
+
+private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+
+/// Returns a descriptor or a negative errno; open(2).
+private func openForAppending(_ path: String) -> Int32 {
+  // Safety: the path is a C string for the call.
+  let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+  return descriptor >= 0 ? descriptor : -errno
+}
+
+private func writeSome(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  unsafe write(descriptor, bytes.baseAddress, bytes.count)
+}

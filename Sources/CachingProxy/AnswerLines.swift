@@ -1,0 +1,71 @@
+import HTTPSemantics
+
+/// Builds the field lines of an answer in the form that the server library takes: name, NUL, value,
+/// NUL, and so on.
+enum AnswerLines {
+  /// Returns the lines of an answer.
+  ///
+  /// Hop-by-hop fields end here, and so do those that the library writes: `Content-Length`, and
+  /// `Connection` where it ends. `Via` and `Cache-Status` are added behind those of the servers
+  /// before us (RFC 9110, section 7.6.3; RFC 9211, section 2), and `Date` where there is none (RFC
+  /// 9110, section 6.6.1).
+  ///
+  /// - Complexity: O(*n*) in the size of the fields.
+  static func lines(
+    of answer: ProxyAnswer, via: String, closes: Bool, now: () -> HTTPDate
+  ) -> [UInt8] {
+    var lines: [UInt8] = []
+    lines.reserveCapacity(1024)
+    if closes { append("Connection", "close", to: &lines) }
+    var hasDate = false
+    for field in passed(answer.head.fields) {
+      if field.isNamed("Date") {
+        guard !hasDate else { continue }
+        hasDate = true
+      }
+      append(field, to: &lines)
+    }
+    if !hasDate { append("Date", now().description, to: &lines) }
+    append("Via", via, to: &lines)
+    if !answer.cacheStatus.isEmpty { append("Cache-Status", answer.cacheStatus, to: &lines) }
+    return lines
+  }
+
+  /// Leaves out what ends at this hop; most answers have nothing of that and are not copied.
+  private static func passed(_ fields: HTTPFields) -> HTTPFields {
+    let hasMore = fields.contains { ConnectionFields.isHopByHop($0.name) }
+    return hasMore ? ConnectionFields.removed(from: fields) : fields
+  }
+
+  private static func append(_ field: HTTPField, to lines: inout [UInt8]) {
+    switch field.name.utf8.count {
+    case 14 where field.isNamed("Content-Length"): return
+    case 7 where field.isNamed("Trailer"): return
+    default: break
+    }
+    // A field that cannot be sent as one line would become two, or end the head.
+    guard field.isValid else { return }
+    lines.append(contentsOf: field.name.utf8)
+    lines.append(0)
+    // The library takes no empty value; white space around a value is none of it (RFC 9110,
+    // section 5.5).
+    if field.value.isEmpty { lines.append(0x20) } else { lines.append(contentsOf: field.value) }
+    lines.append(0)
+  }
+
+  private static func append(_ name: String, _ value: String, to lines: inout [UInt8]) {
+    lines.append(contentsOf: name.utf8)
+    lines.append(0)
+    lines.append(contentsOf: value.utf8)
+    lines.append(0)
+  }
+
+  /// Returns the length that a head tells of a body that is not sent, as in answers to `HEAD`; nil
+  /// if it tells none.
+  static func toldLength(_ fields: HTTPFields) -> UInt64? {
+    guard let value = fields.first(named: "Content-Length")?.value, !value.isEmpty,
+      value.allSatisfy({ (0x30...0x39).contains($0) })
+    else { return nil }
+    return Int64(String(decoding: value, as: UTF8.self)).map { UInt64($0) }
+  }
+}

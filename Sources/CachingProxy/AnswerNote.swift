@@ -1,0 +1,56 @@
+import CacheFormat
+import HTTPSemantics
+
+/// Collects what will be told of an answer once it has ended.
+struct AnswerNote {
+  /// Nanoseconds since 1970.
+  var start: Int64 = 0
+  var method = ""
+  var url = ""
+  var isHead = false
+  var isHTTP11 = true
+  var status = 0
+  var cacheStatus = ""
+  var source = AnswerSource.proxy
+  var reason = ""
+  /// The bytes of a body that is sent as a whole or not at all, as far as anybody knows.
+  var wholeBytes: UInt64 = 0
+  /// The bytes of a stream, as they go.
+  var streamedBytes: UInt64 = 0
+
+  /// Takes over what an answer tells.
+  mutating func take(_ answer: ProxyAnswer) {
+    status = answer.head.status
+    cacheStatus = answer.cacheStatus
+    source = answer.source
+    reason = answer.reason
+    if isHead || status == 204 || status == 304 { return }
+    switch answer.body {
+    case .bytes(let bytes): wholeBytes = UInt64(bytes.count)
+    case .file(_, _, let length, _): wholeBytes = length
+    case .stream: break
+    }
+  }
+
+  /// Makes the record.
+  func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
+    // The clock may have gone back.
+    let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
+    return AnswerRecord(
+      time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
+      status: status, bytesSent: streamedBytes + (isComplete ? wholeBytes : 0),
+      microseconds: UInt64(nanoseconds / 1000), cacheStatus: cacheStatus, source: source,
+      reason: reason, isComplete: isComplete)
+  }
+}
+
+extension RequestHead {
+  /// Tells whether bytes follow the head.
+  var hasBody: Bool {
+    switch framing {
+    case .none: false
+    case .length(let count): count > 0
+    case .chunked: true
+    }
+  }
+}

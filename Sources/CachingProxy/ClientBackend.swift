@@ -1,0 +1,100 @@
+import CacheFormat
+import CacheStore
+import CachingClient
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+/// Gives the answers of a caching client.
+struct ClientBackend: ProxyBackend {
+  private let client: CachingClient
+  private let policy: CachePolicy
+
+  /// - Parameter isOffline: answers from the store alone.
+  init(_ client: CachingClient, isOffline: Bool) {
+    self.client = client
+    policy = isOffline ? .offline : .protocolRules
+  }
+
+  func storedAnswer(to request: HTTPRequest) -> ProxyAnswer? {
+    client.storedAnswer(to: request, options: options()).map { ProxyAnswer($0) }
+  }
+
+  func answer(
+    _ request: HTTPRequest, body: RequestBody?,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async -> ProxyAnswer {
+    do throws(ClientError) {
+      return ProxyAnswer(
+        try await client.fetch(request, body: body, options: options(onInterim)))
+    } catch {
+      return failure(error)
+    }
+  }
+
+  /// Whoever asks a proxy wants the bytes as they are, and redirects as they come.
+  private func options(
+    _ onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
+  ) -> FetchOptions {
+    FetchOptions(
+      policy: policy, decodesContent: false, maximumRedirects: 0, onInterim: onInterim)
+  }
+
+  /// Makes the answer that tells of a failure.
+  private func failure(_ error: ClientError) -> ProxyAnswer {
+    var status = CacheStatus(cacheName: client.options.cacheName)
+    let code: Int
+    switch error.cause {
+    case .notStored(let reason):
+      code = 504
+      status.detail = "not-stored: \(reason)"
+    case .transport(let failure):
+      code = Self.status(of: failure.code)
+      status.forward = .miss
+      status.detail = "origin-\(failure.code.rawValue)"
+    case .store, .coding, .tooManyRedirects, .tooLarge:
+      code = 500
+      status.detail = "failed"
+    }
+    return OwnAnswers.text(code, "\(code): \(error)", cacheStatus: status)
+  }
+
+  /// Returns the status that tells of a failed transfer (RFC 9110, sections 15.6.3 and 15.6.5).
+  private static func status(of code: TransportError.Code) -> Int {
+    switch code {
+    case .timeout: 504
+    case .invalidRequest, .requestBodyFailed: 400
+    default: 502
+    }
+  }
+}
+
+extension ProxyAnswer {
+  init(_ response: ClientResponse) {
+    let body = response.body
+    let source: AnswerSource =
+      switch response.source {
+      case .memory: .memory
+      case .disk: .disk
+      case .network: .network
+      }
+    let content: AnswerBody =
+      switch body.content {
+      case .bytes(let bytes): .bytes(bytes)
+      case .file(let reader, let range):
+        .file(
+          descriptor: reader.descriptor, offset: range.lowerBound,
+          length: range.upperBound - range.lowerBound, owner: reader)
+      case .stream(let length): .stream(length: length, body)
+      }
+    self.init(
+      head: response.head, body: content, source: source,
+      cacheStatus: response.cacheStatus.description)
+    reason = response.reason?.description ?? ""
+    if let entry = response.entry, entry.status == 200, [200, 304].contains(head.status) {
+      representationLength = entry.length
+    }
+  }
+}
+
+extension ResponseBody: PieceSource {}

@@ -1,0 +1,329 @@
+import CacheSystem
+import HTTPSemantics
+import HTTPTransport
+import Synchronization
+
+/// Takes one request from its first line to the end of its answer.
+///
+/// Two sides meet here: the server's thread, which must never wait, and a task that fetches. While
+/// the task has nothing for the thread, the connection is suspended; while the thread has nothing
+/// for the task, the task waits. All that both touch is behind one lock, and the connection is
+/// suspended and resumed with the lock held, so neither can miss the other.
+final class Exchange: Sendable {
+  /// Says what is to happen when the server calls next.
+  enum Phase {
+    /// The head has come.
+    case new
+    /// The origin is asked, and has not asked for the body yet.
+    case startingUpload(RequestHead)
+    /// The body comes.
+    case uploading
+    /// The body comes, but nobody wants it; the answer is sent behind it.
+    case dropping(ProxyAnswer)
+    /// All of the request is there.
+    case ready(HTTPRequest, RequestBody?)
+    /// All of the request is there, and somebody looks for the answer.
+    case waiting
+    /// The answer is in the hands of the server library.
+    case sending
+  }
+
+  struct State {
+    var phase = Phase.new
+    var isSuspended = false
+    /// No more waiting: the server stops now.
+    var isAborted = false
+    /// The request is over; the connection is not touched again.
+    var isEnded = false
+    var answer: ProxyAnswer?
+    var upload = UploadState()
+    var download = DownloadState()
+    var task: Task<Void, Never>?
+    var note = AnswerNote()
+  }
+
+  let core: ProxyCore
+  let connection: ClientConnection
+  let state = Mutex(State())
+  private let target: [UInt8]
+  /// Where the target was in memory, as a number: it tells whether the head was read as it was sent.
+  private let place: UInt
+
+  init(core: ProxyCore, connection: ClientConnection, target: [UInt8], place: UInt) {
+    self.core = core
+    self.connection = connection
+    self.target = target
+    self.place = place
+    state.withLock { $0.note.start = core.clock.now() }
+  }
+
+  /// Goes on with the request.
+  ///
+  /// The server calls it for the head, for each piece of body, for the end of the request, and
+  /// after each ``ClientConnection/resume()``.
+  ///
+  /// - Parameter data: a piece of body; nil at head and end.
+  /// - Returns: how much of the piece was taken; nil: the connection has to end.
+  func proceed(
+    method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, data: UnsafeRawBufferPointer?
+  ) -> Int? {
+    let phase = state.withLock { $0.isAborted ? nil : $0.phase }
+    switch phase {
+    case nil: return nil
+    case .new:
+      return begin { () throws(RequestRefusal) in
+        unsafe try connection.head(target: target, at: place, method: method, version: version)
+      }
+    case .startingUpload(let head): return afterStart(head)
+    case .uploading:
+      if let data = unsafe data { return unsafe take(data) }
+      return endUpload()
+    case .dropping(let answer):
+      if let data = unsafe data { return data.count }
+      return send(answer)
+    case .ready(let request, let body): return answer(request, body)
+    case .waiting: return sendOrWait()
+    case .sending: return unsafe data?.count ?? 0
+    }
+  }
+
+  /// Reads the head and decides who answers.
+  private func begin(_ read: () throws(RequestRefusal) -> RequestHead) -> Int? {
+    do throws(RequestRefusal) {
+      let head = try read()
+      state.withLock { state in
+        state.note.method = head.method.rawValue
+        state.note.isHead = head.method == .head
+        state.note.isHTTP11 = head.isHTTP11
+      }
+      let route = try core.router.route(head)
+      return begin(head, route)
+    } catch {
+      state.withLock { $0.note.url = TargetText.withoutCredentials(target) }
+      return send(OwnAnswers.refusal(error))
+    }
+  }
+
+  private func begin(_ head: RequestHead, _ route: TargetRouter.Route) -> Int? {
+    switch route {
+    case .forward(let url):
+      note(url.string)
+      if core.identity.isLoop(head.fields) { return begin(head, OwnAnswers.loop()) }
+      switch MaxForwards.apply(to: head) {
+      case .answer(let answer): return begin(head, answer)
+      case .forward(let head): return begin(head, core.identity.forwarded(head, to: url))
+      }
+    case .capabilities:
+      note(head.target)
+      return begin(head, OwnAnswers.capabilities())
+    case .page(let path):
+      note(path)
+      return beginPage(head, path)
+    }
+  }
+
+  /// Answers by itself, once the body has come, if there is one.
+  private func begin(_ head: RequestHead, _ answer: ProxyAnswer) -> Int? {
+    if head.expectsContinue { return send(answer) }
+    state.withLock { state in
+      state.answer = answer
+      // Without a body, an answer that were sent now would end the connection: the library takes
+      // it for a refusal to read the body. The call at the end of the request follows at once.
+      state.phase = head.hasBody ? .dropping(answer) : .waiting
+    }
+    return 0
+  }
+
+  private func beginPage(_ head: RequestHead, _ path: String) -> Int? {
+    guard head.method == .get || head.method == .head else {
+      return begin(head, OwnAnswers.refusal(RequestRefusal(405, "pages are for GET and HEAD")))
+    }
+    guard !head.hasBody else {
+      return send(OwnAnswers.refusal(RequestRefusal(400, "a request for a page has no body")))
+    }
+    state.withLock { $0.phase = .waiting }
+    start { [core] in OwnAnswers.page(core.pages?.answer(path: path)) }
+    return 0
+  }
+
+  private func begin(_ head: RequestHead, _ request: HTTPRequest) -> Int? {
+    guard head.hasBody else {
+      let body: RequestBody? = head.framing == .none ? nil : .bytes([])
+      state.withLock { $0.phase = .ready(request, body) }
+      return 0
+    }
+    var length: UInt64?
+    if case .length(let count) = head.framing { length = count }
+    state.withLock { $0.phase = .startingUpload(head) }
+    fetch(request, .stream(length: length, UploadSource(self)))
+    return afterStart(head)
+  }
+
+  /// Lets the body come once the origin wants it, or an answer is there without it.
+  private func afterStart(_ head: RequestHead) -> Int? {
+    let early: ProxyAnswer? = state.withLock { state in
+      if let answer = state.answer {
+        // The client that waits for leave to send its body is spared it.
+        if head.expectsContinue { return answer }
+        state.phase = .dropping(answer)
+      } else if state.upload.isWanted {
+        state.phase = .uploading
+      } else {
+        suspend(&state)
+      }
+      return nil
+    }
+    if let early { return send(early) }
+    return 0
+  }
+
+  /// Answers at once from the store, else begins to look for the answer.
+  private func answer(_ request: HTTPRequest, _ body: RequestBody?) -> Int? {
+    let stored = body == nil ? core.backend.storedAnswer(to: request) : nil
+    if let stored, !stored.isStreamed { return send(stored) }
+    state.withLock { $0.phase = .waiting }
+    // A task has to give the pieces of a stream, even where the answer is there.
+    if let stored { start { stored } } else { fetch(request, body) }
+    return sendOrWait()
+  }
+
+  /// Sends the answer if it is there; else leaves the connection alone until it is.
+  func sendOrWait() -> Int? {
+    let answer = state.withLock { state in
+      if state.answer == nil { suspend(&state) }
+      return state.answer
+    }
+    if let answer { return send(answer) }
+    return 0
+  }
+
+  private func note(_ url: String) {
+    state.withLock { $0.note.url = url }
+  }
+}
+
+extension Exchange {
+  /// Leaves the connection alone until ``wake(_:)``; to be called with the lock held.
+  func suspend(_ state: inout State) {
+    guard !state.isAborted, !state.isSuspended else { return }
+    state.isSuspended = true
+    connection.suspend()
+  }
+
+  /// Goes on with the connection if it is suspended; to be called with the lock held.
+  func wake(_ state: inout State) {
+    guard state.isSuspended else { return }
+    state.isSuspended = false
+    connection.resume()
+  }
+
+  /// Asks the backend in a task.
+  private func fetch(_ request: HTTPRequest, _ body: RequestBody?) {
+    start { [core] in
+      await core.backend.answer(request, body: body) { [weak self] head in self?.interim(head) }
+    }
+  }
+
+  /// Finds an answer in a task, and gives its body if that comes in pieces.
+  private func start(_ work: @escaping @Sendable () async -> ProxyAnswer) {
+    guard core.exchanges.add(self) else {
+      state.withLock { $0.isAborted = true }
+      return
+    }
+    let task = Task {
+      let answer = await work()
+      let note: AnswerNote? = state.withLock { state in
+        guard !state.isEnded, !state.isAborted else { return nil }
+        state.answer = answer
+        state.upload.isClosed = true
+        wake(&state)
+        return state.note
+      }
+      guard case .stream(let length, let source) = answer.body else { return }
+      guard let note else { return source.cancel() }
+      await pump(
+        source, length: length, discards: note.isHead || [204, 304].contains(answer.head.status))
+    }
+    // To cancel calls the handlers of what waits in the task, which take the lock.
+    let isLate = state.withLock { state in
+      state.task = task
+      return state.isEnded || state.isAborted
+    }
+    if isLate { task.cancel() }
+  }
+
+  /// Passes an interim answer on, where the client and the moment allow it.
+  private func interim(_ head: HTTPResponseHead) {
+    // The library answers 100 by itself, and 101 is not for us to pass on.
+    guard head.status >= 102, head.status < 200 else { return }
+    state.withLock { state in
+      // While the connection is suspended, nobody else writes to its socket.
+      guard state.isSuspended, !state.isEnded, state.note.isHTTP11 else { return }
+      guard case .waiting = state.phase else { return }
+      InterimAnswer.write(head, to: connection.socket, via: core.identity.via)
+    }
+  }
+
+  /// Hands the answer to the library.
+  private func send(_ answer: ProxyAnswer) -> Int? {
+    let note = state.withLock { state in
+      state.phase = .sending
+      state.note.take(answer)
+      return state.note
+    }
+    let closes = answer.closesConnection || core.isStopping
+    let lines = AnswerLines.lines(of: answer, via: core.identity.via, closes: closes) {
+      HTTPDate(seconds: core.clock.now() / 1_000_000_000)
+    }
+    let content = content(of: answer, note)
+    return connection.queue(status: answer.head.status, lines: lines, content: content) ? 0 : nil
+  }
+
+  /// Decides what is sent behind the head.
+  private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
+    let status = answer.head.status
+    if note.isHead || status == 304 {
+      let told = AnswerLines.toldLength(answer.head.fields)
+      return .none(told: told ?? answer.representationLength)
+    }
+    if status == 204 { return .bytes([]) }
+    switch answer.body {
+    case .bytes(let bytes): return .bytes(bytes)
+    case .file(let descriptor, let offset, let length, _):
+      return .file(descriptor: descriptor, offset: offset, length: length)
+    case .stream(let length, _): return .stream(length: length, self)
+    }
+  }
+
+  /// Notes that the request is over; the connection is not touched after that.
+  func end(isComplete: Bool) {
+    let (note, task) = state.withLock { state in
+      state.isEnded = true
+      state.isSuspended = false
+      state.upload.fail()
+      state.download.leave()
+      let task = state.task
+      state.task = nil
+      return (state.note, task)
+    }
+    if let task {
+      core.exchanges.remove(self)
+      // What is behind a complete answer may still have something to put away.
+      if !isComplete { task.cancel() }
+    }
+    core.finish(note.record(client: connection.client?.address ?? "", isComplete, core.clock.now()))
+  }
+
+  /// Ends the exchange as soon as the library lets it.
+  func abort() {
+    let task: Task<Void, Never>? = state.withLock { state in
+      guard !state.isEnded else { return nil }
+      state.isAborted = true
+      state.upload.fail()
+      state.download.leave()
+      wake(&state)
+      return state.task
+    }
+    task?.cancel()
+  }
+}

@@ -1,0 +1,66 @@
+import HTTPSemantics
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Writes answers that come before the answer, such as `103 Early Hints` (RFC 8297).
+enum InterimAnswer {
+  /// The longest interim answer that is passed on, in bytes.
+  static let maximumLength = 16 * 1024
+
+  /// How long a client that does not read is waited for in the middle of one, in milliseconds.
+  private static let patience: Int32 = 1000
+
+  /// Returns the bytes of an interim answer; nil if it is too long to be worth it.
+  static func bytes(of head: HTTPResponseHead, via: String) -> [UInt8]? {
+    let phrase = head.status == 103 ? "Early Hints" : head.status == 102 ? "Processing" : "Interim"
+    var bytes = Array("HTTP/1.1 \(head.status) \(phrase)\r\n".utf8)
+    for field in ConnectionFields.removed(from: head.fields) where field.isValid {
+      // An interim answer has no body that could be framed (RFC 9110, section 8.6).
+      if field.isNamed("Content-Length") { continue }
+      bytes += Array(field.name.utf8) + Array(": ".utf8) + field.value + Array("\r\n".utf8)
+      if bytes.count > maximumLength { return nil }
+    }
+    return bytes + Array("Via: \(via)\r\n\r\n".utf8)
+  }
+
+  /// Writes an interim answer to a socket that nobody else writes to now.
+  ///
+  /// It is left out when the socket takes nothing: whoever does not read has no use for hints.
+  static func write(_ head: HTTPResponseHead, to socket: Int32, via: String) {
+    guard socket >= 0, let bytes = bytes(of: head, via: via) else { return }
+    var sent = 0
+    while sent < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        // Safety: the rest of the buffer is read.
+        unsafe send(socket, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, flags)
+      }
+      if count > 0 {
+        sent += count
+      } else if errno == EINTR {
+        continue
+      } else if sent == 0 || errno != EAGAIN || !isWritable(socket) {
+        // Half an answer cannot be taken back: what follows would be read as its fields.
+        if sent > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+        return
+      }
+    }
+  }
+
+  private static func isWritable(_ socket: Int32) -> Bool {
+    var item = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+    // Safety: poll reads and writes the one item.
+    return unsafe poll(&item, 1, patience) > 0
+  }
+
+  #if canImport(Darwin)
+    private static let flags: Int32 = 0
+  #else
+    private static let flags = Int32(MSG_NOSIGNAL)
+  #endif
+}

@@ -1,0 +1,38 @@
+/// Says where a server listens: a host and a port.
+public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+  /// Gives a numeric address or a name; an IPv6 address without its brackets.
+  public var host: String
+
+  /// Gives the port; 0 lets the system choose a free one.
+  public var port: UInt16
+
+  /// Makes an address.
+  public init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; nil for anything else.
+  public init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":") else { return nil }
+    let digits = text[text.index(after: colon)...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let port = UInt16(digits)
+    else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+      guard host.contains(":") else { return nil }
+    } else if host.contains(":") {
+      // Without brackets nobody can tell where the address ends.
+      return nil
+    }
+    guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
+  /// Gives the address as it is typed; an IPv6 address with its brackets.
+  public var description: String {
+    host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+}

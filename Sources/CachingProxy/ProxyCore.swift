@@ -1,0 +1,78 @@
+import CacheSystem
+import Synchronization
+
+/// Holds what all exchanges of a server share.
+final class ProxyCore: Sendable {
+  let backend: any ProxyBackend
+  let router: TargetRouter
+  let identity: ProxyIdentity
+  let pages: (any ProxyStatusPages)?
+  let observers: [any ProxyObserver]
+  let clock: any WallClock
+  let exchanges = ExchangeRegistry()
+  private let stopping = Atomic<Bool>(false)
+  private let active = Atomic<Int>(0)
+
+  init(
+    backend: any ProxyBackend, router: TargetRouter, identity: ProxyIdentity,
+    pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock
+  ) {
+    self.backend = backend
+    self.router = router
+    self.identity = identity
+    self.pages = pages
+    self.observers = observers
+    self.clock = clock
+  }
+
+  /// Tells whether each answer is the last one of its connection.
+  var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+  /// Lets each connection end with its next answer.
+  func beginStopping() { stopping.store(true, ordering: .relaxed) }
+
+  /// The number of requests that are not answered to the end.
+  var activeCount: Int { active.load(ordering: .acquiring) }
+
+  /// Counts a request that has begun.
+  func begin() { active.add(1, ordering: .relaxed) }
+
+  /// Tells everybody of a request that has ended.
+  func finish(_ record: AnswerRecord) {
+    for observer in observers { observer.answered(record) }
+    active.subtract(1, ordering: .releasing)
+  }
+}
+
+/// Knows the exchanges that a task works for, so that none is left waiting when the server stops.
+final class ExchangeRegistry: Sendable {
+  private struct State {
+    var exchanges: [ObjectIdentifier: Exchange] = [:]
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Adds an exchange; returns false when the server stops.
+  func add(_ exchange: Exchange) -> Bool {
+    state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.exchanges[ObjectIdentifier(exchange)] = exchange
+      return true
+    }
+  }
+
+  /// Removes an exchange that has ended.
+  func remove(_ exchange: Exchange) {
+    _ = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
+  }
+
+  /// Takes no more exchanges, and ends those that there are.
+  func abortAll() {
+    let all = state.withLock { state in
+      state.isClosed = true
+      return Array(state.exchanges.values)
+    }
+    for exchange in all { exchange.abort() }
+  }
+}

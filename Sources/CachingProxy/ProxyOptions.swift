@@ -1,0 +1,37 @@
+public import HTTPSemantics
+
+/// Says where a proxy listens and what it does.
+public struct ProxyOptions: Sendable, Hashable {
+  /// Gives the address to listen at.
+  public var listen: ListenAddress
+
+  /// Gives the server behind a reverse proxy, with the path that all requests are put below; nil
+  /// makes a forward proxy.
+  public var origin: NormalizedURL?
+
+  /// Answers from the store alone.
+  public var isOffline: Bool
+
+  /// Gives the number of threads that serve clients; at least 1.
+  public var threads: Int
+
+  /// Bounds the time in which a client neither sends nor takes a byte, in whole seconds; its
+  /// connection ends then.
+  ///
+  /// It is also how long it may take until a client is missed that sent a part of a request and left
+  /// in the same moment: libmicrohttpd 0.9 reads what was sent and is not told of the end again.
+  public var idleSeconds: Int
+
+  /// Makes options; the defaults suit a program on the same machine.
+  public init(
+    listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
+    origin: NormalizedURL? = nil, isOffline: Bool = false, threads: Int = 2,
+    idleSeconds: Int = 75
+  ) {
+    self.listen = listen
+    self.origin = origin
+    self.isOffline = isOffline
+    self.threads = threads
+    self.idleSeconds = idleSeconds
+  }
+}

@@ -1,0 +1,96 @@
+import CMicrohttpd
+import CMicrohttpdLibrary
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Says what the library sends behind a head.
+enum ResponseContent {
+  case bytes([UInt8])
+  /// Nothing, though a length is told: the answer to `HEAD`, a 304.
+  case none(told: UInt64?)
+  case file(descriptor: Int32, offset: UInt64, length: UInt64)
+  /// What the exchange gives.
+  case stream(length: UInt64?, Exchange)
+}
+
+extension ClientConnection {
+  /// How much of a stream the library asks for at once, in bytes; it keeps that much memory for
+  /// each client that it streams to.
+  static let streamPiece = 16 * 1024
+
+  /// Hands an answer to the library.
+  ///
+  /// - Parameter lines: as ``AnswerLines`` makes them.
+  /// - Returns: false where it is not taken; the connection has to end then.
+  func queue(status: Int, lines: [UInt8], content: ResponseContent) -> Bool {
+    guard let response = unsafe Self.response(content) else { return false }
+    // Safety: the library holds a reference of its own once the response is queued.
+    defer { unsafe MHD_destroy_response(response) }
+    _ = unsafe lines.withUnsafeBytes { bytes in
+      // Safety: the lines end with a NUL each, and are copied.
+      unsafe ocmhd_add_fields(
+        response, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+    return unsafe queue(status, response)
+  }
+
+  private func queue(_ status: Int, _ response: OpaquePointer) -> Bool {
+    unsafe MHD_queue_response(pointer, UInt32(clamping: status), response) == .YES
+  }
+
+  private static func response(_ content: ResponseContent) -> OpaquePointer? {
+    switch content {
+    case .bytes(let bytes):
+      return unsafe bytes.withUnsafeBytes { buffer in
+        // Safety: the library copies the bytes, so it does not write through the pointer.
+        unsafe MHD_create_response_from_buffer(
+          buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
+      }
+    case .none(let told):
+      // A reader that is never asked: no body is sent, but its length is told.
+      let response = unsafe MHD_create_response_from_callback(
+        told ?? .max, 1, { _, _, _, _ in -1 }, nil, nil)
+      // The library up to 0.9.77 sends the last chunk even where no body belongs, which the client
+      // would read as the beginning of the next answer.
+      if told == nil, let response = unsafe response { unsafe ocmhd_end_with(response) }
+      return unsafe response
+    case .file(let descriptor, let offset, let length):
+      // The library closes what it gets.
+      let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+      guard copy >= 0 else { return nil }
+      let response = unsafe MHD_create_response_from_fd_at_offset64(length, copy, offset)
+      if unsafe response == nil { close(copy) }
+      return unsafe response
+    case .stream(let length, let exchange):
+      // Safety: the library calls the last closure once, when it lets go of the response.
+      let context = unsafe Unmanaged.passRetained(exchange)
+      let response = unsafe MHD_create_response_from_callback(
+        length ?? .max, streamPiece, readStream, context.toOpaque(),
+        { context in
+          if let context = unsafe context {
+            unsafe Unmanaged<Exchange>.fromOpaque(context).release()
+          }
+        })
+      if unsafe response == nil { unsafe context.release() }
+      return unsafe response
+    }
+  }
+}
+
+/// Gives the library the next bytes of a stream; -1 at its end, -2 where it broke off.
+private func readStream(
+  _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?,
+  _ capacity: Int
+) -> Int {
+  guard let context = unsafe context, let buffer = unsafe buffer else { return -2 }
+  // Safety: the response holds a reference to the exchange; the buffer has `capacity` bytes.
+  let exchange = unsafe Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+  return unsafe exchange.readStream(
+    into: UnsafeMutableRawBufferPointer(start: buffer, count: capacity))
+}

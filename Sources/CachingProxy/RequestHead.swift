@@ -1,0 +1,190 @@
+import HTTPSemantics
+
+/// Says why a request is not taken, and with which status.
+struct RequestRefusal: Error, Hashable {
+  /// The status code, 400 to 599.
+  var status: Int
+  /// What is wrong and what to do, as one sentence without the full stop.
+  var reason: String
+
+  init(_ status: Int = 400, _ reason: String) {
+    self.status = status
+    self.reason = reason
+  }
+}
+
+/// Holds what comes before the body of a request, checked: nothing in it can be read in two ways.
+///
+/// Whoever stands in front of this proxy, or behind it, may read a broken head in another way than
+/// this one does; so requests end up smuggled inside of others (RFC 9112, section 11.2). What is
+/// not plain is refused, and nothing is repaired.
+struct RequestHead: Hashable {
+  /// Says how the body is framed.
+  enum Framing: Hashable {
+    /// There is neither `Content-Length` nor `Transfer-Encoding`.
+    case none
+    case length(UInt64)
+    case chunked
+  }
+
+  let method: HTTPMethod
+  /// The target as it came, with what is not ASCII percent-encoded.
+  let target: String
+  /// Tells whether the client understands HTTP/1.1: interim answers and chunks.
+  let isHTTP11: Bool
+  var fields: HTTPFields
+  let framing: Framing
+  /// Tells whether the client waits for `100 Continue` before it sends the body.
+  let expectsContinue: Bool
+
+  /// Checks a head.
+  ///
+  /// - Parameters:
+  ///   - fields: all lines, with the white space that stood behind a value.
+  ///   - version: as on the wire, such as `HTTP/1.1`.
+  init(
+    method: String, target: [UInt8], version: String, fields: [HTTPField]
+  ) throws(RequestRefusal) {
+    guard HTTPField.isToken(method) else {
+      throw RequestRefusal(400, "the method is not a token")
+    }
+    self.method = HTTPMethod(rawValue: method)
+    self.target = try Self.text(target)
+    isHTTP11 = version != "HTTP/1.0"
+    for field in fields {
+      guard field.isValid else {
+        throw RequestRefusal(
+          400, "a field has a name or value with characters that are not allowed")
+      }
+    }
+    framing = try Self.framing(fields, isHTTP11: isHTTP11)
+    try Self.checkHost(fields, isHTTP11: isHTTP11)
+    expectsContinue = isHTTP11 && framing != .none && Self.expectsContinue(fields)
+    self.fields = HTTPFields(fields.map { HTTPField(name: $0.name, value: $0.value.trimmed) })
+  }
+
+  /// Returns the target as text: what is not ASCII becomes escapes, byte by byte, so that no two
+  /// targets become one.
+  private static func text(_ target: [UInt8]) throws(RequestRefusal) -> String {
+    guard target.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }) else {
+      throw RequestRefusal(400, "the target has characters that are not allowed")
+    }
+    if target.allSatisfy({ $0 < 0x80 }) { return String(decoding: target, as: UTF8.self) }
+    var text = ""
+    for byte in target {
+      if byte < 0x80 {
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        text += "%" + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return text
+  }
+
+  /// Decides how the body is framed (RFC 9112, section 6).
+  private static func framing(
+    _ fields: [HTTPField], isHTTP11: Bool
+  ) throws(RequestRefusal) -> Framing {
+    let codings = fields.filter { $0.isNamed("Transfer-Encoding") }
+    let lengths = fields.filter { $0.isNamed("Content-Length") }
+    guard let coding = codings.first else {
+      guard let length = lengths.first else { return .none }
+      guard lengths.count == 1, let number = number(length.value) else {
+        throw RequestRefusal(400, "Content-Length is not one whole number")
+      }
+      return .length(number)
+    }
+    guard isHTTP11 else {
+      throw RequestRefusal(400, "HTTP/1.0 has no Transfer-Encoding")
+    }
+    guard lengths.isEmpty else {
+      throw RequestRefusal(400, "there is a Content-Length beside Transfer-Encoding")
+    }
+    // The white space behind it counts: the library below compares the whole value.
+    let value = HTTPField(name: "", value: coding.value).text
+    guard codings.count == 1, asciiEqual(value, "chunked") else {
+      if codings.count == 1, value.hasSuffix("chunked"), value.contains(",") {
+        throw RequestRefusal(501, "the only transfer coding that is understood is chunked")
+      }
+      throw RequestRefusal(400, "Transfer-Encoding is not chunked")
+    }
+    return .chunked
+  }
+
+  private static func asciiEqual(_ left: String, _ right: String) -> Bool {
+    HTTPField(name: left, value: []).isNamed(right)
+  }
+
+  /// Reads `1*DIGIT`; nil for anything else and for what is over 2^63 - 1.
+  private static func number(_ value: [UInt8]) -> UInt64? {
+    guard !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int64(String(decoding: value, as: UTF8.self)).map { UInt64($0) }
+  }
+
+  /// Holds `Host` against RFC 9112, section 3.2: one in HTTP/1.1, at most one before, and valid.
+  private static func checkHost(_ fields: [HTTPField], isHTTP11: Bool) throws(RequestRefusal) {
+    var host: [UInt8]?
+    for field in fields where field.isNamed("Host") {
+      guard host == nil else { throw RequestRefusal(400, "there are several Host fields") }
+      host = field.value.trimmed
+    }
+    guard let host else {
+      if isHTTP11 { throw RequestRefusal(400, "there is no Host field") }
+      return
+    }
+    // An empty one is right where the target has no authority.
+    guard host.isEmpty || isAuthority(host) else {
+      throw RequestRefusal(400, "the Host field is not a host with a port")
+    }
+  }
+
+  /// Tells whether bytes are a host and perhaps a port, and nothing else of a URL.
+  ///
+  /// Every request comes by here, so no URL is made of it.
+  private static func isAuthority(_ bytes: [UInt8]) -> Bool {
+    var port = bytes.endIndex
+    if bytes.first == UInt8(ascii: "[") {
+      guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")), bracket > 1,
+        bytes[1..<bracket].allSatisfy(isIPv6Byte)
+      else { return false }
+      port = bracket + 1
+    } else {
+      port = bytes.firstIndex { !isHostByte($0) } ?? bytes.endIndex
+      guard port > 0 else { return false }
+    }
+    guard port < bytes.endIndex else { return true }
+    let digits = bytes[(port + 1)...]
+    return bytes[port] == UInt8(ascii: ":") && digits.count <= 5
+      && digits.allSatisfy { (0x30...0x39).contains($0) }
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: false
+    }
+  }
+
+  private static func isIPv6Byte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x3A, 0x41...0x46, 0x61...0x66, UInt8(ascii: "."): true
+    default: false
+    }
+  }
+
+  private static func expectsContinue(_ fields: [HTTPField]) -> Bool {
+    fields.contains { field in
+      field.isNamed("Expect") && asciiEqual(field.text, "100-continue")
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Gives the bytes without the spaces and tabs behind them.
+  var trimmed: [UInt8] {
+    guard let last, last == 0x20 || last == 0x09 else { return self }
+    let end = lastIndex { $0 != 0x20 && $0 != 0x09 } ?? -1
+    return Array(self[...end])
+  }
+}

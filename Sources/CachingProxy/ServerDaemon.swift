@@ -1,0 +1,106 @@
+import CMicrohttpd
+import CMicrohttpdLibrary
+
+/// Runs libmicrohttpd for a ``ProxyCore``.
+///
+/// A number of threads, each with its own connections; no call into the core may wait.
+@safe
+final class ServerDaemon: @unchecked Sendable {
+  // Unchecked: the pointer is written once, and the library guards what it points to.
+  private let server: OpaquePointer
+  private let core: ProxyCore
+
+  /// The memory of a connection, in bytes: for the head of a request, and for that of its answer.
+  /// Half of it is written to by the library for each request, so it is no larger than need be.
+  static let connectionMemory = 80 * 1024
+
+  /// Starts the threads; the listening socket is theirs from now on.
+  init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {
+    self.core = core
+    var configuration = unsafe ocmhd_configuration()
+    unsafe configuration.listener = listener
+    unsafe configuration.thread_count = UInt32(clamping: max(1, options.threads))
+    unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
+    unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
+    unsafe configuration.connection_memory = Self.connectionMemory
+    // Safety: the threads hold the core until they are stopped, whatever becomes of this object.
+    let reference = unsafe Unmanaged.passRetained(core)
+    let context = unsafe reference.toOpaque()
+    unsafe configuration.callbacks = ocmhd_callbacks(
+      context: context, connected: connected, disconnected: disconnected, began: began,
+      proceed: proceed, ended: ended)
+    // Safety: the configuration is read during the call.
+    guard let server = unsafe ocmhd_start(&configuration) else {
+      unsafe reference.release()
+      return nil
+    }
+    unsafe self.server = server
+  }
+
+  /// Accepts no more connections.
+  func quiesce() { unsafe ocmhd_quiesce(server) }
+
+  /// Ends all connections and threads; to be called once. No connection may be suspended.
+  func stop() {
+    unsafe ocmhd_stop(server)
+    unsafe Unmanaged.passUnretained(core).release()
+  }
+}
+
+// Safety, for all that follow: the library calls with the context it was given, and with what
+// `connected` and `began` returned, once each for their end. These hold a reference that was
+// retained there and is released in the end.
+
+private func connected(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+  guard let connection = unsafe connection else { return nil }
+  return unsafe Unmanaged.passRetained(ClientInfo(connection)).toOpaque()
+}
+
+private func disconnected(_ context: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?) {
+  if let state = unsafe state { unsafe Unmanaged<ClientInfo>.fromOpaque(state).release() }
+}
+
+private func began(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ target: UnsafePointer<CChar>?, _ count: Int
+) -> UnsafeMutableRawPointer? {
+  guard let context = unsafe context, let connection = unsafe connection,
+    let target = unsafe target
+  else { return nil }
+  let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
+  core.begin()
+  let exchange = unsafe Exchange(
+    core: core, connection: ClientConnection(connection),
+    target: Array(UnsafeRawBufferPointer(start: target, count: count)),
+    place: UInt(bitPattern: target))
+  return unsafe Unmanaged.passRetained(exchange).toOpaque()
+}
+
+private func proceed(
+  _ request: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?,
+  _ data: UnsafePointer<CChar>?, _ count: UnsafeMutablePointer<Int>?
+) -> MHD_Result {
+  guard let request = unsafe request, let method = unsafe method, let version = unsafe version,
+    let count = unsafe count
+  else { return .NO }
+  let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
+  let size = unsafe count.pointee
+  let piece = unsafe size > 0 ? UnsafeRawBufferPointer(start: data, count: size) : nil
+  guard let taken = unsafe exchange.proceed(method: method, version: version, data: piece) else {
+    return .NO
+  }
+  unsafe count.pointee = size - taken
+  return .YES
+}
+
+private func ended(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ request: UnsafeMutableRawPointer?, _ code: MHD_RequestTerminationCode
+) {
+  guard let request = unsafe request else { return }
+  let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeRetainedValue()
+  exchange.end(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+}

@@ -1,0 +1,119 @@
+internal import CacheFormat
+public import CacheStore
+public import CacheSystem
+internal import HTTPSemantics
+internal import Synchronization
+
+/// What the status pages say of a proxy beside numbers.
+public struct ProxyFacts: Sendable, Hashable {
+  /// Tells whether it is a shared cache (RFC 9111), and not a private one.
+  public var isShared: Bool
+
+  /// Gives the origin of a reverse proxy, such as `http://127.0.0.1:9000`, without a slash at its
+  /// end; nil for a forward proxy.
+  public var origin: String?
+
+  /// Tells whether it answers from the store alone.
+  public var isOffline: Bool
+
+  /// Gives the URL that clients reach it by, such as `http://127.0.0.1:8080`.
+  public var address: String
+
+  /// Makes the facts of a proxy.
+  public init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
+    self.isShared = isShared
+    self.origin = origin.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+    self.isOffline = isOffline
+    self.address = address
+  }
+}
+
+/// Counts what a proxy answers, and shows it: as JSON at `/.offlinecache/status`, and as a page for
+/// people at `/.offlinecache/`.
+///
+/// All that it keeps is of a fixed size. Docs/Serve.md has the names of the JSON.
+public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
+  private let store: Store
+  private let facts: Mutex<ProxyFacts>
+  private let clock: any WallClock
+  private let started: Timestamp
+  private let traffic = Traffic()
+  private let surveyor: StoreSurveyor
+
+  /// Makes the status of a proxy that starts now.
+  public init(store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock()) {
+    self.store = store
+    self.facts = Mutex(facts)
+    self.clock = clock
+    started = Timestamp(nanoseconds: clock.now())
+    surveyor = StoreSurveyor(store, clock: clock)
+  }
+
+  /// Sets the URL that clients reach the proxy by; a server knows its port once it listens.
+  public func setAddress(_ address: String) {
+    facts.withLock { $0.address = address }
+  }
+
+  /// Takes note of an answer.
+  ///
+  /// - Complexity: O(1), and one short lock.
+  public func answered(_ record: AnswerRecord) {
+    traffic.add(record)
+  }
+
+  /// Returns the page of a path below `/.offlinecache/`, or nil if there is none.
+  ///
+  /// The first call, and one every two seconds at most, has a thread walk through the store, and
+  /// waits for it up to a tenth of a second; a longer walk shows up in a later page.
+  public func answer(path: String) -> ProxyPage? {
+    switch path {
+    case StatusPaths.page, String(StatusPaths.page.dropLast()):
+      let nonce = Self.makeNonce()
+      return ProxyPage(
+        contentType: "text/html; charset=utf-8", fields: Self.pageFields(nonce: nonce),
+        body: Array(StatusPage(report: report(), nonce: nonce).html.text.utf8))
+    case StatusPaths.json:
+      return ProxyPage(
+        contentType: "application/json", body: Array((report().json + "\n").utf8))
+    default: return nil
+    }
+  }
+
+  /// Ends what is under way in the background; call it before the store is closed.
+  public func stop() {
+    surveyor.stop()
+  }
+
+  private func report() -> StatusReport {
+    // The survey may wait, so it comes before the clock is read.
+    let survey = surveyor.survey()
+    let now = Timestamp(nanoseconds: clock.now())
+    return StatusReport(
+      facts: facts.withLock { $0 }, now: now, started: started, storePath: store.path,
+      statistics: store.statistics, limits: store.limits, traffic: traffic.report(at: now),
+      survey: survey)
+  }
+}
+
+// What browsers are told about the pages.
+extension ProxyStatus {
+  /// Allows nothing but what the page itself holds: its style, its script, and asking for itself.
+  private static func pageFields(nonce: String) -> HTTPFields {
+    let policy = [
+      "default-src 'none'", "style-src 'nonce-\(nonce)'", "script-src 'nonce-\(nonce)'",
+      "connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'",
+      "frame-ancestors 'none'",
+    ]
+    return [
+      HTTPField("Content-Security-Policy", policy.joined(separator: "; ")),
+      HTTPField("Referrer-Policy", "no-referrer"),
+    ]
+  }
+
+  /// A number that nobody can guess, 128 bits in hex digits, new for each page.
+  private static func makeNonce() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let number = UInt128(generator.next()) << 64 | UInt128(generator.next())
+    return String(number, radix: 16)
+  }
+}

@@ -1,0 +1,123 @@
+internal import CacheFormat
+internal import CacheStore
+
+// The names are a promise: Docs/Serve.md lists them, and they change with `version` alone.
+extension StatusReport {
+  /// Gives the report as one JSON object.
+  var json: String {
+    StatusJSON.object { json in
+      json.member("version", 1)
+      json.member("time", now.description)
+      json.member("startTime", started.description)
+      json.member("uptimeSeconds", uptimeSeconds)
+      json.member("proxy") { appendProxy(to: &$0) }
+      json.member("store") { appendStore(to: &$0) }
+      json.member("answers") { appendTotals(to: &$0) }
+      json.member("seconds", each: traffic.seconds.filter { $0.counts.all > 0 }) { span, json in
+        json.append(span)
+      }
+      json.member("minutes", each: traffic.minutes.filter { $0.counts.all > 0 }) { span, json in
+        json.append(span)
+      }
+      json.member("contents", survey.map { survey in { survey.append(to: &$0) } })
+      json.member("recent", each: traffic.recent) { answer, json in answer.append(to: &json) }
+    }
+  }
+
+  private func appendProxy(to json: inout StatusJSON) {
+    json.member("role", facts.isShared ? "shared" : "private")
+    json.member("mode", facts.origin == nil ? "forward" : "reverse")
+    json.member("origin", facts.origin)
+    json.member("address", facts.address)
+    json.member("isOffline", facts.isOffline)
+  }
+
+  private func appendStore(to json: inout StatusJSON) {
+    json.member("path", storePath)
+    json.member("entries", statistics.entries)
+    json.member("logicalBytes", statistics.logicalBytes)
+    json.member("allocatedBytes", statistics.allocatedBytes)
+    json.member("sharedBytes", statistics.sharedBytes)
+    json.member("pinnedEntries", statistics.pinnedEntries)
+    json.member("memoryEntries", statistics.memoryEntries)
+    json.member("memoryBytes", statistics.memoryBytes)
+    json.member("evictions", statistics.evictions)
+    json.member("damagedMisses", statistics.damagedMisses)
+    json.member("limitBytes", limits.bytes)
+    json.member("limitEntries", limits.entries)
+    json.member("limitEntryBytes", limits.entryBytes)
+    json.member("limitFreeBytes", limits.freeBytes)
+  }
+
+  private func appendTotals(to json: inout StatusJSON) {
+    json.append(traffic.total)
+    json.member("savedBytes", traffic.total.savedBytes)
+    json.member("cutShort", traffic.total.cutShort)
+    json.member("hitRate", traffic.total.hitRate)
+    json.member("hitRateLast5Minutes", traffic.last(seconds: Traffic.keptSeconds).hitRate)
+    json.member("perSecond", answersPerSecond)
+  }
+}
+
+extension StatusJSON {
+  fileprivate mutating func append(_ span: TrafficSpan) {
+    member("time", span.start)
+    append(span.counts)
+  }
+
+  fileprivate mutating func append(_ counts: TrafficCounts) {
+    member("all", counts.all)
+    member("hit", counts[.hit])
+    member("stale", counts[.stale])
+    member("revalidated", counts[.revalidated])
+    member("miss", counts[.miss])
+    member("bypass", counts[.bypass])
+    member("error", counts[.error])
+    member("sentBytes", counts.sentBytes)
+    member("fetchedBytes", counts.fetchedBytes)
+  }
+}
+
+extension StoreSurvey {
+  fileprivate func append(to json: inout StatusJSON) {
+    json.member("time", time.description)
+    json.member("seconds", Double(nanoseconds) / 1e9)
+    json.member("entries", entries)
+    for (name, list) in [("hosts", hosts), ("folders", folders), ("types", types)]
+      as [(StaticString, [WeightedNames.Weight])]
+    {
+      json.member(name, each: list) { weight, json in
+        json.member("name", weight.name)
+        json.member("entries", weight.entries)
+        json.member("bytes", weight.bytes)
+      }
+    }
+    for (name, list) in [("largest", largest), ("oldest", oldest)]
+      as [(StaticString, [SurveyedEntry])]
+    {
+      json.member(name, each: list) { entry, json in
+        json.member("url", entry.url)
+        json.member("bytes", entry.bytes)
+        json.member("stored", entry.stored.description)
+        json.member("accessed", entry.accessed.description)
+      }
+    }
+  }
+}
+
+extension RecentAnswer {
+  fileprivate func append(to json: inout StatusJSON) {
+    json.member("time", record.time.description)
+    json.member("client", record.clientAddress)
+    json.member("method", record.method)
+    json.member("url", record.url)
+    json.member("status", record.status)
+    json.member("outcome", "\(outcome)")
+    json.member("source", record.source.rawValue)
+    json.member("reason", record.reason)
+    json.member("cacheStatus", record.cacheStatus)
+    json.member("bytes", record.bytesSent)
+    json.member("microseconds", record.microseconds)
+    json.member("isComplete", record.isComplete)
+  }
+}

@@ -1,0 +1,87 @@
+internal import CacheFormat
+internal import CacheStore
+
+/// What a walk through all entries of a store found.
+struct StoreSurvey: Sendable {
+  /// How many names and entries each list has.
+  static let listLength = 10
+  /// The most bytes of a name; a key may have 64 KiB.
+  static let maximumNameBytes = 1024
+
+  /// When the walk ended.
+  var time = Timestamp(nanoseconds: 0)
+  /// How long it took.
+  var nanoseconds: Int64 = 0
+  /// The entries that it saw.
+  var entries: UInt64 = 0
+  /// What most bytes are of, by host, by first part of the path, and by type.
+  var hosts: [WeightedNames.Weight] = []
+  var folders: [WeightedNames.Weight] = []
+  var types: [WeightedNames.Weight] = []
+  /// The longest bodies, the longest first.
+  var largest: [SurveyedEntry] = []
+  /// Those that were asked for the longest ago, which are evicted next.
+  var oldest: [SurveyedEntry] = []
+
+  /// Walks through a store; loads one entry at a time, and counts as no access.
+  ///
+  /// - Parameter isStopped: asked now and then; a walk that is stopped returns nil.
+  /// - Complexity: O(entries), about one read(2) each.
+  init?(of store: Store, isStopped: () -> Bool) {
+    var hosts = WeightedNames()
+    var folders = WeightedNames()
+    var types = WeightedNames()
+    var largest = BoundedTop<UInt64, SurveyedEntry>(capacity: Self.listLength)
+    var oldest = BoundedTop<Int64, SurveyedEntry>(capacity: Self.listLength)
+    for info in store.entries() {
+      if entries % 256 == 0 && isStopped() { return nil }
+      let name = StoredName(key: info.key)
+      let length = info.length
+      entries += 1
+      hosts.add(name.host?.shortened(toBytes: Self.maximumNameBytes) ?? "", bytes: length)
+      folders.add(name.folder?.shortened(toBytes: Self.maximumNameBytes) ?? "", bytes: length)
+      types.add(Self.mediaType(of: info), bytes: length)
+      largest.offer(length, SurveyedEntry(info, name))
+      // The complement turns the order round and cannot overflow.
+      oldest.offer(~info.accessed.nanoseconds, SurveyedEntry(info, name))
+    }
+    self.hosts = hosts.heaviest(Self.listLength)
+    self.folders = folders.heaviest(Self.listLength)
+    self.types = types.heaviest(Self.listLength)
+    self.largest = largest.elements
+    self.oldest = oldest.elements
+  }
+
+  /// The Content-Type without parameters, in lower case; empty where there is none.
+  private static func mediaType(of info: EntryInfo) -> String {
+    let wanted = "content-type".utf8
+    let field = info.fields.first {
+      $0.name.count == wanted.count
+        && zip($0.name.bytes, wanted).allSatisfy { byte, letter in
+          byte | (byte >= 0x41 && byte <= 0x5A ? 0x20 : 0) == letter
+        }
+    }
+    guard let field else { return "" }
+    let type = field.value.bytes.prefix { $0 != UInt8(ascii: ";") }
+      .filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+    return String(decoding: type, as: UTF8.self).lowercased()
+      .shortened(toBytes: maximumNameBytes)
+  }
+}
+
+/// One entry as the survey shows it.
+struct SurveyedEntry: Sendable, Hashable {
+  /// The URL, or the key of an entry that has none.
+  var url: String
+  /// The length of the body.
+  var bytes: UInt64
+  var stored: Timestamp
+  var accessed: Timestamp
+
+  init(_ info: EntryInfo, _ name: StoredName) {
+    url = name.url.shortened(toBytes: StoreSurvey.maximumNameBytes)
+    bytes = info.length
+    stored = info.created
+    accessed = info.accessed
+  }
+}

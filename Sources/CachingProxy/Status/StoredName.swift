@@ -1,0 +1,44 @@
+internal import CacheFormat
+
+/// Reads from the key of an entry what it is of.
+struct StoredName {
+  /// The URL, or the whole key of an entry that has none.
+  let url: String
+  /// Host and port; nil for an entry that is not of a URL.
+  let host: String?
+  /// Host and first part of the path, such as `example.org/images/`; nil as for the host.
+  let folder: String?
+
+  /// Reads a key such as `GET http://example.org/images/a.png`.
+  ///
+  /// - Complexity: O(length of the key)
+  init(key: ByteString) {
+    let text = String(decoding: key.bytes, as: UTF8.self)
+    let bytes = text.utf8
+    guard let colon = Self.firstSchemeEnd(bytes) else {
+      url = text
+      host = nil
+      folder = nil
+      return
+    }
+    let begin = bytes[..<colon].lastIndex(of: UInt8(ascii: " ")).map(bytes.index(after:))
+    url = String(text[(begin ?? text.startIndex)...])
+    let rest = text[bytes.index(colon, offsetBy: 3)...]
+    let hostEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+    host = String(rest[..<(hostEnd ?? rest.endIndex)])
+    folder = Self.folder(rest, hostEnd ?? rest.endIndex)
+  }
+
+  /// Finds the colon of the first `://`.
+  private static func firstSchemeEnd(_ bytes: String.UTF8View) -> String.Index? {
+    bytes.indices.first { bytes[$0...].starts(with: "://".utf8) }
+  }
+
+  /// Host and first part of the path with its slash; the host alone where the path has no folder.
+  private static func folder(_ rest: Substring, _ hostEnd: String.Index) -> String {
+    let host = rest[..<hostEnd]
+    let path = rest[hostEnd...].utf8.prefix { $0 != UInt8(ascii: "?") }.dropFirst()
+    guard let slash = path.firstIndex(of: UInt8(ascii: "/")) else { return "\(host)/" }
+    return String(rest[...slash])
+  }
+}

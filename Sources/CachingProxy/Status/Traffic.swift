@@ -1,0 +1,116 @@
+internal import CacheFormat
+internal import Synchronization
+
+/// Counts what a proxy answers, in memory of a fixed size.
+final class Traffic: Sendable {
+  /// The number of seconds, of minutes and of answers that are kept.
+  static let keptSeconds = 300
+  static let keptMinutes = 24 * 60
+  static let keptAnswers = 200
+  /// The most bytes of a text that are kept with an answer; a URL may have 64 KiB.
+  static let keptTextBytes = 1024
+
+  private let state = Mutex(State())
+
+  private struct State: Sendable {
+    var total = TrafficCounts()
+    var seconds = TrafficRing(spanSeconds: 1, count: Traffic.keptSeconds)
+    var minutes = TrafficRing(spanSeconds: 60, count: Traffic.keptMinutes)
+    var recent: [RecentAnswer?] = Array(repeating: nil, count: Traffic.keptAnswers)
+    var next = 0
+  }
+
+  /// Takes note of an answer; pages of the proxy's own are not counted.
+  ///
+  /// - Complexity: O(1), and one short lock.
+  func add(_ record: AnswerRecord) {
+    guard let (outcome, fetched) = record.account else { return }
+    let second = record.endSecond
+    let answer = RecentAnswer(outcome: outcome, record: record.shortened)
+    // What takes the place of the oldest is freed after the lock has ended.
+    let oldest = state.withLock { state -> RecentAnswer? in
+      state.total.add(
+        outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete)
+      state.seconds.add(
+        outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete,
+        at: second)
+      state.minutes.add(
+        outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete,
+        at: second)
+      var answer: RecentAnswer? = answer
+      swap(&state.recent[state.next], &answer)
+      state.next = (state.next + 1) % Traffic.keptAnswers
+      return answer
+    }
+    _ = consume oldest
+  }
+
+  /// Gives what was counted up to a moment.
+  func report(at now: Timestamp) -> TrafficReport {
+    let (total, seconds, minutes, recent, next) = state.withLock {
+      ($0.total, $0.seconds, $0.minutes, $0.recent, $0.next)
+    }
+    let second = now.nanoseconds / 1_000_000_000
+    return TrafficReport(
+      total: total, seconds: seconds.counts(upTo: second), minutes: minutes.counts(upTo: second),
+      recent: (recent[next...] + recent[..<next]).reversed().compactMap { $0 })
+  }
+}
+
+/// What was counted up to a moment.
+struct TrafficReport: Sendable {
+  var total: TrafficCounts
+  /// The last 300 seconds, the oldest first.
+  var seconds: [TrafficSpan]
+  /// The last 1,440 minutes, the oldest first.
+  var minutes: [TrafficSpan]
+  /// The last answers, the newest first.
+  var recent: [RecentAnswer]
+
+  /// Gives the sum of the last whole seconds; the one that is running would look too small.
+  func last(seconds count: Int) -> TrafficCounts {
+    var sum = TrafficCounts()
+    for span in seconds.dropLast().suffix(count) { sum += span.counts }
+    return sum
+  }
+}
+
+/// One of the last answers, and how it was counted.
+struct RecentAnswer: Sendable, Hashable {
+  var outcome: AnswerOutcome
+  var record: AnswerRecord
+}
+
+extension AnswerRecord {
+  /// The second since 1970 in which the answer ended.
+  fileprivate var endSecond: Int64 {
+    let duration = Int64(clamping: microseconds / 1_000_000)
+    let (end, overflow) = (time.nanoseconds / 1_000_000_000).addingReportingOverflow(duration)
+    return overflow ? time.nanoseconds / 1_000_000_000 : end
+  }
+
+  /// The same with texts of a bounded length.
+  fileprivate var shortened: AnswerRecord {
+    let limit = Traffic.keptTextBytes
+    guard
+      url.utf8.count > limit || cacheStatus.utf8.count > limit || reason.utf8.count > limit
+        || method.utf8.count > limit
+    else { return self }
+    var copy = self
+    copy.url = url.shortened(toBytes: limit)
+    copy.method = method.shortened(toBytes: limit)
+    copy.cacheStatus = cacheStatus.shortened(toBytes: limit)
+    copy.reason = reason.shortened(toBytes: limit)
+    return copy
+  }
+}
+
+extension String {
+  /// Gives the beginning with an ellipsis where the text is longer than `limit` bytes.
+  ///
+  /// - Complexity: O(`limit`)
+  func shortened(toBytes limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    return String(decoding: utf8.prefix(limit), as: UTF8.self) + "\u{2026}"
+  }
+}

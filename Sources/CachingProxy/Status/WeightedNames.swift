@@ -1,0 +1,40 @@
+/// Sums up entries and bytes by name, with a bound on the number of names.
+///
+/// Where there are too many, the half with the fewest bytes is given up. What is given up and comes
+/// again begins at nothing; the names that matter have long been far ahead by then.
+struct WeightedNames: Sendable {
+  /// The most names that are kept at a time.
+  static let maximumNames = 4096
+
+  private var sums: [String: Weight] = [:]
+
+  /// What goes by one name.
+  struct Weight: Sendable, Hashable {
+    var name: String
+    var entries: UInt64 = 0
+    var bytes: UInt64 = 0
+  }
+
+  /// Adds an entry.
+  ///
+  /// - Complexity: O(1) on average
+  mutating func add(_ name: String, bytes: UInt64) {
+    if sums[name] == nil && sums.count >= Self.maximumNames { halve() }
+    sums[name, default: Weight(name: name)].entries += 1
+    sums[name]?.bytes &+= bytes
+  }
+
+  /// Gives the names with the most bytes, the heaviest first.
+  func heaviest(_ count: Int) -> [Weight] {
+    Array(sums.values.sorted(by: Self.isHeavier).prefix(count))
+  }
+
+  private mutating func halve() {
+    let kept = sums.values.sorted(by: Self.isHeavier).prefix(Self.maximumNames / 2)
+    sums = Dictionary(uniqueKeysWithValues: kept.map { ($0.name, $0) })
+  }
+
+  private static func isHeavier(_ a: Weight, _ b: Weight) -> Bool {
+    (a.bytes, a.entries, b.name) > (b.bytes, b.entries, a.name)
+  }
+}

@@ -1,0 +1,85 @@
+import HTTPSemantics
+
+/// Decides what the target of a request means (RFC 9112, section 3.2).
+struct TargetRouter: Sendable {
+  /// Says who answers.
+  enum Route: Hashable {
+    /// An origin server does, for this URL.
+    case forward(NormalizedURL)
+    /// The proxy does, with a page of its own.
+    case page(path: String)
+    /// The proxy does: `OPTIONS *` asks what it can do as a whole.
+    case capabilities
+  }
+
+  /// The paths that the proxy answers itself begin with this.
+  static let pages = "/.offlinecache"
+
+  /// The server behind a reverse proxy; nil for a forward proxy.
+  let origin: NormalizedURL?
+
+  /// Finds out who answers a request.
+  ///
+  /// - Throws: ``RequestRefusal``: 400 for what makes no sense here, 501 for what is not done.
+  func route(_ head: RequestHead) throws(RequestRefusal) -> Route {
+    if head.method.rawValue == "CONNECT" {
+      throw RequestRefusal(
+        501, "this proxy opens no tunnels, so it is for http alone; leave it out for https")
+    }
+    if head.target == "*" {
+      guard head.method.rawValue == "OPTIONS" else {
+        throw RequestRefusal(400, "the target * is for OPTIONS alone")
+      }
+      return .capabilities
+    }
+    if head.target.hasPrefix("/") { return try route(path: head.target) }
+    let url = try absolute(head.target)
+    // Behind a reverse proxy there is one server, whatever name the client knows it by.
+    return origin == nil ? .forward(url) : try route(path: url.target)
+  }
+
+  /// Finds out who answers for a path of this server.
+  private func route(path: String) throws(RequestRefusal) -> Route {
+    if path.hasPrefix(Self.pages) {
+      let plain = path.prefix { $0 != "?" }
+      if plain == Self.pages || plain.hasPrefix(Self.pages + "/") {
+        return .page(path: String(plain))
+      }
+    }
+    guard let origin else {
+      throw RequestRefusal(
+        400,
+        "this is a forward proxy, which takes whole URLs; set it as http_proxy, or start it with --origin"
+      )
+    }
+    return .forward(try Self.url(path, below: origin))
+  }
+
+  /// Puts a path below that of the origin, which it cannot leave by dot segments.
+  private static func url(
+    _ path: String, below origin: NormalizedURL
+  ) throws(RequestRefusal) -> NormalizedURL {
+    do throws(InvalidURL) {
+      let server = origin.string.dropLast(origin.target.utf8.count)
+      let plain = try NormalizedURL(server + path)
+      guard origin.target != "/" else { return plain }
+      let base = origin.target.hasSuffix("/") ? origin.target.dropLast() : origin.target[...]
+      return try NormalizedURL(server + base + plain.target)
+    } catch {
+      throw RequestRefusal(400, "the target cannot be understood")
+    }
+  }
+
+  private func absolute(_ target: String) throws(RequestRefusal) -> NormalizedURL {
+    let url: NormalizedURL
+    do throws(InvalidURL) {
+      url = try NormalizedURL(target)
+    } catch {
+      throw RequestRefusal(400, "the target is neither a path nor an http URL")
+    }
+    guard url.scheme == .http else {
+      throw RequestRefusal(501, "this proxy fetches http alone; ask https servers directly")
+    }
+    return url
+  }
+}

@@ -1,0 +1,19 @@
+/// Names the codings that can be taken off (RFC 9110, section 8.4.1).
+enum Coding: String, Sendable {
+  case gzip
+  case deflate
+  case identity
+
+  /// Finds a coding by its name on the wire, or nil.
+  init?(_ name: String) {
+    let bytes = name.utf8.drop { $0 == 0x20 || $0 == 0x09 }
+    let end = bytes.lastIndex { $0 != 0x20 && $0 != 0x09 }
+    let trimmed = end.map { String(bytes[...$0]) ?? name } ?? ""
+    switch trimmed.lowercased() {
+    case "gzip", "x-gzip": self = .gzip
+    case "deflate": self = .deflate
+    case "identity", "": self = .identity
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import HTTPSemantics
+
+/// Checks that a head says in one way only where its body ends (RFC 9112, section 6).
+///
+/// With two ways, what one recipient takes for a body another takes for the next answer. Whatever
+/// libcurl would read otherwise than this does is a violation.
+struct MessageFraming {
+  /// Says what is wrong.
+  struct Violation: Error, Equatable {
+    let text: String
+  }
+
+  /// Gives the version of HTTP.
+  let version: String
+  /// Gives the status.
+  let status: Int
+
+  /// Tells whether more heads follow (RFC 9110, section 15.2).
+  var isInterim: Bool { (100...199).contains(status) }
+
+  /// Returns the fields of a head, in which a length that was stated several times stands once.
+  func checked(_ lines: FieldLines) throws(Violation) -> HTTPFields {
+    guard status != 101 else { throw Violation(text: "a switch of protocols") }
+    for name in ["content-length", "transfer-encoding"] where lines.oddNames.contains(name) {
+      throw Violation(text: "an oddly written \(name)")
+    }
+    let fields = lines.fields
+    let hasCoding = fields.contains("Transfer-Encoding")
+    let hasLength = fields.contains("Content-Length")
+    guard hasCoding || hasLength else { return fields }
+    // RFC 9110, section 8.6, and RFC 9112, section 6.1. libcurl would take either for that of the
+    // final answer.
+    guard !isInterim else { throw Violation(text: "an interim answer with a length") }
+    // RFC 9112, section 6.3: ought to be handled as an error.
+    guard !(hasCoding && hasLength) else { throw Violation(text: "a length and a transfer coding") }
+    guard hasLength else {
+      try checkCodings(fields)
+      return fields
+    }
+    return try withOneLength(fields)
+  }
+
+  /// RFC 9112, section 6.1: the one coding that a server may use without being asked to, and none
+  /// in HTTP/1.0.
+  private func checkCodings(_ fields: HTTPFields) throws(Violation) {
+    guard version != "1.0" else { throw Violation(text: "a transfer coding in HTTP/1.0") }
+    let all = fields.all(named: "Transfer-Encoding")
+    guard all.count == 1, all[0].text.lowercased() == "chunked" else {
+      throw Violation(text: "a transfer coding other than chunked")
+    }
+  }
+
+  /// RFC 9110, section 8.6: lists of the same number may be taken for that number.
+  private func withOneLength(_ fields: HTTPFields) throws(Violation) -> HTTPFields {
+    var first: Int64?
+    var count = 0
+    for field in fields where field.isNamed("Content-Length") {
+      let items = field.value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+      for item in items {
+        guard let number = Self.number(FieldLines.trimmed(item)) else {
+          throw Violation(text: "a length that is no number")
+        }
+        guard first == nil || first == number else { throw Violation(text: "two lengths") }
+        first = number
+        count += 1
+      }
+    }
+    guard count > 1, let first else { return fields }
+    var isKept = false
+    return HTTPFields(
+      fields.compactMap { field in
+        guard field.isNamed("Content-Length") else { return field }
+        defer { isKept = true }
+        return isKept ? nil : HTTPField(field.name, "\(first)")
+      })
+  }
+
+  /// Returns the number that digits, and nothing but digits, stand for; nil also for one beyond
+  /// 2^63 - 1.
+  static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+    guard !digits.isEmpty else { return nil }
+    var number: Int64 = 0
+    for byte in digits {
+      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+      let (tenfold, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isOverflow) = tenfold.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+      guard !isTooLarge, !isOverflow else { return nil }
+      number = sum
+    }
+    return number
+  }
+
+  /// Returns trailers without those that frame, route, authenticate or control a message or say
+  /// how to read its content, which come too late there (RFC 9110, section 6.5.1).
+  static func allowedTrailers(_ fields: HTTPFields) -> HTTPFields {
+    HTTPFields(fields.filter { !forbiddenTrailers.contains($0.name.lowercased()) })
+  }
+
+  private static let forbiddenTrailers: Set<String> = [
+    "age", "authorization", "cache-control", "connection", "content-encoding", "content-length",
+    "content-range", "content-type", "cookie", "date", "expect", "expires", "host", "keep-alive",
+    "location", "max-forwards", "pragma", "proxy-authenticate", "proxy-authorization",
+    "proxy-connection", "range", "retry-after", "set-cookie", "te", "trailer",
+    "transfer-encoding", "upgrade", "vary", "warning", "www-authenticate",
+  ]
+}

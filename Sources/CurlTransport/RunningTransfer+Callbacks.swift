@@ -1,0 +1,72 @@
+import CCurl
+import CCurlLibrary
+
+// The way from libcurl's callbacks, which are C functions with a context, to the object.
+extension RunningTransfer {
+  /// Has libcurl call this object, which must outlive the handle's time in the multi handle.
+  func installCallbacks() -> Bool {
+    installReceiving() && installSending() && installConnected()
+  }
+
+  // Safety, for all of them: the driver keeps the object until the handle is out of the multi
+  // handle. libcurl passes `size * count` valid bytes, and size is always 1.
+
+  private func installReceiving() -> Bool {
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let didWrite = unsafe occurl_set_write_callback(
+      handle.raw,
+      { bytes, size, count, context in
+        guard let running = unsafe RunningTransfer.from(context) else { return 0 }
+        unsafe running.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        return size * count
+      }, context)
+    let didHeader = unsafe occurl_set_header_callback(
+      handle.raw,
+      { bytes, size, count, context in
+        guard let running = unsafe RunningTransfer.from(context) else { return 0 }
+        let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return unsafe running.receiveLine(line) ? size * count : 0
+      }, context)
+    return didWrite == CURLE_OK && didHeader == CURLE_OK
+  }
+
+  private func installSending() -> Bool {
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    return unsafe occurl_set_read_callback(
+      handle.raw,
+      { bytes, size, count, context in
+        guard let running = unsafe RunningTransfer.from(context) else { return occurl_read_abort }
+        let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+        return unsafe running.provide(buffer)
+      },
+      { context, offset, _ in
+        guard let running = unsafe RunningTransfer.from(context), offset == 0 else {
+          return CURL_SEEKFUNC_FAIL
+        }
+        return running.rewind() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+      }, context) == CURLE_OK
+  }
+
+  private func installConnected() -> Bool {
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let code = unsafe occurl_set_connected_callback(
+      handle.raw,
+      { context, there, here, therePort, herePort in
+        guard let running = unsafe RunningTransfer.from(context) else { return 0 }
+        let endpoints = IdleSockets.Endpoints(
+          here: unsafe RunningTransfer.text(here), herePort: Int(herePort),
+          there: unsafe RunningTransfer.text(there), therePort: Int(therePort))
+        return running.mayUseConnection(endpoints) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      }, context)
+    return code == CURLE_OK || code == CURLE_UNKNOWN_OPTION
+  }
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> RunningTransfer? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<RunningTransfer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  private static func text(_ string: UnsafeMutablePointer<CChar>?) -> String {
+    unsafe string.map { unsafe String(cString: $0) } ?? ""
+  }
+}

@@ -1,0 +1,123 @@
+/// Brings lists of preferences, such as `Accept-Language`, to a normal form: neither the order of
+/// the members nor the case of their names says anything (RFC 9110, sections 12.4.2 and 12.5).
+struct Preferences {
+  /// The most members that are sorted; a longer list is left in its order.
+  static let maximumMembers = 32
+
+  /// The normal forms of the members, one after the other.
+  private var bytes: [UInt8] = []
+  private var members: [Range<Int>] = []
+
+  /// Returns `de,en;q=0.5` for ` EN ; Q=0.50, de`; nil for what is not understood.
+  ///
+  /// - Complexity: O(*n*) in the length of the value.
+  static func normalized(_ value: [UInt8]) -> [UInt8]? {
+    // A comma or semicolon within quotation marks would not divide anything.
+    guard !value.contains(UInt8(ascii: "\"")) else { return nil }
+    var list = Preferences()
+    list.bytes.reserveCapacity(value.count)
+    list.members.reserveCapacity(8)
+    guard list.readMembers(of: value.span) else { return nil }
+    return list.sorted()
+  }
+
+  /// Reads all members that are not empty; false if one is not understood.
+  private mutating func readMembers(of value: Span<UInt8>) -> Bool {
+    var start = 0
+    while start < value.count {
+      let end = Self.end(of: start..<value.count, in: value, at: UInt8(ascii: ","))
+      let begin = bytes.count
+      guard readMember(ListSyntax.trimmed(value, start..<end), in: value) else { return false }
+      if bytes.count > begin {
+        guard members.count < Self.maximumMembers else { return false }
+        members.append(begin..<bytes.count)
+      }
+      start = end + 1
+    }
+    return true
+  }
+
+  private mutating func readMember(_ member: Range<Int>, in value: Span<UInt8>) -> Bool {
+    if member.isEmpty { return true }
+    var end = Self.end(of: member, in: value, at: UInt8(ascii: ";"))
+    appendLowercased(ListSyntax.trimmed(value, member.lowerBound..<end), of: value)
+    while end < member.upperBound {
+      let start = end + 1
+      end = Self.end(of: start..<member.upperBound, in: value, at: UInt8(ascii: ";"))
+      guard readParameter(ListSyntax.trimmed(value, start..<end), in: value) else { return false }
+    }
+    return true
+  }
+
+  private mutating func readParameter(_ parameter: Range<Int>, in value: Span<UInt8>) -> Bool {
+    let equals = Self.end(of: parameter, in: value, at: UInt8(ascii: "="))
+    guard equals < parameter.upperBound else { return false }
+    if equals - parameter.lowerBound == 1, value[parameter.lowerBound] | 0x20 == UInt8(ascii: "q") {
+      return readWeight((equals + 1)..<parameter.upperBound, in: value)
+    }
+    bytes.append(UInt8(ascii: ";"))
+    appendLowercased(parameter.lowerBound..<equals, of: value)
+    for index in equals..<parameter.upperBound { bytes.append(value[index]) }
+    return true
+  }
+
+  /// Writes a weight in its shortest form and the weight 1 not at all; false if it is none
+  /// (RFC 9110, section 12.4.2).
+  private mutating func readWeight(_ weight: Range<Int>, in value: Span<UInt8>) -> Bool {
+    guard (1...5).contains(weight.count) else { return false }
+    let whole = value[weight.lowerBound]
+    guard whole == UInt8(ascii: "0") || whole == UInt8(ascii: "1"),
+      weight.count == 1 || value[weight.lowerBound + 1] == UInt8(ascii: ".")
+    else { return false }
+    var digits = min(weight.lowerBound + 2, weight.upperBound)..<weight.upperBound
+    guard digits.allSatisfy({ ASCII.isDigit(value[$0]) }) else { return false }
+    while let last = digits.last, value[last] == UInt8(ascii: "0") {
+      digits = digits.lowerBound..<last
+    }
+    if whole == UInt8(ascii: "1") { return digits.isEmpty }
+    bytes += ";q=0".utf8
+    if !digits.isEmpty { bytes.append(UInt8(ascii: ".")) }
+    for index in digits { bytes.append(value[index]) }
+    return true
+  }
+
+  /// Returns the members in the order of their bytes; they are put there by insertion, as they are
+  /// few.
+  private mutating func sorted() -> [UInt8] {
+    for index in members.indices.dropFirst() {
+      var place = index
+      while place > 0, precedes(members[place], members[place - 1]) {
+        members.swapAt(place, place - 1)
+        place -= 1
+      }
+    }
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count + members.count)
+    for member in members {
+      if !result.isEmpty { result.append(UInt8(ascii: ",")) }
+      for index in member { result.append(bytes[index]) }
+    }
+    return result
+  }
+
+  private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+    let bytes = bytes.span
+    for offset in 0..<min(left.count, right.count) {
+      let one = bytes[left.lowerBound + offset]
+      let other = bytes[right.lowerBound + offset]
+      if one != other { return one < other }
+    }
+    return left.count < right.count
+  }
+
+  private mutating func appendLowercased(_ range: Range<Int>, of value: Span<UInt8>) {
+    for index in range { bytes.append(ASCII.lowercased(value[index])) }
+  }
+
+  /// Returns the index of the next such byte in a range, or the end of the range.
+  private static func end(of range: Range<Int>, in value: Span<UInt8>, at byte: UInt8) -> Int {
+    var index = range.lowerBound
+    while index < range.upperBound, value[index] != byte { index += 1 }
+    return index
+  }
+}

@@ -1,0 +1,222 @@
+import HTTPSemantics
+import Testing
+
+@testable import CachingProxy
+
+@Suite struct `A server` {
+  @Test func `answers byte for byte as expected`() async throws {
+    let backend = ScriptedBackend(stored: { _ in
+      ProxyAnswer.text("hello", fields: [HTTPField("X-Empty", ""), HTTPField("B", "1")])
+    })
+    let reading = try await withServer(backend) { port, _ in
+      try await exchange(port, "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    }
+    #expect(
+      reading.text
+        == "HTTP/1.1 200 OK\r\nConnection: close\r\nX-Empty:  \r\nB: 1\r\n"
+        + "Date: Fri, 20 Nov 2026 23:05:01 GMT\r\nVia: 1.1 test\r\n"
+        + "Cache-Status: Test; fwd=uri-miss\r\nContent-Length: 5\r\n\r\nhello")
+  }
+
+  @Test func `passes requests on with their fields, in order and apart`() async throws {
+    let backend = ScriptedBackend(answering: { request, body, _ in
+      let fields = request.fields.map { "\($0.name)=\($0.text)" }.joined(separator: "|")
+      return .text("\(request.method) \(request.url) \(fields) \(body == nil)")
+    })
+    let reading = try await withServer(backend) { port, _ in
+      try await exchange(
+        port, "GET /a?b HTTP/1.1\r\nHost: x\r\nA: 1\r\nB: 2\r\na: 3\r\nCookie: a=b; c=d\r\n\r\n")
+    }
+    #expect(
+      reading.body
+        == "GET http://origin.test/a?b A=1|B=2|a=3|Cookie=a=b; c=d|Via=1.1 test true")
+  }
+
+  @Test func `keeps the connection, and answers what was sent ahead in order`() async throws {
+    let backend = ScriptedBackend(
+      stored: { $0.url.target == "/stored" ? .text("stored") : nil },
+      answering: { request, _, _ in .text(request.url.target) })
+    let readings = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        let targets = ["/1", "/stored", "/2", "/3", "/stored"]
+        client.send(targets.map { "GET \($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
+        return targets.map { _ in client.readAnswer().body }
+      }
+    }
+    #expect(readings == ["/1", "stored", "/2", "/3", "stored"])
+  }
+
+  @Test func `keeps connections of HTTP/1.0 on request only`() async throws {
+    let readings = try await withServer(ScriptedBackend()) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        let first = client.readAnswer()
+        client.send("GET / HTTP/1.0\r\n\r\n")
+        return [first, client.read()]
+      }
+    }
+    #expect(readings[0].field("Connection") == "Keep-Alive")
+    #expect(readings[1].body == "ok")
+    #expect(readings[1].end == .closed)
+  }
+
+  @Test(arguments: [
+    ("HEAD", 200, "Content-Length: 5"), ("GET", 304, "Content-Length: 5"), ("HEAD", 404, nil),
+    ("GET", 304, nil), ("GET", 204, nil), ("HEAD", 204, nil),
+  ])
+  func `sends no body where none belongs`(method: String, status: Int, length: String?) async throws
+  {
+    let fields: HTTPFields = length == nil ? [] : [HTTPField("Content-Length", "5")]
+    let backend = ScriptedBackend(stored: { request in
+      request.url.target == "/next" ? .text("next") : .text("", status: status, fields: fields)
+    })
+    let (head, end) = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("\(method) / HTTP/1.1\r\nHost: x\r\n\r\n")
+        let head = client.read(until: "\r\n\r\n")
+        client.send("GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        return (head, client.read())
+      }
+    }
+    #expect(head.status == status)
+    #expect(head.fields.first { $0.hasPrefix("Content-Length") } == length)
+    #expect(head.field("Transfer-Encoding") == nil)
+    // What comes next is the next answer, or nothing: never a body.
+    #expect(end.bytes.isEmpty || end.text.hasPrefix("HTTP/1.1 200"))
+    #expect(end.bytes.isEmpty == (head.field("Connection") == "close"))
+  }
+
+  @Test func `tells with 304 how long the whole is`() async throws {
+    let backend = ScriptedBackend(stored: { _ in
+      var answer = ProxyAnswer.text("", status: 304)
+      answer.representationLength = 12
+      return answer
+    })
+    let reading = try await withServer(backend) { port, _ in
+      try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    }
+    #expect(reading.field("Content-Length") == "12")
+    #expect(reading.field("Connection") == nil)
+  }
+
+  @Test func `sends a part of a file`() async throws {
+    let path = "/tmp/offlinecache-proxy-\(UInt64.random(in: .min ... .max))"
+    let file = try TemporaryFile(path, Array("0123456789".utf8))
+    let backend = ScriptedBackend(stored: { _ in
+      ProxyAnswer(
+        head: HTTPResponseHead(status: 206),
+        body: .file(
+          descriptor: file.descriptor, offset: 3, length: 4, owner: file),
+        source: .disk, cacheStatus: "")
+    })
+    let bodies = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        return (0..<3).map { _ in
+          client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+          return client.readAnswer().body
+        }
+      }
+    }
+    #expect(bodies == ["3456", "3456", "3456"])
+    #expect(file.isOpen)
+  }
+
+  @Test func `answers a request that has been here before with 508`() async throws {
+    let reading = try await withServer(ScriptedBackend()) { port, _ in
+      try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\nVia: 1.1 a, 1.1 test\r\n\r\n")
+    }
+    #expect(reading.status == 508)
+    #expect(reading.field("Cache-Status") == "OfflineCache; detail=\"loop\"")
+  }
+
+  @Test func `answers OPTIONS * and CONNECT by itself`() async throws {
+    let (options, connect) = try await withServer(ScriptedBackend()) { port, _ in
+      (
+        try await exchange(port, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
+        try await exchange(port, "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", untilClosed: true)
+      )
+    }
+    #expect(options.status == 200)
+    #expect(options.field("Allow") != nil)
+    #expect(connect.status == 501)
+    #expect(connect.body.contains("opens no tunnels"))
+  }
+
+  @Test func `serves its pages, also to HEAD`() async throws {
+    struct Pages: ProxyStatusPages {
+      func answer(path: String) -> ProxyPage? {
+        path == "/.offlinecache/a"
+          ? ProxyPage(contentType: "text/x", body: Array("page".utf8)) : nil
+      }
+    }
+    try await withServer(ScriptedBackend(), pages: Pages()) { port, _ in
+      let page = try await exchange(port, "GET /.offlinecache/a?b HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(page.status == 200)
+      #expect(page.body == "page")
+      #expect(page.field("Content-Type") == "text/x")
+      let none = try await exchange(port, "GET /.offlinecache/b HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(none.status == 404)
+      let head = try await exchange(
+        port, "HEAD /.offlinecache/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        untilClosed: true)
+      #expect(head.field("Content-Length") == "4")
+      #expect(head.body.isEmpty)
+      let post = try await exchange(
+        port, "POST /.offlinecache/a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+      #expect(post.status == 405)
+    }
+  }
+
+  @Test func `tells its observers of every answer`() async throws {
+    let recorder = Recorder()
+    let records = try await withServer(
+      ScriptedBackend(stored: { $0.url.target == "/a" ? .text("12345") : nil }), origin: nil,
+      observers: [recorder]
+    ) { port, _ in
+      _ = try await exchange(port, "GET http://u:secret@h.test/a HTTP/1.1\r\nHost: h\r\n\r\n")
+      _ = try await exchange(port, "PUT ftp://u:secret@h.test/ HTTP/1.1\r\nHost: h\r\n\r\n")
+      return try await recorder.records(count: 2)
+    }
+    #expect(records.map(\.url) == ["http://h.test/a", "ftp://h.test/"])
+    #expect(records.map(\.status) == [200, 400])
+    #expect(records.map(\.method) == ["GET", "PUT"])
+    #expect(records[0].bytesSent == 5)
+    #expect(records.allSatisfy { $0.clientAddress == "127.0.0.1" && $0.isComplete })
+    #expect(records[0].cacheStatus == "Test; fwd=uri-miss")
+  }
+
+  @Test func `that finds its address in use says so`() async throws {
+    try await withServer(ScriptedBackend()) { port, _ in
+      let address = ListenAddress(host: "127.0.0.1", port: port)
+      let second = ProxyServer(
+        backend: ScriptedBackend(), options: ProxyOptions(listen: address), pages: nil,
+        observers: [], clock: FixedClock())
+      let error = #expect(throws: ProxyError.self) { try second.start() }
+      #expect(error == ProxyError(.addressInUse, subject: address.description))
+    }
+  }
+
+  @Test(arguments: ["::1", "127.0.0.1", "localhost"])
+  func `listens where it is told`(host: String) async throws {
+    let server = ProxyServer(
+      backend: ScriptedBackend(), options: ProxyOptions(listen: ListenAddress(host: host, port: 0)),
+      pages: nil, observers: [], clock: FixedClock())
+    let address = try server.start()
+    #expect(address.host == host)
+    #expect(address.port > 0)
+    await server.stop(grace: .zero)
+  }
+
+  @Test func `does not listen at addresses of others`() {
+    let address = ListenAddress(host: "192.0.2.1", port: 0)
+    let server = ProxyServer(
+      backend: ScriptedBackend(), options: ProxyOptions(listen: address), pages: nil, observers: [],
+      clock: FixedClock())
+    let error = #expect(throws: ProxyError.self) { try server.start() }
+    #expect(error == ProxyError(.addressNotAvailable, subject: "192.0.2.1:0"))
+  }
+}

@@ -1,0 +1,89 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import Foundation
+import Synchronization
+
+@testable import CachingProxy
+
+/// Answers that tests are made of.
+enum Sample {
+  /// 2026-11-20T23:00:00Z.
+  static let second: Int64 = 1_795_215_600
+
+  static func record(
+    at second: Int64 = Sample.second, method: String = "GET", url: String = "http://origin.test/a",
+    status: Int = 200, bytes: UInt64 = 100, microseconds: UInt64 = 50,
+    _ cacheStatus: String = "OfflineCache; hit; ttl=60", source: AnswerSource = .memory,
+    reason: String = "", isComplete: Bool = true
+  ) -> AnswerRecord {
+    AnswerRecord(
+      time: Timestamp(nanoseconds: second * 1_000_000_000), clientAddress: "127.0.0.1",
+      method: method, url: url, status: status, bytesSent: bytes, microseconds: microseconds,
+      cacheStatus: cacheStatus, source: source, reason: reason, isComplete: isComplete)
+  }
+
+  static let miss = "OfflineCache; fwd=uri-miss; stored"
+
+  static func facts(
+    origin: String? = "http://origin.test", isShared: Bool = true, isOffline: Bool = false
+  ) -> ProxyFacts {
+    ProxyFacts(
+      isShared: isShared, origin: origin, isOffline: isOffline, address: "http://127.0.0.1:8080")
+  }
+}
+
+/// A clock that tests set.
+final class SetClock: WallClock {
+  private let nanoseconds: Atomic<Int64>
+
+  init(_ second: Int64 = Sample.second) { nanoseconds = Atomic(second * 1_000_000_000) }
+
+  func now() -> Int64 { nanoseconds.load(ordering: .relaxed) }
+
+  func advance(seconds: Int64) {
+    nanoseconds.add(seconds * 1_000_000_000, ordering: .relaxed)
+  }
+}
+
+/// A store in a directory of its own, which goes away with it, and its status.
+final class StatusUnderTest {
+  let path: String
+  let store: Store
+  let clock: SetClock
+  let status: ProxyStatus
+
+  init(
+    facts: ProxyFacts = Sample.facts(), limits: Limits? = nil, clock: SetClock = SetClock()
+  ) throws {
+    let folder = FileManager.default.temporaryDirectory
+    path = folder.appendingPathComponent("status-\(UUID().uuidString)").path
+    store = try Store(at: path, options: Options(limits: limits))
+    self.clock = clock
+    status = ProxyStatus(store: store, facts: facts, clock: clock)
+  }
+
+  deinit {
+    status.stop()
+    store.close()
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func put(_ url: String, length: Int, type: String? = "text/html") throws {
+    let fields = type.map { [Field(ByteString("content-TYPE"), ByteString($0))] } ?? []
+    try store.put(
+      Array(repeating: 7, count: length), for: ByteString("GET \(url)"),
+      metadata: EntryMetadata(status: 200, fields: fields))
+  }
+
+  /// The text of a page; empty where there is none.
+  func text(_ path: String) -> String {
+    status.answer(path: path).map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+  }
+
+  /// The report as JSON, read by another reader than the one that wrote it.
+  func report() throws -> [String: Any] {
+    let read = try JSONSerialization.jsonObject(with: Data(text("/.offlinecache/status").utf8))
+    return read as? [String: Any] ?? [:]
+  }
+}

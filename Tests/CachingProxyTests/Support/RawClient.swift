@@ -1,0 +1,211 @@
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Talks to a server in bytes. Its calls wait, so they are made on threads of their own.
+final class RawClient: Sendable {
+  /// How a connection ended.
+  enum End: Equatable {
+    case closed, reset, open
+  }
+
+  /// What was read, and how that ended.
+  struct Reading: Equatable {
+    var bytes: [UInt8]
+    var end: End
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// The status of the first answer; 0 if there is none.
+    var status: Int { Int(text.dropFirst(9).prefix(3)) ?? 0 }
+    /// What follows the first head.
+    var body: String {
+      text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? ""
+    }
+    /// The lines of the first head, without the status line.
+    var fields: [String] {
+      let head = text.firstRange(of: "\r\n\r\n").map { text[..<$0.lowerBound] } ?? ""
+      return head.split(separator: "\r\n").dropFirst().map(String.init)
+    }
+    /// The first value of a field in the first head.
+    func field(_ name: String) -> String? {
+      fields.first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+        .map { String($0.dropFirst(name.count + 1)).trimmingSpaces }
+    }
+  }
+
+  /// Tells that nobody listens.
+  struct NoConnection: Error {}
+
+  let descriptor: Int32
+
+  /// Connects to a port of loopback.
+  ///
+  /// - Parameter receiveBuffer: how much the system takes ahead of the reader, in bytes.
+  init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    descriptor = socket(AF_INET, streamType, 0)
+    if descriptor < 0 { throw NoConnection() }
+    // A test that waits longer than this has failed.
+    setOption(SO_RCVTIMEO, timeval(tv_sec: 60, tv_usec: 0))
+    if let receiveBuffer { setOption(SO_RCVBUF, receiveBuffer) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    // Safety: an IPv4 address is a socket address, and its size is passed along.
+    let result = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    if result != 0 { throw NoConnection() }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Sends all bytes; returns false when the server takes no more.
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        // Safety: the rest of the buffer is read.
+        unsafe sendBytes(
+          descriptor, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, noSignal)
+      }
+      if count <= 0 { return false }
+      sent += count
+    }
+    return true
+  }
+
+  @discardableResult
+  func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+  /// Sends bytes until nobody has taken any for half a second; returns how many were sent.
+  func sendUntilBlocked(_ bytes: [UInt8]) -> Int {
+    var sent = 0
+    while sent < bytes.count {
+      var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      // Safety: poll reads and writes the one item; send reads the rest of the buffer.
+      guard unsafe poll(&item, 1, 500) > 0 else { return sent }
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe sendBytes(
+          descriptor, buffer.baseAddress?.advanced(by: sent), bytes.count - sent,
+          noSignal | Int32(MSG_DONTWAIT))
+      }
+      if count < 0, errno != EAGAIN { return sent }
+      sent += max(0, count)
+    }
+    return sent
+  }
+
+  /// Tells the server that nothing more comes.
+  func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Reads until there are so many bytes, or no more come.
+  func read(count: Int = .max) -> Reading {
+    read { $0.count >= count }
+  }
+
+  /// Reads until the text has come, or no more comes.
+  func read(until text: String) -> Reading {
+    let pattern = Array(text.utf8)
+    return read { bytes in
+      bytes.count >= pattern.count && bytes.suffix(pattern.count).elementsEqual(pattern)
+    }
+  }
+
+  /// Reads an answer with `Content-Length`, or one without body to a `HEAD`.
+  func readAnswer(toHead: Bool = false) -> Reading {
+    var reading = read(until: "\r\n\r\n")
+    guard reading.end == .open, !toHead, ![204, 304].contains(reading.status),
+      let length = reading.field("Content-Length").flatMap({ Int($0) }), length > 0
+    else { return reading }
+    let rest = read(count: length)
+    reading.bytes += rest.bytes
+    reading.end = rest.end
+    return reading
+  }
+
+  private func read(while isDone: ([UInt8]) -> Bool) -> Reading {
+    var bytes: [UInt8] = []
+    while !isDone(bytes) {
+      var byte: UInt8 = 0
+      // Safety: read writes at most one byte into the local.
+      let count = unsafe recv(descriptor, &byte, 1, 0)
+      if count == 0 { return Reading(bytes: bytes, end: .closed) }
+      if count < 0 { return Reading(bytes: bytes, end: errno == ECONNRESET ? .reset : .open) }
+      bytes.append(byte)
+    }
+    return Reading(bytes: bytes, end: .open)
+  }
+
+  /// Reads and drops what comes; returns how much it was, and how it ended.
+  func drain(upTo limit: Int = .max) -> (count: Int, end: End) {
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    var total = 0
+    while total < limit {
+      let size = min(buffer.count, limit - total)
+      let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+        // Safety: recv writes at most `size` bytes.
+        unsafe recv(descriptor, bytes.baseAddress, size, 0)
+      }
+      if count == 0 { return (total, .closed) }
+      if count < 0 { return (total, errno == ECONNRESET ? .reset : .open) }
+      total += count
+    }
+    return (total, .open)
+  }
+
+  /// Waits until the number of bytes that wait to be read has not grown for half a second.
+  func waitUntilFull() {
+    var last: Int32 = -1
+    var waiting: Int32 = 0
+    repeat {
+      last = waiting
+      // No event is asked for: the call waits for its time.
+      var item = pollfd(fd: descriptor, events: 0, revents: 0)
+      // Safety: both calls write the locals they are given.
+      _ = unsafe poll(&item, 1, 500)
+      _ = unsafe ioctl(descriptor, UInt(FIONREAD), &waiting)
+    } while waiting != last || waiting == 0
+  }
+
+  private func setOption<Value>(_ name: Int32, _ value: Value) {
+    // Safety: the option is read from a local of its size.
+    _ = unsafe withUnsafeBytes(of: value) { bytes in
+      unsafe setsockopt(
+        descriptor, SOL_SOCKET, name, bytes.baseAddress, socklen_t(bytes.count))
+    }
+  }
+}
+
+#if canImport(Glibc)
+  let streamType = Int32(SOCK_STREAM.rawValue)
+#else
+  let streamType = SOCK_STREAM
+#endif
+
+#if canImport(Darwin)
+  private let noSignal: Int32 = 0
+#else
+  private let noSignal = Int32(MSG_NOSIGNAL)
+#endif
+
+/// send(2), whose name is that of a method above.
+private func sendBytes(
+  _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32
+) -> Int {
+  unsafe send(descriptor, bytes, count, flags)
+}
+
+extension String {
+  var trimmingSpaces: String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}

@@ -1,0 +1,108 @@
+import HTTPSemantics
+import Testing
+
+struct HTTPRequestValidatingTests {
+  private let tag = HTTPField("ETag", "\"a\"")
+  private let lastModified = HTTPField("Last-Modified", "Wed, 01 Jan 2020 00:00:00 GMT")
+
+  private func conditions(
+    _ stored: [HTTPFields], _ request: HTTPFields = []
+  ) throws -> [HTTPField] {
+    let made = try Stored.get(request).validating(stored.map { Stored.response($0) })
+    return Array(made.fields)
+  }
+
+  @Test func `a tag is asked about`() throws {
+    #expect(try conditions([[tag]]) == [HTTPField("If-None-Match", "\"a\"")])
+    let weak = HTTPField("ETag", "W/\"a\"")
+    #expect(try conditions([[weak]]) == [HTTPField("If-None-Match", "W/\"a\"")])
+  }
+
+  @Test func `a date is asked about byte by byte as it came`() throws {
+    #expect(
+      try conditions([[lastModified]])
+        == [HTTPField("If-Modified-Since", "Wed, 01 Jan 2020 00:00:00 GMT")])
+    let old = "Wednesday, 01-Jan-20 00:00:00 GMT"
+    #expect(
+      try conditions([[HTTPField("Last-Modified", old)]])
+        == [HTTPField("If-Modified-Since", old)])
+    #expect(try conditions([[HTTPField("Last-Modified", "yesterday")]]) == [])
+  }
+
+  @Test func `both validators of one response are sent`() throws {
+    #expect(
+      try conditions([[lastModified, tag]]).map(\.name) == ["If-None-Match", "If-Modified-Since"])
+  }
+
+  @Test func `of several responses only the tags are sent, each once`() throws {
+    let other = HTTPField("ETag", "W/\"b\"")
+    #expect(
+      try conditions([[tag, lastModified], [other, lastModified], [tag], [lastModified]])
+        == [HTTPField("If-None-Match", "\"a\", W/\"b\"")])
+    #expect(try conditions([[lastModified], [lastModified]]) == [])
+  }
+
+  @Test func `a malformed tag is sent alone or not at all`() throws {
+    let bare = HTTPField("ETag", "abc")
+    #expect(try conditions([[bare]]) == [HTTPField("If-None-Match", "abc")])
+    #expect(try conditions([[bare], [tag]]) == [HTTPField("If-None-Match", "\"a\"")])
+    #expect(try conditions([[HTTPField("ETag", "a, *")]]) == [])
+    #expect(try conditions([[HTTPField("ETag", "*")]]) == [])
+  }
+
+  @Test func `at most 32 tags are sent`() throws {
+    let stored = (0..<40).map { [HTTPField("ETag", "\"\($0)\"")] as HTTPFields }
+    let sent = try conditions(stored).map(\.text)
+    #expect(sent.map { $0.split(separator: ",").count } == [32])
+  }
+
+  @Test func `own conditions give way and all other fields stay`() throws {
+    let own: HTTPFields = [
+      HTTPField("if-none-match", "\"x\""), HTTPField("Abc", "123"),
+      HTTPField("If-Modified-Since", "x"), HTTPField("Range", "bytes=0-1"),
+      HTTPField("If-Range", "\"x\""), HTTPField("Authorization", "FOO"),
+    ]
+    #expect(
+      try conditions([[tag]], own).map(\.name)
+        == ["Abc", "Range", "If-Range", "Authorization", "If-None-Match"])
+  }
+
+  @Test func `without a validator the request stays as it is`() throws {
+    let request = try Stored.get([HTTPField("If-None-Match", "\"x\"")])
+    #expect(request.validating([]) == request)
+    #expect(request.validating([Stored.response([])]) == request)
+  }
+
+  @Test(arguments: [("bytes=4-6", 4...6), ("bytes=7-", 7...9)] as [(String, ClosedRange<UInt64>)])
+  func `what is missing is asked for on condition of the same bytes`(
+    range: String, missing: ClosedRange<UInt64>
+  ) throws {
+    let request = try Stored.get([
+      HTTPField("Range", "bytes=0-"), HTTPField("If-None-Match", "\"x\""),
+      HTTPField("If-Match", "\"x\""), HTTPField("If-Modified-Since", "x"),
+      HTTPField("If-Unmodified-Since", "x"), HTTPField("If-Range", "\"x\""), HTTPField("A", "1"),
+    ])
+    let made = try #require(request.completing(missing, of: Stored.part("0-3/10")))
+    #expect(
+      made.fields
+        == [HTTPField("A", "1"), HTTPField("Range", range), HTTPField("If-Range", "\"a\"")])
+  }
+
+  @Test func `without a strong validator nothing is completed`() throws {
+    let request = try Stored.get()
+    #expect(request.completing(4...9, of: Stored.part("0-3/10", tag: nil)) == nil)
+    #expect(request.completing(4...9, of: Stored.part("0-3/10", tag: "W/\"a\"")) == nil)
+    #expect(request.completing(4...9, of: Stored.part("0-3/10", tag: "a")) == nil)
+    // A date beside a weak tag does not make up for it.
+    let dates: HTTPFields = [HTTPField("Date", Stored.date(0)), lastModified]
+    let weak = Stored.response(HTTPFields(dates + [HTTPField("ETag", "W/\"a\"")]), status: 206)
+    #expect(request.completing(4...9, of: weak) == nil)
+    let dated = try #require(request.completing(4...9, of: Stored.response(dates, status: 206)))
+    #expect(dated.fields.first(named: "If-Range")?.value == lastModified.value)
+  }
+
+  @Test func `positions up to the end of UInt64 are asked for without a trap`() throws {
+    let made = try Stored.get().completing(4...(.max), of: Stored.part("0-3/*"))
+    #expect(made?.fields.first(named: "Range")?.text == "bytes=4-18446744073709551615")
+  }
+}

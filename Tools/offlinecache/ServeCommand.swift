@@ -1,0 +1,194 @@
+import CacheStore
+import CachingClient
+import CachingProxy
+import CommandLineOptions
+import CurlTransport
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+/// `serve`: answers HTTP clients through the store.
+enum ServeCommand {
+  private static let listen = Option(
+    "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8080),
+    help: "Where to listen; port 0 takes a free one")
+  private static let origin = Option(
+    "origin", .origin,
+    help: "Stand in front of this server; without it, be a forward proxy for http")
+  private static let shared = Flag(
+    "shared", help: "Cache for many users: what is meant for one of them is not stored")
+  private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
+  private static let offline = Flag("offline", help: "Answer from the store alone, however old")
+  private static let memory = Option(
+    "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
+    help: "Keep so much of what is asked for often in memory")
+  private static let log = Option(
+    "log", .path.named("FILE"),
+    help: "Add a line for each answer to a file, which SIGHUP opens again; - is standard output, "
+      + "none is none")
+  private static let logFormat = Option(
+    "log-format", ValueKind<AccessLogFormat>.choice, default: .text,
+    help: "Write lines of text, or JSON objects")
+  private static let grace = Option(
+    "grace", .duration, default: .seconds(10),
+    help: "How long answers under way may take when the server is asked to stop")
+  private static let authorities = Option(
+    "ca-file", .path.named("FILE"), help: "Trust these certificate authorities (PEM) alone")
+  private static let proxy = Option(
+    "proxy", .choice(["environment", "none"]),
+    defaultText: "none with --origin, else environment",
+    help: "Reach servers through the proxy of http_proxy and its kin, or directly")
+
+  static let declaration = Command(
+    "serve", summary: "Serves HTTP clients through the store, as a reverse or forward proxy",
+    discussion: [
+      "With --origin all requests go to that server; without it, clients name it as their http "
+        + "proxy. What the rules of HTTP caching (RFC 9111) allow is stored and served again. The "
+        + "field Cache-Status tells how each answer came about, and so do the pages "
+        + "/.offlinecache/ (for people) and /.offlinecache/status (JSON).",
+      "SIGTERM and Ctrl-C stop it: answers under way are finished for up to --grace; the second "
+        + "one ends it at once.",
+    ],
+    options: [
+      listen, origin, shared, isPrivate, offline, memory, log, logFormat, grace, authorities, proxy,
+    ],
+    examples: [
+      .init(
+        "offlinecache serve --origin http://localhost:3000", "Stands in front of a local server"),
+      .init(
+        "offlinecache serve --listen 127.0.0.1:3128 & http_proxy=http://127.0.0.1:3128 curl -O "
+          + "http://example.org/", "Is a proxy for http"),
+      .init(
+        "offlinecache serve --origin http://localhost:3000 --offline",
+        "Answers from the store while the server is away"),
+    ])
+
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    if invocation[shared], invocation[isPrivate] {
+      throw invocation.usageError(
+        "--shared and --private exclude each other", remedy: "choose one of them")
+    }
+    let signals = try ServeSignals()
+    let use: StoreUse = invocation[offline] ? .read : .fill
+    try await withStore(invocation, use) { store in
+      try await serve(store, invocation, signals)
+    }
+    return .success
+  }
+
+  /// Serves until a signal asks to stop.
+  private static func serve(
+    _ store: Store, _ invocation: Invocation, _ signals: ServeSignals
+  ) async throws {
+    let client = CachingClient(
+      store: store, transport: try transport(invocation), options: clientOptions(invocation))
+    let log = try accessLog(invocation)
+    defer { log?.close() }
+    let options = serverOptions(invocation)
+    let status = ProxyStatus(store: store, facts: facts(options, invocation))
+    defer { status.stop() }
+    var observers: [any ProxyObserver] = [status]
+    if let log { observers.append(log) }
+    let server = ProxyServer(
+      client: client, options: options, pages: status, observers: observers)
+    let address = try server.start()
+    status.setAddress("http://\(address)")
+    printMessage("offlinecache: serving at http://\(address)/")
+    for await event in signals.events {
+      if event == .stop { break }
+      log?.reopen()
+    }
+    let grace = invocation.value(of: grace)
+    printMessage("offlinecache: stopping; a second signal ends it at once")
+    let cut = await server.stop(grace: grace)
+    if cut > 0 {
+      printMessage("offlinecache: \(cut) requests were cut off; --grace gives them more time")
+    }
+    await waitAtMost(grace) { await client.waitForBackground() }
+  }
+
+  private static func transport(_ invocation: Invocation) throws -> CurlTransport {
+    var setup = CurlSetup()
+    // A bound would let a few slow clients keep all others from the origin. Without HTTP/2 a slow
+    // client costs no more than its buffer.
+    setup.connectionsPerHost = 0
+    setup.usesHTTP2 = false
+    setup.certificateAuthoritiesFile = invocation[authorities]?.text
+    let usual = invocation[origin] == nil ? "environment" : "none"
+    setup.proxy = (invocation[proxy] ?? usual) == "environment" ? .environment : .none
+    return try CurlTransport(setup)
+  }
+
+  private static func clientOptions(_ invocation: Invocation) -> ClientOptions {
+    var options = ClientOptions(
+      rules: CacheRules(role: invocation[shared] ? .sharedCache : .privateCache))
+    options.transport.addsDefaultFields = false
+    options.hotBytes = Int(clamping: invocation.value(of: memory))
+    return options
+  }
+
+  private static func serverOptions(_ invocation: Invocation) -> ProxyOptions {
+    ProxyOptions(
+      listen: invocation.value(of: listen), origin: invocation[origin],
+      isOffline: invocation[offline])
+  }
+
+  private static func facts(_ options: ProxyOptions, _ invocation: Invocation) -> ProxyFacts {
+    ProxyFacts(
+      isShared: invocation[shared], origin: options.origin?.string, isOffline: options.isOffline,
+      address: "http://\(options.listen)")
+  }
+
+  private static func accessLog(_ invocation: Invocation) throws -> AccessLog? {
+    let format = invocation.value(of: logFormat)
+    guard let argument = invocation[log] else {
+      return try AccessLog(.standardOutput, format: format)
+    }
+    guard let path = argument.text else {
+      throw invocation.usageError("the path of the log is not UTF-8", remedy: "choose another one")
+    }
+    if path == "none" { return nil }
+    return try AccessLog(path == "-" ? .standardOutput : .file(path), format: format)
+  }
+}
+
+/// Waits for work to end, but no longer than a time; the work goes on then.
+private func waitAtMost(_ time: Duration, for work: @escaping @Sendable () async -> Void) async {
+  let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+  Task {
+    await work()
+    continuation.finish()
+  }
+  Task {
+    try? await Task.sleep(for: time)
+    continuation.finish()
+  }
+  for await _ in stream {}
+}
+
+extension ValueKind where Value == ListenAddress {
+  /// A host and a port.
+  static var listenAddress: ValueKind {
+    ValueKind("HOST:PORT") { argument throws(InvalidValue) in
+      guard let address = argument.text.flatMap({ ListenAddress($0) }) else {
+        throw InvalidValue(expected: "a host and a port such as 127.0.0.1:8080 or [::1]:8080")
+      }
+      return address
+    }
+  }
+}
+
+extension ValueKind where Value == NormalizedURL {
+  /// The URL of a server, perhaps with a path.
+  static var origin: ValueKind {
+    ValueKind("URL") { argument throws(InvalidValue) in
+      guard let text = argument.text, let url = try? NormalizedURL(text), !text.contains("@"),
+        !url.target.contains("?")
+      else {
+        throw InvalidValue(
+          expected: "the URL of a server such as http://localhost:3000, without name and query")
+      }
+      return url
+    }
+  }
+}

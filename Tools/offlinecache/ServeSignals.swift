@@ -1,0 +1,115 @@
+import CommandLineOptions
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Hears the signals that a server is run with.
+///
+/// ``Interruption`` ends a command two seconds after the first signal, which is right for work that
+/// can be done again; a server has clients to finish with. So this takes its place: the first
+/// SIGTERM or SIGINT asks to stop, the second one ends the process, SIGHUP asks for the log to be
+/// opened again.
+struct ServeSignals {
+  /// Says what a signal asks for.
+  enum Event: Sendable {
+    case stop, reopen
+  }
+
+  /// What was asked for, in order, as it comes.
+  let events: AsyncStream<Event>
+
+  /// Begins to listen; to be called once.
+  ///
+  /// - Throws: ``ToolError`` where the system has no pipe or thread to give.
+  init() throws {
+    var ends: [Int32] = [-1, -1]
+    // Safety: pipe writes two descriptors into the array of two.
+    guard unsafe pipe(&ends) == 0 else { throw Self.error() }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    serveWakeUp.store(ends[1], ordering: .releasing)
+    let (events, continuation) = AsyncStream.makeStream(of: Event.self)
+    self.events = events
+    try Self.startThread(ServeSignalReader(descriptor: ends[0], events: continuation))
+    for number in [SIGINT, SIGTERM, SIGHUP] { _ = signal(number, noteServeSignal) }
+  }
+
+  private static func startThread(_ reader: ServeSignalReader) throws {
+    #if canImport(Darwin)
+      var thread: pthread_t?
+    #else
+      var thread = pthread_t()
+    #endif
+    // Safety: the thread takes the reference over; the handle is not used again.
+    let box = unsafe Unmanaged.passRetained(reader)
+    let result = unsafe pthread_create(
+      &thread, nil,
+      { context in
+        unsafe runReader(context)
+        return nil
+      }, box.toOpaque())
+    guard result == 0 else {
+      unsafe box.release()
+      throw error()
+    }
+  }
+
+  private static func error() -> ToolError {
+    ToolError(
+      subject: "signals", problem: "the system has no pipe or thread to give",
+      remedy: "check the limits of the system")
+  }
+}
+
+/// Reads what the handler writes, on a thread of its own.
+private final class ServeSignalReader: Sendable {
+  private let descriptor: Int32
+  private let events: AsyncStream<ServeSignals.Event>.Continuation
+
+  init(descriptor: Int32, events: AsyncStream<ServeSignals.Event>.Continuation) {
+    self.descriptor = descriptor
+    self.events = events
+  }
+
+  /// Never returns.
+  func run() {
+    var isStopping = false
+    while true {
+      var number: UInt8 = 0
+      // Safety: read writes at most one byte into the local.
+      guard unsafe read(descriptor, &number, 1) == 1 else { continue }
+      if Int32(number) == SIGHUP {
+        events.yield(.reopen)
+      } else if isStopping {
+        _exit(128 + Int32(number))
+      } else {
+        isStopping = true
+        events.yield(.stop)
+      }
+    }
+  }
+}
+
+/// Runs the reader of a thread; the context is optional on some systems.
+private func runReader(_ context: UnsafeMutableRawPointer?) {
+  guard let context = unsafe context else { return }
+  // Safety: the context is the reference that the thread was given.
+  unsafe Unmanaged<ServeSignalReader>.fromOpaque(context).takeRetainedValue().run()
+}
+
+/// Where the handler writes; a constant initial value, so the handler never runs an initialiser.
+private let serveWakeUp = Atomic<Int32>(-1)
+
+/// Handles a signal, with what is allowed in a handler (signal-safety(7)).
+private func noteServeSignal(_ number: Int32) {
+  let saved = errno
+  var byte = UInt8(truncatingIfNeeded: number)
+  // Safety: write reads one byte of the local.
+  _ = unsafe write(serveWakeUp.load(ordering: .acquiring), &byte, 1)
+  errno = saved
+}
