@@ -32,6 +32,13 @@ struct AnswerNote {
     }
   }
 
+  /// Takes over that the request could not be read.
+  mutating func refused(_ refusal: Int, target: [UInt8]) {
+    status = refusal
+    reason = "the request cannot be read"
+    if url.isEmpty { url = TargetText.withoutCredentials(target) }
+  }
+
   /// Makes the record.
   func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
     // The clock may have gone back.

@@ -296,8 +296,13 @@ extension Exchange {
   }
 
   /// Notes that the request is over; the connection is not touched after that.
-  func end(isComplete: Bool) {
+  ///
+  /// - Parameter refusal: the status with which the library has refused it by itself, or 0.
+  func end(isComplete: Bool, refusal: Int) {
     let (note, task) = state.withLock { state in
+      if refusal != 0, state.note.status == 0 {
+        state.note.refused(refusal, target: target)
+      }
       state.isEnded = true
       state.isSuspended = false
       state.upload.fail()
