@@ -77,6 +77,11 @@ extension Exchange {
     let lines = AnswerLines.lines(of: answer, via: core.identity.via, closes: closes) {
       HTTPDate(seconds: core.clock.now() / 1_000_000_000)
     }
+    if lines.count > note.headRoom, answer.source != .proxy {
+      // The library would end the connection without a word.
+      state.withLock { $0.download.leave() }
+      return send(OwnAnswers.headTooLarge())
+    }
     let content = content(of: answer, note)
     return connection.queue(status: answer.head.status, lines: lines, content: content) ? 0 : nil
   }

@@ -91,11 +91,7 @@ final class Exchange: Sendable {
   private func begin(_ read: () throws(RequestRefusal) -> RequestHead) -> Int? {
     do throws(RequestRefusal) {
       let head = try read()
-      state.withLock { state in
-        state.note.method = head.method.rawValue
-        state.note.isHead = head.method == .head
-        state.note.isHTTP11 = head.isHTTP11
-      }
+      state.withLock { $0.note.take(head) }
       let route = try core.router.route(head)
       return begin(head, route)
     } catch {

@@ -10,10 +10,12 @@ final class ServerDaemon: @unchecked Sendable {
   private let server: OpaquePointer
   private let core: ProxyCore
 
-  /// The memory of a connection, in bytes: for the head of a request, a line of 64 KiB in it, and for
-  /// the head of its answer. The library writes to half of it for each request, so it is no larger
-  /// than need be: a thousand clients take 36 MB.
-  static let connectionMemory = 72 * 1024
+  /// The memory of a connection, in bytes, for the head of a request and that of its answer; larger
+  /// heads get 431 or 502.
+  ///
+  /// The library clears all of it after each request, which takes time, and makes a thousand idle
+  /// clients take this much each.
+  static let connectionMemory = 32 * 1024
 
   /// Starts the threads; the listening socket is theirs from now on.
   init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {
