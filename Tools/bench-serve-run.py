@@ -21,6 +21,8 @@ import serving
 SIZES = [(4 << 10, "4 KB"), (256 << 10, "256 KB")]
 LARGE = 1 << 30
 CLIENTS = 1000
+# Which of the clients ask for a range, each for another one: every second one, none, all.
+CASES = {"cached": 2, "uncached": 0, "uncached, ranges": 1}
 # What a slow client takes at a time and how often: 4 KB a second.
 PIECE, PAUSE = 1024, 0.25
 # How long anybody waits for the next bytes.
@@ -43,10 +45,12 @@ def write_site(site):
     for size, _ in SIZES:
         with open(f"{site}/{size}", "wb") as file:
             file.write(os.urandom(size))
-    for name in ["cached", "uncached"]:
-        with open(f"{site}/{name}", "wb") as file:
-            for start in range(0, LARGE, 1 << 20):
-                file.write(pattern(start, 1 << 20))
+    names = [f"{site}/large-{number}" for number in range(len(CASES))]
+    with open(names[0], "wb") as file:
+        for start in range(0, LARGE, 1 << 20):
+            file.write(pattern(start, 1 << 20))
+    for name in names[1:]:
+        os.link(names[0], name)
 
 
 def run_wrk(server, path, seconds):
@@ -144,12 +148,11 @@ async def read_head(loop, client):
     return int(head.split(b" ", 2)[1]), body
 
 
-async def slow_client(port, path, number, until):
-    """Reads slowly until a moment and checks every byte; every other client asks for a range.
+async def slow_client(port, path, start, until):
+    """Reads slowly until a moment, from an offset on, and checks every byte.
 
     Returns what was wrong, or nothing, and how many bytes came.
     """
-    start = number * 1_000_003 % (LARGE // 2) if number % 2 else 0
     loop = asyncio.get_running_loop()
     client = socket.socket()
     # With the default buffers the kernel would take in megabytes for a client that is slow.
@@ -181,10 +184,12 @@ async def slow_client(port, path, number, until):
         client.close()
 
 
-async def slow_clients(port, path, seconds):
+async def slow_clients(port, path, step, seconds):
     until = time.monotonic() + seconds
-    return await asyncio.gather(
-        *(slow_client(port, path, number, until) for number in range(CLIENTS)))
+    starts = [
+        number * 1_000_003 % (LARGE // 2) if step and number % step == 0 else 0
+        for number in range(1, CLIENTS + 1)]
+    return await asyncio.gather(*(slow_client(port, path, start, until) for start in starts))
 
 
 def read_whole(url):
@@ -208,23 +213,24 @@ def measure_memory(server, seconds):
     print("\n| 1 GB body | clients | read by each | wrong | most RSS | its own | whole body |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     wrong = 0
-    for path in ["cached", "uncached"]:
-        if path == "cached":
+    for number, (name, step) in enumerate(CASES.items()):
+        path = f"large-{number}"
+        if name == "cached":
             read_whole(f"{server.url}/{path}")
         with MemoryWatch(server) as watch:
             whole = []
             reader = threading.Timer(
                 seconds / 3, lambda: whole.append(read_whole(f"{server.url}/{path}")))
             reader.start()
-            results = asyncio.run(slow_clients(server.port, path, seconds))
+            results = asyncio.run(slow_clients(server.port, path, step, seconds))
             reader.join()
         bad = [text for text, _ in results if text]
         wrong += len(bad)
         for text in sorted(set(bad))[:5]:
-            say(f"/{path}: {bad.count(text)} clients: {text}")
+            say(f"{name}: {bad.count(text)} clients: {text}")
         middle = statistics.median(count for _, count in results)
         took = f"{whole[0]:.1f} s" if whole else "not read"
-        print(f"| {path} | {len(results)} | {middle / 1e3:.0f} KB | {len(bad)} "
+        print(f"| {name} | {len(results)} | {middle / 1e3:.0f} KB | {len(bad)} "
               f"| {watch.most / 1e6:.0f} MB | {watch.mostAnonymous / 1e6:.0f} MB | {took} |",
               flush=True)
         wrong += not whole
@@ -242,7 +248,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="offlinecache-bench-serve.")
     try:
         site = f"{folder}/site"
-        say("writes the site: 2 GB")
+        say("writes the site: 1 GB")
         write_site(site)
         print(f"{platform.system()} {platform.release()}, {os.cpu_count()} cores, "
               f"{options.rounds} rounds of {options.seconds} s, wrk -t2 -c32\n")
