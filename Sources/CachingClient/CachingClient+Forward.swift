@@ -56,12 +56,14 @@ extension CachingClient {
   }
 
   /// Keeps answers that are under way from being stored after an unsafe request has changed what
-  /// they tell; one that was stored since the cache looked goes again.
+  /// they tell. One that was stored after the cache removed what there was, and before its permit
+  /// could be revoked, goes now.
   private func invalidate(_ request: HTTPRequest, _ outcome: Outcome) async {
     guard case .direct(let head, _, _) = outcome else { return }
     for key in cache.invalidated(by: request, head) {
       flights.end(key)
-      if permits.revoke(key) { _ = try? await asyncStore.remove(key) }
+      permits.revoke(key)
+      _ = try? await asyncStore.remove(key)
     }
   }
 

@@ -37,12 +37,9 @@ final class StoringPermits: Sendable {
     return StoringPermit(key, generation, self)
   }
 
-  /// Takes all permits for a key back; false if there is none.
-  func revoke(_ key: ByteString) -> Bool {
-    open.withLock { open in
-      open[key]?.generation += 1
-      return open[key] != nil
-    }
+  /// Takes all permits for a key back.
+  func revoke(_ key: ByteString) {
+    open.withLock { $0[key]?.generation += 1 }
   }
 
   fileprivate func generation(of key: ByteString) -> UInt64? {

@@ -47,6 +47,16 @@ struct CachingClientTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
+  @Test("a 304 that nobody asked for is no answer")
+  func unwantedNotModified() async throws {
+    let sandbox = try ClientSandbox(Answer("", status: 304))
+    await #expect(
+      throws: ClientError(
+        .transport(TransportError(.protocolViolation, url: request().url.string)),
+        url: request().url.string)
+    ) { try await sandbox.client.fetch(request()) }
+  }
+
   @Test("an answer in the memory tier says so")
   func memory() async throws {
     let transport = ScriptedTransport(Answer("x", fields: fresh()))
