@@ -1,4 +1,4 @@
-"""Starts and stops what Tools/bench-serve and Tools/browse need: origins, `offlinecache serve`, nginx.
+"""Starts and stops what Tools/bench-serve and Tools/browse need: origins, serve, nginx.
 
 Everything listens on loopback at a port that was free, and ends with its `with`.
 """
@@ -90,6 +90,15 @@ class Server:
                 continue
             total += int(found.group(1)) * 1024 if found else 0
         return total
+
+    def cpu_seconds(self):
+        """Returns the time that the processes have computed, in user and kernel mode."""
+        ticks = 0
+        for number in self.processes():
+            with open(f"/proc/{number}/stat") as file:
+                # The name of the program may have spaces; it ends with the last parenthesis.
+                ticks += sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def serve(tool, store, folder, *options, port=None):
