@@ -25,9 +25,10 @@ struct AttackTests {
   }
 
   @Test(
-    "whatever many tasks ask and the origin does, no answer has bytes of another one",
     arguments: [UInt64.random(in: 0..<1 << 32), 1, 2])
-  func random(seed: UInt64) async throws {
+  func `whatever many tasks ask and the origin does, no answer has bytes of another one`(
+    seed: UInt64
+  ) async throws {
     print("AttackTests: seed \(seed), \(Self.operations) requests")
     let origin = RandomOrigin(seed: seed)
     let path = FileManager.default.temporaryDirectory.path + "/ocattack-\(UUID().uuidString)"

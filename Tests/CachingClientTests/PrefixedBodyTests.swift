@@ -27,8 +27,8 @@ struct PrefixedBodyTests {
     return answer
   }
 
-  @Test("a stored beginning is completed with the rest alone", arguments: [1000, 200_000])
-  func completed(size: Int) async throws {
+  @Test(arguments: [1000, 200_000])
+  func `a stored beginning is completed with the rest alone`(size: Int) async throws {
     let whole = pieces([size])[0]
     let sandbox = try await sandbox(whole, upTo: size / 2)
     sandbox.transport.answer(part(whole, size / 2..<size, fresh(tag: "1")))
@@ -44,8 +44,9 @@ struct PrefixedBodyTests {
     #expect(again.response.reason == nil)
   }
 
-  @Test("a rest that must not be stored is not put behind what is: the whole is asked for")
-  func noStore() async throws {
+  @Test func `a rest that must not be stored is not put behind what is: the whole is asked for`()
+    async throws
+  {
     let whole = pieces([1000])[0]
     let sandbox = try await sandbox(whole, upTo: 500)
     var noStore = fresh(tag: "1")
@@ -61,8 +62,9 @@ struct PrefixedBodyTests {
     #expect(sandbox.transport.requests.count == 3)
   }
 
-  @Test("a rest that is shorter than it says is an error, and nothing whole is stored")
-  func short() async throws {
+  @Test func `a rest that is shorter than it says is an error, and nothing whole is stored`()
+    async throws
+  {
     let whole = pieces([1000])[0]
     let sandbox = try await sandbox(whole, upTo: 500)
     var rest = part(whole, 500..<1000, fresh(tag: "1"))
@@ -75,8 +77,7 @@ struct PrefixedBodyTests {
     #expect(sandbox.store.statistics.entries == 1)
   }
 
-  @Test("a rest of another state is let go of, and the whole asked for")
-  func otherState() async throws {
+  @Test func `a rest of another state is let go of, and the whole asked for`() async throws {
     let whole = pieces([1000])[0]
     let newer = pieces([1000], seed: 2)[0]
     let sandbox = try await sandbox(whole, upTo: 500)
