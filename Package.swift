@@ -97,7 +97,7 @@ let package = Package(
     tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
-    tests("ContentCoding", ["ContentCoding"]),
+    tests("ContentCoding", ["ContentCoding", "CZlib"]),
     tests(
       "HTTPCaching", ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests(

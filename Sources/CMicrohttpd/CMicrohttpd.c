@@ -12,6 +12,7 @@
 struct ocmhd_server {
   struct MHD_Daemon *daemon;
   struct ocmhd_callbacks callbacks;
+  MHD_socket quiesced;  // the listening socket, once nothing is accepted from it any more
 };
 
 static _Thread_local unsigned last_refusal;
@@ -82,6 +83,7 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
   struct ocmhd_server *server = calloc(1, sizeof *server);
   if (server == NULL) return NULL;
   server->callbacks = configuration->callbacks;
+  server->quiesced = MHD_INVALID_SOCKET;
   unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
                    MHD_USE_ERROR_LOG | MHD_USE_INTERNAL_POLLING_THREAD;
   flags |= MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL : MHD_USE_POLL;
@@ -111,12 +113,15 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
 }
 
 void ocmhd_quiesce(struct ocmhd_server *server) {
-  MHD_socket listener = MHD_quiesce_daemon(server->daemon);
-  if (listener != MHD_INVALID_SOCKET) close(listener);
+  server->quiesced = MHD_quiesce_daemon(server->daemon);
+  // Clients that come now are refused. The threads may still have the number in their hands, so it
+  // is not given back before they have ended.
+  if (server->quiesced != MHD_INVALID_SOCKET) shutdown(server->quiesced, SHUT_RDWR);
 }
 
 void ocmhd_stop(struct ocmhd_server *server) {
   MHD_stop_daemon(server->daemon);
+  if (server->quiesced != MHD_INVALID_SOCKET) close(server->quiesced);
   free(server);
 }
 

@@ -42,6 +42,12 @@ struct Exchange: Sendable {
       } catch {
         return .failed(error)
       }
+      if answer.head.status == 304, !forwarding.request.hasCondition {
+        return .failed(
+          TransportError(
+            .protocolViolation, url: forwarding.request.url.string,
+            detail: "a 304 to a request without a condition"))
+      }
       let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
       switch await judge(answer.head, forwarding, times) {
       case .again(let next): forwarding = next

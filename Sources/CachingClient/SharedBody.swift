@@ -44,6 +44,12 @@ final class SharedBody: Sendable {
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var pump: CheckedContinuation<Void, Never>?
 
+    /// Gives a piece to the readers.
+    mutating func take(_ piece: [UInt8]) {
+      last = (received, piece)
+      received += UInt64(piece.count)
+    }
+
     /// Tells whether it is time to ask the network for more, or to stop doing so.
     var mayPump: Bool {
       guard case .open = end else { return true }
@@ -136,12 +142,29 @@ final class SharedBody: Sendable {
         return
       }
       await keep(piece)
-      wake { state in
-        state.last = (state.received, piece)
-        state.received += UInt64(piece.count)
-      }
+      let isLast = state.withLock { $0.received + UInt64(piece.count) } == length
+      if isLast { return await finish(with: piece) }
+      wake { $0.take(piece) }
     }
     give(up: cancelled)
+  }
+
+  /// Stores the body before its last piece is given away: who counts bytes knows that it is the last
+  /// one, and may ask again at once.
+  private func finish(with piece: [UInt8]) async {
+    do {
+      guard try await body.next() == nil else {
+        let error = TransportError(.protocolViolation, url: url, detail: "the body is too long")
+        return give(up: ClientError(.transport(error), url: url))
+      }
+    } catch {
+      return give(up: ClientError(.transport(error), url: url))
+    }
+    await commit(pending: piece.count)
+    wake { state in
+      state.take(piece)
+      state.end = .complete
+    }
   }
 
   /// Waits until more is to be asked for; false when nobody is left to ask for it.
@@ -237,8 +260,9 @@ extension SharedBody {
     }
   }
 
-  private func commit() async {
-    guard let kept = keptWhole() else { return }
+  /// - Parameter pending: counts the bytes that are kept, but not given away yet.
+  private func commit(pending: Int = 0) async {
+    guard let kept = keptWhole(pending: pending) else { return }
     do throws(StoreError) {
       let storing = try await store.perform { [plan, permit] store throws(StoreError) in
         let info =
@@ -258,12 +282,14 @@ extension SharedBody {
   }
 
   /// Returns what is to be stored; nil if it must not be.
-  private func keptWhole() -> Kept? {
+  private func keptWhole(pending: Int) -> Kept? {
     state.withLock { state in
       if case .pending = state.storing {
         if !permit.isValid {
           state.storing = .notStored(.invalidated)
-        } else if let part = plan.response.contentRange, part.count != state.received {
+        } else if let part = plan.response.contentRange,
+          part.count != state.received + UInt64(pending)
+        {
           // A part must be as long as it says, or its bytes are not where they seem to be.
           state.storing = .notStored(.incomplete)
         } else {

@@ -76,14 +76,20 @@ extension Exchange {
     do {
       while let piece = try await source.next() {
         count += UInt64(piece.count)
+        // The end is seen before the last bytes are sent: whoever has all of a body and asks again
+        // finds it stored. Fewer or more bytes than were told are a broken body.
+        if count == length, try await source.next() != nil { count += 1 }
+        if let length, count > length { break }
         let goesOn = if discards { true } else { await offer(piece) }
         guard goesOn else {
           source.cancel()
           return
         }
+        if count == length { break }
       }
-      // Fewer bytes than were told are a broken body, whatever the source says.
-      finishDownload(length.map { $0 == count } ?? true ? .complete : .broken)
+      let isWhole = length.map { $0 == count } ?? true
+      if !isWhole { source.cancel() }
+      finishDownload(isWhole ? .complete : .broken)
     } catch {
       source.cancel()
       finishDownload(.broken)

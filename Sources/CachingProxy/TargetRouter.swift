@@ -60,11 +60,10 @@ struct TargetRouter: Sendable {
     _ path: String, below origin: NormalizedURL
   ) throws(RequestRefusal) -> NormalizedURL {
     do throws(InvalidURL) {
-      let server = origin.string.dropLast(origin.target.utf8.count)
-      let plain = try NormalizedURL(server + path)
+      let plain = try origin.replacingTarget(path)
       guard origin.target != "/" else { return plain }
       let base = origin.target.hasSuffix("/") ? origin.target.dropLast() : origin.target[...]
-      return try NormalizedURL(server + base + plain.target)
+      return try origin.replacingTarget(base + plain.target)
     } catch {
       throw RequestRefusal(400, "the target cannot be understood")
     }

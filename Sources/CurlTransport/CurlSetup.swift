@@ -13,8 +13,7 @@ public struct CurlSetup: Sendable, Hashable {
 
   /// Bounds what is buffered for one slow reader, in bytes; at least one read of libcurl's.
   ///
-  /// With more than 64 transfers at once each has less, down to 16 KiB, so that a thousand slow
-  /// readers take some tens of megabytes together.
+  /// With more than 16 transfers at once each that starts to wait has less, down to 8 KiB.
   public var bufferBytes: Int
 
   /// Bounds the connections to one host; more transfers than that wait for their turn.

@@ -8,8 +8,9 @@ public import HTTPTransport
 /// use; then its connections are closed and its thread ends.
 ///
 /// An answer whose end is not certain is an error: two lengths, a length and a transfer coding, a
-/// transfer coding but `chunked`, a line with a CR or NUL. All heads and trailers of an answer may
-/// have 256 KiB and 1,000 fields together, and one line 100 KiB (libcurl's limit).
+/// transfer coding but `chunked`, a size of a chunk that is no number, a line with a CR or NUL. All
+/// heads and trailers of an answer may have 256 KiB and 1,000 fields together; libcurl 7.88 bounds
+/// one line of a head at 100 KiB, and one trailer of HTTP/1 at 4 KiB.
 public final class CurlTransport: HTTPTransport {
   /// Gives the set-up that the transport was made with.
   public let setup: CurlSetup

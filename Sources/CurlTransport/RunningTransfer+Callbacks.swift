@@ -17,8 +17,8 @@ extension RunningTransfer {
       handle.raw,
       { bytes, size, count, context in
         guard let running = unsafe RunningTransfer.from(context) else { return 0 }
-        unsafe running.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
-        return size * count
+        let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return unsafe running.receive(piece) ? size * count : 0
       }, context)
     let didHeader = unsafe occurl_set_header_callback(
       handle.raw,

@@ -23,6 +23,7 @@ final class RunningTransfer {
   private var isSendPaused = false
   private var isSent = false
   private var hasHead = false
+  private var chunks: ChunkedBody?
   private var failure: TransportError?
 
   init(_ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, readBytes: Int) {
@@ -73,6 +74,9 @@ final class RunningTransfer {
     guard hasHead else {
       return .failure(transfer.error(.connectionLost, "the head is incomplete"))
     }
+    guard chunks?.isOver ?? true else {
+      return .failure(transfer.error(.truncatedBody, "the last chunk is missing"))
+    }
     return .success(parser.trailers)
   }
 
@@ -110,9 +114,34 @@ extension RunningTransfer {
   }
 
   /// Takes bytes of the answer's body, all of them: a full buffer pauses what comes next.
-  func receive(_ bytes: UnsafeRawBufferPointer) {
+  ///
+  /// - Returns: false to have libcurl stop.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     lastActivity = .now
-    // Safety: the buffer is valid until this callback returns.
+    // Safety, for both: the buffer is valid until this callback returns.
+    guard chunks != nil else {
+      unsafe hand(bytes)
+      return true
+    }
+    return unsafe receiveChunks(bytes)
+  }
+
+  private func receiveChunks(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var body: [UInt8] = []
+    var trailers: [[UInt8]] = []
+    do throws(ChunkedBody.Violation) {
+      // Safety: the buffer is valid until the callback returns; the bytes are copied.
+      try unsafe chunks?.consume(bytes, into: &body, trailers: &trailers)
+    } catch {
+      return fail(.truncatedBody, error.text)
+    }
+    // Safety: the bytes are copied during the call.
+    if !body.isEmpty { unsafe body.withUnsafeBytes { unsafe hand($0) } }
+    return trailers.allSatisfy { take($0) }
+  }
+
+  private func hand(_ bytes: UnsafeRawBufferPointer) {
+    // Safety: the bytes are copied during the call.
     guard unsafe transfer.accept(bytes, nextAtMost: readBytes), !isReceivePaused else { return }
     isReceivePaused = true
     applyPauses()
@@ -141,11 +170,14 @@ extension RunningTransfer {
     }
   }
 
-  /// Takes a line of a head or of the trailers; false has libcurl stop.
+  /// Takes a line of a head; false has libcurl stop.
   func receiveLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
     lastActivity = .now
     // Safety: the buffer is valid until this callback returns; it is copied.
-    let line = unsafe Array(bytes)
+    return take(unsafe Array(bytes))
+  }
+
+  private func take(_ line: [UInt8]) -> Bool {
     switch parser.consume(line) {
     case .none: break
     case .interim(let head):
@@ -153,12 +185,18 @@ extension RunningTransfer {
       transfer.onInterim(head)
     case .head(let head, let version):
       hasHead = true
+      if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
       transfer.deliver(TransportHead(head: head, version: version))
     case .violation(let detail): return fail(.protocolViolation, detail)
     case .tooLarge(let detail): return fail(.headTooLarge, detail)
     }
     return true
+  }
+
+  /// RFC 9112, section 6.3, items 1 and 2.
+  private func mayHaveBody(_ head: HTTPResponseHead) -> Bool {
+    transfer.request.method != .head && ![204, 304].contains(head.status)
   }
 
   /// Stops an upload that an error answers, and lets one go on that waited for an answer. The

@@ -4,12 +4,12 @@ import Synchronization
 /// throughput; a thousand slow readers get small ones.
 final class TransferLoad: Sendable {
   /// What libcurl's own buffers may take together, as long as none is smaller than the smallest.
-  private static let readBudget = 4 << 20
-  private static let smallestRead = 8 * 1024
+  private static let readBudget = 1 << 20
+  private static let smallestRead = 4 * 1024
   private static let largestRead = 64 * 1024
 
   /// What waits for slow readers may take together, as long as each has room for one piece.
-  private static let waitingBudget = 16 << 20
+  private static let waitingBudget = 4 << 20
 
   private let running = Atomic(0)
   private let bufferBytes: Int

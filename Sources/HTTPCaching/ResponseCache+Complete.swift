@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import HTTPSemantics
+public import HTTPSemantics
 
 // Completing a stored beginning (RFC 9111, section 3.4).
 extension ResponseCache {
@@ -57,10 +57,12 @@ extension ResponseCache {
 }
 
 extension HTTPRequest {
+  /// Tells whether a 304 can be the answer.
+  public var hasCondition: Bool {
+    fields.contains("If-None-Match") || fields.contains("If-Modified-Since")
+  }
+
   /// Tells whether the request asks for a part, or for an answer that depends on what the client
   /// has.
-  var hasRangeOrCondition: Bool {
-    fields.contains("Range") || fields.contains("If-None-Match")
-      || fields.contains("If-Modified-Since")
-  }
+  var hasRangeOrCondition: Bool { fields.contains("Range") || hasCondition }
 }

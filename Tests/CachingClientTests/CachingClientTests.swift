@@ -46,6 +46,15 @@ struct CachingClientTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
+  @Test func `a 304 that nobody asked for is no answer`() async throws {
+    let sandbox = try ClientSandbox(Answer("", status: 304))
+    await #expect(
+      throws: ClientError(
+        .transport(TransportError(.protocolViolation, url: request().url.string)),
+        url: request().url.string)
+    ) { try await sandbox.client.fetch(request()) }
+  }
+
   @Test func `an answer in the memory tier says so`() async throws {
     let transport = ScriptedTransport(Answer("x", fields: fresh()))
     let sandbox = try ClientSandbox(transport, store: Options(memoryBytes: 1 << 20))

@@ -72,6 +72,21 @@ struct FlowTests {
     #expect(body.transfer.largestBuffer > transport.setup.bufferBytes / 2)
   }
 
+  @Test("many slow readers share the memory for buffers", .timeLimit(.minutes(1)))
+  func manySlowReaders() async throws {
+    let origin = try countingOrigin()
+    let transport = try makeTransport()
+    var bodies: [CurlBody] = []
+    for _ in 0..<60 {
+      let request = HTTPRequest(url: try origin.url("/\(16 << 20)"))
+      bodies.append(try transport.start(request, nil, patient))
+      await untilPaused(bodies[bodies.count - 1].transfer)
+    }
+    // With 256 KiB each it would be 15 MiB; the shares of 4 MiB come to 9.
+    #expect(bodies.map(\.transfer.largestBuffer).reduce(0, +) < 11 << 20)
+    for body in bodies { #expect(try await body.readAll().count == 16 << 20) }
+  }
+
   @Test("the idle timeout does not run while the reader is slow", .timeLimit(.minutes(1)))
   func pausedIsNotIdle() async throws {
     let origin = try countingOrigin()

@@ -113,4 +113,34 @@ struct HeadParserTests {
     #expect(events(half + ["HTTP/1.1 200", "A: b"]).last == tooLarge)
     #expect(events(half + ["HTTP/1.1 200", "", "A: b"]).last == tooLarge)
   }
+
+  @Test("random lines are taken or refused, never a crash", arguments: 0..<4)
+  func randomLines(run: Int) {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("seed of randomLines \(run): \(seed)")
+    var random = SplitMix64(state: seed)
+    let words = [
+      "HTTP/1.1 200 OK", "HTTP/1.1 103", "HTTP/", "Content-Length", ":", " ", "\t", ",", "5",
+      "chunked",
+      "Transfer-Encoding", "-1", "99999999999999999999", "\r", "\0", "X", "\r\n", "\n", "\u{FF}",
+    ]
+    var heads = 0
+    for _ in 0..<3_000 {
+      var parser = HeadParser()
+      var events = [parser.consume(Array("HTTP/1.1 200 OK\r\n".utf8))]
+      for _ in 0..<Int.random(in: 0...4, using: &random) {
+        let line = (0..<Int.random(in: 0...6, using: &random)).map { _ in
+          words.randomElement(using: &random)!
+        }
+        events.append(parser.consume(Array((line.joined() + "\r\n").utf8)))
+      }
+      events.append(parser.consume(Array("\r\n".utf8)))
+      for case .head(let head, _) in events {
+        heads += 1
+        #expect(head.fields.all(named: "Content-Length").count <= 1)
+        #expect(head.fields.filter { !HTTPField.isToken($0.name) }.isEmpty)
+      }
+    }
+    #expect(heads > 100)
+  }
 }

@@ -37,7 +37,7 @@ struct ocmhd_configuration {
 
 /// Starts a daemon; NULL on failure. It lives until ocmhd_stop.
 struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration);
-/// Accepts no more connections; closes the listening socket.
+/// Accepts no more connections: who comes is refused. To be called once at most.
 void ocmhd_quiesce(struct ocmhd_server *server);
 /// Ends all connections and threads. No connection may be suspended.
 void ocmhd_stop(struct ocmhd_server *server);

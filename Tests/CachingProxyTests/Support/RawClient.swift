@@ -109,15 +109,31 @@ final class RawClient: Sendable {
 
   /// Reads until there are so many bytes, or no more come.
   func read(count: Int = .max) -> Reading {
-    read { $0.count >= count }
+    var piece = [UInt8](repeating: 0, count: min(count, 1 << 16))
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      let size = min(piece.count, count - bytes.count)
+      let got = unsafe piece.withUnsafeMutableBytes { buffer in
+        // Safety: recv writes at most `size` bytes.
+        unsafe recv(descriptor, buffer.baseAddress, size, 0)
+      }
+      if got == 0 { return Reading(bytes: bytes, end: .closed) }
+      if got < 0 { return Reading(bytes: bytes, end: errno == ECONNRESET ? .reset : .open) }
+      bytes += piece[..<got]
+    }
+    return Reading(bytes: bytes, end: .open)
   }
 
   /// Reads until the text has come, or no more comes.
   func read(until text: String) -> Reading {
     let pattern = Array(text.utf8)
-    return read { bytes in
-      bytes.count >= pattern.count && bytes.suffix(pattern.count).elementsEqual(pattern)
+    var bytes: [UInt8] = []
+    while !bytes.suffix(pattern.count).elementsEqual(pattern) {
+      let next = read(count: 1)
+      bytes += next.bytes
+      if next.end != .open || next.bytes.isEmpty { return Reading(bytes: bytes, end: next.end) }
     }
+    return Reading(bytes: bytes, end: .open)
   }
 
   /// Reads an answer with `Content-Length`, or one without body to a `HEAD`.
@@ -130,19 +146,6 @@ final class RawClient: Sendable {
     reading.bytes += rest.bytes
     reading.end = rest.end
     return reading
-  }
-
-  private func read(while isDone: ([UInt8]) -> Bool) -> Reading {
-    var bytes: [UInt8] = []
-    while !isDone(bytes) {
-      var byte: UInt8 = 0
-      // Safety: read writes at most one byte into the local.
-      let count = unsafe recv(descriptor, &byte, 1, 0)
-      if count == 0 { return Reading(bytes: bytes, end: .closed) }
-      if count < 0 { return Reading(bytes: bytes, end: errno == ECONNRESET ? .reset : .open) }
-      bytes.append(byte)
-    }
-    return Reading(bytes: bytes, end: .open)
   }
 
   /// Reads and drops what comes; returns how much it was, and how it ended.
@@ -192,13 +195,13 @@ final class RawClient: Sendable {
 #endif
 
 #if canImport(Darwin)
-  private let noSignal: Int32 = 0
+  let noSignal: Int32 = 0
 #else
-  private let noSignal = Int32(MSG_NOSIGNAL)
+  let noSignal = Int32(MSG_NOSIGNAL)
 #endif
 
 /// send(2), whose name is that of a method above.
-private func sendBytes(
+func sendBytes(
   _ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32
 ) -> Int {
   unsafe send(descriptor, bytes, count, flags)

@@ -1,0 +1,104 @@
+/// Takes the chunks of a body apart (RFC 9112, section 7.1).
+///
+/// libcurl does so, too, to find the end; but version 7.88 overlooks what follows the digits of a
+/// size, so that `0x5` is the end of a body for it. Lines end with CR LF here, and a size is hex
+/// digits and nothing else but white space and extensions.
+struct ChunkedBody {
+  /// Says what is wrong.
+  struct Violation: Error, Equatable {
+    let text: String
+  }
+
+  /// The most bytes that the line of a size may have, its extensions included.
+  static let maximumLineBytes = 4_096
+
+  private enum Phase {
+    case size
+    case data(left: Int64)
+    case dataEnd
+    case trailers
+    case over
+  }
+
+  private var phase = Phase.size
+  private var line: [UInt8] = []
+
+  /// Tells whether the body is complete, its trailers included.
+  var isOver: Bool {
+    if case .over = phase { true } else { false }
+  }
+
+  /// Takes bytes from the wire; adds those of the body to `body` and whole lines to `trailers`.
+  ///
+  /// What follows the end is left out.
+  mutating func consume(
+    _ bytes: UnsafeRawBufferPointer, into body: inout [UInt8], trailers: inout [[UInt8]]
+  ) throws(Violation) {
+    var rest = unsafe bytes[...]
+    while unsafe !rest.isEmpty, !isOver {
+      if case .data(let left) = phase {
+        let count = unsafe Int(min(Int64(rest.count), left))
+        // Safety: the caller's buffer is valid during this call; the bytes are copied.
+        unsafe body.append(contentsOf: rest.prefix(count))
+        unsafe rest = rest.dropFirst(count)
+        phase = left == Int64(count) ? .dataEnd : .data(left: left - Int64(count))
+      } else {
+        let end = unsafe rest.firstIndex(of: UInt8(ascii: "\n"))
+        let part = unsafe end.map { unsafe rest[...$0] } ?? rest
+        unsafe line.append(contentsOf: part)
+        unsafe rest = rest.dropFirst(part.count)
+        try checkLength()
+        if end != nil { try endLine(&trailers) }
+      }
+    }
+  }
+
+  private func checkLength() throws(Violation) {
+    switch phase {
+    case .dataEnd where line.count > 2: throw Violation(text: "a chunk beyond its size")
+    case .size where line.count > Self.maximumLineBytes:
+      throw Violation(text: "a chunk's line of more than \(Self.maximumLineBytes) bytes")
+    // The parser of heads refuses it; this only bounds what is collected for it.
+    case .trailers where line.count > HeadParser.maximumBytes:
+      throw Violation(text: "a trailer of more than \(HeadParser.maximumBytes) bytes")
+    default: break
+    }
+  }
+
+  private mutating func endLine(_ trailers: inout [[UInt8]]) throws(Violation) {
+    guard line.suffix(2) == [0x0D, 0x0A] else { throw Violation(text: "a line without a CR") }
+    defer { line = [] }
+    let content = line.dropLast(2)
+    switch phase {
+    case .size:
+      guard let size = Self.size(content) else { throw Violation(text: "a chunk without a size") }
+      phase = size == 0 ? .trailers : .data(left: size)
+    case .dataEnd:
+      guard content.isEmpty else { throw Violation(text: "a chunk beyond its size") }
+      phase = .size
+    case .trailers where content.isEmpty: phase = .over
+    case .trailers: trailers.append(line)
+    case .data, .over: break
+    }
+  }
+
+  /// Returns the number at the start of a chunk's line; nil also for one beyond 2^63 - 1.
+  private static func size(_ line: ArraySlice<UInt8>) -> Int64? {
+    let digits = line.prefix { hexValue($0) != nil }
+    let rest = line.dropFirst(digits.count).drop { $0 == 0x20 || $0 == 0x09 }
+    guard !digits.isEmpty, digits.count <= 16, rest.isEmpty || rest.first == UInt8(ascii: ";"),
+      !rest.contains(where: { $0 == 0x0D || $0 == 0 })
+    else { return nil }
+    let number = digits.reduce(UInt64(0)) { $0 << 4 | UInt64(hexValue($1) ?? 0) }
+    return Int64(exactly: number)
+  }
+
+  private static func hexValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
