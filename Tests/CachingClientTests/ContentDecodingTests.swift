@@ -110,7 +110,8 @@ struct ContentDecodingTests {
       var answer = Answer(status: status, fields: [HTTPField("Content-Encoding", "gzip")])
       answer.pieces = []
       let sandbox = try ClientSandbox(answer)
-      let result = try await sandbox.client.data(for: request())
+      let asked = request("/a", [HTTPField("If-None-Match", "\"1\"")])
+      let result = try await sandbox.client.data(for: asked)
       #expect(result.bytes.isEmpty)
       #expect(result.response.head.fields.contains("Content-Encoding"))
     }

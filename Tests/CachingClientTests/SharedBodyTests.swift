@@ -60,9 +60,8 @@ struct SharedBodyTests {
     #expect(try await response.body.next() == nil)
   }
 
-  @Test(
-    "a body that is cut short is never stored", arguments: [[], [10], [100_000], [100_000, 10]])
-  func cutShort(sizes: [Int]) async throws {
+  @Test(arguments: [[], [10], [100_000], [100_000, 10]])
+  func `a body that is cut short is never stored`(sizes: [Int]) async throws {
     var answer = Answer(pieces(sizes), fields: fresh())
     answer.end = .truncatedBody
     let sandbox = try ClientSandbox(answer)
@@ -76,6 +75,36 @@ struct SharedBodyTests {
     #expect(response.body.storing.name == "incomplete")
     #expect(sandbox.store.statistics.entries == 0)
     #expect(sandbox.staged.isEmpty)
+  }
+
+  @Test func `a body of a known length is stored before its last piece is given`() async throws {
+    for sizes in [[10], [70_000], [70_000, 10, 70_000]] {
+      let body = pieces(sizes)
+      var answer = Answer(body, fields: fresh())
+      answer.fields.append(HTTPField("Content-Length", "\(sizes.reduce(0, +))"))
+      let sandbox = try ClientSandbox(answer)
+      let response = try await sandbox.client.fetch(request())
+      for piece in body {
+        #expect(response.body.storing.name == "pending")
+        let next = try await response.body.next()
+        #expect(next?.count == piece.count)
+      }
+      #expect(response.body.storing.name == "stored")
+      #expect(try await sandbox.client.fetch(request()).reason == nil)
+      #expect(try await response.body.next() == nil)
+    }
+  }
+
+  @Test func `a body that goes on beyond its length is an error, and not stored`() async throws {
+    var answer = Answer(pieces([10, 10]), fields: fresh())
+    answer.fields.append(HTTPField("Content-Length", "10"))
+    let sandbox = try ClientSandbox(answer)
+    let response = try await sandbox.client.fetch(request())
+    let error = await #expect(throws: ClientError.self) { try await rest(of: response.body) }
+    #expect(
+      error == ClientError(.transport(TransportError(.protocolViolation, url: url)), url: url))
+    #expect(response.body.storing.name == "incomplete")
+    #expect(sandbox.store.statistics.entries == 0)
   }
 
   @Test func `a part that is shorter than it says is never stored`() async throws {
