@@ -229,11 +229,12 @@ def look_at_page(server, screenshots):
         browser.look(390, 844, scripts=False)
         browser.open(server.url + STATUS)
         if screenshots:
+            make_traffic(server, 3)
             take_screenshots(browser, server, screenshots)
 
 
 def take_screenshots(browser, server, folder):
-    for name, width, height, dark in [("light", 1280, 1180, False), ("dark", 1280, 1180, True),
+    for name, width, height, dark in [("light", 1280, 1400, False), ("dark", 1280, 1400, True),
                                       ("phone", 390, 1500, False)]:
         browser.look(width, 900 if width > 400 else 844, dark)
         browser.open(server.url + STATUS)

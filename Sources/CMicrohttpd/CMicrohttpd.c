@@ -3,11 +3,16 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 struct ocmhd_server {
   struct MHD_Daemon *daemon;
@@ -16,6 +21,24 @@ struct ocmhd_server {
 };
 
 static _Thread_local unsigned last_refusal;
+
+#if defined(__linux__) && defined(SYS_setsockopt)
+/// Tells whether this is a thread of the library.
+static _Thread_local int is_worker;
+
+/// Keeps the library from corking its connections (TCP_CORK in tcp(7)): it does so before each
+/// sendfile(2), which doubles the system's time for a body of 256 KB (Docs/Benchmarks.md), and it
+/// has no option for that. This definition takes the place of the C library's in programs that link
+/// this file; in threads that are not the library's it does the same as that one.
+int setsockopt(int socket, int level, int name, const void *value, socklen_t count) {
+  if (is_worker && level == IPPROTO_TCP && name == TCP_CORK) return 0;
+  return (int)syscall(SYS_setsockopt, socket, level, name, value, count);
+}
+
+static void note_worker(void) { is_worker = 1; }
+#else
+static void note_worker(void) {}
+#endif
 
 /// Notes the status of what the library refuses; it says it in its log alone.
 static void note(void *context, const char *format, va_list arguments) {
@@ -39,6 +62,7 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 
 static void *begin(void *context, const char *target, struct MHD_Connection *connection) {
   struct ocmhd_server *server = context;
+  note_worker();
   last_refusal = 0;
   void *request = server->callbacks.began(
       server->callbacks.context, connection, target, strlen(target));

@@ -9,6 +9,8 @@ struct AnswerNote {
   var url = ""
   var isHead = false
   var isHTTP11 = true
+  /// How many bytes the lines of an answer may take.
+  var headRoom = ServerDaemon.connectionMemory - reserve
   var status = 0
   var cacheStatus = ""
   var source = AnswerSource.proxy
@@ -17,6 +19,26 @@ struct AnswerNote {
   var wholeBytes: UInt64 = 0
   /// The bytes of a stream, as they go.
   var streamedBytes: UInt64 = 0
+
+  /// The part of a connection's memory that is left for the status line and what the library adds.
+  private static let reserve = 1024
+  /// What the library keeps of each field of a request, in bytes, or a little more.
+  private static let fieldRecord = 64
+
+  /// Takes over what a request tells.
+  mutating func take(_ head: RequestHead) {
+    method = head.method.rawValue
+    isHead = head.method == .head
+    isHTTP11 = head.isHTTP11
+    headRoom -= head.target.utf8.count
+    for field in head.fields {
+      headRoom -= field.name.utf8.count + field.value.count + Self.fieldRecord
+      if field.isNamed("Cookie") {
+        // It keeps a copy, and a record of each cookie.
+        headRoom -= field.value.count + field.value.count { $0 == 0x3B } * Self.fieldRecord
+      }
+    }
+  }
 
   /// Takes over what an answer tells.
   mutating func take(_ answer: ProxyAnswer) {
@@ -30,6 +52,13 @@ struct AnswerNote {
     case .file(_, _, let length, _): wholeBytes = length
     case .stream: break
     }
+  }
+
+  /// Takes over that the request could not be read.
+  mutating func refused(_ refusal: Int, target: [UInt8]) {
+    status = refusal
+    reason = "the request cannot be read"
+    if url.isEmpty { url = TargetText.withoutCredentials(target) }
   }
 
   /// Makes the record.

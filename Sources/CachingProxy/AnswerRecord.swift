@@ -27,7 +27,7 @@ public struct AnswerRecord: Sendable, Hashable {
   /// Gives the URL, or the target where there is none such as `*`, without credentials.
   public var url: String
 
-  /// Gives the status code of the answer.
+  /// Gives the status code of the answer; 0 if none was sent.
   public var status: Int
 
   /// Gives the number of body bytes that were handed to the network.

@@ -40,6 +40,15 @@ enum OwnAnswers {
       cacheStatus: status)
   }
 
+  /// Returns the answer instead of one whose head is too large.
+  static func headTooLarge() -> ProxyAnswer {
+    var status = CacheStatus(cacheName: cacheName, forward: .miss)
+    status.detail = "head-too-large"
+    return text(
+      502, "502: the fields of the origin's answer are too large; send fewer or shorter ones.",
+      cacheStatus: status)
+  }
+
   /// Returns the answer to `OPTIONS *`, and to `OPTIONS` that may not go on (RFC 9110, section
   /// 7.6.2).
   static func capabilities() -> ProxyAnswer {

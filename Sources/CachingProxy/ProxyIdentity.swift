@@ -33,6 +33,9 @@ struct ProxyIdentity: Sendable, Hashable {
   func forwarded(_ head: RequestHead, to url: NormalizedURL) -> HTTPRequest {
     var fields = ConnectionFields.removed(from: head.fields)
     for name in ["Host", "Content-Length", "Expect", "Trailer"] { fields.removeAll(named: name) }
+    for field in fields where ConnectionFields.isForProxies(field.name) {
+      fields.removeAll(named: field.name)
+    }
     fields.append(HTTPField("Via", head.isHTTP11 ? via : "1.0 " + pseudonym))
     return HTTPRequest(method: head.method, url: url, fields: fields)
   }

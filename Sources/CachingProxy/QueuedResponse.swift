@@ -22,7 +22,7 @@ enum ResponseContent {
 extension ClientConnection {
   /// How much of a stream the library asks for at once, in bytes; it keeps that much memory for
   /// each client that it streams to.
-  static let streamPiece = 16 * 1024
+  static let streamPiece = 8 * 1024
 
   /// Hands an answer to the library.
   ///

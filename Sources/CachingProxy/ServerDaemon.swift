@@ -10,9 +10,12 @@ final class ServerDaemon: @unchecked Sendable {
   private let server: OpaquePointer
   private let core: ProxyCore
 
-  /// The memory of a connection, in bytes: for the head of a request, and for that of its answer.
-  /// Half of it is written to by the library for each request, so it is no larger than need be.
-  static let connectionMemory = 80 * 1024
+  /// The memory of a connection, in bytes, for the head of a request and that of its answer; larger
+  /// heads get 431 or 502.
+  ///
+  /// The library clears all of it after each request, which takes time, and makes a thousand idle
+  /// clients take this much each.
+  static let connectionMemory = 32 * 1024
 
   /// Starts the threads; the listening socket is theirs from now on.
   init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {
@@ -102,5 +105,6 @@ private func ended(
 ) {
   guard let request = unsafe request else { return }
   let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeRetainedValue()
-  exchange.end(isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK)
+  exchange.end(
+    isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK, refusal: Int(ocmhd_take_refusal()))
 }

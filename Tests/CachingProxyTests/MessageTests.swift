@@ -24,7 +24,8 @@ import Testing
       method: "POST", target: Array("/".utf8), version: "HTTP/1.1",
       fields: [
         HTTPField("Host", "a"), HTTPField("Connection", "X-Hop, close"), HTTPField("X-Hop", "1"),
-        HTTPField("Keep-Alive", "1"), HTTPField("Proxy-Connection", "x"), HTTPField("TE", "gzip"),
+        HTTPField("Keep-Alive", "1"), HTTPField("Proxy-Authorization", "Basic x"),
+        HTTPField("Proxy-Connection", "x"), HTTPField("TE", "gzip"),
         HTTPField("Content-Length", "1"), HTTPField("Expect", "100-continue"),
         HTTPField("Upgrade", "x"), HTTPField("Via", "1.0 before"), HTTPField("A", "1"),
         HTTPField("a", "2"),

@@ -189,6 +189,35 @@ import Testing
     #expect(records[0].cacheStatus == "Test; fwd=uri-miss")
   }
 
+  @Test(arguments: [(20_000, 200), (40_000, 502)])
+  func `says so where the head of an answer is too large`(count: Int, status: Int) async throws {
+    let large = HTTPField("A", String(repeating: "x", count: count))
+    let backend = ScriptedBackend(
+      stored: { request in
+        request.url.target == "/stored" ? .text("ok", fields: [large]) : nil
+      },
+      answering: { _, _, _ in .stream(Pieces(["ok"]), fields: [large]) })
+    try await withServer(backend) { port, _ in
+      for target in ["/stored", "/other"] {
+        let request = "GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n"
+        let reading = try await exchange(port, request)
+        #expect(reading.status == status)
+      }
+    }
+  }
+
+  @Test func `tells them also of what could not be read`() async throws {
+    let recorder = Recorder()
+    let record = try await withServer(ScriptedBackend(), observers: [recorder]) { port, _ in
+      _ = try await exchange(
+        port, "GET /a HTTP/1.1\r\nHost: x\r\nnothing\r\n\r\n", untilClosed: true)
+      return try await recorder.records(count: 1)[0]
+    }
+    #expect(record.status == 400)
+    #expect(record.url == "/a")
+    #expect(record.reason == "the request cannot be read")
+  }
+
   @Test func `that finds its address in use says so`() async throws {
     try await withServer(ScriptedBackend()) { port, _ in
       let address = ListenAddress(host: "127.0.0.1", port: port)

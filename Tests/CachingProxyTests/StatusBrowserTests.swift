@@ -4,7 +4,7 @@ import Testing
 
 @testable import CachingProxy
 
-/// Looks at the status page with a headless Chromium, where there is one. `Tools/browse` looks closer.
+/// Looks at the status page with headless Chromium, where there is one; `Tools/browse` looks closer.
 @Suite struct StatusBrowserTests {
   private static let browser = ["chromium", "chromium-browser", "google-chrome"]
     .map { "/usr/bin/\($0)" }.first(where: FileManager.default.isExecutableFile)

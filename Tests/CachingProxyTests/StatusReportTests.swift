@@ -13,31 +13,33 @@ import Testing
     let report = try tested.report()
     #expect(
       report.keys.sorted() == [
-        "answers", "contents", "minutes", "proxy", "recent", "seconds", "startTime", "store",
-        "time", "uptimeSeconds", "version",
+        "answers", "contents", "minutes", "proxy", "recent", "seconds", "start_time", "store",
+        "time", "uptime_seconds", "version",
       ])
     #expect(
-      Self.names(report["proxy"]) == ["address", "isOffline", "mode", "origin", "role"])
+      Self.names(report["proxy"]) == [
+        "address", "mode", "offline", "origin", "role",
+      ])
     #expect(
       Self.names(report["store"]) == [
-        "allocatedBytes", "damagedMisses", "entries", "evictions", "limitBytes", "limitEntries",
-        "limitEntryBytes", "limitFreeBytes", "logicalBytes", "memoryBytes", "memoryEntries",
-        "path", "pinnedEntries", "sharedBytes",
+        "allocated_bytes", "damaged_misses", "entries", "evictions", "limit_bytes", "limit_entries",
+        "limit_entry_bytes", "limit_free_bytes", "logical_bytes", "memory_bytes", "memory_entries",
+        "path", "pinned_entries", "shared_bytes",
       ])
     #expect(
       Self.names(report["answers"]) == [
-        "all", "bypass", "cutShort", "error", "fetchedBytes", "hit", "hitRate",
-        "hitRateLast5Minutes", "miss", "perSecond", "revalidated", "savedBytes", "sentBytes",
+        "all", "bypass", "cut_short", "error", "fetched_bytes", "hit", "hit_rate",
+        "hit_rate_of_5_minutes", "miss", "per_second", "revalidated", "saved_bytes", "sent_bytes",
         "stale",
       ])
     #expect(
       Self.names((report["seconds"] as? [Any])?.first) == [
-        "all", "bypass", "error", "fetchedBytes", "hit", "miss", "revalidated", "sentBytes",
+        "all", "bypass", "error", "fetched_bytes", "hit", "miss", "revalidated", "sent_bytes",
         "stale", "time",
       ])
     #expect(
       Self.names((report["recent"] as? [Any])?.first) == [
-        "bytes", "cacheStatus", "client", "isComplete", "method", "microseconds", "outcome",
+        "bytes", "cache_status", "client", "complete", "method", "microseconds", "outcome",
         "reason", "source", "status", "time", "url",
       ])
     #expect(
@@ -57,15 +59,15 @@ import Testing
     #expect(proxy?["role"] as? String == (isReverse ? "shared" : "private"))
     #expect(proxy?["mode"] as? String == (isReverse ? "reverse" : "forward"))
     #expect(proxy?["origin"] as? String == facts.origin)
-    #expect(proxy?["isOffline"] as? Bool == !isReverse)
-    #expect(report["uptimeSeconds"] as? Int == 75)
-    #expect(report["startTime"] as? String == "2026-11-20T23:00:00.000000000Z")
+    #expect(proxy?["offline"] as? Bool == !isReverse)
+    #expect(report["uptime_seconds"] as? Int == 75)
+    #expect(report["start_time"] as? String == "2026-11-20T23:00:00.000000000Z")
   }
 
   @Test func `A clock that went back gives no negative uptime`() throws {
     let tested = try StatusUnderTest()
     tested.clock.advance(seconds: -100)
-    #expect(try tested.report()["uptimeSeconds"] as? Int == 0)
+    #expect(try tested.report()["uptime_seconds"] as? Int == 0)
   }
 
   @Test func `The sums of the store are those of the store`() throws {
@@ -74,10 +76,10 @@ import Testing
     try tested.put("http://origin.test/b", length: 24)
     let store = try tested.report()["store"] as? [String: Any]
     #expect(store?["entries"] as? Int == 2)
-    #expect(store?["logicalBytes"] as? Int == 1024)
-    #expect(store?["limitBytes"] as? Int == 1 << 20)
-    #expect(store?["limitEntries"] as? Int == 7)
-    #expect(store?["limitEntryBytes"] is NSNull)
+    #expect(store?["logical_bytes"] as? Int == 1024)
+    #expect(store?["limit_bytes"] as? Int == 1 << 20)
+    #expect(store?["limit_entries"] as? Int == 7)
+    #expect(store?["limit_entry_bytes"] is NSNull)
     #expect(store?["path"] as? String == tested.path)
   }
 

@@ -8,8 +8,8 @@ extension StatusReport {
     StatusJSON.object { json in
       json.member("version", 1)
       json.member("time", now.description)
-      json.member("startTime", started.description)
-      json.member("uptimeSeconds", uptimeSeconds)
+      json.member("start_time", started.description)
+      json.member("uptime_seconds", uptimeSeconds)
       json.member("proxy") { appendProxy(to: &$0) }
       json.member("store") { appendStore(to: &$0) }
       json.member("answers") { appendTotals(to: &$0) }
@@ -29,33 +29,33 @@ extension StatusReport {
     json.member("mode", facts.origin == nil ? "forward" : "reverse")
     json.member("origin", facts.origin)
     json.member("address", facts.address)
-    json.member("isOffline", facts.isOffline)
+    json.member("offline", facts.isOffline)
   }
 
   private func appendStore(to json: inout StatusJSON) {
     json.member("path", storePath)
     json.member("entries", statistics.entries)
-    json.member("logicalBytes", statistics.logicalBytes)
-    json.member("allocatedBytes", statistics.allocatedBytes)
-    json.member("sharedBytes", statistics.sharedBytes)
-    json.member("pinnedEntries", statistics.pinnedEntries)
-    json.member("memoryEntries", statistics.memoryEntries)
-    json.member("memoryBytes", statistics.memoryBytes)
+    json.member("logical_bytes", statistics.logicalBytes)
+    json.member("allocated_bytes", statistics.allocatedBytes)
+    json.member("shared_bytes", statistics.sharedBytes)
+    json.member("pinned_entries", statistics.pinnedEntries)
+    json.member("memory_entries", statistics.memoryEntries)
+    json.member("memory_bytes", statistics.memoryBytes)
     json.member("evictions", statistics.evictions)
-    json.member("damagedMisses", statistics.damagedMisses)
-    json.member("limitBytes", limits.bytes)
-    json.member("limitEntries", limits.entries)
-    json.member("limitEntryBytes", limits.entryBytes)
-    json.member("limitFreeBytes", limits.freeBytes)
+    json.member("damaged_misses", statistics.damagedMisses)
+    json.member("limit_bytes", limits.bytes)
+    json.member("limit_entries", limits.entries)
+    json.member("limit_entry_bytes", limits.entryBytes)
+    json.member("limit_free_bytes", limits.freeBytes)
   }
 
   private func appendTotals(to json: inout StatusJSON) {
     json.append(traffic.total)
-    json.member("savedBytes", traffic.total.savedBytes)
-    json.member("cutShort", traffic.total.cutShort)
-    json.member("hitRate", traffic.total.hitRate)
-    json.member("hitRateLast5Minutes", traffic.last(seconds: Traffic.keptSeconds).hitRate)
-    json.member("perSecond", answersPerSecond)
+    json.member("saved_bytes", traffic.total.savedBytes)
+    json.member("cut_short", traffic.total.cutShort)
+    json.member("hit_rate", traffic.total.hitRate)
+    json.member("hit_rate_of_5_minutes", traffic.last(seconds: Traffic.keptSeconds).hitRate)
+    json.member("per_second", answersPerSecond)
   }
 }
 
@@ -73,8 +73,8 @@ extension StatusJSON {
     member("miss", counts[.miss])
     member("bypass", counts[.bypass])
     member("error", counts[.error])
-    member("sentBytes", counts.sentBytes)
-    member("fetchedBytes", counts.fetchedBytes)
+    member("sent_bytes", counts.sentBytes)
+    member("fetched_bytes", counts.fetchedBytes)
   }
 }
 
@@ -115,9 +115,9 @@ extension RecentAnswer {
     json.member("outcome", "\(outcome)")
     json.member("source", record.source.rawValue)
     json.member("reason", record.reason)
-    json.member("cacheStatus", record.cacheStatus)
+    json.member("cache_status", record.cacheStatus)
     json.member("bytes", record.bytesSent)
     json.member("microseconds", record.microseconds)
-    json.member("isComplete", record.isComplete)
+    json.member("complete", record.isComplete)
   }
 }

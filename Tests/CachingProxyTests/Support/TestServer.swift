@@ -53,12 +53,12 @@ extension ProxyAnswer {
 final class Pieces: PieceSource {
   struct Broken: Error {}
 
-  private let next_: @Sendable (Int) async throws -> [UInt8]?
+  private let giving: @Sendable (Int) async throws -> [UInt8]?
   private let given = Mutex(0)
   private let cancelled = Mutex(false)
 
   /// - Parameter next: gets the number of pieces that were given before.
-  init(_ next: @escaping @Sendable (Int) async throws -> [UInt8]?) { next_ = next }
+  init(_ next: @escaping @Sendable (Int) async throws -> [UInt8]?) { giving = next }
 
   convenience init(_ pieces: [String], isBroken: Bool = false) {
     self.init { index in
@@ -76,7 +76,7 @@ final class Pieces: PieceSource {
       defer { given += 1 }
       return given
     }
-    return try await next_(index)
+    return try await giving(index)
   }
 
   func cancel() { cancelled.withLock { $0 = true } }
