@@ -49,7 +49,10 @@ struct Exchange: Sendable {
             detail: "a 304 to a request without a condition"))
       }
       let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
-      switch await judge(answer.head, forwarding, times) {
+      let receipt = await judge(answer.head, forwarding, times)
+      // An answer that is not passed on is read to its end where that is near: its connection lives.
+      if case .pass = receipt {} else { await end(answer.body) }
+      switch receipt {
       case .again(let next): forwarding = next
       case .validated(let serving): return .stored(serving, status: 304)
       case .stale(let serving, let status): return .stored(serving, status: status)
@@ -63,6 +66,14 @@ struct Exchange: Sendable {
         return .shared(head, shared)
       }
     }
+  }
+
+  private func end(_ body: any TransportBody) async {
+    var count = 0
+    while count < ResponseCache.smallBody, let piece = try? await body.next() {
+      count += piece.count
+    }
+    body.cancel()
   }
 
   /// Judges off the cooperative pool: a 304 writes to the store.

@@ -1,5 +1,6 @@
 import CacheStore
 import ContentCoding
+import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
@@ -64,17 +65,33 @@ final class FileSource: PieceSource {
     let count = Int(min(range.upperBound - offset, UInt64(Self.pieceBytes)))
     guard count > 0 else { return nil }
     do throws(StoreError) {
-      let bytes = try await store.perform { [reader] _ throws(StoreError) in
-        // A reader of a verified body may be shared; one that verifies reads in order.
-        if reader.isVerified { return try reader.read(at: offset, upTo: count) }
-        if start == nil { reader.seek(to: offset) }
-        return try reader.read(upTo: count)
+      let bytes = try await store.perform { [self] _ throws(StoreError) in
+        try read(at: offset, upTo: count, isFirst: start == nil)
       }
       position.withLock { $0 = offset + UInt64(bytes.count) }
       return bytes
     } catch {
       throw ClientError(.store(error), url: url)
     }
+  }
+
+  /// Reads a piece: of a shorter body, whose reader may be shared, from where it is; of a longer one
+  /// in order, as that verifies it.
+  private func read(
+    at offset: UInt64, upTo count: Int, isFirst: Bool
+  ) throws(StoreError) -> [UInt8] {
+    if reader.length <= ResponseCache.verifiedBytes || reader.isVerified {
+      try reader.verify()
+      return try reader.read(at: offset, upTo: count)
+    }
+    if isFirst { reader.seek(to: offset) }
+    guard reader.position == offset else {
+      throw StoreError(
+        .damaged, path: store.store.path, offset: offset,
+        cause: "the file of a body was changed while it was read",
+        remedy: "fetch it again; check who writes to the store")
+    }
+    return try reader.read(upTo: count)
   }
 }
 

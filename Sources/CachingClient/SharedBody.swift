@@ -133,6 +133,10 @@ final class SharedBody: Sendable {
         return
       }
       guard let piece else {
+        if isShort {
+          give(up: ClientError(.transport(TransportError(.truncatedBody, url: url)), url: url))
+          return
+        }
         await commit()
         wake { $0.end = .complete }
         return
@@ -176,6 +180,11 @@ final class SharedBody: Sendable {
     return state.withLock { state in
       if case .open = state.end { true } else { false }
     }
+  }
+
+  /// Tells whether what was put together is not as long as its parts have said.
+  private var isShort: Bool {
+    plan.prefix != nil && length != state.withLock { $0.received }
   }
 
   /// Changes the state and wakes all readers that wait.

@@ -16,6 +16,12 @@ struct DownloadState {
   /// The task that waits until its piece is sent.
   var writer: CheckedContinuation<Bool, Never>?
 
+  /// Lets the task fetch the next piece.
+  mutating func askForMore() {
+    writer?.resume(returning: true)
+    writer = nil
+  }
+
   /// Tells the task that nobody reads on.
   mutating func leave() {
     isLeft = true
@@ -40,7 +46,7 @@ extension Exchange {
         unsafe buffer.copyBytes(from: state.download.piece[start..<(start + count)])
         state.download.offset += count
         state.note.streamedBytes += UInt64(count)
-        if count == rest { next(&state) }
+        if count == rest { state.download.piece = [] }
         return count
       }
       if state.isAborted { return breakOff(&state) }
@@ -49,17 +55,11 @@ extension Exchange {
       case .broken: return breakOff(&state)
       case nil:
         suspend(&state)
+        // Not before all is on its way: a slow client has one buffer of bytes in memory, no more.
+        state.download.askForMore()
         return 0
       }
     }
-  }
-
-  /// Lets the task fetch the next piece while the last one is on its way.
-  private func next(_ state: inout State) {
-    state.download.piece = []
-    state.download.offset = 0
-    state.download.writer?.resume(returning: true)
-    state.download.writer = nil
   }
 
   /// Ends the connection so that the body cannot pass for a whole one.
@@ -103,7 +103,7 @@ extension Exchange {
     }
   }
 
-  /// Offers a piece; returns when it is sent, with false when nobody reads on.
+  /// Offers a piece; returns when the next one is wanted, with false when nobody reads on.
   private func offer(_ piece: [UInt8]) async -> Bool {
     if piece.isEmpty { return true }
     return await withCheckedContinuation { continuation in

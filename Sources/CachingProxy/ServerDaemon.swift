@@ -14,8 +14,8 @@ final class ServerDaemon: @unchecked Sendable {
   /// heads get 431 or 502.
   ///
   /// The library clears all of it after each request, which takes time, and makes a thousand idle
-  /// clients take this much each.
-  static let connectionMemory = 32 * 1024
+  /// clients take this much each. Up to 32 KiB it would come from the heap and stay there.
+  static let connectionMemory = 40 * 1024
 
   /// Starts the threads; the listening socket is theirs from now on.
   init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {

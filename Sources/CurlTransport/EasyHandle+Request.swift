@@ -11,7 +11,7 @@ extension EasyHandle {
   func configure(_ transfer: Transfer, _ setup: CurlSetup, readBytes: Int) -> Bool {
     let request = transfer.request
     return set(CURLOPT_URL, request.url.string) && set(CURLOPT_PATH_AS_IS, 1)
-      && set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
+      && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
       && setFields(transfer, setup) && setTimeouts(transfer.options)
       && setConnection(setup, readBytes: readBytes)

@@ -33,22 +33,31 @@ struct MessageFraming {
     guard !isInterim else { throw Violation(text: "an interim answer with a length") }
     // RFC 9112, section 6.3: ought to be handled as an error.
     guard !(hasCoding && hasLength) else { throw Violation(text: "a length and a transfer coding") }
-    guard hasLength else {
-      try checkCodings(fields)
-      return fields
-    }
-    return try withOneLength(fields)
+    return try hasLength ? withOneLength(fields) : withKnownCoding(fields)
   }
 
   /// RFC 9112, section 6.1: the one coding that a server may use without being asked to, and none
   /// in HTTP/1.0.
-  private func checkCodings(_ fields: HTTPFields) throws(Violation) {
+  ///
+  /// A lone word that names no coding at all is junk, which some servers send. The body then ends
+  /// with its connection (RFC 9112, section 6.3, item 4), and the field goes: nobody could undo what
+  /// it says.
+  private func withKnownCoding(_ fields: HTTPFields) throws(Violation) -> HTTPFields {
     guard version != "1.0" else { throw Violation(text: "a transfer coding in HTTP/1.0") }
     let all = fields.all(named: "Transfer-Encoding")
-    guard all.count == 1, all[0].text.lowercased() == "chunked" else {
+    let word = all[0].text.lowercased()
+    guard all.count == 1 else { throw Violation(text: "several transfer codings") }
+    if word == "chunked" { return fields }
+    guard HTTPField.isToken(word), !Self.codings.contains(where: { word.contains($0) }) else {
       throw Violation(text: "a transfer coding other than chunked")
     }
+    var rest = fields
+    rest.removeAll(named: "Transfer-Encoding")
+    return rest
   }
+
+  /// Names that stand for something (IANA, HTTP Transfer Coding Registry).
+  private static let codings = ["chunked", "compress", "deflate", "gzip", "identity", "trailers"]
 
   /// RFC 9110, section 8.6: lists of the same number may be taken for that number.
   private func withOneLength(_ fields: HTTPFields) throws(Violation) -> HTTPFields {

@@ -25,7 +25,8 @@ extension ResponseCache {
     return nil
   }
 
-  /// Puts the rest behind the stored beginning; asks for the whole where they do not fit together.
+  /// Puts the rest behind the stored beginning; asks for the whole where they do not fit together, or
+  /// where the whole must not be stored: only what is stored is put together.
   func complete(
     _ beginning: StoredVariant, _ head: HTTPResponseHead, _ forwarding: Forwarding,
     _ times: ResponseTimes
@@ -35,24 +36,24 @@ extension ResponseCache {
     let rest = StoredResponse(
       status: 206, fields: fields, requestTime: times.request.date, responseTime: now,
       selection: beginning.response.selection, rules: rules)
-    guard let first = beginning.response.contentRange, let second = rest.contentRange,
+    if let first = beginning.response.contentRange, let second = rest.contentRange,
       second.first == first.last + 1, second.last + 1 == first.completeLength,
       Parts.mayCombine(beginning.response, rest), let body = beginning.body
-    else {
-      var again = forwarding
-      again.request = forwarding.original
-      again.completing = nil
-      return .again(again)
+    {
+      var whole = HTTPResponseHead(
+        status: 200,
+        fields: Freshening.freshened(beginning.response.fields, by: fields, receivedAt: now))
+      whole.fields.removeAll(named: "Content-Range")
+      whole.fields.replace(with: HTTPField("Content-Length", String(second.last + 1)))
+      let prefix = BodySlice(body: body, range: 0..<first.count)
+      let storing = storing(whole, forwarding, times, prefix: prefix)
+      if case .yes = storing { return .pass(whole, storing) }
     }
-    var whole = HTTPResponseHead(
-      status: 200,
-      fields: Freshening.freshened(beginning.response.fields, by: fields, receivedAt: now))
-    whole.fields.removeAll(named: "Content-Range")
-    whole.fields.replace(with: HTTPField("Content-Length", String(second.last + 1)))
-    let prefix = BodySlice(body: body, range: 0..<first.count)
-    return .pass(whole, storing(whole, forwarding, times, prefix: prefix))
+    var again = forwarding
+    again.request = forwarding.original
+    again.completing = nil
+    return .again(again)
   }
-
 }
 
 extension HTTPRequest {

@@ -142,7 +142,9 @@ extension ResponseCache {
   private func outdate(_ variant: StoredVariant) {
     let longAgo = ResponseTimes(
       request: Timestamp(nanoseconds: 0), response: Timestamp(nanoseconds: 0))
+    let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
+      guard metadata == known else { return }
       EntryFields.freshen(&metadata, variant.response, times: longAgo, expires: nil)
     }
   }

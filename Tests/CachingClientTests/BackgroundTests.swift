@@ -24,8 +24,7 @@ struct BackgroundTests {
     return sandbox
   }
 
-  @Test("a stale answer is served at once and is fresh the next time")
-  func revalidated() async throws {
+  @Test func `a stale answer is served at once and is fresh the next time`() async throws {
     for (answer, expected) in [
       (Answer(status: 304, fields: fields), "old"), (Answer("new", fields: fields), "new"),
     ] {
@@ -47,8 +46,7 @@ struct BackgroundTests {
     }
   }
 
-  @Test("a failing validation in the background changes nothing")
-  func fails() async throws {
+  @Test func `a failing validation in the background changes nothing`() async throws {
     let sandbox = try await staleSandbox(1)
     sandbox.transport.disconnect()
     for _ in 0..<2 {
@@ -58,8 +56,7 @@ struct BackgroundTests {
     #expect(sandbox.transport.requests.count == 3)
   }
 
-  @Test("one validation for a key at a time, and no more of them than allowed")
-  func bounded() async throws {
+  @Test func `one validation for a key at a time, and no more of them than allowed`() async throws {
     let sandbox = try await staleSandbox(10, maximum: 3)
     let gate = Gate()
     var held = Answer(status: 304, fields: fields)
@@ -78,16 +75,16 @@ struct BackgroundTests {
     #expect(Set(sandbox.transport.requests[10...].map(\.url.target)) == ["/0", "/1", "/2"])
   }
 
-  @Test("with no validation allowed in the background what is stale is served all the same")
-  func none() async throws {
+  @Test func `with no validation allowed in the background what is stale is served all the same`()
+    async throws
+  {
     let sandbox = try await staleSandbox(1, maximum: 0)
     #expect(try await sandbox.client.data(for: request("/0")).bytes == Array("old".utf8))
     await sandbox.client.waitForBackground()
     #expect(sandbox.transport.requests.count == 1)
   }
 
-  @Test("an answer in the background that may not be stored is asked for once")
-  func notStorable() async throws {
+  @Test func `an answer in the background that may not be stored is asked for once`() async throws {
     let sandbox = try await staleSandbox(1)
     let gate = Gate()
     var held = Answer("secret", fields: [HTTPField("Cache-Control", "no-store")])

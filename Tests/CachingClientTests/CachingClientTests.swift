@@ -12,8 +12,7 @@ import Testing
 struct CachingClientTests {
   private typealias Answer = ScriptedTransport.Answer
 
-  @Test("the first fetch asks the network, the second one the store")
-  func networkThenStore() async throws {
+  @Test func `the first fetch asks the network, the second one the store`() async throws {
     let fields: HTTPFields = [
       HTTPField("Cache-Control", "max-age=60"), HTTPField("Content-Type", "text/plain"),
       HTTPField(name: "X-B", value: [0xFF]), HTTPField("X-A", "1"), HTTPField("X-A", "2"),
@@ -47,8 +46,7 @@ struct CachingClientTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
-  @Test("a 304 that nobody asked for is no answer")
-  func unwantedNotModified() async throws {
+  @Test func `a 304 that nobody asked for is no answer`() async throws {
     let sandbox = try ClientSandbox(Answer("", status: 304))
     await #expect(
       throws: ClientError(
@@ -57,16 +55,15 @@ struct CachingClientTests {
     ) { try await sandbox.client.fetch(request()) }
   }
 
-  @Test("an answer in the memory tier says so")
-  func memory() async throws {
+  @Test func `an answer in the memory tier says so`() async throws {
     let transport = ScriptedTransport(Answer("x", fields: fresh()))
     let sandbox = try ClientSandbox(transport, store: Options(memoryBytes: 1 << 20))
     for _ in 0..<2 { _ = try await sandbox.client.data(for: request()) }
     #expect(try await sandbox.client.data(for: request()).response.source == .memory)
   }
 
-  @Test("what is in the store is answered without waiting, whatever else is not")
-  func storedAnswer() async throws {
+  @Test func `what is in the store is answered without waiting, whatever else is not`() async throws
+  {
     let sandbox = try ClientSandbox(Answer("x", fields: fresh(60)))
     #expect(sandbox.client.storedAnswer(to: request()) == nil)
     _ = try await sandbox.client.data(for: request())
@@ -86,8 +83,7 @@ struct CachingClientTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
-  @Test("a stored redirect is followed in the store, or handed over")
-  func storedRedirect() async throws {
+  @Test func `a stored redirect is followed in the store, or handed over`() async throws {
     let transport = ScriptedTransport { request in
       guard request.url.target == "/a" else { return .success(Answer("x", fields: fresh())) }
       let fields: HTTPFields = [HTTPField("Location", "/b")]
@@ -103,8 +99,7 @@ struct CachingClientTests {
     #expect(sandbox.client.storedAnswer(to: request(), options: offline) == nil)
   }
 
-  @Test("a verified large body is there as a file, and reads as it was stored")
-  func file() async throws {
+  @Test func `a verified large body is there as a file, and reads as it was stored`() async throws {
     let whole = pieces([300_000])
     let sandbox = try ClientSandbox(Answer(whole, fields: fresh()))
     _ = try await sandbox.client.data(for: request())
@@ -123,8 +118,9 @@ struct CachingClientTests {
     #expect(bytes == whole[0])
   }
 
-  @Test("without a network what is not stored is an error that says why and what to do")
-  func offline() async throws {
+  @Test func `without a network what is not stored is an error that says why and what to do`()
+    async throws
+  {
     let sandbox = try ClientSandbox(Answer("x", fields: fresh(1)))
     let offline = FetchOptions(policy: .offline)
     let url = request().url.string
@@ -145,8 +141,10 @@ struct CachingClientTests {
     #expect(try await sandbox.client.data(for: request(), options: offline).bytes == [0x78])
   }
 
-  @Test("a failing network is told where nothing is stored, and stepped in for where something is")
-  func networkFails() async throws {
+  @Test
+  func `a failing network is told where nothing is stored, and stepped in for where something is`()
+    async throws
+  {
     let sandbox = try ClientSandbox(Answer("x", fields: fresh(10)))
     _ = try await sandbox.client.data(for: request())
     sandbox.transport.disconnect()
@@ -165,8 +163,9 @@ struct CachingClientTests {
     #expect(sandbox.store.statistics.entries == 1)
   }
 
-  @Test("a 304 makes a stored answer fresh again, and the body is not sent again")
-  func validation() async throws {
+  @Test func `a 304 makes a stored answer fresh again, and the body is not sent again`()
+    async throws
+  {
     let sandbox = try ClientSandbox(Answer("x", fields: fresh(10, tag: "1")))
     _ = try await sandbox.client.data(for: request())
     sandbox.clock.advance(bySeconds: 100)
@@ -183,8 +182,8 @@ struct CachingClientTests {
     #expect(sent.first(named: "If-None-Match")?.text == "\"1\"")
   }
 
-  @Test("a 304 about something else is followed by a request without conditions")
-  func otherValidation() async throws {
+  @Test func `a 304 about something else is followed by a request without conditions`() async throws
+  {
     let sandbox = try ClientSandbox(Answer("x", fields: fresh(10, tag: "1")))
     _ = try await sandbox.client.data(for: request())
     sandbox.clock.advance(bySeconds: 100)
@@ -200,8 +199,7 @@ struct CachingClientTests {
     #expect(try await sandbox.client.data(for: request()).bytes == [0x79])
   }
 
-  @Test("stale-if-error steps in for an error of the origin")
-  func staleIfError() async throws {
+  @Test func `stale-if-error steps in for an error of the origin`() async throws {
     let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=10, stale-if-error=100")]
     let sandbox = try ClientSandbox(Answer("x", fields: fields))
     _ = try await sandbox.client.data(for: request())
@@ -216,8 +214,7 @@ struct CachingClientTests {
     #expect(error.response.head.status == 503)
   }
 
-  @Test("what is not stored says why, and the caller gets it all the same")
-  func notStored() async throws {
+  @Test func `what is not stored says why, and the caller gets it all the same`() async throws {
     let cases: [(Answer, HTTPRequest, NotStoredReason)] = [
       (Answer("x", fields: [HTTPField("Cache-Control", "no-store")]), request(), .noStoreResponse),
       (Answer("x", fields: [HTTPField("Vary", "*")]), request(), .varyAll),
@@ -236,8 +233,7 @@ struct CachingClientTests {
     }
   }
 
-  @Test("interim answers, trailers and uploads go through")
-  func passing() async throws {
+  @Test func `interim answers, trailers and uploads go through`() async throws {
     var answer = Answer("x", fields: fresh())
     answer.interim = [HTTPResponseHead(status: 103, fields: [HTTPField("Link", "</x>")])]
     answer.trailers = [HTTPField("X-Sum", "1")]
@@ -258,8 +254,9 @@ struct CachingClientTests {
     #expect(sandbox.transport.uploads == [[1, 2], [3, 4, 5]])
   }
 
-  @Test("a body longer than the caller's limit is an error and ends the transfer")
-  func limit() async throws {
+  @Test func `a body longer than the caller's limit is an error and ends the transfer`()
+    async throws
+  {
     let sandbox = try ClientSandbox(Answer(pieces([100, 100]), fields: fresh()))
     let error = await #expect(throws: ClientError.self) {
       try await sandbox.client.data(for: request(), limit: 199)
@@ -269,8 +266,9 @@ struct CachingClientTests {
     #expect(try await sandbox.client.data(for: request(), limit: 200).bytes.count == 200)
   }
 
-  @Test("two hundred fetches of different URLs at once each get and keep their own answer")
-  func manyAtOnce() async throws {
+  @Test func `two hundred fetches of different URLs at once each get and keep their own answer`()
+    async throws
+  {
     let transport = ScriptedTransport { .success(Answer($0.url.string, fields: fresh())) }
     let sandbox = try ClientSandbox(transport)
     for source in [ResponseSource.network, .disk] {

@@ -36,8 +36,10 @@ struct FlightTests {
     return outcomes
   }
 
-  @Test("a hundred tasks that ask for one thing share one request, and one of several MB, too")
-  func many() async throws {
+  @Test
+  func `a hundred tasks that ask for one thing share one request, and one of several MB, too`()
+    async throws
+  {
     for sizes in [[5], [70_000], Array(repeating: 150_001, count: 20)] {
       let gate = Gate()
       let body = pieces(sizes)
@@ -52,8 +54,7 @@ struct FlightTests {
     }
   }
 
-  @Test("who has joined says so, and gets an age")
-  func collapsed() async throws {
+  @Test func `who has joined says so, and gets an age`() async throws {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let first = Task { try await sandbox.client.fetch(request()) }
@@ -67,8 +68,7 @@ struct FlightTests {
     #expect(answers.map { $0.head.fields.contains("Age") } == [false, true])
   }
 
-  @Test("the one who began may leave, and the others still get the answer")
-  func beginnerLeaves() async throws {
+  @Test func `the one who began may leave, and the others still get the answer`() async throws {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let first = Task { await sandbox.outcome(request()) }
@@ -85,8 +85,9 @@ struct FlightTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
-  @Test("when all have left before the head, the transfer ends and the next one asks anew")
-  func allLeave() async throws {
+  @Test func `when all have left before the head, the transfer ends and the next one asks anew`()
+    async throws
+  {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let tasks = (0..<3).map { _ in Task { await sandbox.outcome(request()) } }
@@ -102,12 +103,11 @@ struct FlightTests {
   }
 
   @Test(
-    "what may not be given to others is asked for by each",
     arguments: [
       [HTTPField("Cache-Control", "no-store")], [HTTPField("Cache-Control", "max-age=0")],
       [HTTPField("Cache-Control", "no-cache")], [HTTPField("Vary", "*")],
     ])
-  func notShareable(fields: [HTTPField]) async throws {
+  func `what may not be given to others is asked for by each`(fields: [HTTPField]) async throws {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: HTTPFields(fields)), gate))
     let outcomes = await ask(sandbox, Array(repeating: request(), count: 10), gate)
@@ -115,8 +115,7 @@ struct FlightTests {
     #expect(sandbox.transport.requests.count == 10)
   }
 
-  @Test("who selects something else asks by itself, and so does another user")
-  func otherSelection() async throws {
+  @Test func `who selects something else asks by itself, and so does another user`() async throws {
     let gate = Gate()
     let transport = ScriptedTransport { request in
       let body = ["Accept", "Authorization"].compactMap { request.fields.first(named: $0)?.text }
@@ -135,8 +134,9 @@ struct FlightTests {
       outcomes.map { String(decoding: $0.bytes, as: UTF8.self) } == ["a", "b", "a", "au", "av"])
   }
 
-  @Test("a validation is shared by those who wait for it, whatever they ask for it")
-  func validation() async throws {
+  @Test func `a validation is shared by those who wait for it, whatever they ask for it`()
+    async throws
+  {
     for size in [1, 100_000] {
       let body = pieces([size])
       let sandbox = try ClientSandbox(Answer(body, fields: fresh(tag: "1")))
@@ -152,8 +152,7 @@ struct FlightTests {
     }
   }
 
-  @Test("an error reaches all who wait")
-  func errors() async throws {
+  @Test func `an error reaches all who wait`() async throws {
     let sandbox = try ClientSandbox(Answer())
     let failing = FailingTransport(.cannotConnect)
     let client = CachingClient(store: sandbox.store, transport: failing, clock: sandbox.clock)
@@ -168,8 +167,9 @@ struct FlightTests {
     #expect(failing.requests == 1)
   }
 
-  @Test("where the origin cannot be reached each of those who wait gets what is stored")
-  func staleFallback() async throws {
+  @Test func `where the origin cannot be reached each of those who wait gets what is stored`()
+    async throws
+  {
     for size in [1, 100_000] {
       let body = pieces([size])
       let sandbox = try ClientSandbox(Answer(body, fields: fresh(10)))
@@ -185,8 +185,8 @@ struct FlightTests {
     }
   }
 
-  @Test("an unsafe request keeps what is under way from being stored", arguments: [true, false])
-  func invalidated(isShared: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `an unsafe request keeps what is under way from being stored`(isShared: Bool) async throws {
     let gate = Gate()
     let transport = ScriptedTransport { request in
       if request.method != .get { return .success(Answer("done", status: 200)) }

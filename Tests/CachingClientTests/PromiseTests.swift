@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct PromiseTests {
-  @Test("all who wait get the value that was set first, and so do those who come later")
-  func value() async {
+  @Test func `all who wait get the value that was set first, and so do those who come later`() async
+  {
     let promise = Promise<Int>()
     #expect(promise.valueNow == nil)
     let tasks = (0..<50).map { _ in Task { await promise.value() } }
@@ -17,8 +17,7 @@ struct PromiseTests {
     #expect(promise.valueNow == 1)
   }
 
-  @Test("who is cancelled stops to wait, before and after it has begun")
-  func cancelled() async {
+  @Test func `who is cancelled stops to wait, before and after it has begun`() async {
     let promise = Promise<Int>()
     for number in 0..<1000 {
       let task = Task { await promise.value() }
@@ -31,8 +30,7 @@ struct PromiseTests {
     #expect(await task.value == 1)
   }
 
-  @Test("value and cancellation at the same time end the wait once")
-  func race() async {
+  @Test func `value and cancellation at the same time end the wait once`() async {
     for _ in 0..<1000 {
       let promise = Promise<Int>()
       let task = Task { await promise.value() }

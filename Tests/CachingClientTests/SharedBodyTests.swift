@@ -27,12 +27,13 @@ struct SharedBodyTests {
   }
 
   @Test(
-    "a body of any size comes back from the store as it came from the network",
     arguments: [
       [], [1], [65_535], [65_536], [65_537], [65_536, 1], [40_000, 40_000, 40_000],
       [300_000, 1, 262_144, 500_000], Array(repeating: 7_777, count: 200),
     ])
-  func sizes(sizes: [Int]) async throws {
+  func `a body of any size comes back from the store as it came from the network`(sizes: [Int])
+    async throws
+  {
     let body = pieces(sizes)
     let sandbox = try ClientSandbox(Answer(body, fields: fresh()))
     let whole = Array(body.joined())
@@ -44,8 +45,7 @@ struct SharedBodyTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
-  @Test("the pieces are asked for one at a time, as the reader goes")
-  func pull() async throws {
+  @Test func `the pieces are asked for one at a time, as the reader goes`() async throws {
     let sandbox = try ClientSandbox(Answer(pieces([100_000, 100_000, 100_000]), fields: fresh()))
     let response = try await sandbox.client.fetch(request())
     let body = try #require(sandbox.transport.bodies.first)
@@ -60,9 +60,8 @@ struct SharedBodyTests {
     #expect(try await response.body.next() == nil)
   }
 
-  @Test(
-    "a body that is cut short is never stored", arguments: [[], [10], [100_000], [100_000, 10]])
-  func cutShort(sizes: [Int]) async throws {
+  @Test(arguments: [[], [10], [100_000], [100_000, 10]])
+  func `a body that is cut short is never stored`(sizes: [Int]) async throws {
     var answer = Answer(pieces(sizes), fields: fresh())
     answer.end = .truncatedBody
     let sandbox = try ClientSandbox(answer)
@@ -78,8 +77,37 @@ struct SharedBodyTests {
     #expect(sandbox.staged.isEmpty)
   }
 
-  @Test("a part that is shorter than it says is never stored")
-  func shortPart() async throws {
+  @Test func `a body of a known length is stored before its last piece is given`() async throws {
+    for sizes in [[10], [70_000], [70_000, 10, 70_000]] {
+      let body = pieces(sizes)
+      var answer = Answer(body, fields: fresh())
+      answer.fields.append(HTTPField("Content-Length", "\(sizes.reduce(0, +))"))
+      let sandbox = try ClientSandbox(answer)
+      let response = try await sandbox.client.fetch(request())
+      for piece in body {
+        #expect(response.body.storing.name == "pending")
+        let next = try await response.body.next()
+        #expect(next?.count == piece.count)
+      }
+      #expect(response.body.storing.name == "stored")
+      #expect(try await sandbox.client.fetch(request()).reason == nil)
+      #expect(try await response.body.next() == nil)
+    }
+  }
+
+  @Test func `a body that goes on beyond its length is an error, and not stored`() async throws {
+    var answer = Answer(pieces([10, 10]), fields: fresh())
+    answer.fields.append(HTTPField("Content-Length", "10"))
+    let sandbox = try ClientSandbox(answer)
+    let response = try await sandbox.client.fetch(request())
+    let error = await #expect(throws: ClientError.self) { try await rest(of: response.body) }
+    #expect(
+      error == ClientError(.transport(TransportError(.protocolViolation, url: url)), url: url))
+    #expect(response.body.storing.name == "incomplete")
+    #expect(sandbox.store.statistics.entries == 0)
+  }
+
+  @Test func `a part that is shorter than it says is never stored`() async throws {
     var answer = Answer(pieces([9]), fields: fresh(tag: "1"))
     answer.status = 206
     answer.fields.append(HTTPField("Content-Range", "bytes 0-9/20"))
@@ -91,8 +119,8 @@ struct SharedBodyTests {
     #expect(sandbox.store.statistics.entries == 0)
   }
 
-  @Test("a body that nobody reads to its end is not stored, and leaves nothing")
-  func abandoned() async throws {
+  @Test func `a body that nobody reads to its end is not stored, and leaves nothing`() async throws
+  {
     let sandbox = try ClientSandbox(Answer(pieces([100_000, 100_000]), fields: fresh()))
     var response: ClientResponse? = try await sandbox.client.fetch(request())
     #expect(try await response?.body.next() != nil)
@@ -103,8 +131,9 @@ struct SharedBodyTests {
     #expect(sandbox.staged.isEmpty)
   }
 
-  @Test("a cancelled body ends its transfer at once, also while the network is silent")
-  func cancel() async throws {
+  @Test func `a cancelled body ends its transfer at once, also while the network is silent`()
+    async throws
+  {
     var answer = Answer(pieces([100_000, 100_000]), fields: fresh())
     answer.gates = [1: Gate()]
     let sandbox = try ClientSandbox(answer)
@@ -121,8 +150,9 @@ struct SharedBodyTests {
     #expect(sandbox.staged.isEmpty)
   }
 
-  @Test("a task that is cancelled while it waits for a piece leaves at once, and alone")
-  func taskCancelled() async throws {
+  @Test func `a task that is cancelled while it waits for a piece leaves at once, and alone`()
+    async throws
+  {
     let gate = Gate()
     var answer = Answer(pieces([10, 10]), fields: fresh())
     answer.gates = [1: gate]
@@ -143,8 +173,9 @@ struct SharedBodyTests {
     #expect(after == cancelled)
   }
 
-  @Test("readers at different speeds each get all bytes, and the slow ones hold up nobody")
-  func speeds() async throws {
+  @Test func `readers at different speeds each get all bytes, and the slow ones hold up nobody`()
+    async throws
+  {
     let body = pieces(Array(repeating: 30_011, count: 100))
     let sandbox = try ClientSandbox(Answer(body, fields: fresh()))
     let slow = try await sandbox.client.fetch(request())
@@ -160,8 +191,7 @@ struct SharedBodyTests {
     #expect(sandbox.transport.requests.count == 1)
   }
 
-  @Test("who comes late joins the body that is coming, from its first byte")
-  func late() async throws {
+  @Test func `who comes late joins the body that is coming, from its first byte`() async throws {
     for count in [3, 60] {
       let gate = Gate()
       let body = pieces(Array(repeating: 10_007, count: count))
@@ -179,8 +209,7 @@ struct SharedBodyTests {
     }
   }
 
-  @Test("no more than 64 KiB of what is kept is in memory")
-  func memory() async throws {
+  @Test func `no more than 64 KiB of what is kept is in memory`() async throws {
     let body = pieces(Array(repeating: 20_000, count: 50))
     let sandbox = try ClientSandbox(Answer(body, fields: fresh()))
     let response = try await sandbox.client.fetch(request())
@@ -203,8 +232,7 @@ struct SharedBodyTests {
     #expect(inFile == 47)
   }
 
-  @Test("a store that refuses a body does not touch the answer, and says so")
-  func refused() async throws {
+  @Test func `a store that refuses a body does not touch the answer, and says so`() async throws {
     for sizes in [[100_000], [30_000, 50_000, 100_000]] {
       let transport = ScriptedTransport(Answer(pieces(sizes), fields: fresh()))
       let limits = Options(limits: Limits(entryBytes: 90_000))
@@ -216,8 +244,7 @@ struct SharedBodyTests {
     }
   }
 
-  @Test("when the disk is full all who share a body get all of it")
-  func diskFull() async throws {
+  @Test func `when the disk is full all who share a body get all of it`() async throws {
     for sizes in [[1000], [70_000], Array(repeating: 20_000, count: 30)] {
       let disk = FullDisk()
       let gate = Gate()
@@ -246,8 +273,9 @@ struct SharedBodyTests {
     }
   }
 
-  @Test("once the store has failed nobody joins what is gone, and who leaves holds up nobody")
-  func afterFailure() async throws {
+  @Test func `once the store has failed nobody joins what is gone, and who leaves holds up nobody`()
+    async throws
+  {
     let disk = FullDisk()
     let options = Options(evictsOnFullDisk: false, fileSystem: disk)
     let body = pieces(Array(repeating: 50_000, count: 5))
@@ -268,8 +296,9 @@ struct SharedBodyTests {
     #expect(sandbox.transport.requests.count == 2)
   }
 
-  @Test("a store that is closed or for reading only leaves the answers as they are")
-  func closed() async throws {
+  @Test func `a store that is closed or for reading only leaves the answers as they are`()
+    async throws
+  {
     let sandbox = try ClientSandbox(Answer(pieces([100_000]), fields: fresh()))
     let response = try await sandbox.client.fetch(request())
     sandbox.store.close()

@@ -189,7 +189,7 @@ import Testing
     #expect(records[0].cacheStatus == "Test; fwd=uri-miss")
   }
 
-  @Test(arguments: [(20_000, 200), (40_000, 502)])
+  @Test(arguments: [(20_000, 200), (50_000, 502)])
   func `says so where the head of an answer is too large`(count: Int, status: Int) async throws {
     let large = HTTPField("A", String(repeating: "x", count: count))
     let backend = ScriptedBackend(

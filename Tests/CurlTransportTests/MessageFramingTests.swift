@@ -38,6 +38,11 @@ struct MessageFramingTests {
     arguments: [
       (["Transfer-Encoding: Chunked"], nil),
       (["Transfer-Encoding: gzip"], "a transfer coding other than chunked"),
+      (["Transfer-Encoding: xchunked"], "a transfer coding other than chunked"),
+      (["Transfer-Encoding: x, chunked"], "a transfer coding other than chunked"),
+      (["Transfer-Encoding: abcdef"], nil),
+      (["Transfer-Encoding: abcdef", "Content-Length: 5"], "a length and a transfer coding"),
+      (["Transfer-Encoding: chunked", "Transfer-Encoding: abc"], "several transfer codings"),
       (["Transfer-Encoding: chunked", "Content-Length: 5"], "a length and a transfer coding"),
       (["Transfer-Encoding : chunked"], "an oddly written transfer-encoding"),
       (["Content-Length: 5", " 5"], "an oddly written content-length"),

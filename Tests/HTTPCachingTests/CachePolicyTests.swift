@@ -51,9 +51,10 @@ struct CachePolicyTests {
   }
 
   @Test(
-    "each policy does with each stored response what its name says",
     arguments: CachePolicy.allCases, Stored.allCases)
-  func table(policy: CachePolicy, stored: Stored) throws {
+  func `each policy does with each stored response what its name says`(
+    policy: CachePolicy, stored: Stored
+  ) throws {
     let sandbox = try sandbox(stored)
     let asked = request("/a", [HTTPField("X-Kind", stored == .otherVariant ? "2" : "1")])
     let decision = sandbox.decide(asked, policy: policy, at: 100)
@@ -66,8 +67,7 @@ struct CachePolicyTests {
     }
   }
 
-  @Test("reloadFromOrigin asks the caches on the way, too")
-  func reloadFromOrigin() throws {
+  @Test func `reloadFromOrigin asks the caches on the way, too`() throws {
     let sandbox = try CacheSandbox()
     let plain = try #require(sandbox.forward(request(), policy: .reload))
     #expect(plain.request == request())
@@ -78,8 +78,10 @@ struct CachePolicyTests {
       ])
   }
 
-  @Test("what may be served stale while it is validated is so by those who may ask the network")
-  func staleWhileRevalidate() throws {
+  @Test
+  func `what may be served stale while it is validated is so by those who may ask the network`()
+    throws
+  {
     let sandbox = try CacheSandbox()
     let fields: HTTPFields = [
       HTTPField("Cache-Control", "max-age=10, stale-while-revalidate=100"),
@@ -98,8 +100,7 @@ struct CachePolicyTests {
     }
   }
 
-  @Test("revalidate takes nothing that the origin has not confirmed")
-  func unconfirmed() throws {
+  @Test func `revalidate takes nothing that the origin has not confirmed`() throws {
     let sandbox = try CacheSandbox()
     let fields: HTTPFields = [
       HTTPField("Cache-Control", "max-age=1000, stale-if-error=1000"), HTTPField("ETag", "\"1\""),

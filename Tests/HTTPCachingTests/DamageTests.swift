@@ -44,9 +44,10 @@ struct DamageTests {
   }
 
   @Test(
-    "a damaged body is never served as whole, and the next storing of the same bytes heals it",
     arguments: cases)
-  func damaged(damage: Damage, size: Int) throws {
+  func `a damaged body is never served as whole, and the next storing of the same bytes heals it`(
+    damage: Damage, size: Int
+  ) throws {
     let sandbox = try CacheSandbox()
     let body = content(size)
     try sandbox.load(request(), head(200, fresh), body)
@@ -71,9 +72,8 @@ struct DamageTests {
     #expect(try sandbox.served(request(), policy: .offline)?.body == body)
   }
 
-  @Test(
-    "a range of a body up to 16 MiB is cut from verified bytes alone", arguments: [1000, 300_000])
-  func range(size: Int) throws {
+  @Test(arguments: [1000, 300_000])
+  func `a range of a body up to 16 MiB is cut from verified bytes alone`(size: Int) throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), content(size))
     try apply(.flipMiddle, to: try #require(sandbox.bodies.first))
@@ -81,8 +81,8 @@ struct DamageTests {
     #expect(words(sandbox.decide(asked)) == "forward: what is stored is damaged")
   }
 
-  @Test("a damaged part spoils no answer", arguments: [100, 150_000])
-  func part(size: Int) throws {
+  @Test(arguments: [100, 150_000])
+  func `a damaged part spoils no answer`(size: Int) throws {
     let sandbox = try CacheSandbox()
     let body = content(2 * size)
     for (first, last) in [(0, size - 1), (size, 2 * size - 1)] {
@@ -99,8 +99,7 @@ struct DamageTests {
     #expect(words(sandbox.decide(request(), policy: .offline)).hasPrefix("refuse"))
   }
 
-  @Test("damaged metadata is never served, whichever byte it is")
-  func metadata() throws {
+  @Test func `damaged metadata is never served, whichever byte it is`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), content(100))
     sandbox.store.close()

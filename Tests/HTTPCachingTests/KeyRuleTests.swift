@@ -5,8 +5,7 @@ import Testing
 @testable import HTTPCaching
 
 struct KeyRuleTests {
-  @Test("GET and HEAD of one URL have one key, however the URL is written")
-  func normalized() throws {
+  @Test func `GET and HEAD of one URL have one key, however the URL is written`() throws {
     let url = try NormalizedURL("HTTP://user:secret@Example.com:80/x/../a?b#c")
     let key = KeyRule.url.key(of: HTTPRequest(url: url))
     #expect(key == "GET http://example.com/a?b")
@@ -14,7 +13,6 @@ struct KeyRuleTests {
   }
 
   @Test(
-    "ignored parameters are left out, the others keep place and spelling",
     arguments: [
       ("/a", "/a"), ("/a?", "/a?"), ("/a?sig=1", "/a"), ("/a?sig", "/a"),
       ("/a?x=1&sig=2", "/a?x=1"),
@@ -22,13 +20,14 @@ struct KeyRuleTests {
       ("/a?x=sig=1", "/a?x=sig=1"), ("/a?Sig=1", "/a?Sig=1"), ("/a?x=1&&y", "/a?x=1&&y"),
       ("/a?x=1?sig=2&sig=3", "/a?x=1?sig=2"), ("/a?s%69g=1", "/a"),
     ])
-  func ignored(path: String, expected: String) {
+  func `ignored parameters are left out, the others keep place and spelling`(
+    path: String, expected: String
+  ) {
     let rule = KeyRule.url(ignoringQueryParameters: ["sig", "expires"])
     #expect(rule.key(of: request(path)) == ByteString("GET http://example.com\(expected)"))
   }
 
-  @Test("a signed URL is answered with what another signature has loaded")
-  func signedURL() throws {
+  @Test func `a signed URL is answered with what another signature has loaded`() throws {
     let sandbox = try CacheSandbox(keyRule: .url(ignoringQueryParameters: ["sig"]))
     let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=60")]
     try sandbox.load(request("/a?v=1&sig=x"), head(200, fields), content(10))
@@ -36,8 +35,7 @@ struct KeyRuleTests {
     #expect(try sandbox.served(request("/a?v=2&sig=x")) == nil)
   }
 
-  @Test("a function of the user's own makes the key")
-  func function() throws {
+  @Test func `a function of the user's own makes the key`() throws {
     let sandbox = try CacheSandbox(keyRule: KeyRule { $0.url.host })
     let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=60")]
     try sandbox.load(request("/a"), head(200, fields), content(10))

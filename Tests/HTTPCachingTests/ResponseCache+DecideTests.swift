@@ -10,8 +10,7 @@ struct ResponseCacheDecideTests {
     HTTPField("Cache-Control", "max-age=60"), HTTPField("ETag", "\"1\""),
   ]
 
-  @Test("only-if-cached is answered from the store or not at all")
-  func onlyIfCached() throws {
+  @Test func `only-if-cached is answered from the store or not at all`() throws {
     let sandbox = try CacheSandbox()
     let asked = request("/a", [HTTPField("Cache-Control", "only-if-cached")])
     #expect(words(sandbox.decide(asked)) == "refuse: nothing is stored for it")
@@ -23,7 +22,6 @@ struct ResponseCacheDecideTests {
   }
 
   @Test(
-    "a request that has nothing to do with the store says why",
     arguments: [
       (request(method: "POST"), false, "answers to POST are not stored"),
       (request(method: "get"), false, "answers to get are not stored"),
@@ -38,7 +36,9 @@ struct ResponseCacheDecideTests {
         "the request says no-store"
       ),
     ])
-  func bypass(asked: HTTPRequest, hasBody: Bool, reason: String) throws {
+  func `a request that has nothing to do with the store says why`(
+    asked: HTTPRequest, hasBody: Bool, reason: String
+  ) throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), content(10))
     let decision = sandbox.decide(asked, hasBody: hasBody)
@@ -49,13 +49,14 @@ struct ResponseCacheDecideTests {
   }
 
   @Test(
-    "the request's own directives make the origin be asked",
     arguments: [
       ("no-cache", "the request says no-cache"),
       ("max-age=5", "it is older than the request's max-age"),
       ("min-fresh=60", "it does not stay fresh for the request's min-fresh"),
     ])
-  func directives(control: String, reason: String) throws {
+  func `the request's own directives make the origin be asked`(control: String, reason: String)
+    throws
+  {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), content(10))
     let asked = request("/a", [HTTPField("Cache-Control", control)])
@@ -66,8 +67,9 @@ struct ResponseCacheDecideTests {
     #expect(forwarding.reason.forwarded == .request)
   }
 
-  @Test("those that ask for the whole wait for one another, those with conditions do not")
-  func shareable() throws {
+  @Test func `those that ask for the whole wait for one another, those with conditions do not`()
+    throws
+  {
     let sandbox = try CacheSandbox()
     let cases: [(HTTPRequest, CachePolicy, Bool)] = [
       (request(), .protocolRules, true), (request(), .storedElseLoad, true),
@@ -84,8 +86,7 @@ struct ResponseCacheDecideTests {
     }
   }
 
-  @Test("the user's own function has the last word on what is stored")
-  func delegate() throws {
+  @Test func `the user's own function has the last word on what is stored`() throws {
     let sandbox = try CacheSandbox { request, head in
       request.fields.contains("X-May") && head.status == 200
         && head.fields.first(named: "ETag")?.text == "\"1\""
@@ -100,8 +101,7 @@ struct ResponseCacheDecideTests {
     #expect(try sandbox.served(asked)?.body == content(10))
   }
 
-  @Test("an entry that is no response, or not one of ours, is not served")
-  func foreign() throws {
+  @Test func `an entry that is no response, or not one of ours, is not served`() throws {
     let sandbox = try CacheSandbox()
     let key = sandbox.cache.key(of: request())
     try sandbox.store.put(content(10), for: key)
@@ -115,8 +115,7 @@ struct ResponseCacheDecideTests {
     #expect(try sandbox.served(request(), policy: .offline)?.body == content(10))
   }
 
-  @Test("a 304 to the caller's own condition confirms nothing that has no validator")
-  func ownCondition() throws {
+  @Test func `a 304 to the caller's own condition confirms nothing that has no validator`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, [HTTPField("Cache-Control", "max-age=1")]), content(10))
     let asked = request("/a", [HTTPField("If-None-Match", "\"mine\"")])
@@ -133,8 +132,9 @@ struct ResponseCacheDecideTests {
     #expect(words(sandbox.decide(request(), at: 10)).hasPrefix("forward"))
   }
 
-  @Test("the caller's condition gives way to that of what is stored, and is judged by it")
-  func replacedCondition() throws {
+  @Test func `the caller's condition gives way to that of what is stored, and is judged by it`()
+    throws
+  {
     let sandbox = try CacheSandbox()
     let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=1"), HTTPField("ETag", "\"1\"")]
     try sandbox.load(request(), head(200, fields), content(10))

@@ -12,8 +12,10 @@ struct ResponseCacheFindTests {
     return fields
   }
 
-  @Test("each value of a selecting field has its own response, more than 64 of them the newest 64")
-  func manyVariants() throws {
+  @Test
+  func `each value of a selecting field has its own response, more than 64 of them the newest 64`()
+    throws
+  {
     let sandbox = try CacheSandbox()
     for number in 0..<80 {
       let asked = request("/a", [HTTPField("Accept-Language", "x\(number)")])
@@ -29,8 +31,7 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(request(), at: 100) == nil)
   }
 
-  @Test("values that mean the same share a response")
-  func normalized() throws {
+  @Test func `values that mean the same share a response`() throws {
     let sandbox = try CacheSandbox()
     let first = request("/a", [HTTPField("Accept-Language", "de, en;q=0.5")])
     try sandbox.load(first, head(200, fields("accept-language")), content(10))
@@ -39,8 +40,7 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(other)?.body == content(10))
   }
 
-  @Test("of several that fit the newest is served, also within one second")
-  func newest() throws {
+  @Test func `of several that fit the newest is served, also within one second`() throws {
     for (dates, gap) in [([10, 20], 0), ([20, 10], 0), ([20, 20], 5)] as [([Int64], Int64)] {
       let sandbox = try CacheSandbox()
       let asked = request("/a", [HTTPField("Accept", "x")])
@@ -61,8 +61,7 @@ struct ResponseCacheFindTests {
     }
   }
 
-  @Test("no user of a private cache gets the answer of another one, or of nobody")
-  func authorization() throws {
+  @Test func `no user of a private cache gets the answer of another one, or of nobody`() throws {
     let sandbox = try CacheSandbox()
     let users: [HTTPFields] = [
       [], [HTTPField("Authorization", "Basic QWxpY2U6c2VjcmV0")],
@@ -85,8 +84,7 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(request("/a", [HTTPField("Authorization", "Basic x")])) == nil)
   }
 
-  @Test("a shared cache keeps nothing of a user unless the origin allows it")
-  func sharedRole() throws {
+  @Test func `a shared cache keeps nothing of a user unless the origin allows it`() throws {
     let sandbox = try CacheSandbox(role: .sharedCache)
     let user = request("/a", [HTTPField("Authorization", "Basic x")])
     let fresh: HTTPFields = [HTTPField("Cache-Control", "max-age=1000")]
@@ -98,8 +96,7 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.load(request("/b"), head(200, own), content(10)) == .privateResponse)
   }
 
-  @Test("no credential ever stands in a file of the store")
-  func concealed() throws {
+  @Test func `no credential ever stands in a file of the store`() throws {
     let sandbox = try CacheSandbox()
     let secrets = ["Basic c2VjcmV0LXRva2Vu", "session=hunter2-hunter2", "pass-in-the-url"]
     let url = try NormalizedURL("http://user-in-the-url:pass-in-the-url@example.com/a")
@@ -124,8 +121,9 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(other) == nil)
   }
 
-  @Test("tags of other variants are offered to the origin, and a 304 may choose among them")
-  func otherTags() throws {
+  @Test func `tags of other variants are offered to the origin, and a 304 may choose among them`()
+    throws
+  {
     let sandbox = try CacheSandbox()
     for name in ["a", "b"] {
       let asked = request("/a", [HTTPField("Accept", name)])
@@ -149,8 +147,7 @@ struct ResponseCacheFindTests {
     #expect(again.request == asked)
   }
 
-  @Test("what is opened must be what was found")
-  func replacedMeanwhile() throws {
+  @Test func `what is opened must be what was found`() throws {
     let sandbox = try CacheSandbox()
     for size in [10, 100_000] {
       try sandbox.load(request(), head(200, fields("Accept")), content(size))

@@ -29,8 +29,7 @@ struct ResponseCacheServeTests {
     if let reason { Issue.record("\(reason)") }
   }
 
-  @Test("what is stored is served with its own fields, its length and its age")
-  func plain() throws {
+  @Test func `what is stored is served with its own fields, its length and its age`() throws {
     let sandbox = try CacheSandbox()
     var fields = fresh
     fields.append(HTTPField("X-A", "1"))
@@ -48,8 +47,7 @@ struct ResponseCacheServeTests {
     #expect(served.value("Date") == "Fri, 15 Jan 2027 08:00:00 GMT")
   }
 
-  @Test("HEAD is answered with the head of what GET has loaded")
-  func headRequest() throws {
+  @Test func `HEAD is answered with the head of what GET has loaded`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), whole)
     let served = try #require(try sandbox.served(request(method: "HEAD")))
@@ -57,8 +55,8 @@ struct ResponseCacheServeTests {
     #expect(served.value("Content-Length") == "1000")
   }
 
-  @Test("ranges are cut out of a whole body of any size", arguments: [1000, 300_000, 20_000_000])
-  func ranges(size: Int) throws {
+  @Test(arguments: [1000, 300_000, 20_000_000])
+  func `ranges are cut out of a whole body of any size`(size: Int) throws {
     let sandbox = try CacheSandbox()
     let body = content(size)
     try sandbox.load(request(), head(200, fresh), body)
@@ -78,8 +76,10 @@ struct ResponseCacheServeTests {
     }
   }
 
-  @Test("a range that cannot be had is 416 with the length, one that is not understood the whole")
-  func unsatisfiable() throws {
+  @Test
+  func `a range that cannot be had is 416 with the length, one that is not understood the whole`()
+    throws
+  {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), whole)
     let beyond = try #require(try sandbox.served(ranged("1000-")))
@@ -96,8 +96,7 @@ struct ResponseCacheServeTests {
     #expect(try empty.served(ranged("0-"))?.head.status == 416)
   }
 
-  @Test("If-Range decides between part and whole")
-  func ifRange() throws {
+  @Test func `If-Range decides between part and whole`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(200, fresh), whole)
     for (value, status) in [("\"1\"", 206), ("\"2\"", 200), ("W/\"1\"", 200), ("x", 200)] {
@@ -107,8 +106,7 @@ struct ResponseCacheServeTests {
     }
   }
 
-  @Test("a stored part answers what lies in it, and nothing else")
-  func onePart() throws {
+  @Test func `a stored part answers what lies in it, and nothing else`() throws {
     let sandbox = try CacheSandbox()
     try loadPart(sandbox, 100...199, of: whole)
     #expect(try sandbox.served(ranged("100-199"))?.body == Array(whole[100..<200]))
@@ -123,8 +121,7 @@ struct ResponseCacheServeTests {
     #expect(!forwarding.request.fields.contains("If-None-Match"))
   }
 
-  @Test("parts with one strong validator are joined, up to the whole")
-  func joined() throws {
+  @Test func `parts with one strong validator are joined, up to the whole`() throws {
     let sandbox = try CacheSandbox()
     for range in [400...699, 0...99, 100...450, 700...999] {
       try loadPart(sandbox, range, of: whole)
@@ -139,8 +136,7 @@ struct ResponseCacheServeTests {
     #expect(try sandbox.served(request(method: "HEAD"))?.value("Content-Length") == "1000")
   }
 
-  @Test("large parts are joined from their files")
-  func largeParts() throws {
+  @Test func `large parts are joined from their files`() throws {
     let sandbox = try CacheSandbox()
     let body = content(600_000)
     for range in [0...299_999, 300_000...599_999] {
@@ -152,9 +148,10 @@ struct ResponseCacheServeTests {
   }
 
   @Test(
-    "parts of what may be different states are never joined",
     arguments: [("\"1\"", "\"2\""), ("W/\"1\"", "W/\"1\""), (nil, nil), ("\"1\"", nil)])
-  func different(first: String?, second: String?) throws {
+  func `parts of what may be different states are never joined`(first: String?, second: String?)
+    throws
+  {
     let sandbox = try CacheSandbox()
     let other = content(1000, seed: 2)
     try loadPart(sandbox, 0...499, tag: first, of: whole)
@@ -165,8 +162,7 @@ struct ResponseCacheServeTests {
     #expect(try sandbox.served(ranged("500-999"), at: 2)?.body == Array(other[500...]))
   }
 
-  @Test("parts whose complete lengths differ are not joined")
-  func otherLength() throws {
+  @Test func `parts whose complete lengths differ are not joined`() throws {
     let sandbox = try CacheSandbox()
     try loadPart(sandbox, 0...499, of: whole, length: "1000")
     try loadPart(sandbox, 500...999, of: whole, length: "1001", at: 1)
@@ -174,13 +170,12 @@ struct ResponseCacheServeTests {
   }
 
   @Test(
-    "a part that is not certain is not stored",
     arguments: [
       ("bytes 0-9/1000", "5"), ("bytes 9-0/1000", nil), ("bytes 0-9/5", nil), ("bytes 0-9", nil),
       ("", nil), ("bytes */1000", nil), ("lines 0-9/1000", nil),
       ("bytes 0-99999999999999999999/*", nil),
     ])
-  func uncertain(value: String, length: String?) throws {
+  func `a part that is not certain is not stored`(value: String, length: String?) throws {
     let sandbox = try CacheSandbox()
     var fields = fresh
     if !value.isEmpty { fields.append(HTTPField("Content-Range", value)) }
@@ -196,8 +191,7 @@ struct ResponseCacheServeTests {
         == .partNotRequested)
   }
 
-  @Test("a stored redirect or error is no range of anything")
-  func otherStatus() throws {
+  @Test func `a stored redirect or error is no range of anything`() throws {
     let sandbox = try CacheSandbox()
     try sandbox.load(request(), head(404, fresh), whole)
     let served = try #require(try sandbox.served(ranged("0-9")))

@@ -36,7 +36,11 @@ struct ServeSignals {
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     self.events = events
     try Self.startThread(ServeSignalReader(descriptor: ends[0], events: continuation))
-    for number in [SIGINT, SIGTERM, SIGHUP] { _ = signal(number, noteServeSignal) }
+    for number in [SIGINT, SIGTERM] where Self.isIgnored(signal(number, noteServeSignal)) {
+      // The parent told us to ignore it, as shells do for what runs in the background.
+      _ = signal(number, SIG_IGN)
+    }
+    _ = signal(SIGHUP, noteServeSignal)
   }
 
   private static func startThread(_ reader: ServeSignalReader) throws {
@@ -57,6 +61,12 @@ struct ServeSignals {
       unsafe box.release()
       throw error()
     }
+  }
+
+  /// Compares dispositions, which are numbers in disguise.
+  private static func isIgnored(_ disposition: (@convention(c) (Int32) -> Void)?) -> Bool {
+    // Safety: the pointers are compared as numbers, never called.
+    unsafe unsafeBitCast(disposition, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   private static func error() -> ToolError {

@@ -134,7 +134,7 @@ public final class BodyReader: Sendable {
   public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {
     let wanted = Int(min(UInt64(max(0, count)), length - min(offset, length)))
     let bytes = try system(path) { () throws(SystemError) in
-      try fileSystem.readBytes(file, count: wanted, at: Int64(offset))
+      try fileSystem.readBytes(file, count: wanted, at: Int64(clamping: offset))
     }
     guard bytes.count == wanted else {
       throw damaged("it ends after \(offset + UInt64(bytes.count)) bytes")

@@ -20,7 +20,7 @@ public final class StagedBody: Sendable {
   /// - Throws: `inputOutput`.
   public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {
     try system(path) { () throws(SystemError) in
-      try fileSystem.readBytes(file, count: count, at: Int64(offset))
+      try fileSystem.readBytes(file, count: count, at: Int64(clamping: offset))
     }
   }
 }

@@ -126,8 +126,10 @@ final class RandomOrigin: HTTPTransport {
       return Reply(head: HTTPResponseHead(status: 304, fields: fields))
     }
     let whole = identity.body
+    let tellsLength = roll(2) == 0
     guard let range = range(request, fields, whole.count) else {
       let isCut = roll(12) == 0
+      if tellsLength { fields.append(HTTPField("Content-Length", "\(whole.count)")) }
       let cut = isCut ? Array(whole.prefix(Int(roll(UInt64(whole.count + 1))))) : whole
       return Reply(head: HTTPResponseHead(status: 200, fields: fields), body: cut, isCut: isCut)
     }
@@ -138,6 +140,8 @@ final class RandomOrigin: HTTPTransport {
       // A part that is not what it says: it must not be kept.
       fields.append(HTTPField("X-Bad", "1"))
       part.removeLast()
+    } else if tellsLength {
+      fields.append(HTTPField("Content-Length", "\(part.count)"))
     }
     return Reply(head: HTTPResponseHead(status: 206, fields: fields), body: part)
   }
