@@ -32,7 +32,8 @@ extension Exchange {
       state.withLock { $0.isAborted = true }
       return
     }
-    let task = Task {
+    // Somebody waits for it, whatever else the program does.
+    let task = Task(priority: .userInitiated) {
       let answer = await work()
       let note: AnswerNote? = state.withLock { state in
         guard !state.isEnded, !state.isAborted else { return nil }
