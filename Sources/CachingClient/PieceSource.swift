@@ -43,7 +43,7 @@ final class BytesSource: PieceSource {
 /// not verified before.
 final class FileSource: PieceSource {
   /// How much is read at once, in bytes: a thousand slow readers must fit into memory.
-  static let pieceBytes = 32 * 1024
+  static let pieceBytes = 16 * 1024
 
   private let reader: BodyReader
   private let store: AsyncStore

@@ -79,6 +79,8 @@ size_t cp_text_length(const char *text);
 
 /// A thread that runs `body(context)` with a stack of 1 MiB, detached; 0 or a negative errno.
 int cp_start_thread(void (*body)(void *), void *context);
+/// Bounds the heaps of glibc's malloc(3), M_ARENA_MAX of mallopt(3); elsewhere it does nothing.
+void cp_limit_heaps(int count);
 /// A number that no other thread of the process has.
 uint64_t cp_thread_number(void);
 
