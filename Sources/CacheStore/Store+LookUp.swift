@@ -70,8 +70,9 @@ extension Store {
 
   @inline(__always)
   private func find(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Found {
+    let settled = settledTail()
     let (found, isFirstTouch) = state.withLock { state -> (Found, Bool) in
-      follow(&state)
+      follow(&state, after: settled)
       guard let slot = state.index.find(hash, variant), !state.isClosed else {
         guard state.isComplete || state.isClosed else { return (.unknown, false) }
         state.counters.misses += 1
@@ -257,8 +258,9 @@ extension Store {
   /// - Complexity: O(number of variants). One lseek(2).
   public func revisit(_ key: ByteString, _ outline: [VariantOutline]) -> Bool {
     let hash = hash(key)
+    let settled = settledTail()
     let (isCurrent, isFirstTouch) = state.withLock { state -> (Bool, Bool) in
-      follow(&state)
+      follow(&state, after: settled)
       let slots = state.index.variants(of: hash)
       guard !state.isClosed, !slots.isEmpty, slots.count == outline.count,
         zip(slots, outline).allSatisfy({ slot, known in

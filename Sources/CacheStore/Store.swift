@@ -38,6 +38,7 @@ public final class Store: Sendable {
   /// Set when the current segment must not be appended to any more.
   let rollsNext = Atomic<Bool>(false)
   let session = SessionBox()
+  let sharedTail: JournalTail
   let eventHub = EventHub()
   let verifiedBodies = VerifiedBodies()
   let upkeep = Upkeep()
@@ -67,9 +68,10 @@ public final class Store: Sendable {
     keepsInMemory = options.memoryBytes > 0
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
-    state = Mutex(
-      StoreState(
-        blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes))
+    let state = StoreState(
+      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes)
+    sharedTail = state.sharedTail
+    self.state = Mutex(state)
     try start(options.limits)
   }
 

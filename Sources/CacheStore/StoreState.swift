@@ -7,13 +7,16 @@ struct StoreState {
   /// The segments from `firstSegment` on; nil where one is missing.
   var segments: [SegmentUse?] = [] {
     didSet {
-      tailFile = segments.last??.segment.file.raw ?? -1
-      tailPosition = segments.last??.readBytes ?? 0
+      tail = JournalTail.Mark(
+        file: segments.last??.segment.file.raw ?? -1,
+        position: segments.last??.readBytes ?? 0)
+      sharedTail.set(tail)
     }
   }
   /// The file of the last segment, and how far it has been read: what every look-up compares.
-  private(set) var tailFile: Int32 = -1
-  private(set) var tailPosition: Int64 = 0
+  private(set) var tail = JournalTail.Mark()
+  /// The same, for those who do not hold the state.
+  let sharedTail = JournalTail()
   var firstSegment: UInt32 = 1
   /// The sequence number of the last record that was read.
   var sequence: UInt64 = 0

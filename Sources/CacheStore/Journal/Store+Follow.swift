@@ -9,16 +9,38 @@ extension Store {
   /// - Complexity: one lseek(2) where nothing is new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
-    guard state.tailFile >= 0 else {
+    guard state.tail.file >= 0 else {
       findSegment(&state)
       return
     }
-    guard let length = try? fileSystem.length(of: state.tailFile), length == state.tailPosition
+    guard let length = try? fileSystem.length(of: state.tail.file),
+      length == state.tail.position
     else {
       readOn(&state)
       if state.needsReload { reload(&state) }
       return
     }
+  }
+
+  /// Asks, without the state, whether the journal has grown.
+  ///
+  /// - Returns: how far it had been read, if that was all of it; nil: it has to be followed.
+  @inline(__always)
+  func settledTail() -> JournalTail.Mark? {
+    let mark = sharedTail.mark
+    guard mark.file >= 0, let length = try? fileSystem.length(of: mark.file),
+      length == mark.position
+    else { return nil }
+    return mark
+  }
+
+  /// Brings the index up to date, unless it was so when `settledTail` was asked.
+  ///
+  /// The descriptor of a mark may have been closed and its number used again meanwhile. But then the
+  /// segment is not the last one any more, and the state has another mark.
+  @inline(__always)
+  func follow(_ state: inout StoreState, after settled: JournalTail.Mark?) {
+    if settled == nil || settled != state.tail { follow(&state) }
   }
 
   /// Looks for the segment that another process may have begun while there was none to read.
