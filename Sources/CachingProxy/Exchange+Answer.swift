@@ -60,11 +60,30 @@ extension Exchange {
     // The library answers 100 by itself, and 101 is not for us to pass on.
     guard head.status >= 102, head.status < 200 else { return }
     state.withLock { state in
-      // While the connection is suspended, nobody else writes to its socket.
-      guard state.isSuspended, !state.isEnded, state.note.isHTTP11 else { return }
+      guard !state.isEnded, state.answer == nil, state.note.isHTTP11 else { return }
       guard case .waiting = state.phase else { return }
-      InterimAnswer.write(head, to: connection.socket, via: core.identity.via)
+      // While the connection is suspended, nobody else writes to its socket; before, the server's
+      // thread is about to.
+      if state.isSuspended {
+        write(head)
+      } else if state.interim.count < Self.maximumInterim {
+        state.interim.append(head)
+      }
     }
+  }
+
+  /// The most interim answers that are kept for the moment in which the connection is suspended.
+  private static let maximumInterim = 16
+
+  private func write(_ head: HTTPResponseHead) {
+    InterimAnswer.write(head, to: connection.socket, via: core.identity.via)
+  }
+
+  /// Writes the interim answers that came early; to be called with the lock held, in the thread of
+  /// the server.
+  func writeInterim(_ state: inout State) {
+    for head in state.interim { write(head) }
+    state.interim = []
   }
 
   /// Hands the answer to the library.

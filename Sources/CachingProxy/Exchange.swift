@@ -36,6 +36,8 @@ final class Exchange: Sendable {
     /// The request is over; the connection is not touched again.
     var isEnded = false
     var answer: ProxyAnswer?
+    /// Interim answers that have come before the connection was suspended.
+    var interim: [HTTPResponseHead] = []
     var upload = UploadState()
     var download = DownloadState()
     var task: Task<Void, Never>?
@@ -186,6 +188,7 @@ final class Exchange: Sendable {
   /// Sends the answer if it is there; else leaves the connection alone until it is.
   func sendOrWait() -> Int? {
     let answer = state.withLock { state in
+      if case .waiting = state.phase { writeInterim(&state) }
       if state.answer == nil { suspend(&state) }
       return state.answer
     }
