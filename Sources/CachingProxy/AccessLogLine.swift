@@ -90,7 +90,7 @@ struct AccessLogLine {
     bytes += ",\"url\":".utf8
     appendQuoted(record.url, to: &bytes)
     bytes += ",\"status\":\(record.status),\"bytes\":\(record.bytesSent)".utf8
-    bytes += ",\"microseconds\":\(record.microseconds),\"cacheStatus\":".utf8
+    bytes += ",\"microseconds\":\(record.microseconds),\"cache_status\":".utf8
     appendQuoted(record.cacheStatus, to: &bytes)
     bytes += ",\"source\":\"\(record.source.rawValue)\",\"reason\":".utf8
     appendQuoted(record.reason, to: &bytes)

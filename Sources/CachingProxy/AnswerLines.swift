@@ -18,7 +18,7 @@ enum AnswerLines {
     lines.reserveCapacity(1024)
     if closes { append("Connection", "close", to: &lines) }
     var hasDate = false
-    for field in passed(answer.head.fields) {
+    for field in ConnectionFields.removed(from: answer.head.fields) {
       if field.isNamed("Date") {
         guard !hasDate else { continue }
         hasDate = true
@@ -29,12 +29,6 @@ enum AnswerLines {
     append("Via", via, to: &lines)
     if !answer.cacheStatus.isEmpty { append("Cache-Status", answer.cacheStatus, to: &lines) }
     return lines
-  }
-
-  /// Leaves out what ends at this hop; most answers have nothing of that and are not copied.
-  private static func passed(_ fields: HTTPFields) -> HTTPFields {
-    let hasMore = fields.contains { ConnectionFields.isHopByHop($0.name) }
-    return hasMore ? ConnectionFields.removed(from: fields) : fields
   }
 
   private static func append(_ field: HTTPField, to lines: inout [UInt8]) {

@@ -45,7 +45,9 @@ public final class ProxyServer: Sendable {
   ) {
     self.options = options
     core = ProxyCore(
-      backend: backend, router: TargetRouter(origin: options.origin), identity: identity,
+      backend: backend,
+      router: TargetRouter(origin: options.origin, isLocal: options.listen.isLoopback),
+      identity: identity,
       pages: pages, observers: observers, clock: clock)
   }
 

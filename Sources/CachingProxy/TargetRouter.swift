@@ -18,6 +18,13 @@ struct TargetRouter: Sendable {
   /// The server behind a reverse proxy; nil for a forward proxy.
   let origin: NormalizedURL?
 
+  /// Tells whether only programs of this machine can connect.
+  ///
+  /// The pages, which show what was fetched, are then for requests that name this machine or an
+  /// address: a web page elsewhere could have its own name resolve to this machine, and read them
+  /// with the browser of somebody here.
+  var isLocal = false
+
   /// Finds out who answers a request.
   ///
   /// - Throws: ``RequestRefusal``: 400 for what makes no sense here, 501 for what is not done.
@@ -32,17 +39,21 @@ struct TargetRouter: Sendable {
       }
       return .capabilities
     }
-    if head.target.hasPrefix("/") { return try route(path: head.target) }
+    if head.target.hasPrefix("/") { return try route(path: head.target, head) }
     let url = try absolute(head.target)
     // Behind a reverse proxy there is one server, whatever name the client knows it by.
-    return origin == nil ? .forward(url) : try route(path: url.target)
+    return origin == nil ? .forward(url) : try route(path: url.target, head)
   }
 
   /// Finds out who answers for a path of this server.
-  private func route(path: String) throws(RequestRefusal) -> Route {
+  private func route(path: String, _ head: RequestHead) throws(RequestRefusal) -> Route {
     if path.hasPrefix(Self.pages) {
       let plain = path.prefix { $0 != "?" }
       if plain == Self.pages || plain.hasPrefix(Self.pages + "/") {
+        guard !isLocal || Self.isLocalName(head) else {
+          throw RequestRefusal(
+            403, "the pages are for this machine alone; open them at its address or at localhost")
+        }
         return .page(path: String(plain))
       }
     }
@@ -53,6 +64,16 @@ struct TargetRouter: Sendable {
       )
     }
     return .forward(try Self.url(path, below: origin))
+  }
+
+  /// Tells whether a request names this machine: by an address, or as `localhost` (RFC 6761,
+  /// section 6.3).
+  private static func isLocalName(_ head: RequestHead) -> Bool {
+    guard let host = head.fields.first(named: "Host")?.text,
+      let url = try? NormalizedURL("http://\(host)/")
+    else { return false }
+    return url.host.hasPrefix("[") || url.host == "localhost" || url.host.hasSuffix(".localhost")
+      || url.host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
   }
 
   /// Puts a path below that of the origin, which it cannot leave by dot segments.

@@ -133,15 +133,20 @@ extension ResponseCache {
       {
       case .nothing: break
       case .freshen: _ = freshen(variant, forwarding, head, times)
-      case .invalidate: outdate(variant)
+      case .invalidate: outdate(variant, now: times.response)
       }
     }
   }
 
   /// Makes a stored response stale: there is a newer one, but without a network it is all there is.
-  private func outdate(_ variant: StoredVariant) {
+  private func outdate(_ variant: StoredVariant, now: Timestamp) {
+    // As if it had come so long ago that it is just not fresh any more.
+    let lifetime = rules.freshnessLifetime(of: variant.response).seconds
+    let (seconds, overflow) = now.date.seconds.subtractingReportingOverflow(max(lifetime, 0) + 1)
+    let date = HTTPDate(seconds: overflow ? 0 : seconds)
     let longAgo = ResponseTimes(
-      request: Timestamp(nanoseconds: 0), response: Timestamp(nanoseconds: 0))
+      request: min(date, variant.response.requestTime).timestamp,
+      response: min(date, variant.response.responseTime).timestamp)
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata == known else { return }

@@ -33,6 +33,8 @@ public enum ConnectionFields {
   ///
   /// - Complexity: O(*n*) in the size of the fields.
   public static func removed(from fields: HTTPFields) -> HTTPFields {
+    // Nearly all messages have none of them, `Connection` included.
+    guard fields.containsName(where: isHopByHop) else { return fields }
     let named = options(of: fields)
     return HTTPFields(
       fields.filter { field in

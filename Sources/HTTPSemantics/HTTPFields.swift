@@ -56,6 +56,16 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     firstIndex(named: name) != nil
   }
 
+  /// Tells whether there is a field whose name is accepted; copies no field, see
+  /// ``firstIndex(named:from:)``.
+  ///
+  /// - Complexity: O(*n*) in the number of fields.
+  func containsName(where accepts: (String) -> Bool) -> Bool {
+    let lines = fields.span
+    for index in lines.indices where accepts(lines[index].name) { return true }
+    return false
+  }
+
   /// Returns the values of a name joined with `, ` (RFC 9110, section 5.3), or nil if there is none.
   ///
   /// Right for fields whose value is a list; never for `Set-Cookie`.
@@ -77,6 +87,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
 
   /// Removes all fields of a name.
   public mutating func removeAll(named name: String) {
+    guard contains(name) else { return }
     fields.removeAll { $0.isNamed(name) }
   }
 }

@@ -30,7 +30,7 @@ private func line(_ format: AccessLogFormat, _ record: AnswerRecord) -> String {
       line(.json, record(reason: "why"))
         == "{\"time\":\"2026-11-20T23:05:01.000000000Z\",\"client\":\"127.0.0.1\",\"method\":\"GET\","
         + "\"url\":\"http://a/\",\"status\":200,\"bytes\":12,\"microseconds\":1000042,"
-        + "\"cacheStatus\":\"Test; hit; detail=\\\"x\\\"\",\"source\":\"memory\",\"reason\":\"why\","
+        + "\"cache_status\":\"Test; hit; detail=\\\"x\\\"\",\"source\":\"memory\",\"reason\":\"why\","
         + "\"complete\":true}\n")
   }
 

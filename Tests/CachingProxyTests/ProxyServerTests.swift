@@ -154,19 +154,21 @@ import Testing
       }
     }
     try await withServer(ScriptedBackend(), pages: Pages()) { port, _ in
-      let page = try await exchange(port, "GET /.offlinecache/a?b HTTP/1.1\r\nHost: x\r\n\r\n")
+      let page = try await exchange(
+        port, "GET /.offlinecache/a?b HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(page.status == 200)
       #expect(page.body == "page")
       #expect(page.field("Content-Type") == "text/x")
-      let none = try await exchange(port, "GET /.offlinecache/b HTTP/1.1\r\nHost: x\r\n\r\n")
+      let none = try await exchange(
+        port, "GET /.offlinecache/b HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(none.status == 404)
       let head = try await exchange(
-        port, "HEAD /.offlinecache/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        port, "HEAD /.offlinecache/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         untilClosed: true)
       #expect(head.field("Content-Length") == "4")
       #expect(head.body.isEmpty)
       let post = try await exchange(
-        port, "POST /.offlinecache/a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+        port, "POST /.offlinecache/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
       #expect(post.status == 405)
     }
   }

@@ -61,7 +61,7 @@ import Testing
   @Test func `A page of the proxy brings its policy to the client`() async throws {
     let tested = try StatusUnderTest()
     let reading = try await withServer(ScriptedBackend(), pages: tested.status) { port, _ in
-      try await exchange(port, "GET /.offlinecache/?x=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+      try await exchange(port, "GET /.offlinecache/?x=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     }
     #expect(reading.status == 200)
     #expect(reading.field("Content-Security-Policy")?.hasPrefix("default-src 'none'; ") == true)

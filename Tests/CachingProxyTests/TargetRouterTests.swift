@@ -33,6 +33,21 @@ private func route(
   }
 
   @Test(arguments: [
+    ("127.0.0.1:8080", true), ("localhost", true), ("LocalHost:1", true), ("a.localhost", true),
+    ("[::1]:80", true), ("me.test", false), ("127.0.0.1.evil.test", false),
+    ("localhost.evil.test", false), ("1.2.3.4.", true),
+  ])
+  func `on loopback shows its pages to who names this machine`(host: String, isShown: Bool) throws {
+    let head = try RequestHead(
+      method: "GET", target: Array("/.offlinecache/".utf8), version: "HTTP/1.1",
+      fields: [HTTPField("Host", host)])
+    let origin = try NormalizedURL("http://o.test/")
+    let router = TargetRouter(origin: origin, isLocal: true)
+    #expect((try? router.route(head)) == (isShown ? .page(path: "/.offlinecache/") : nil))
+    #expect(try TargetRouter(origin: origin).route(head) == .page(path: "/.offlinecache/"))
+  }
+
+  @Test(arguments: [
     ("http://a.test", "http://a.test/"), ("http://A.test:80/b?c", "http://a.test/b?c"),
     ("http://user:pw@a.test/", "http://a.test/"), ("http://[::1]:81/", "http://[::1]:81/"),
     ("http://a.test/.offlinecache/", "http://a.test/.offlinecache/"),

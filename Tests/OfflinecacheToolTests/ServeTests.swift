@@ -87,7 +87,7 @@ private struct Serving {
       let lines = String(decoding: try logs.read(path), as: UTF8.self).split(separator: "\n")
       #expect(lines.count == 1)
       #expect(lines[0].hasPrefix("{\"time\":\"20"))
-      #expect(lines[0].contains("\"cacheStatus\":\"OfflineCache; \(status)"))
+      #expect(lines[0].contains("\"cache_status\":\"OfflineCache; \(status)"))
     }
   }
 
