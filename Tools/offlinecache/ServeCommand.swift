@@ -15,7 +15,8 @@ enum ServeCommand {
     help: "Where to listen; port 0 takes a free one")
   private static let origin = Option(
     "origin", .origin,
-    help: "Stand in front of this server; without it, be a forward proxy for http")
+    help: "Stand in front of this server (http or https, perhaps with a path); without it, be a "
+      + "forward proxy for http")
   private static let shared = Flag(
     "shared", help: "Cache for many users: what is meant for one of them is not stored")
   private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
@@ -24,7 +25,7 @@ enum ServeCommand {
     "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
     help: "Keep so much of what is asked for often in memory")
   private static let log = Option(
-    "log", .path.named("FILE"),
+    "log", .path.named("FILE"), defaultText: "-",
     help: "Add a line for each answer to a file, which SIGHUP opens again; - is standard output, "
       + "none is none")
   private static let logFormat = Option(
@@ -47,8 +48,8 @@ enum ServeCommand {
         + "proxy. What the rules of HTTP caching (RFC 9111) allow is stored and served again. The "
         + "field Cache-Status tells how each answer came about, and so do the pages "
         + "/.offlinecache/ (for people) and /.offlinecache/status (JSON).",
-      "SIGTERM and Ctrl-C stop it: answers under way are finished for up to --grace; the second "
-        + "one ends it at once.",
+      "SIGTERM and Ctrl-C stop it with exit status 0: answers under way are finished for up to "
+        + "--grace. The second one ends it at once, with 128 and the signal's number.",
     ],
     options: [
       listen, origin, shared, isPrivate, offline, memory, log, logFormat, grace, authorities, proxy,
@@ -57,8 +58,8 @@ enum ServeCommand {
       .init(
         "offlinecache serve --origin http://localhost:3000", "Stands in front of a local server"),
       .init(
-        "offlinecache serve --listen 127.0.0.1:3128 & http_proxy=http://127.0.0.1:3128 curl -O "
-          + "http://example.org/", "Is a proxy for http"),
+        "offlinecache serve --listen 127.0.0.1:3128",
+        "Is a proxy for http, for programs with http_proxy=http://127.0.0.1:3128"),
       .init(
         "offlinecache serve --origin http://localhost:3000 --offline",
         "Answers from the store while the server is away"),
@@ -192,7 +193,8 @@ extension ValueKind where Value == NormalizedURL {
         !url.target.contains("?")
       else {
         throw InvalidValue(
-          expected: "the URL of a server such as http://localhost:3000, without name and query")
+          expected: "the http or https URL of a server such as http://localhost:3000, without "
+            + "credentials and query")
       }
       return url
     }
