@@ -36,6 +36,8 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Says which URL, what is wrong, and what to do.
   public var description: String {
     switch cause {
+    case .notStored(.method(let method)):
+      "\(url): \(method) is not answered offline; send it when there is a network"
     case .notStored(let reason):
       "\(url): cannot be answered offline, as \(reason); fetch it once while there is a network"
     case .transport(let error): error.description

@@ -40,15 +40,22 @@ public final class AccessLog: ProxyObserver {
 
   private let destination: Destination
   private let format: AccessLogFormat
+  private let onFailure: @Sendable (String) -> Void
+  private let hasFailed = Atomic<Bool>(false)
   private let waiting = Mutex(Waiting())
   private let request = Monitor(Request.none)
 
   /// Opens the log and starts its thread.
   ///
+  /// - Parameter onFailure: is told, once, in words, that the log cannot be written or opened again.
   /// - Throws: ``ProxyError``.
-  public init(_ destination: Destination, format: AccessLogFormat) throws(ProxyError) {
+  public init(
+    _ destination: Destination, format: AccessLogFormat,
+    onFailure: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(ProxyError) {
     self.destination = destination
     self.format = format
+    self.onFailure = onFailure
     let descriptor = try Self.open(destination)
     do throws(SystemError) {
       try startThread { [self] in run(descriptor) }
@@ -121,12 +128,12 @@ public final class AccessLog: ProxyObserver {
     for record in taken.records {
       line.append(record, to: &bytes)
       if bytes.count >= 1 << 16 {
-        Self.write(bytes, to: descriptor)
+        write(bytes, to: descriptor)
         bytes.removeAll(keepingCapacity: true)
       }
     }
     if taken.lost > 0 { bytes += notice(of: taken.lost).utf8 }
-    Self.write(bytes, to: descriptor)
+    write(bytes, to: descriptor)
   }
 
   private func notice(of lost: Int) -> String {
@@ -138,9 +145,15 @@ public final class AccessLog: ProxyObserver {
 
   /// Opens the file again; stays with the old one where that fails.
   private func reopened(_ old: Int32) -> Int32 {
-    guard case .file = destination, let new = try? Self.open(destination) else { return old }
-    closeDescriptor(old)
-    return new
+    guard case .file = destination else { return old }
+    do throws(ProxyError) {
+      let new = try Self.open(destination)
+      closeDescriptor(old)
+      return new
+    } catch {
+      fail("\(error); the lines go to the file that was open before")
+      return old
+    }
   }
 
   private static func open(_ destination: Destination) throws(ProxyError) -> Int32 {
@@ -154,15 +167,23 @@ public final class AccessLog: ProxyObserver {
     return descriptor
   }
 
+  /// Tells of the first failure; the others are like it.
+  private func fail(_ words: String) {
+    if !hasFailed.exchange(true, ordering: .relaxed) { onFailure(words) }
+  }
+
   /// Writes all bytes; gives up where nobody takes them.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+  private func write(_ bytes: [UInt8], to descriptor: Int32) {
     unsafe bytes.withUnsafeBytes { buffer in
       var rest = unsafe buffer[...]
       while unsafe !rest.isEmpty {
         // Safety: the rest of the buffer is read.
         let count = unsafe writeSome(descriptor, UnsafeRawBufferPointer(rebasing: rest))
         if count < 0 {
-          if errno == EINTR { continue }
+          let code = errno
+          if code == EINTR { continue }
+          let words = unsafe strerror(code).map { unsafe String(cString: $0) } ?? ""
+          fail("\(destination.name): the log cannot be written: \(words); lines are lost")
           return
         }
         unsafe rest = rest.dropFirst(count)

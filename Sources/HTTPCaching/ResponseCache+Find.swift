@@ -16,7 +16,7 @@ extension ResponseCache {
   /// Finds what is stored for a request.
   func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
     var found = FoundVariants()
-    for variant in stored(key, &found.reason) {
+    for variant in stored(key, &found.reason) where isForThisRole(variant.response) {
       if isSelected(variant.response.selection, by: request) {
         found.matching.append(variant)
       } else {
@@ -48,6 +48,12 @@ extension ResponseCache {
       hot.insert(key, HotResponses.Item(outline: outline, variants: variants))
     }
     return variants
+  }
+
+  /// Tells whether a cache of this role could have stored a response itself: one store may have
+  /// served a private cache before, and what was meant for one user stays so.
+  private func isForThisRole(_ response: StoredResponse) -> Bool {
+    rules.role == .privateCache || response.facts.directives.isPrivate == .absent
   }
 
   /// Tells whether a request selects a stored response.

@@ -31,6 +31,24 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(request(), at: 100) == nil)
   }
 
+  @Test(arguments: ["private, max-age=1000", "private=\"a\", max-age=1000"])
+  func `what a private cache has stored for its user is not there for a shared one`(
+    directives: String
+  ) throws {
+    let sandbox = try CacheSandbox()
+    let fields: HTTPFields = [HTTPField("Cache-Control", directives), HTTPField("ETag", "\"1\"")]
+    try sandbox.load(request(), head(200, fields), content(10))
+    #expect(try sandbox.served(request())?.body == content(10))
+    try sandbox.reopen(role: .sharedCache)
+    for policy in CachePolicy.allCases {
+      switch sandbox.decide(request(), policy: policy) {
+      case .serve: Issue.record("\(policy) serves it")
+      case .forward(let forwarding): #expect(!forwarding.request.hasCondition)
+      case .refuse(let reason): #expect(reason == .absent)
+      }
+    }
+  }
+
   @Test func `values that mean the same share a response`() throws {
     let sandbox = try CacheSandbox()
     let first = request("/a", [HTTPField("Accept-Language", "de, en;q=0.5")])

@@ -147,6 +147,20 @@ import Testing
     #expect(try tool.run("ls").lines == [])
   }
 
+  @Test func `a URL with a password is refused, and the password is not shown`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    let host = origin.base.dropFirst("http://".count)
+    let result = try tool.run("fetch", "http://user:secret@\(host)/a", "http://\(host)/b@c")
+    #expect(result.status == 2)
+    #expect(
+      result.errors.hasPrefix(
+        "offlinecache: \(origin.base)/a: a name and password in a URL are not sent; leave them out")
+    )
+    #expect(!(result.errors + result.text).contains("secret"))
+    #expect(origin.requests == 1)
+  }
+
   @Test func `a server that is not there is an error with a remedy`() throws {
     let (tool, origin) = (try ToolRun(), try Origin())
     origin.stop()

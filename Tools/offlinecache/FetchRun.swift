@@ -54,9 +54,18 @@ struct FetchRun: Sendable {
 
   /// Fetches one URL and reports how that went.
   private func fetch(_ address: String) async throws(OutputError) {
+    var address = address
     let outcome: FetchOutcome
     do {
-      outcome = try await receive(try NormalizedURL(address))
+      let url = try NormalizedURL(address)
+      if Self.hasCredentials(address) {
+        // Never shown, not even to the one who typed it: output ends up in files.
+        address = url.string
+        throw ToolError(
+          subject: address, problem: "a name and password in a URL are not sent",
+          remedy: "leave them out")
+      }
+      outcome = try await receive(url)
     } catch let error as OutputError where target.isStandardOutput {
       throw error
     } catch is Interrupted {
@@ -68,6 +77,12 @@ struct FetchRun: Sendable {
     }
     progress.advance(items: 1)
     try report.add(outcome, address)
+  }
+
+  /// Tells whether there is user-info in front of the host (RFC 3986, section 3.2.1).
+  private static func hasCredentials(_ address: String) -> Bool {
+    guard let start = address.firstRange(of: "//")?.upperBound else { return false }
+    return address[start...].prefix { !"/?#".contains($0) }.contains("@")
   }
 
   /// Fetches a URL; a stored body that turns out to be damaged on the way is fetched afresh.

@@ -109,7 +109,9 @@ enum ServeCommand {
     printMessage("offlinecache: stopping; a second signal ends it at once")
     let cut = await server.stop(grace: grace)
     if cut > 0 {
-      printMessage("offlinecache: \(cut) requests were cut off; --grace gives them more time")
+      printMessage(
+        "offlinecache: \(cut == 1 ? "1 request was" : "\(cut) requests were") cut off; "
+          + "--grace gives more time")
     }
     await waitAtMost(grace) { await client.waitForBackground() }
   }
@@ -120,7 +122,15 @@ enum ServeCommand {
     // client costs no more than its buffer.
     setup.connectionsPerHost = 0
     setup.usesHTTP2 = false
-    setup.certificateAuthoritiesFile = invocation[authorities]?.text
+    setup.certificateAuthoritiesFile = try invocation[authorities].map { argument in
+      guard let path = argument.text else {
+        throw invocation.usageError(
+          "the path of --ca-file is not UTF-8", remedy: "choose another one")
+      }
+      // Else every request would fail later, with words about certificates.
+      _ = try InputFile(Argument(bytes: argument.bytes))
+      return path
+    }
     let usual = invocation[origin] == nil ? "environment" : "none"
     setup.proxy = (invocation[proxy] ?? usual) == "environment" ? .environment : .none
     return try CurlTransport(setup)
@@ -149,14 +159,17 @@ enum ServeCommand {
   private static func accessLog(_ invocation: Invocation) throws -> AccessLog? {
     let format = invocation.value(of: logFormat)
     guard let argument = invocation[log] else {
-      return try AccessLog(.standardOutput, format: format)
+      return try AccessLog(.standardOutput, format: format, onFailure: complain)
     }
     guard let path = argument.text else {
       throw invocation.usageError("the path of the log is not UTF-8", remedy: "choose another one")
     }
     if path == "none" { return nil }
-    return try AccessLog(path == "-" ? .standardOutput : .file(path), format: format)
+    return try AccessLog(
+      path == "-" ? .standardOutput : .file(path), format: format, onFailure: complain)
   }
+
+  @Sendable private static func complain(_ words: String) { printMessage("offlinecache: \(words)") }
 }
 
 /// Waits for work to end, but no longer than a time; the work goes on then.

@@ -39,8 +39,6 @@ extension StatusReport {
     json.member("allocated_bytes", statistics.allocatedBytes)
     json.member("shared_bytes", statistics.sharedBytes)
     json.member("pinned_entries", statistics.pinnedEntries)
-    json.member("memory_entries", statistics.memoryEntries)
-    json.member("memory_bytes", statistics.memoryBytes)
     json.member("evictions", statistics.evictions)
     json.member("damaged_misses", statistics.damagedMisses)
     json.member("limit_bytes", limits.bytes)

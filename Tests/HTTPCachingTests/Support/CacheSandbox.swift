@@ -33,10 +33,11 @@ final class CacheSandbox {
   }
 
   /// Closes the store and opens it again, as the next start of the program does.
-  func reopen(_ options: Options = Options()) throws {
+  func reopen(_ options: Options = Options(), role: CacheRules.Role? = nil) throws {
+    let rules = role.map { CacheRules(role: $0) } ?? cache.rules
     store.close()
     cache = ResponseCache(
-      store: try Store(at: path, options: options), rules: cache.rules, keyRule: keyRule,
+      store: try Store(at: path, options: options), rules: rules, keyRule: keyRule,
       mayReturnStored: mayReturnStored)
   }
 
