@@ -17,7 +17,7 @@ public struct ClientOptions: Sendable {
   public var cacheName: String
 
   /// Bounds the memory, in bytes, for stored responses that are kept ready because they are asked
-  /// for often, bodies up to 64 KiB included; 0 keeps none. Up to 512 larger bodies stay open.
+  /// for often, bodies up to 64 KiB included; 0 keeps none. Up to 128 larger bodies stay open.
   public var hotBytes: Int
 
   /// Bounds how many stale responses are validated in the background at the same time; what is

@@ -82,11 +82,14 @@ public final class AccessLog: ProxyObserver {
 
   /// Writes what waits, and closes; what is noted after that is lost.
   ///
-  /// Returns when all is written, or nobody takes it any more.
+  /// Returns when all is written, nobody takes it any more, or the reader has taken nothing for two
+  /// seconds.
   public func close() {
     ask(.close)
-    request.wait { request in request == .closed ? () : nil }
+    _ = request.wait(nanoseconds: Self.closingTime) { $0 == .closed ? () : nil }
   }
+
+  private static let closingTime: Int64 = 2_000_000_000
 
   private func ask(_ new: Request) {
     request.change { request in

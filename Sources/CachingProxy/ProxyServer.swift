@@ -60,7 +60,7 @@ public final class ProxyServer: Sendable {
   public func start() throws(ProxyError) -> ListenAddress {
     let files = OpenFiles.raiseLimit()
     let (listener, address) = try ListeningSocket.open(options.listen)
-    let limit = Int(max(files, Self.reservedFiles + 64) - Self.reservedFiles)
+    let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
     guard
       let daemon = ServerDaemon(
         core: core, listener: listener, options: options, connectionLimit: limit)

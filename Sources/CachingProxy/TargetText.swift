@@ -4,22 +4,16 @@ enum TargetText {
   static let maximumLength = 256
 
   /// Returns the beginning of a target as text, without what may be a name and password in it.
+  ///
+  /// The target was refused, so nobody knows what its parts are: all in front of the last `@` goes.
   static func withoutCredentials(_ target: [UInt8]) -> String {
     var shown = target[...]
-    if let colon = firstIndex(of: "://", in: target) {
-      let authority = target[(colon + 3)...].prefix { $0 != UInt8(ascii: "/") }
-      if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
-        shown = target[..<(colon + 3)] + target[(at + 1)...]
-      }
-    } else if target.first != UInt8(ascii: "/"), let at = target.lastIndex(of: UInt8(ascii: "@")) {
-      shown = target[(at + 1)...]
+    if let at = target.lastIndex(of: UInt8(ascii: "@")) {
+      let scheme = target.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") }
+      let isURL =
+        scheme.last == UInt8(ascii: ":") && target[scheme.endIndex...].starts(with: "//".utf8)
+      shown = (isURL ? scheme + Array("//".utf8) : []) + target[(at + 1)...]
     }
     return String(decoding: shown.prefix(maximumLength), as: UTF8.self)
-  }
-
-  private static func firstIndex(of text: String, in bytes: [UInt8]) -> Int? {
-    let pattern = Array(text.utf8)
-    guard bytes.count >= pattern.count else { return nil }
-    return (0...(bytes.count - pattern.count)).first { bytes[$0...].starts(with: pattern) }
   }
 }

@@ -23,6 +23,9 @@ public struct Serving: Sendable {
   public let ttl: Int64
   /// Gives the request with which to validate it in the background (RFC 5861, section 3).
   public var revalidation: Forwarding? = nil
+  /// Tells whether others may be answered with it, too: not, where the origin's 304 was for one
+  /// caller.
+  var isForAll = true
 }
 
 /// Holds a part of a stored body.

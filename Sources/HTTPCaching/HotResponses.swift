@@ -29,7 +29,7 @@ final class HotResponses: Sendable {
   /// What an item takes beside its bodies, roughly: decoded fields and tables.
   private static let overhead = 4096
   /// The most files that one generation keeps open.
-  private static let maximumFiles = 256
+  private static let maximumFiles = 64
 
   private let maximumBytes: Int
   private let state = Mutex(State())

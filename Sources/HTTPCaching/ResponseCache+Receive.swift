@@ -50,11 +50,13 @@ extension ResponseCache {
     let chosen = Freshening.chosen(from: responses, by: head.fields, now: now)
     var confirmed = chosen.map { freshen(forwarding.validating[$0], forwarding, head, times) }.first
     if confirmed == nil, let index = Freshening.confirmed(from: responses, by: head.fields) {
-      confirmed = forwarding.validating[index]
+      confirmed = (forwarding.validating[index], true)
     }
-    if let confirmed, let stored = representation(of: confirmed, forwarding, now: now),
-      let serving = serving(stored, forwarding.original, at: now, isValidated: true)
+    if let (fresh, isForAll) = confirmed,
+      let stored = representation(of: fresh, forwarding, now: now),
+      var serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
+      serving.isForAll = isForAll
       return .validated(serving)
     }
     var again = forwarding
@@ -78,11 +80,12 @@ extension ResponseCache {
   /// Puts the fields of a 304, or of an answer to `HEAD`, into a stored response.
   ///
   /// A store that cannot write does not keep the fresh fields from being served. What has taken the
-  /// place of the stored response meanwhile is left alone: its body is another one.
+  /// place of the stored response meanwhile is left alone: its body is another one. And what could
+  /// not be stored if it were a whole response (RFC 9111, section 3) is for this caller alone.
   private func freshen(
     _ variant: StoredVariant, _ forwarding: Forwarding, _ head: HTTPResponseHead,
     _ times: ResponseTimes
-  ) -> StoredVariant {
+  ) -> (StoredVariant, isForAll: Bool) {
     let old = variant.response
     let merged = Freshening.freshened(
       old.fields, by: head.fields, receivedAt: times.response.date)
@@ -92,16 +95,21 @@ extension ResponseCache {
     let fresh = StoredResponse(
       status: old.status, fields: fields, requestTime: times.request.date,
       responseTime: times.response.date, selection: selection ?? old.selection, rules: rules)
+    let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
+    let whole = HTTPResponseHead(status: old.status == 206 ? 200 : old.status, fields: merged)
+    guard rules.whyNotStored(asked, whole, now: times.response.date) == nil else {
+      return (variant.with(fresh), false)
+    }
     if selection == nil {
       _ = try? store.remove(variant.info.key, variant: variant.info.variant)
-      return variant.with(fresh)
+      return (variant.with(fresh), false)
     }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata == known else { return }
       EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
     }
-    return variant.with(fresh)
+    return (variant.with(fresh), true)
   }
 
   /// Returns what selects a freshened response, as a 304 may bring another `Vary`; nil if nothing
@@ -127,7 +135,9 @@ extension ResponseCache {
         HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields), head,
         now: times.response.date) == nil
     else { return }
-    for variant in find(forwarding.original, forwarding.key).matching {
+    for variant in find(forwarding.original, forwarding.key).matching
+    // What was stored after the question was asked is not what the answer is about.
+    where EntryFields.responseTime(of: variant.info) <= times.request {
       switch Freshening.outcome(
         ofHead: head, for: variant.response, bodyLength: variant.length)
       {
@@ -167,19 +177,16 @@ extension ResponseCache {
 // Answers that several requests share.
 extension ResponseCache {
   /// Returns what another request, that has waited for the same validation, may be answered with;
-  /// nil if it selects something else, or does not take what is stale.
+  /// nil if it may not be: the origin has judged one caller's request, so for others the response
+  /// must be fresh now (RFC 9111, section 5.2.2.4: `no-cache` is a validation for each request), or
+  /// one that may be served stale.
   ///
   /// - Parameter status: the origin's answer: 304, or the error that lets it be served stale.
   public func adapted(
     _ serving: Serving, to request: HTTPRequest, answered status: Int, now: Timestamp
   ) -> Serving? {
     var variant = serving.variant
-    let isValidated = status == 304
-    guard
-      isValidated
-        || rules.mayServeStale(
-          variant.response, for: RequestDirectives(request.fields), at: now.date,
-          after: .serverError(status)),
+    guard serving.isForAll, isUsable(variant.response, request, answered: status, now: now.date),
       mayReturnStored?(request, head(of: variant)) ?? true
     else { return nil }
     // Each reader needs a body of its own.
@@ -188,7 +195,18 @@ extension ResponseCache {
       case .success(let opened) = opened(variant),
       let stored = Representation([opened], request, now: now.date)
     else { return nil }
-    return self.serving(stored, request, at: now.date, isValidated: isValidated)
+    return self.serving(stored, request, at: now.date)
+  }
+
+  private func isUsable(
+    _ response: StoredResponse, _ request: HTTPRequest, answered status: Int, now: HTTPDate
+  ) -> Bool {
+    let directives = RequestDirectives(request.fields)
+    if status != 304 {
+      return rules.mayServeStale(response, for: directives, at: now, after: .serverError(status))
+    }
+    if case .fresh = rules.reuse(of: response, for: directives, at: now) { return true }
+    return false
   }
 
   /// Returns the head with which a response that is being stored answers another request that has

@@ -49,7 +49,9 @@ extension CacheRules {
   private func heuristicLifetime(of response: StoredResponse) -> FreshnessLifetime {
     let facts = response.facts
     guard facts.directives.isPublic || StatusCode.isHeuristicallyCacheable(response.status),
-      let lastModified = facts.lastModified
+      let lastModified = facts.lastModified,
+      // Nobody said that it may be kept, and something in it is for one user.
+      role == .privateCache || !response.fields.contains("Set-Cookie")
     else { return FreshnessLifetime(seconds: 0, basis: .none) }
     let unchanged = (facts.date ?? response.responseTime).seconds(since: lastModified)
     let percent = Int64(max(0, min(heuristicPercent, 100)))

@@ -75,8 +75,9 @@ import Testing
 
 @Suite struct `A target that is shown` {
   @Test(arguments: [
-    ("/a", "/a"), ("/a@b", "/a@b"), ("http://u:p@a/b@c", "http://a/b@c"), ("u:p@a:443", "a:443"),
+    ("/a", "/a"), ("/a@b", "b"), ("http://u:p@a/b", "http://a/b"), ("u:p@a:443", "a:443"),
     ("http://u:p@x@a/", "http://a/"), ("ftp://u:p@a", "ftp://a"), ("*", "*"), ("", ""),
+    ("http://u:p/w@a/", "http://a/"), ("//u:p@a/", "a/"),
   ])
   func `has no credentials`(target: String, shown: String) {
     #expect(TargetText.withoutCredentials(Array(target.utf8)) == shown)

@@ -23,7 +23,7 @@ import Testing
     #expect(
       Self.names(report["store"]) == [
         "allocated_bytes", "damaged_misses", "entries", "evictions", "limit_bytes", "limit_entries",
-        "limit_entry_bytes", "limit_free_bytes", "logical_bytes", 
+        "limit_entry_bytes", "limit_free_bytes", "logical_bytes",
         "path", "pinned_entries", "shared_bytes",
       ])
     #expect(

@@ -229,6 +229,45 @@ struct ResponseCacheReceiveTests {
     #expect(sandbox.store.statistics.entries == 0)
   }
 
+  @Test(arguments: [
+    [HTTPField("Authorization", "of-alice")], [HTTPField("Cookie", "of-alice")],
+  ])
+  func `a confirmation that could not be stored is for its caller alone`(
+    user: HTTPFields
+  ) throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=0"), HTTPField("ETag", "\"1\"")]
+    try sandbox.load(request(), head(200, fields), content(10))
+    let forwarding = try #require(
+      sandbox.forward(request("/a", user), policy: .protocolRules, at: 5))
+    let answer = head(
+      304,
+      [
+        HTTPField("Cache-Control", user.contains("Cookie") ? "private" : "max-age=100"),
+        HTTPField("ETag", "\"1\""), HTTPField("Set-Cookie", "sid=of-alice"),
+      ])
+    guard case .validated(let serving) = sandbox.receive(answer, forwarding, at: 5) else {
+      throw Unexpected()
+    }
+    #expect(try Served(serving).value("Set-Cookie") == "sid=of-alice")
+    #expect(sandbox.cache.adapted(serving, to: request(), answered: 304, now: moment(5)) == nil)
+    let stored = try #require(sandbox.store.variants(of: "GET http://example.com/a").first)
+    #expect(!stored.fields.contains { $0.name == "Set-Cookie" })
+    guard case .forward = sandbox.decide(request(), at: 6) else { throw Unexpected() }
+  }
+
+  @Test func `a HEAD tells nothing of what was stored after it was asked`() throws {
+    let sandbox = try CacheSandbox()
+    let asked = HTTPRequest(method: .head, url: request().url)
+    let forwarding = try #require(sandbox.forward(asked, at: 1))
+    try sandbox.load(request(), head(200, [HTTPField("X-Version", "2")]), content(10), at: 5)
+    let times = ResponseTimes(request: moment(1), response: moment(9))
+    _ = sandbox.cache.receive(
+      head(200, [HTTPField("X-Version", "1")]), for: forwarding, times: times)
+    let stored = try #require(sandbox.store.variants(of: "GET http://example.com/a").first)
+    #expect(stored.fields.contains { $0.name == "X-Version" && $0.value == "2" })
+  }
+
   @Test func `who has waited for a validation gets the answer only if it may have it`() throws {
     for size in [10, 100_000] {
       let sandbox = try CacheSandbox { request, _ in !request.fields.contains("X-No") }
@@ -245,7 +284,7 @@ struct ResponseCacheReceiveTests {
       let cases: [(HTTPFields, Int, Bool)] = [
         ([], 304, true), ([], 500, true), ([HTTPField("Accept", "x")], 304, false),
         ([HTTPField("Authorization", "x")], 304, false), ([HTTPField("X-No", "1")], 304, false),
-        ([HTTPField("Cache-Control", "no-cache")], 304, true),
+        ([HTTPField("Cache-Control", "no-cache")], 304, false),
         ([HTTPField("Cache-Control", "no-cache")], 500, false),
       ]
       for (fields, status, isServed) in cases {
