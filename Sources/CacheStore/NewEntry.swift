@@ -79,6 +79,13 @@ extension Store {
     }
   }
 
+  /// Tells in advance whether the limits allow a body of so many bytes.
+  ///
+  /// - Throws: `entryTooLarge`.
+  public func checkBodyLength(_ length: UInt64) throws(StoreError) {
+    try checkLength(length, path)
+  }
+
   /// Refuses bodies that the limits do not allow.
   func checkLength(_ length: UInt64, _ place: String) throws(StoreError) {
     let limits = limits

@@ -70,7 +70,7 @@ extension CachingClient {
   }
 
   private func direct(
-    _ head: HTTPResponseHead, _ body: any TransportBody, _ reason: NotStoredReason,
+    _ head: HTTPResponseHead, _ body: any TransportBody, _ reason: NotStored,
     _ forwarding: Forwarding, _ status: CacheStatus
   ) -> ClientResponse {
     let request = forwarding.original
@@ -81,7 +81,7 @@ extension CachingClient {
       cacheStatus: status, entry: nil,
       body: ResponseBody(
         TransportSource(body, url: request.url.string), .stream(length: length)
-      ) { .notStored(.forbidden(reason)) })
+      ) { .notStored(reason) })
   }
 
   private func shared(

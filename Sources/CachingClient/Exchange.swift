@@ -12,7 +12,7 @@ enum Outcome: Sendable {
   /// A stored response is the answer: a 304 has confirmed it, or an error lets it be served stale.
   case stored(Serving, status: Int)
   /// The origin's own answer, for one reader.
-  case direct(HTTPResponseHead, any TransportBody, NotStoredReason)
+  case direct(HTTPResponseHead, any TransportBody, NotStored)
   /// The origin's own answer, which is stored while it is read.
   case shared(HTTPResponseHead, SharedBody)
 }
@@ -56,8 +56,13 @@ struct Exchange: Sendable {
       case .again(let next): forwarding = next
       case .validated(let serving): return .stored(serving, status: 304)
       case .stale(let serving, let status): return .stored(serving, status: status)
-      case .pass(let head, .no(let reason)): return .direct(head, answer.body, reason)
+      case .pass(let head, .no(let reason)):
+        return .direct(head, answer.body, .forbidden(reason))
       case .pass(let head, .yes(let plan)):
+        // Whoever shares a body that is not kept has to read as fast as the others.
+        if let error = await refusal(of: ContentLength.of(head)) {
+          return .direct(head, answer.body, .failed(error))
+        }
         let body = PrefixedBody.joining(
           plan.prefix, answer.body, store, url: forwarding.request.url.string)
         let shared = SharedBody(
@@ -65,6 +70,17 @@ struct Exchange: Sendable {
           url: forwarding.request.url.string)
         return .shared(head, shared)
       }
+    }
+  }
+
+  /// Returns why the store will not take a body of a length.
+  private func refusal(of length: UInt64?) async -> StoreError? {
+    guard let length, length > UInt64(ResponseCache.smallBody) else { return nil }
+    do throws(StoreError) {
+      try await store.perform { store throws(StoreError) in try store.checkBodyLength(length) }
+      return nil
+    } catch {
+      return error
     }
   }
 

@@ -84,6 +84,19 @@ struct CacheRulesFreshnessTests {
         == FreshnessLifetime(seconds: 8640, basis: .heuristic))
   }
 
+  @Test func `a shared cache guesses no lifetime for what sets a cookie`() {
+    let fields = [
+      HTTPField("Last-Modified", date(-86_400)), HTTPField("Set-Cookie", "sid=1"),
+    ]
+    #expect(lifetime(fields[0], fields[1]).seconds == 8640)
+    let shared = CacheRules(role: .sharedCache)
+    #expect(lifetime(fields[0], rules: shared).seconds == 8640)
+    #expect(
+      lifetime(fields[0], fields[1], rules: shared) == FreshnessLifetime(seconds: 0, basis: .none))
+    #expect(
+      lifetime(fields[1], HTTPField("Cache-Control", "max-age=60"), rules: shared).seconds == 60)
+  }
+
   @Test func `the last change counts from Date, and one in the future gives nothing`() {
     let made = HTTPField("Date", date(-1000))
     #expect(lifetime(HTTPField("Last-Modified", date(-2000)), made).seconds == 100)
