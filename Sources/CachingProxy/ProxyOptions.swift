@@ -1,5 +1,13 @@
 public import HTTPSemantics
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// Says where a proxy listens and what it does.
 public struct ProxyOptions: Sendable, Hashable {
   /// Gives the address to listen at.
@@ -12,7 +20,8 @@ public struct ProxyOptions: Sendable, Hashable {
   /// Answers from the store alone.
   public var isOffline: Bool
 
-  /// Gives the number of threads that serve clients; at least 1.
+  /// Gives the number of threads that serve clients; at least 1. Each has its own clients, so a few
+  /// more than there are processors share the work more evenly.
   public var threads: Int
 
   /// Bounds the time in which a client neither sends nor takes a byte, in whole seconds; its
@@ -25,7 +34,7 @@ public struct ProxyOptions: Sendable, Hashable {
   /// Makes options; the defaults suit a program on the same machine.
   public init(
     listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
-    origin: NormalizedURL? = nil, isOffline: Bool = false, threads: Int = 2,
+    origin: NormalizedURL? = nil, isOffline: Bool = false, threads: Int = usualThreads,
     idleSeconds: Int = 75
   ) {
     self.listen = listen
@@ -33,5 +42,10 @@ public struct ProxyOptions: Sendable, Hashable {
     self.isOffline = isOffline
     self.threads = threads
     self.idleSeconds = idleSeconds
+  }
+
+  /// Gives four threads for each processor, at least 4 and at most 64.
+  public static var usualThreads: Int {
+    min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) * 4)
   }
 }
