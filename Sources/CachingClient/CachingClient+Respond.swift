@@ -75,7 +75,7 @@ extension CachingClient {
   ) -> ClientResponse {
     let request = forwarding.original
     let hasBody = request.method != .head && head.status != 204 && head.status != 304
-    let length = hasBody ? ContentLength.of(head) : 0
+    let length = hasBody ? head.fields.contentLength : 0
     return ClientResponse(
       request: request, head: head, source: .network, reason: forwarding.reason,
       cacheStatus: status, entry: nil,

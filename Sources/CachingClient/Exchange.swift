@@ -60,13 +60,13 @@ struct Exchange: Sendable {
         return .direct(head, answer.body, .forbidden(reason))
       case .pass(let head, .yes(let plan)):
         // Whoever shares a body that is not kept has to read as fast as the others.
-        if let error = await refusal(of: ContentLength.of(head)) {
+        if let error = await refusal(of: head.fields.contentLength) {
           return .direct(head, answer.body, .failed(error))
         }
         let body = PrefixedBody.joining(
           plan.prefix, answer.body, store, url: forwarding.request.url.string)
         let shared = SharedBody(
-          body, plan, permit, store, length: ContentLength.of(head),
+          body, plan, permit, store, length: head.fields.contentLength,
           url: forwarding.request.url.string)
         return .shared(head, shared)
       }
@@ -97,12 +97,5 @@ struct Exchange: Sendable {
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) async -> Receipt {
     await store.perform { [cache] _ in cache.receive(head, for: forwarding, times: times) }
-  }
-}
-
-/// Reads the length that a head promises.
-enum ContentLength {
-  static func of(_ head: HTTPResponseHead) -> UInt64? {
-    head.fields.first(named: "Content-Length").flatMap { UInt64($0.text) }
   }
 }

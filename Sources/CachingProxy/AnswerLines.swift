@@ -53,13 +53,4 @@ enum AnswerLines {
     lines.append(contentsOf: value.utf8)
     lines.append(0)
   }
-
-  /// Returns the length that a head tells of a body that is not sent, as in answers to `HEAD`; nil
-  /// if it tells none.
-  static func toldLength(_ fields: HTTPFields) -> UInt64? {
-    guard let value = fields.first(named: "Content-Length")?.value, !value.isEmpty,
-      value.allSatisfy({ (0x30...0x39).contains($0) })
-    else { return nil }
-    return Int64(String(decoding: value, as: UTF8.self)).map { UInt64($0) }
-  }
 }

@@ -110,8 +110,7 @@ extension Exchange {
   private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
     let status = answer.head.status
     if note.isHead || status == 304 {
-      let told = AnswerLines.toldLength(answer.head.fields)
-      return .none(told: told ?? answer.representationLength)
+      return .none(told: answer.head.fields.contentLength ?? answer.representationLength)
     }
     if status == 204 { return .bytes([]) }
     switch answer.body {

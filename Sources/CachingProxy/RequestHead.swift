@@ -89,7 +89,7 @@ struct RequestHead: Hashable {
     let lengths = fields.filter { $0.isNamed("Content-Length") }
     guard let coding = codings.first else {
       guard let length = lengths.first else { return .none }
-      guard lengths.count == 1, let number = number(length.value) else {
+      guard lengths.count == 1, let number = FieldBytes.number(length.value[...]) else {
         throw RequestRefusal(400, "Content-Length is not one whole number")
       }
       return .length(number)
@@ -113,12 +113,6 @@ struct RequestHead: Hashable {
 
   private static func asciiEqual(_ left: String, _ right: String) -> Bool {
     HTTPField(name: left, value: []).isNamed(right)
-  }
-
-  /// Reads `1*DIGIT`; nil for anything else and for what is over 2^63 - 1.
-  private static func number(_ value: [UInt8]) -> UInt64? {
-    guard !value.isEmpty, value.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    return Int64(String(decoding: value, as: UTF8.self)).map { UInt64($0) }
   }
 
   /// Holds `Host` against RFC 9112, section 3.2: one in HTTP/1.1, at most one before, and valid.

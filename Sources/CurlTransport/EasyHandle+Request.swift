@@ -58,7 +58,7 @@ extension EasyHandle {
 
   /// libcurl takes "Name;" as a field without a value.
   private static func line(_ field: HTTPField) -> [UInt8] {
-    let value = FieldLines.trimmed(field.value[...])
+    let value = FieldBytes.trimmed(field.value[...])
     return Array(field.name.utf8) + (value.isEmpty ? Array(";".utf8) : Array(": ".utf8) + value)
   }
 

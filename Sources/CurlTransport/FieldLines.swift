@@ -23,15 +23,15 @@ struct FieldLines: Equatable {
   mutating func append(_ text: [UInt8]) {
     count += 1
     if let first = text.first, Self.isBlank(first) {
-      if canFold { continueLast(with: Self.trimmed(text[...])) }
+      if canFold { continueLast(with: FieldBytes.trimmed(text[...])) }
       return
     }
     canFold = false
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return }
-    let name = String(decoding: Self.trimmed(text[..<colon]), as: UTF8.self)
+    let name = String(decoding: FieldBytes.trimmed(text[..<colon]), as: UTF8.self)
     guard HTTPField.isToken(name) else { return }
     if name.utf8.count != colon { oddNames.insert(name.lowercased()) }
-    list.append(HTTPField(name: name, value: Array(Self.trimmed(text[(colon + 1)...]))))
+    list.append(HTTPField(name: name, value: Array(FieldBytes.trimmed(text[(colon + 1)...]))))
     canFold = true
   }
 
@@ -41,14 +41,6 @@ struct FieldLines: Equatable {
     oddNames.insert(list[last].name.lowercased())
     if !list[last].value.isEmpty, !text.isEmpty { list[last].value.append(0x20) }
     list[last].value.append(contentsOf: text)
-  }
-
-  /// Returns the bytes without white space at both ends.
-  static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    guard let first = bytes.firstIndex(where: { !isBlank($0) }),
-      let last = bytes.lastIndex(where: { !isBlank($0) })
-    else { return [] }
-    return bytes[first...last]
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool {

@@ -99,7 +99,7 @@ struct HeadParser {
   private static func statusLine(_ line: [UInt8]) -> (version: String, status: Int)? {
     guard line.starts(with: "HTTP/".utf8) else { return nil }
     let words = line.dropFirst(5).split(separator: UInt8(ascii: " "), maxSplits: 2)
-    guard words.count >= 2, words[1].count == 3, let status = MessageFraming.number(words[1]),
+    guard words.count >= 2, words[1].count == 3, let status = FieldBytes.number(words[1]),
       status >= 100, words[0].allSatisfy({ $0 == UInt8(ascii: ".") || isDigit($0) })
     else { return nil }
     return (String(decoding: words[0], as: UTF8.self), Int(status))

@@ -61,12 +61,12 @@ struct MessageFraming {
 
   /// RFC 9110, section 8.6: lists of the same number may be taken for that number.
   private func withOneLength(_ fields: HTTPFields) throws(Violation) -> HTTPFields {
-    var first: Int64?
+    var first: UInt64?
     var count = 0
     for field in fields where field.isNamed("Content-Length") {
       let items = field.value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
       for item in items {
-        guard let number = Self.number(FieldLines.trimmed(item)) else {
+        guard let number = FieldBytes.number(FieldBytes.trimmed(item)) else {
           throw Violation(text: "a length that is no number")
         }
         guard first == nil || first == number else { throw Violation(text: "two lengths") }
@@ -82,21 +82,6 @@ struct MessageFraming {
         defer { isKept = true }
         return isKept ? nil : HTTPField(field.name, "\(first)")
       })
-  }
-
-  /// Returns the number that digits, and nothing but digits, stand for; nil also for one beyond
-  /// 2^63 - 1.
-  static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-    guard !digits.isEmpty else { return nil }
-    var number: Int64 = 0
-    for byte in digits {
-      guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-      let (tenfold, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-      let (sum, isOverflow) = tenfold.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
-      guard !isTooLarge, !isOverflow else { return nil }
-      number = sum
-    }
-    return number
   }
 
   /// Returns trailers without those that frame, route, authenticate or control a message or say

@@ -1,7 +1,7 @@
 /// Reads the small parts that the values of many fields are made of.
-enum FieldBytes {
+package enum FieldBytes {
   /// Returns a value without the spaces and tabs around it (`OWS` of RFC 9110, section 5.6.3).
-  static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  package static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var rest = value
     while let first = rest.first, isSpace(first) { rest.removeFirst() }
     while let last = rest.last, isSpace(last) { rest.removeLast() }
@@ -15,7 +15,7 @@ enum FieldBytes {
   /// Reads `1*DIGIT`; nil for anything else and for what does not fit into an `Int64`.
   ///
   /// The bound lets every position and length be an `Int` and be counted up by one.
-  static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+  package static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
     guard !digits.isEmpty else { return nil }
     var number: UInt64 = 0
     for digit in digits {

@@ -51,6 +51,12 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     return fields[index]
   }
 
+  /// Gives the number of the first `Content-Length` (RFC 9110, section 8.6); nil if there is none,
+  /// or it is not digits alone, or beyond 2^63 - 1.
+  package var contentLength: UInt64? {
+    first(named: "Content-Length").flatMap { FieldBytes.number($0.value[...]) }
+  }
+
   /// Tells whether there is a field of a name.
   public func contains(_ name: String) -> Bool {
     firstIndex(named: name) != nil

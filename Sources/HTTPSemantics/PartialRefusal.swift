@@ -28,8 +28,7 @@ public enum PartialRefusal: Sendable, Hashable, CustomStringConvertible {
       self = .malformedContentRange
       return
     }
-    let told = fields.first(named: "Content-Length").flatMap { FieldBytes.number($0.value[...]) }
-    guard let found = bodyLength ?? told, found != range.count else { return nil }
+    guard let found = bodyLength ?? fields.contentLength, found != range.count else { return nil }
     self = .otherLength(told: range.count, found: found)
   }
 

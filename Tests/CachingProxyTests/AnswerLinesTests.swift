@@ -60,11 +60,4 @@ private func lines(_ fields: HTTPFields, cacheStatus: String = "", closes: Bool 
       + Array("F".utf8) + [0, 0xFF, 0x09, 0x80, 0] + Array("Via".utf8) + [0] + Array("v".utf8) + [0]
     #expect(bytes == expected)
   }
-
-  @Test(
-    arguments: [("12", 12), ("", nil), ("-1", nil), ("1, 1", nil), ("9223372036854775808", nil)]
-      as [(String, UInt64?)])
-  func `are read for the length of a body that is not sent`(value: String, length: UInt64?) {
-    #expect(AnswerLines.toldLength([HTTPField("Content-Length", value)]) == length)
-  }
 }

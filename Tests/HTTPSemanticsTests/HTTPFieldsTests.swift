@@ -63,4 +63,15 @@ struct HTTPFieldsTests {
     #expect(HTTPField(name: "a", value: [0x20, 0x09, 0xFF]).isValid)
     #expect(HTTPField("a", "").isValid)
   }
+
+  @Test(
+    arguments: [
+      ("12", 12), ("", nil), ("-1", nil), ("+1", nil), ("1, 1", nil),
+      ("9223372036854775807", 9_223_372_036_854_775_807), ("9223372036854775808", nil),
+    ] as [(String, UInt64?)])
+  func `a content length is digits alone`(value: String, length: UInt64?) {
+    let fields: HTTPFields = [HTTPField("A", "1"), HTTPField("content-length", value)]
+    #expect(fields.contentLength == length)
+    #expect(HTTPFields().contentLength == nil)
+  }
 }
