@@ -35,6 +35,7 @@ let package = Package(
   platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
     .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat"]),
+    .library(name: "StoreChecking", targets: ["StoreChecking"]),
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
@@ -56,6 +57,7 @@ let package = Package(
     library("CacheSystem", ["CPlatform"]),
     library("CacheFormat", ["CXXHash"]),
     library("CacheStore", ["CacheSystem", "CacheFormat"]),
+    library("StoreChecking", ["CacheStore", "CacheSystem", "CacheFormat"]),
 
     // HTTP.
     library("HTTPSemantics", []),
@@ -95,6 +97,7 @@ let package = Package(
     tests("CacheSystem", ["CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
     tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
+    tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
