@@ -122,6 +122,8 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
-    tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
+    .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
+    tests(
+      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
   ]
 )
