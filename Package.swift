@@ -40,6 +40,7 @@ let package = Package(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
+    .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -87,6 +88,9 @@ let package = Package(
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tool(
+      "cachefsck",
+      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
       "cachebench",
       [
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
@@ -125,5 +129,10 @@ let package = Package(
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
       "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+    tests(
+      "CachefsckTool",
+      [
+        "ToolTesting", "cachefsck", "offlinecache", "CommandLineOptions", "StoreChecking",
+      ]),
   ]
 )
