@@ -20,7 +20,7 @@ protocol Mending: Sendable {
     -> [MendAttempt]
   /// Mends what stands in `directory` under `name` and is no part of a key's directory: foreign files
   /// and what is of a wrong kind, mode or place, anywhere in the store.
-  func mendStray(_ suspicion: Suspicion, _ name: PathName, in directory: borrowing Descriptor)
+  func mendStray(_ suspicion: Suspicion, _ name: PathName, in directory: Int32)
     -> MendAttempt
   /// Once every shard has been taken up: renews the journal where it is not whole (`journal`: what is
   /// wrong with it), and removes what dead sessions left. What has gone is seen by looking again.
