@@ -92,7 +92,7 @@ let package = Package(
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
-    tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
+    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
     tests("CacheSystem", ["CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
