@@ -22,7 +22,8 @@ func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: house)
+  .testTarget(
+    name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: house)
 }
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: String) -> Target {
@@ -94,6 +95,8 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // What the tests share.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
     tests("CacheSystem", ["CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
     tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
