@@ -97,7 +97,7 @@ let package = Package(
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
-    tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
+    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
     // What the tests share.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),

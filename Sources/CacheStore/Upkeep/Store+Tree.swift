@@ -74,6 +74,7 @@ extension Store {
       let document = try? document(
         Layout.metadataPath(hash, variant), in: entries.directory),
       document.entry.variant == variant, self.hash(document.entry.key) == hash,
+      old != nil || !wasRemoved(document.entry, hash),
       let file = try? fileSystem.open(
         Layout.bodyPath(hash, document.entry.digest), in: entries.directory, [.read]),
       let status = try? fileSystem.status(of: file.raw), status.kind == .file,
@@ -102,6 +103,13 @@ extension Store {
     return placed != nil || isThere
   }
 
+  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed.
+  private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
+    state.withLock {
+      $0.removals?.cover(hash, entry.variant, created: entry.created) ?? false
+    }
+  }
+
   /// Takes up what the tree has in place of an older version in the index: the record of the newer
   /// one was damaged. A replaced metadata file gets its name only after its record was written, so
   /// what is complete in the tree was committed. The caller holds the shard.
@@ -120,7 +128,11 @@ extension Store {
       let isSame =
         entry.digest == slot.digest && entry.created == record.head.created
         && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
-      let isOlder = entry.created < record.head.created && hasBody(located)
+      // Changed metadata has the time of storing that it had. After a power cut what is missing in
+      // the journal was not promised, and the file may be the older one.
+      let mayBeOlder =
+        entry.created == record.head.created && state.withLock { $0.endedUncleanly }
+      let isOlder = (entry.created < record.head.created || mayBeOlder) && hasBody(located)
       if isSame || isOlder { return false }
     }
     return takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
