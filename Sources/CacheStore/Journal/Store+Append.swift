@@ -13,10 +13,6 @@ extension Store {
     segmentBytes + 2 * Int64(RecordFrame.maximumLength)
   }
 
-  /// The most bytes of a segment that are read: one that is full, with the longest batch behind it,
-  /// has less. What stands beyond is damage, be it a terabyte of nothing.
-  static var maximumSegmentBytes: Int64 { 72 << 20 }
-
   /// Appends the records that `prepare` makes, all or none.
   ///
   /// `prepare` runs with the index up to date and nobody else able to append; records are padded but
