@@ -34,15 +34,15 @@ struct StoreCheck {
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument, request) : nil
     let (request, before) = (request, earlier?.tally ?? [:])
-    let watcher = Watcher(checker, line: line, json: json) {
-      shards, tally throws(StateFile.Problem) in
+    let watcher = Watcher(checker, line: line, json: json, earlier: earlier) {
+      progress, tally throws(StateFile.Problem) in
       guard let point else { return }
       var sum = before
       sum.add(tally)
       try point.file.save(
         ResumeState(
           storeID: point.storeID, depth: request.depth, repair: request.effectiveRepair,
-          saved: clock.now(), shards: shards, tally: sum))
+          saved: clock.now(), progress: progress, tally: sum))
     }
     Interruption.onRequest { checker.cancel() }
     var verdict = Verdict(argument: argument, request: request, earlier: earlier)
