@@ -106,7 +106,7 @@ import Testing
     try files.makeDirectory("directory", in: root.raw, mode: 0o700)
     #expect(
       error { () throws(SystemError) in _ = try files.readFile("directory", in: root, limit: 4) }
-        == .inputOutput)
+        == .notAFile)
   }
 
   @Test func `a status tells length, links, kind and mode`() throws {
