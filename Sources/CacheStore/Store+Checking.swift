@@ -29,16 +29,6 @@ extension Store {
     try withJournalLock { () throws(StoreError) in body() }
   }
 
-  /// Locks a shard that is there; one that is not is not made.
-  package func lockPresentShard(
-    _ number: Int, in entries: EntriesDirectory
-  ) throws(SystemError) -> Shard {
-    let directory = try fileSystem.open(
-      Layout.shard(number), in: entries.directory, [.read, .directory])
-    try fileSystem.lock(directory)
-    return Shard(directory: directory, entries: entries, fileSystem: fileSystem)
-  }
-
   /// The numbers of the slots in use, those of one shard after the other, and where each begins.
   ///
   /// - Complexity: O(slots), 4 bytes for each.
@@ -80,6 +70,14 @@ extension Store {
     }
   }
 
+  /// Whether other entries have the same body file, by their records.
+  package func sharesFile(_ slot: Slot) -> Bool {
+    state.withLock { state in
+      guard let number = state.index.find(slot.keyHash, slot.variant) else { return false }
+      return state.index[number].next != number
+    }
+  }
+
   /// Reads the record of an entry from the journal; nil where it is in the tree alone, or cannot be
   /// read as the index has it.
   package func record(of slot: Slot) -> PutRecord? {
@@ -87,5 +85,32 @@ extension Store {
       Located(slot: slot, segment: state.segment(slot.segment), entries: state.entries)
     }
     return located.segment == nil ? nil : try? readRecord(located)
+  }
+}
+
+extension Shard {
+  /// Locks a shard that is there; one that is not is not made.
+  package init(
+    locking number: Int, in entries: EntriesDirectory, _ fileSystem: any FileSystem
+  ) throws(SystemError) {
+    let opened = try fileSystem.open(
+      Layout.shard(number), in: entries.directory, [.read, .directory])
+    try fileSystem.lock(opened)
+    self.init(directory: opened, entries: entries, fileSystem: fileSystem)
+  }
+}
+
+extension StorePlace {
+  /// What the journal, or else the tree, tells of a store whose store.json does not; nil where nothing
+  /// tells its seed any more.
+  package static func restorable(
+    _ root: borrowing Descriptor, _ fileSystem: any FileSystem, _ clock: any WallClock
+  ) -> StoreDescription? {
+    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
+      let description = fromJournal(journal, fileSystem)
+    {
+      return description
+    }
+    return fromTree(root, fileSystem, clock)
   }
 }

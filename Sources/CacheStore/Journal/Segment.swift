@@ -34,7 +34,7 @@ package final class EntriesDirectory: Sendable {
   let generation: UInt64
   package let directory: Descriptor
 
-  init(generation: UInt64, directory: consuming Descriptor) {
+  package init(generation: UInt64, directory: consuming Descriptor) {
     self.generation = generation
     self.directory = directory
   }

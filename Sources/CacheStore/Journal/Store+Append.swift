@@ -7,6 +7,11 @@ internal import Synchronization
 extension Store {
   /// The length beyond which a new segment is begun.
   static var segmentBytes: Int64 { 64 << 20 }
+  /// The length that no segment reaches: records that are appended together go beyond `segmentBytes`
+  /// by less. What is longer is none, and is not read.
+  package static var maximumSegmentBytes: Int64 {
+    segmentBytes + 2 * Int64(RecordFrame.maximumLength)
+  }
 
   /// Appends the records that `prepare` makes, all or none.
   ///

@@ -74,8 +74,12 @@ struct DocumentFacts: Sendable {
   var digest: Digest
   var length: UInt64
   var isPinned: Bool
-  /// The bytes that record and limits should count for it.
-  var overhead: UInt64
+  /// When the entry was stored, in whole seconds since 1970.
+  var createdSeconds: UInt32
+  /// Whether the record counts other bytes for the file and its directory than they take.
+  var isOverheadWrong: Bool
+  /// The bytes of the file.
+  var bytes: Int
 }
 
 /// A body.
@@ -99,6 +103,4 @@ enum RecordReading: Sendable, Hashable {
   case same
   /// It and the metadata file differ, in this.
   case differs(String)
-  /// It cannot be read, though the index has it.
-  case damaged(String)
 }
