@@ -53,8 +53,10 @@ extension ToolRun {
     let path = "\(store)/store.json"
     let text = String(decoding: try read(path), as: UTF8.self)
     let range = try #require(text.firstRange(of: "\"format\": 1,"))
-    let newer = text[..<range.lowerBound] + "\"format\": 2," + text[range.upperBound...]
-    try write(Array(newer.utf8), to: path)
+    let end = try #require(text.firstRange(of: ",\n \"checksum\"")).lowerBound
+    let newer = text[..<range.lowerBound] + "\"format\": 2," + text[range.upperBound..<end]
+    let checksum = Hexadecimal.string(Checksum.of(Array(newer.utf8)))
+    try write(Array("\(newer),\n \"checksum\": \"\(checksum)\"\n}\n".utf8), to: path)
   }
 }
 

@@ -65,7 +65,7 @@ struct StoreCheck {
   /// Finds where the state is; without one, a check begins at the beginning and leaves none.
   private func resumePoint(_ path: String) -> ResumePoint? {
     do throws(StateFile.Problem) {
-      return try ResumePoint(store: path)
+      return try ResumePoint(store: path, request)
     } catch {
       if request.isResumed { warn("\(error.text); the check begins at the beginning") }
       return nil
@@ -76,7 +76,9 @@ struct StoreCheck {
     guard request.isResumed else { return nil }
     do throws(StateFile.Problem) {
       if let state = try point.state(for: request, store: path, now: now) { return state }
-      warn("no check of this store was interrupted; it begins at the beginning")
+      let repair = request.effectiveRepair.map { " with repair \($0.rawValue)" } ?? ""
+      warn(
+        "no \(request.depth.rawValue) check\(repair) was interrupted; it begins at the beginning")
     } catch {
       warn("\(error.text); the check begins at the beginning")
     }
