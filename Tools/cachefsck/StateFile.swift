@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheSystem
 import CommandLineOptions
+import StoreChecking
 
 /// The file that an interrupted check of one store and kind leaves, in the user's folder for such things.
 struct StateFile: Sendable {

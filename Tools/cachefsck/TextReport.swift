@@ -67,7 +67,7 @@ struct TextReport {
     case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
     case .left:
       guard let level = verdict.request.repair else { break }
-      if !level.includes(finding.kind) {
+      if !level.reaches(finding.kind) {
         line += ": left"
       } else {
         line += verdict.request.isDryRun ? ": would be repaired" : ": not repaired"
