@@ -72,21 +72,29 @@ final class CheckRun: Sendable {
   // MARK: The place
 
   private func openRoot() throws(CheckError) -> Descriptor {
+    var (isStore, isEmpty) = (false, true)
     do throws(SystemError) {
       let root = try options.fileSystem.open(userPath: path, [.read, .directory])
-      var isStore = false
       try options.fileSystem.list(root.raw) { name, _ in
+        isEmpty = false
         isStore = Layout.topNames.contains(name.text)
         return !isStore
       }
       if isStore { return root }
-      throw SystemError.notFound
+    } catch  where error == .notFound {
+      throw noStore("there is nothing", error)
+    } catch  where error.isWrongKind {
+      throw noStore("it is no folder", error)
     } catch {
-      guard error == .notFound || error.isWrongKind else { throw CheckError(error, path: path) }
-      throw CheckError(
-        .noStore, path: path, errno: error.code, cause: "there is no store",
-        remedy: "check the path")
+      throw CheckError(error, path: path)
     }
+    throw noStore(isEmpty ? "the folder is empty" : "the folder is no store", nil)
+  }
+
+  private func noStore(_ cause: String, _ error: SystemError?) -> CheckError {
+    CheckError(
+      .noStore, path: path, errno: error?.code ?? 0, cause: cause,
+      remedy: "name the folder of a store, which holds store.json")
   }
 
   private func checkPlace(_ root: borrowing Descriptor) throws(CheckError) -> PlaceCheck.Result {
@@ -103,7 +111,7 @@ final class CheckRun: Sendable {
       reporter.tell(place.suspicions.map { $0.finding() })
       return place
     }
-    let attempts = makeMender(nil, repair, root).mendPlace(place.suspicions, root: root)
+    let attempts = PlaceMender(options, repair).mend(place.suspicions, root: root)
     guard let again = try? PlaceCheck.look(root, options) else { return place }
     for (suspicion, attempt) in zip(place.suspicions, attempts) {
       let isLeft = again.suspicions.contains { $0.isSame(as: suspicion) }
@@ -124,12 +132,6 @@ final class CheckRun: Sendable {
     return try PlaceCheck.look(root, options)
   }
 
-  private func makeMender(
-    _ store: Store?, _ level: RepairLevel, _ root: borrowing Descriptor
-  ) -> any Mending {
-    NoMending()
-  }
-
   /// Opens the engine, or what can be looked at without it; nil where nothing can.
   private func openStore(
     _ root: borrowing Descriptor, _ place: PlaceCheck.Result
@@ -140,13 +142,14 @@ final class CheckRun: Sendable {
         throw StoreError(
           .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
       }
-      let engine = try Store(
-        at: path,
-        options: Options(
-          isReadOnly: options.repair == nil, createsStore: false, clock: options.clock,
-          fileSystem: options.fileSystem))
+      // What repair writes is on disk before anything goes that it replaces.
+      var engineOptions = Options(
+        durability: options.repair == nil ? .process : .full, isReadOnly: options.repair == nil,
+        createsStore: false, clock: options.clock, fileSystem: options.fileSystem)
+      engineOptions.isSupervised = true
+      let engine = try Store(at: path, options: engineOptions)
       if let repair = options.repair {
-        let mender = makeMender(engine, repair, root)
+        let mender = try Mender(engine, repair)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)
@@ -284,7 +287,11 @@ final class CheckRun: Sendable {
     }
     perform()
     let failure = work.wait { $0.running == 0 ? .some($0.failure) : nil }
-    if let failure { throw failure }
+    if let failure {
+      // Who goes on later needs to know every shard that was done.
+      reporter.tellProgress()
+      throw failure
+    }
   }
 
   private func take(_ work: Monitor<Work>) -> Int? {
@@ -304,7 +311,7 @@ final class CheckRun: Sendable {
     staging: [Suspicion], _ place: PlaceCheck.Result
   ) throws(CheckError) {
     guard let mender, let description = place.description,
-      !journal.isEmpty || !staging.isEmpty
+      !journal.isEmpty || !staging.isEmpty || store.engine?.isJournalWhole == false
     else { return }
     let attempt = mender.finish(journal: journal, staging: staging)
     var left: [Suspicion] = []
@@ -327,18 +334,4 @@ final class CheckRun: Sendable {
           outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) })))
     }
   }
-}
-
-/// Stands for the repair.
-struct NoMending: Mending {
-  func mendPlace(_ suspicions: [Suspicion], root: borrowing Descriptor) -> [MendAttempt] {
-    suspicions.map { _ in .none }
-  }
-  func mend(
-    _ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard
-  ) -> [MendAttempt] { suspicions.map { _ in .none } }
-  func mendStray(
-    _ suspicion: Suspicion, _ name: PathName, in directory: Int32
-  ) -> MendAttempt { .none }
-  func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt { .none }
 }
