@@ -111,10 +111,6 @@ final class FailingFiles: FileSystem {
     try change()
     try real.changeMode(at: name, in: directory, to: mode)
   }
-  func changeTime(at name: PathName, in directory: Int32, to time: Int64) throws(SystemError) {
-    try change()
-    try real.changeTime(at: name, in: directory, to: time)
-  }
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
     try look()
     try real.lockOnce(descriptor, exclusive: exclusive, wait: wait)

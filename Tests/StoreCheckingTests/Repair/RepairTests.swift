@@ -115,7 +115,8 @@ struct RepairCase: Sendable, CustomStringConvertible {
       try $0.cut(try body($0, "single2"), by: 1)
     },
     RepairCase(
-      description: "a file of its own, cut, for a shared body", kinds: [.bodyShort, .bodyUnshared],
+      description: "a file of its own, cut, for a shared body", kinds: [.bodyShort],
+      also: [.bodyUnshared],
       level: .all
     ) {
       let path = try body($0, "shared2")
