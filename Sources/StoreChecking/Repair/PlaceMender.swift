@@ -49,7 +49,6 @@ struct PlaceMender {
     let name = suspicion.name ?? PathName(".")
     switch suspicion.kind {
     case .wrongMode: try setMode(name, in: root.raw, fileSystem)
-    case .timeImplausible: try fileSystem.changeTime(at: name, in: root.raw, to: clock.now())
     case .wrongKind:
       try setAside(name, root)
       try makePart(name, root)
