@@ -10,9 +10,6 @@ extension Store {
   /// When the store was created.
   package var created: Timestamp { place.description.created }
 
-  /// The directory of the journal.
-  package var journalDirectory: Int32 { place.journal.raw }
-
   /// The present `entries` directory.
   package var entriesDirectory: EntriesDirectory {
     state.withLock { state in
@@ -23,11 +20,6 @@ extension Store {
 
   /// Whether everything that was ever written to the journal could be read.
   package var isJournalWhole: Bool { state.withLock { $0.isJournalWhole } }
-
-  /// Runs `body` while nobody appends to the journal.
-  package func whileJournalIsLocked<R: Sendable>(_ body: () -> R) throws(StoreError) -> R {
-    try withJournalLock { () throws(StoreError) in body() }
-  }
 
   /// The numbers of the slots in use, those of one shard after the other, and where each begins.
   ///
@@ -56,6 +48,8 @@ extension Store {
   package func keyHashes(of numbers: ArraySlice<UInt32>) -> [KeyHash] {
     state.withLock { state in
       numbers.compactMap { number in
+        // All entries may have been removed since.
+        guard number < state.index.slots.count else { return nil }
         let slot = state.index[number]
         return slot.isLive ? slot.keyHash : nil
       }
@@ -106,11 +100,8 @@ extension StorePlace {
   package static func restorable(
     _ root: borrowing Descriptor, _ fileSystem: any FileSystem, _ clock: any WallClock
   ) -> StoreDescription? {
-    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
-      let description = fromJournal(journal, fileSystem)
-    {
-      return description
-    }
-    return fromTree(root, fileSystem, clock)
+    guard let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory])
+    else { return fromTree(root, fileSystem, clock) }
+    return recoveredDescription(root, journal, fileSystem, clock)
   }
 }

@@ -18,10 +18,15 @@ struct StrayNames {
   }
 
   /// Looks at the top, at `entries`, at `journal` and at `staging`. What is in `quarantine` is anybody's.
-  func check(_ root: borrowing Descriptor) {
+  ///
+  /// - Parameter foreign: the names in `journal` that whoever read it did not take.
+  func check(_ root: borrowing Descriptor, journal foreign: [PathName]) {
     list(root.raw, []) { name, _ in Layout.topNames.contains(name.text) }
     checkShards()
     if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]) {
+      var tally = StrayTally(path: Layout.journal.bytes)
+      for name in foreign { strays.checkForeign(name, in: journal.raw, &tally) }
+      strays.end(tally)
       checkModes(journal.raw, Layout.journal.bytes)
     }
     if let staging = try? fileSystem.open(Layout.staging, in: root, [.read, .directory]) {
