@@ -44,14 +44,15 @@ extension Store {
     }
   }
 
-  /// The key hashes of slots, as far as they are still in use.
-  package func keyHashes(of numbers: ArraySlice<UInt32>) -> [KeyHash] {
+  /// The key hashes of slots, as far as they are still those of a key in a shard.
+  package func keyHashes(of numbers: ArraySlice<UInt32>, shard: Int) -> [KeyHash] {
     state.withLock { state in
       numbers.compactMap { number in
-        // All entries may have been removed since.
+        // All entries may have been removed since, or another key may have got the slot.
         guard number < state.index.slots.count else { return nil }
         let slot = state.index[number]
-        return slot.isLive ? slot.keyHash : nil
+        guard slot.isLive, Layout.shardNumber(of: slot.keyHash) == shard else { return nil }
+        return slot.keyHash
       }
     }
   }

@@ -231,7 +231,7 @@ final class CheckRun: Sendable {
     guard
       let staging = try? options.fileSystem.open(Layout.staging, in: root, [.read, .directory])
     else { return [] }
-    return StagingCheck.sessions(in: staging.raw, options.fileSystem)
+    return StagingCheck.sessions(in: staging, options.fileSystem)
   }
 
   // MARK: Shards
@@ -259,7 +259,7 @@ final class CheckRun: Sendable {
       while let number = take(work) {
         do throws(CheckError) {
           let slots = numbers[starts[number]..<starts[number + 1]]
-          try check.check(number, store.engine?.keyHashes(of: slots) ?? [])
+          try check.check(number, store.engine?.keyHashes(of: slots, shard: number) ?? [])
         } catch {
           work.change { $0.failure = $0.failure ?? error }
         }

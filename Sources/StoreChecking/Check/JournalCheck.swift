@@ -103,7 +103,7 @@ struct JournalCheck {
         } else if name.bytes != Array("new".utf8) {
           foreign.append(name)
         }
-        return numbers.count + foreign.count < 1 << 20
+        return numbers.count + foreign.count < CheckLimits.segments
       }
     } catch {
       result.suspicions.append(
