@@ -78,7 +78,9 @@ import Testing
         }
       }
       let found = try sandbox.check(.deep, fileSystem: files).findings
-      #expect(found.map { "\($0.kind) \(String(decoding: $0.path, as: UTF8.self)) \($0.detail)" } == [], "\(removesAll)")
+      #expect(
+        found.map { "\($0.kind) \(String(decoding: $0.path, as: UTF8.self)) \($0.detail)" } == [],
+        "\(removesAll)")
       let wasAsked = !isFirst.load(ordering: .relaxed)
       #expect(wasAsked)
       store.close()

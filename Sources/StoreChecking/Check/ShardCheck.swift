@@ -32,7 +32,7 @@ final class ShardCheck {
     for _ in 0..<CheckLimits.attempts {
       let entries = store.entries
       var missing = Set(known)
-      try checkNames(of: number, entries, &missing)
+      guard try checkNames(of: number, entries, &missing) else { break }
       // Their directories were not there to be listed.
       for hash in missing { try check(hash, in: number) }
       if !store.isOutdated(entries) { break }
@@ -41,14 +41,23 @@ final class ShardCheck {
     run.reporter.add(shard: number)
   }
 
+  /// - Returns: false where the system cannot read the shard, which has been told.
   private func checkNames(
     of number: Int, _ entries: EntriesDirectory, _ missing: inout Set<KeyHash>
-  ) throws(CheckError) {
-    guard
-      let shard = try? fileSystem.open(
+  ) throws(CheckError) -> Bool {
+    let shard: Descriptor
+    do throws(SystemError) {
+      shard = try fileSystem.open(
         Layout.shard(number), in: entries.directory, [.read, .directory])
-    else { return }
+    } catch {
+      if error == .notFound || error.isWrongKind { return true }
+      if error.isOutOfDescriptors { throw CheckError(error, path: run.path) }
+      run.reporter.tell(
+        Finding(.unreadable, path: path(of: number), detail: error.description))
+      return false
+    }
     try checkNames(in: shard, number, entries, &missing)
+    return true
   }
 
   private func checkNames(
