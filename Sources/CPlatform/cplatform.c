@@ -205,19 +205,6 @@ int cp_change_mode(int directory, const char *name, uint16_t mode) {
   RETURN_RESULT(fchmodat(directory, name, (mode_t)mode, AT_SYMLINK_NOFOLLOW));
 }
 
-int cp_change_time(int directory, const char *name, int64_t nanoseconds) {
-  struct timespec times[2];
-  int64_t seconds = nanoseconds / 1000000000;
-  int64_t rest = nanoseconds % 1000000000;
-  if (rest < 0) {
-    rest += 1000000000;
-    seconds -= 1;
-  }
-  times[0].tv_sec = times[1].tv_sec = (time_t)seconds;
-  times[0].tv_nsec = times[1].tv_nsec = (long)rest;
-  RETURN_RESULT(utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW));
-}
-
 int cp_lock(int descriptor, int exclusive, int wait) {
   RETURN_RESULT(flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | (wait ? 0 : LOCK_NB)));
 }

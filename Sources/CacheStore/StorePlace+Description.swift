@@ -4,8 +4,7 @@ package import CacheSystem
 // store.json: read, made, or restored from the journal or the tree.
 extension StorePlace {
   static func readOrMakeDescription(
-    _ root: borrowing Descriptor, _ journal: borrowing Descriptor, _ path: String,
-    _ options: Options
+    _ root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) -> StoreDescription {
     let files = options.fileSystem
     if let bytes = try descriptionBytes(root, path, files) {
@@ -19,21 +18,13 @@ extension StorePlace {
     }
     // Without any trace of the old seed there is nothing that a new one could contradict.
     let description =
-      recoveredDescription(root, journal, files, options.clock) ?? newDescription(options.clock)
+      restorable(root, files, options.clock) ?? newDescription(options.clock)
     if !options.isReadOnly {
       try system("\(path)/store.json") { () throws(SystemError) in
         try write(description, root, files, synced: options.durability == .full)
       }
     }
     return description
-  }
-
-  /// What store.json said, as far as journal or tree tell; nil where nothing tells the seed.
-  package static func recoveredDescription(
-    _ root: borrowing Descriptor, _ journal: borrowing Descriptor, _ files: any FileSystem,
-    _ clock: any WallClock
-  ) -> StoreDescription? {
-    fromJournal(journal, files) ?? fromTree(root, files, clock)
   }
 
   /// A description for a new store.

@@ -46,7 +46,7 @@ package final class StorePlace: Sendable {
       try system("\(path)/lock") { () throws(SystemError) in try files.lock(lock) }
     }
     // Whoever opens at the same time waits for the lock, so store.json is made once.
-    description = try Self.readOrMakeDescription(root, journal, path, options)
+    description = try Self.readOrMakeDescription(root, path, options)
     if options.durability == .full && !options.isReadOnly {
       try Self.makeDurable(root, path, files)
     }

@@ -93,9 +93,6 @@ public protocol FileSystem: Sendable {
     throws(SystemError)
   /// fchmodat(2) that does not follow a link, also of a file that cannot be opened.
   func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError)
-  /// utimensat(2) that does not follow a link: sets the time of the last access and that of the last
-  /// change of the content, in nanoseconds since 1970.
-  func changeTime(at name: PathName, in directory: Int32, to time: Int64) throws(SystemError)
   /// flock(2). Fails with `.wouldBlock` where `wait` is false and another holds the lock.
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError)
   func unlock(_ descriptor: Int32)

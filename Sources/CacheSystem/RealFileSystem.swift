@@ -118,12 +118,6 @@ public struct RealFileSystem: FileSystem {
     unsafe try check(name.withCString { unsafe cp_change_mode(directory, $0, mode) })
   }
 
-  public func changeTime(
-    at name: PathName, in directory: Int32, to time: Int64
-  ) throws(SystemError) {
-    unsafe try check(name.withCString { unsafe cp_change_time(directory, $0, time) })
-  }
-
   public func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
     try check(cp_lock(descriptor, exclusive ? 1 : 0, wait ? 1 : 0))
   }

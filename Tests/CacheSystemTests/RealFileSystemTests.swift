@@ -57,10 +57,6 @@ import Testing
       { files throws(SystemError) in try files.changeMode(at: "a", in: bad, to: 0o600) }
     ),
     (
-      "change time",
-      { files throws(SystemError) in try files.changeTime(at: "a", in: bad, to: 0) }
-    ),
-    (
       "lock",
       { files throws(SystemError) in
         try files.lockOnce(bad, exclusive: true, wait: false)
@@ -130,9 +126,8 @@ import Testing
         == .notFound)
   }
 
-  @Test func `the mode of a file that cannot be opened is changed, and not that of a link's target`()
-    throws
-  {
+  @Test("the mode of a file that cannot be opened is changed, and not that of a link's target")
+  func modes() throws {
     try folder.make("file", "12345")
     try folder.link("symbolic", to: "file")
     let root = try folder.open()
@@ -141,19 +136,6 @@ import Testing
     // Links have no mode of their own on Linux: the call refuses.
     try? files.changeMode(at: "symbolic", in: root.raw, to: 0o777)
     #expect(try files.status(at: "file", in: root.raw).mode == 0o600)
-  }
-
-  @Test(
-    "a time is set to the nanosecond, before 1970, too",
-    arguments: [0, 1, -1, 1_700_000_000_123_456_789, -1_500_000_000] as [Int64])
-  func times(time: Int64) throws {
-    try folder.make("file", "12345")
-    try folder.link("symbolic", to: "file")
-    let root = try folder.open()
-    try files.changeTime(at: "file", in: root.raw, to: time)
-    try files.changeTime(at: "symbolic", in: root.raw, to: 77)
-    #expect(try files.status(at: "file", in: root.raw).modified == time)
-    #expect(try files.status(at: "symbolic", in: root.raw).modified == 77)
   }
 
   @Test func `directories are made, listed and removed`() throws {

@@ -124,9 +124,6 @@ extension ScriptedFiles {
   func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
     try real.changeMode(at: name, in: directory, to: mode)
   }
-  func changeTime(at name: PathName, in directory: Int32, to time: Int64) throws(SystemError) {
-    try real.changeTime(at: name, in: directory, to: time)
-  }
   func unlock(_ descriptor: Int32) { real.unlock(descriptor) }
   func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
     unsafe try real.map(descriptor, count: count)

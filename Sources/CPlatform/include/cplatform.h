@@ -58,8 +58,6 @@ int cp_rename(int from_directory, const char *from, int to_directory, const char
 int cp_link(int from_directory, const char *from, int to_directory, const char *to);
 /// fchmodat(2) that does not follow a link; the file need not be one that can be opened.
 int cp_change_mode(int directory, const char *name, uint16_t mode);
-/// Sets the times of access and change of the content, not following a link: utimensat(2).
-int cp_change_time(int directory, const char *name, int64_t nanoseconds);
 /// flock(2): returns 0, or -EWOULDBLOCK where `wait` is 0 and another holds the lock.
 int cp_lock(int descriptor, int exclusive, int wait);
 int cp_unlock(int descriptor);

@@ -57,14 +57,22 @@ extension Store {
     }
   }
 
-  /// Removes what a process left that was killed while it began a segment.
-  package func removeNewSegment() throws(StoreError) {
+  /// Removes what processes left that were killed while they began a segment or wrote store.json.
+  package func removeUnfinished() throws(StoreError) {
     try withJournalLock { () throws(StoreError) in
-      try system("\(path)/journal/\(Layout.newSegment.text)") { () throws(SystemError) in
-        do throws(SystemError) {
-          try fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
-        } catch  where error == .notFound {}
-      }
+      try removeUnfinished(Layout.newSegment, in: place.journal)
+      try removeUnfinished(Layout.newDescription, in: place.root)
+    }
+  }
+
+  private func removeUnfinished(
+    _ name: PathName, in directory: borrowing Descriptor
+  ) throws(StoreError) {
+    let raw = directory.raw
+    try system("\(path)/\(name.text)") { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.removeFile(name, in: raw)
+      } catch  where error == .notFound {}
     }
   }
 

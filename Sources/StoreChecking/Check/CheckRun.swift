@@ -73,7 +73,7 @@ final class CheckRun: Sendable {
     StrayNames(self, store).check(root, journal: journal.foreign)
     try checkCancelled()
     try checkShards(store)
-    end(root, journal.suspicions, staging, place)
+    end(store, root, journal.suspicions, staging, place)
     try checkCancelled()
     return reporter.end()
   }
@@ -156,11 +156,12 @@ final class CheckRun: Sendable {
         throw StoreError(
           .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
       }
-      var how = Options(
-        isReadOnly: options.repair == nil, createsStore: false, clock: options.clock,
-        fileSystem: options.fileSystem)
-      how.isSupervised = true
-      let engine = try Store(at: path, options: how)
+      // What repair writes is on disk before anything goes that it replaces.
+      var engineOptions = Options(
+        durability: options.repair == nil ? .process : .full, isReadOnly: options.repair == nil,
+        createsStore: false, clock: options.clock, fileSystem: options.fileSystem)
+      engineOptions.isSupervised = true
+      let engine = try Store(at: path, options: engineOptions)
       if let repair = options.repair {
         let mender = try Mender(engine, repair)
         state.withLock { $0.mender = mender }
@@ -289,10 +290,12 @@ final class CheckRun: Sendable {
 
   /// Renews the journal and clears the staging where that is to be done, and looks again.
   private func end(
-    _ root: borrowing Descriptor, _ journal: [Suspicion], _ staging: [Suspicion],
-    _ place: PlaceCheck.Result
+    _ store: CheckedStore, _ root: borrowing Descriptor, _ journal: [Suspicion],
+    _ staging: [Suspicion], _ place: PlaceCheck.Result
   ) {
-    guard let mender, !journal.isEmpty || !staging.isEmpty else { return }
+    guard let mender,
+      !journal.isEmpty || !staging.isEmpty || store.engine?.isJournalWhole == false
+    else { return }
     let attempt = mender.finish(journal: journal, staging: staging)
     let left = leftovers(root) + checkJournal(root, place).suspicions
     for suspicion in journal + staging {

@@ -183,7 +183,7 @@ extension Mender: Mending {
       try store.takeUpAndRenew()
       try store.cutTornTail()
       try removeForeignSegments(journal)
-      try store.removeNewSegment()
+      try store.removeUnfinished()
       // They are the sign that tree and journal have to be compared.
       if hasFailed.isSet {
         return .failed("something could not be mended; what dead processes left stays until it is")

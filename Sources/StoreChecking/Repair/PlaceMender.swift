@@ -49,7 +49,6 @@ struct PlaceMender {
     let name = suspicion.name ?? PathName(".")
     switch suspicion.kind {
     case .wrongMode: try setMode(name, in: root.raw, fileSystem)
-    case .timeImplausible: try fileSystem.changeTime(at: name, in: root.raw, to: clock.now())
     case .wrongKind:
       try setAside(name, root)
       try makePart(name, root)
@@ -101,17 +100,29 @@ struct PlaceMender {
     try fileSystem.rename(new, in: raw, to: Layout.backupTag, in: raw)
   }
 
-  /// Writes store.json again from the journal or the tree. Where neither tells the seed, that is a
-  /// finding of its own.
+  /// Writes store.json again from the journal or the tree, or anew for a store without entries. Where
+  /// there are some and nothing tells their seed, that is a finding of its own.
   private func restoreDescription(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
-    try makePart(Layout.journal, root)
-    let journal = try fileSystem.open(Layout.journal, in: root, [.read, .directory])
-    guard
-      let description = StorePlace.recoveredDescription(root, journal, fileSystem, clock)
-    else { return }
-    try StorePlace.write(description, root, fileSystem, synced: true)
+    if let description = StorePlace.restorable(root, fileSystem, clock) {
+      try StorePlace.write(description, root, fileSystem, synced: true)
+    } else if try isEmpty(Layout.entries, root) {
+      try StorePlace.write(
+        StorePlace.newDescription(clock), root, fileSystem, synced: true)
+    }
+  }
+
+  private func isEmpty(
+    _ name: PathName, _ root: borrowing Descriptor
+  ) throws(SystemError) -> Bool {
+    let directory = try fileSystem.open(name, in: root, [.read, .directory])
+    var isEmpty = true
+    try fileSystem.list(directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
   }
 
   /// Moves entries and journal into the quarantine and makes an empty store: nobody knows any more

@@ -5,8 +5,8 @@ import Synchronization
 struct FileCall: Sendable {
   enum Kind: Sendable, Hashable, CaseIterable {
     case open, openUserPath, read, write, length, truncate, synchronize, statusOf, statusAt
-    case volume, makeDirectory, removeFile, removeDirectory, rename, link, changeMode, changeTime
-    case lock, map, list
+    case volume, makeDirectory, removeFile, removeDirectory, rename, link, changeMode, lock, map
+    case list
 
     /// Whether it needs room on the disk.
     var takesRoom: Bool { [.write, .makeDirectory, .link].contains(self) }
@@ -22,7 +22,7 @@ struct FileCall: Sendable {
   var isChange: Bool {
     switch kind {
     case .write, .truncate, .makeDirectory, .removeFile, .removeDirectory, .rename, .link,
-      .changeMode, .changeTime:
+      .changeMode:
       true
     case .open: options.contains(.create)
     default: false
@@ -191,11 +191,6 @@ struct FaultyFiles: FileSystem {
   func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
     try faults.check(.changeMode, name)
     try real.changeMode(at: name, in: directory, to: mode)
-  }
-
-  func changeTime(at name: PathName, in directory: Int32, to time: Int64) throws(SystemError) {
-    try faults.check(.changeTime, name)
-    try real.changeTime(at: name, in: directory, to: time)
   }
 
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {

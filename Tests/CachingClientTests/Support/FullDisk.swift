@@ -105,10 +105,6 @@ struct FullDisk: FileSystem {
   func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
     try real.changeMode(at: name, in: directory, to: mode)
   }
-  func changeTime(at name: PathName, in directory: Int32, to time: Int64) throws(SystemError) {
-    try real.changeTime(at: name, in: directory, to: time)
-  }
-
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
     try real.lockOnce(descriptor, exclusive: exclusive, wait: wait)
   }
