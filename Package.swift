@@ -22,7 +22,8 @@ func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: house)
+  .testTarget(
+    name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: house)
 }
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: String) -> Target {
@@ -40,6 +41,7 @@ let package = Package(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
+    .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -87,13 +89,18 @@ let package = Package(
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tool(
+      "cachefsck",
+      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
       "cachebench",
       [
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
-    tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
+    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // What the tests share.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
     tests("CacheSystem", ["CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
     tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
@@ -122,6 +129,14 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
-    tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
+    .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
+    tests(
+      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+    tests(
+      "CachefsckTool",
+      [
+        "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
+        "CacheFormat",
+      ]),
   ]
 )

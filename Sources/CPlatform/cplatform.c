@@ -122,7 +122,13 @@ int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offse
   RETURN_RESULT(pwrite(descriptor, buffer, count, (off_t)offset));
 }
 
-int64_t cp_length(int descriptor) { RETURN_RESULT((int64_t)lseek(descriptor, 0, SEEK_END)); }
+int64_t cp_length(int descriptor) {
+  off_t result;
+  // lseek(2) knows no EINTR, but a file system in user space may pass one on.
+  do result = lseek(descriptor, 0, SEEK_END);
+  while (result < 0 && errno == EINTR);
+  RETURN_RESULT((int64_t)result);
+}
 
 int cp_truncate(int descriptor, int64_t length) {
   RETURN_RESULT(ftruncate(descriptor, (off_t)length));

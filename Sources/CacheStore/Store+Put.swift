@@ -121,7 +121,9 @@ extension Store {
   func sync(_ placed: AppendedPlace) throws(StoreError) {
     guard durability == .full else { return }
     do throws(SystemError) {
-      try journalSync.wait(for: placed, in: place.journal, fileSystem)
+      try journalSync.wait(
+        for: placed, among: { state.withLock { $0.segments.compactMap { $0?.segment } } },
+        in: place.journal, fileSystem)
     } catch {
       // What the segment holds beyond the last good sync is not to be relied on.
       rollsNext.store(true, ordering: .relaxed)

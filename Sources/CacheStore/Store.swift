@@ -88,10 +88,14 @@ public final class Store: Sendable {
     } else {
       work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
         try state.withLock { state throws(StoreError) in try load(&state) }
-        if try hasDeadSessions() { return .reconcile }
-        state.withLock { state in
+        if try hasDeadSessions() {
+          state.withLock { $0.endedUncleanly = true }
+          return .reconcile
+        }
+        try state.withLock { state throws(StoreError) in
           // Nobody was killed while writing, so the end was whole and has been damaged.
           guard state.tornBytes > 0 else { return }
+          if state.isJournalWhole { try noteRemovals(&state) }
           state.isJournalWhole = false
           state.journalDamages += 1
         }

@@ -27,6 +27,10 @@ struct StoreState {
   /// Whether the index knows every entry; otherwise the tree is asked, too.
   var isComplete = true
   var journalDamages: UInt64 = 0
+  /// What the journal says was removed; only where it is not whole.
+  var removals: Removals?
+  /// Whether a process or the machine ended without closing the store, before it was opened here.
+  var endedUncleanly = false
   var entries: EntriesDirectory
   var limits = Limits.none
   /// Where the limits stand in the journal.

@@ -48,6 +48,23 @@ extension Store {
   /// What is missing or unreadable makes the journal not whole; it is never an error, except that a
   /// newer version wrote it.
   func load(_ state: inout StoreState) throws(StoreError) {
+    state.removals = nil
+    try loadOnce(&state)
+    if !state.isJournalWhole { try noteRemovals(&state) }
+  }
+
+  /// Reads the journal once more, for what was removed. Most are whole, and need none of that.
+  func noteRemovals(_ state: inout StoreState) throws(StoreError) {
+    let damages = state.journalDamages
+    state.clear()
+    state.segments = []
+    state.sequence = 0
+    state.removals = Removals()
+    try loadOnce(&state)
+    state.journalDamages = damages
+  }
+
+  private func loadOnce(_ state: inout StoreState) throws(StoreError) {
     let numbers = withoutForeign(try segmentNumbers())
     guard let first = numbers.first, let last = numbers.last else { return }
     let span = Int(last - first) + 1

@@ -73,6 +73,7 @@ extension Store {
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory, replacing old: Slot? = nil
   ) throws(StoreError) -> Bool {
     guard let document = try wholeDocument(hash, variant, entries),
+      old != nil || !wasRemoved(document.entry, hash),
       let status = try wholeBody(hash, document.entry, entries)
     else { return false }
     let isSameBody = old?.digest == document.entry.digest
@@ -96,6 +97,13 @@ extension Store {
       return [record.bytes]
     }
     return placed != nil || isThere
+  }
+
+  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed.
+  private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
+    state.withLock {
+      $0.removals?.cover(hash, entry.variant, created: entry.created) ?? false
+    }
   }
 
   /// Reads a metadata file that may be taken up; nil where it is not as it was written, or of another
@@ -148,7 +156,11 @@ extension Store {
       let isSame =
         entry.digest == slot.digest && entry.created == record.head.created
         && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
-      let isOlder = entry.created < record.head.created && hasBody(located)
+      // Changed metadata has the time of storing that it had. After a power cut what is missing in
+      // the journal was not promised, and the file may be the older one.
+      let mayBeOlder =
+        entry.created == record.head.created && state.withLock { $0.endedUncleanly }
+      let isOlder = (entry.created < record.head.created || mayBeOlder) && hasBody(located)
       if isSame || isOlder { return false }
     }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)

@@ -73,7 +73,7 @@ final class CheckRun: Sendable {
     StrayNames(self, store).check(root, journal: journal.foreign)
     try checkCancelled()
     try checkShards(store)
-    end(store, root, journal.suspicions, staging, place)
+    end(root, journal.suspicions, staging, place, store)
     try checkCancelled()
     return reporter.end()
   }
@@ -81,21 +81,29 @@ final class CheckRun: Sendable {
   // MARK: The place
 
   private func openRoot() throws(CheckError) -> Descriptor {
+    var (isStore, isEmpty) = (false, true)
     do throws(SystemError) {
       let root = try options.fileSystem.open(userPath: path, [.read, .directory])
-      var isStore = false
       try options.fileSystem.list(root.raw) { name, _ in
+        isEmpty = false
         isStore = Layout.topNames.contains(name.text)
         return !isStore
       }
       if isStore { return root }
-      throw SystemError.notFound
+    } catch  where error == .notFound {
+      throw noStore("there is nothing", error)
+    } catch  where error.isWrongKind {
+      throw noStore("it is no folder", error)
     } catch {
-      guard error == .notFound || error.isWrongKind else { throw CheckError(error, path: path) }
-      throw CheckError(
-        .noStore, path: path, errno: error.code, cause: "there is no store",
-        remedy: "check the path")
+      throw CheckError(error, path: path)
     }
+    throw noStore(isEmpty ? "the folder is empty" : "the folder is no store", nil)
+  }
+
+  private func noStore(_ cause: String, _ error: SystemError?) -> CheckError {
+    CheckError(
+      .noStore, path: path, errno: error?.code ?? 0, cause: cause,
+      remedy: "name the folder of a store, which holds store.json")
   }
 
   private func checkPlace(_ root: borrowing Descriptor) throws(CheckError) -> PlaceCheck.Result {
@@ -273,7 +281,11 @@ final class CheckRun: Sendable {
     }
     perform()
     let failure = work.wait { $0.running == 0 ? .some($0.failure) : nil }
-    if let failure { throw failure }
+    if let failure {
+      // Who goes on later needs to know every shard that was done.
+      reporter.tellProgress()
+      throw failure
+    }
   }
 
   private func take(_ work: Monitor<Work>) -> Int? {
@@ -290,8 +302,8 @@ final class CheckRun: Sendable {
 
   /// Renews the journal and clears the staging where that is to be done, and looks again.
   private func end(
-    _ store: CheckedStore, _ root: borrowing Descriptor, _ journal: [Suspicion],
-    _ staging: [Suspicion], _ place: PlaceCheck.Result
+    _ root: borrowing Descriptor, _ journal: [Suspicion], _ staging: [Suspicion],
+    _ place: PlaceCheck.Result, _ store: CheckedStore
   ) {
     guard let mender,
       !journal.isEmpty || !staging.isEmpty || store.engine?.isJournalWhole == false

@@ -157,7 +157,7 @@ func setMode(
 
 extension RepairLevel {
   /// Whether a kind of finding is repaired at this level.
-  func reaches(_ kind: FindingKind) -> Bool {
+  package func reaches(_ kind: FindingKind) -> Bool {
     guard let lowest = kind.facts.repairedBy else { return false }
     return self == .all || lowest == .safe
   }
