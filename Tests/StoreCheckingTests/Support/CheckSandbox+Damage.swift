@@ -121,5 +121,7 @@ extension CheckSandbox {
 }
 
 // Named apart from the methods that call them. A fifo must not block its test.
-private func openFile(_ path: String, _ flags: Int32) -> Int32 { unsafe open(path, flags | O_NONBLOCK, 0o600) }
+private func openFile(_ path: String, _ flags: Int32) -> Int32 {
+  unsafe open(path, flags | O_NONBLOCK, 0o600)
+}
 private func removeFile(_ path: String) -> Int32 { unsafe remove(path) }
