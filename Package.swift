@@ -125,6 +125,10 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      swiftSettings: house),
     tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
   ]
 )
