@@ -48,6 +48,13 @@ final class ShardCheck {
       let shard = try? fileSystem.open(
         Layout.shard(number), in: entries.directory, [.read, .directory])
     else { return }
+    try checkNames(in: shard, number, entries, &missing)
+  }
+
+  private func checkNames(
+    in shard: borrowing Descriptor, _ number: Int, _ entries: EntriesDirectory,
+    _ missing: inout Set<KeyHash>
+  ) throws(CheckError) {
     var failure: CheckError?
     var tally = StrayTally(path: path(of: number))
     var count = 0
@@ -85,13 +92,19 @@ final class ShardCheck {
     let entries = store.entries
     let shard = try? fileSystem.open(
       Layout.shard(number), in: entries.directory, [.read, .directory])
-    if let shard {
-      try check(hash, in: number, shard.raw, entries)
-    } else {
-      try check(hash, in: number, nil, entries)
+    switch shard {
+    case .some(let shard): try check(hash, in: number, shard, entries)
+    case .none: try check(hash, in: number, nil, entries)
     }
   }
 
+  private func check(
+    _ hash: KeyHash, in number: Int, _ shard: borrowing Descriptor, _ entries: EntriesDirectory
+  ) throws(CheckError) {
+    try check(hash, in: number, shard.raw, entries)
+  }
+
+  /// - Parameter shard: the directory, which the caller keeps open.
   private func check(
     _ hash: KeyHash, in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
   ) throws(CheckError) {
@@ -110,13 +123,15 @@ final class ShardCheck {
       _ = try? store.engine?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
+      let absent = reader.read(hash, in: nil)
       do throws(SystemError) {
         let shard = try store.lock(number, hash, entries, makes: run.mender != nil)
         findings = look(hash, in: shard)
         shard.unlock()
       } catch  where error == .notFound || error.isWrongKind {
-        findings = Examination.examine(reader.read(hash, in: nil), run.context)
-          .map { $0.finding() }
+        // A shard is made before its first entry is recorded, and stays: what was recorded before is
+        // without its directory.
+        findings = Examination.examine(absent, run.context).map { $0.finding() }
       } catch {
         throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
       }
