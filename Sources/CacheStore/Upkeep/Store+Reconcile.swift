@@ -30,6 +30,10 @@ extension Store {
       return state.isComplete && state.isJournalWhole
     }
     if !wasComplete { try? renewJournal() }
+    state.withLock { state in
+      if state.isJournalWhole { state.removals = nil }
+      state.endedUncleanly = false
+    }
     for name in dead {
       if upkeep.isStopping { return }
       guard let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory]),
