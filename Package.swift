@@ -41,6 +41,7 @@ let package = Package(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
+    .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -88,6 +89,9 @@ let package = Package(
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tool(
+      "cachefsck",
+      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
       "cachebench",
       [
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
@@ -125,6 +129,13 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
-    tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
+    .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
+    tests(
+      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+    tests(
+      "CachefsckTool",
+      [
+        "ToolTesting", "cachefsck", "offlinecache", "CommandLineOptions", "StoreChecking",
+      ]),
   ]
 )

@@ -108,7 +108,7 @@ extension Store {
   }
 
   /// The bytes that a metadata file and its directory are charged with.
-  func overhead(_ documentBytes: Int) -> UInt32 {
+  package func overhead(_ documentBytes: Int) -> UInt32 {
     let block = place.blockBytes
     return UInt32((UInt64(documentBytes) + block - 1) / block * block + block)
   }

@@ -126,7 +126,7 @@ extension Store {
   }
 
   /// The slots of all variants of a key hash.
-  func slots(of hash: KeyHash) -> [Slot] {
+  package func slots(of hash: KeyHash) -> [Slot] {
     state.withLock { state in
       follow(&state)
       return state.index.variants(of: hash).map { state.index[$0] }

@@ -1,5 +1,5 @@
 internal import CacheFormat
-internal import CacheSystem
+package import CacheSystem
 internal import Synchronization
 
 /// A persistent store of bodies and metadata by key, in plain files.
@@ -24,12 +24,12 @@ public final class Store: Sendable {
   public let isReadOnly: Bool
 
   let place: StorePlace
-  let hashSeed: UInt64
+  package let hashSeed: UInt64
   /// Whether a full disk evicts.
   let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
-  let fileSystem: any FileSystem
+  package let fileSystem: any FileSystem
   let clock: any WallClock
   let state: Mutex<StoreState>
   /// One thread of this process appends at a time.

@@ -46,7 +46,7 @@ extension StorePlace {
   }
 
   /// What the segments of the journal say of the store.
-  private static func fromJournal(
+  static func fromJournal(
     _ journal: borrowing Descriptor, _ files: any FileSystem
   ) -> StoreDescription? {
     for name in names(in: journal, files, most: 1000) where Layout.segmentNumber(name) != nil {
@@ -61,7 +61,7 @@ extension StorePlace {
   }
 
   /// The seed that the metadata files carry; the store gets a new id.
-  private static func fromTree(
+  static func fromTree(
     _ root: borrowing Descriptor, _ files: any FileSystem, _ clock: any WallClock
   ) -> StoreDescription? {
     guard let entries = try? files.open(Layout.entries, in: root, [.read, .directory])

@@ -16,7 +16,7 @@ func system<R: ~Copyable>(
 }
 
 /// The directories of a store, found or made, and what store.json says.
-final class StorePlace: Sendable {
+package final class StorePlace: Sendable {
   let path: String
   let fileSystem: any FileSystem
   let description: StoreDescription

@@ -7,10 +7,11 @@ internal import Synchronization
 extension Store {
   /// The length beyond which a new segment is begun.
   static var segmentBytes: Int64 { 64 << 20 }
-
-  /// The most bytes of a segment that are read: one that is full, with the longest batch behind it,
-  /// has less. What stands beyond is damage, be it a terabyte of nothing.
-  static var maximumSegmentBytes: Int64 { 72 << 20 }
+  /// The length that no segment reaches: records that are appended together go beyond `segmentBytes`
+  /// by less. What is longer is none, and is not read.
+  package static var maximumSegmentBytes: Int64 {
+    segmentBytes + 2 * Int64(RecordFrame.maximumLength)
+  }
 
   /// Appends the records that `prepare` makes, all or none.
   ///

@@ -11,7 +11,9 @@ extension Store {
       try fileSystem.open(name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
     }
     let head = try system(file) { () throws(SystemError) in
-      guard try fileSystem.status(of: opened.raw).kind == .file else { throw .inputOutput }
+      let status = try fileSystem.status(of: opened.raw)
+      guard status.kind == .file else { throw .inputOutput }
+      guard status.length <= UInt64(Self.maximumSegmentBytes) else { throw .tooLarge }
       return try fileSystem.readBytes(opened, count: SegmentHeader.count, at: 0)
     }
     switch SegmentHeader.read(head) {
@@ -88,7 +90,7 @@ extension Store {
   }
 
   /// Segments that may be missing between two others before the numbers count as nonsense.
-  private static var maximumMissingSegments: Int { 100_000 }
+  package static var maximumMissingSegments: Int { 100_000 }
 
   /// Leaves out numbers far beyond the others, of files that are no segments: they are somebody
   /// else's, and no store has a billion segments.
