@@ -135,7 +135,8 @@ let package = Package(
     tests(
       "CachefsckTool",
       [
-        "ToolTesting", "cachefsck", "offlinecache", "CommandLineOptions", "StoreChecking",
+        "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
+        "CacheFormat",
       ]),
   ]
 )

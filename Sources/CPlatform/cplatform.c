@@ -206,8 +206,9 @@ int cp_link(int from_directory, const char *from, int to_directory, const char *
   RETURN_RESULT(linkat(from_directory, from, to_directory, to, 0));
 }
 
-int cp_change_mode(int descriptor, uint16_t mode) {
-  RETURN_RESULT(fchmod(descriptor, (mode_t)mode));
+int cp_change_mode(int directory, const char *name, uint16_t mode) {
+  // glibc does it with O_PATH and /proc where the kernel is older than 6.6.
+  RETURN_RESULT(fchmodat(directory, name, (mode_t)mode, AT_SYMLINK_NOFOLLOW));
 }
 
 int cp_lock(int descriptor, int exclusive, int wait) {

@@ -12,6 +12,11 @@ package enum Layout {
   package static let staging = PathName("staging")
   package static let quarantine = PathName("quarantine")
 
+  /// Says in a directory of the quarantine where its files come from, and why.
+  package static let note = PathName("note.txt")
+  /// The segment of the journal that has not got its name yet.
+  package static let newSegment = PathName("new")
+
   /// What may stand at the top of a store.
   package static let topNames: Set<String> = [
     "store.json", "store.json.new", "CACHEDIR.TAG", "lock", "journal", "entries", "staging",

@@ -10,9 +10,6 @@ extension Store {
   /// When the store was created.
   package var created: Timestamp { place.description.created }
 
-  /// The directory of the journal.
-  package var journalDirectory: Int32 { place.journal.raw }
-
   /// The present `entries` directory.
   package var entriesDirectory: EntriesDirectory {
     state.withLock { state in
@@ -23,11 +20,6 @@ extension Store {
 
   /// Whether everything that was ever written to the journal could be read.
   package var isJournalWhole: Bool { state.withLock { $0.isJournalWhole } }
-
-  /// Runs `body` while nobody appends to the journal.
-  package func whileJournalIsLocked<R: Sendable>(_ body: () -> R) throws(StoreError) -> R {
-    try withJournalLock { () throws(StoreError) in body() }
-  }
 
   /// The numbers of the slots in use, those of one shard after the other, and where each begins.
   ///
@@ -52,12 +44,15 @@ extension Store {
     }
   }
 
-  /// The key hashes of slots, as far as they are still in use.
-  package func keyHashes(of numbers: ArraySlice<UInt32>) -> [KeyHash] {
+  /// The key hashes of slots, as far as they are still those of a key in a shard.
+  package func keyHashes(of numbers: ArraySlice<UInt32>, shard: Int) -> [KeyHash] {
     state.withLock { state in
       numbers.compactMap { number in
+        // All entries may have been removed since, or another key may have got the slot.
+        guard number < state.index.slots.count else { return nil }
         let slot = state.index[number]
-        return slot.isLive ? slot.keyHash : nil
+        guard slot.isLive, Layout.shardNumber(of: slot.keyHash) == shard else { return nil }
+        return slot.keyHash
       }
     }
   }
@@ -106,11 +101,8 @@ extension StorePlace {
   package static func restorable(
     _ root: borrowing Descriptor, _ fileSystem: any FileSystem, _ clock: any WallClock
   ) -> StoreDescription? {
-    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
-      let description = fromJournal(journal, fileSystem)
-    {
-      return description
-    }
-    return fromTree(root, fileSystem, clock)
+    guard let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory])
+    else { return fromTree(root, fileSystem, clock) }
+    return recoveredDescription(root, journal, fileSystem, clock)
   }
 }

@@ -23,14 +23,16 @@ public final class Store: Sendable {
   /// Whether nothing is written.
   public let isReadOnly: Bool
 
-  let place: StorePlace
+  /// Whether the upkeep does nothing by itself.
+  let isSupervised: Bool
+  package let place: StorePlace
   package let hashSeed: UInt64
   /// Whether a full disk evicts.
   let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
   package let fileSystem: any FileSystem
-  let clock: any WallClock
+  package let clock: any WallClock
   let state: Mutex<StoreState>
   /// One thread of this process appends at a time.
   let appendTurn = Mutex<Void>(())
@@ -61,6 +63,7 @@ public final class Store: Sendable {
     self.path = path
     durability = options.durability
     isReadOnly = options.isReadOnly
+    isSupervised = options.isSupervised
     fileSystem = options.fileSystem
     clock = options.clock
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
@@ -105,7 +108,7 @@ public final class Store: Sendable {
       if !state.isComplete { work.insert(.reconcile) }
       if wantsCompaction(state) { work.insert(.compact) }
     }
-    if !isReadOnly && state.withLock({ $0.current == nil }) { beginJournal() }
+    if !isReadOnly && !isSupervised && state.withLock({ $0.current == nil }) { beginJournal() }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work, of: self) }
   }

@@ -65,6 +65,15 @@ struct StoreState {
   /// The segment that is being written and read.
   var current: Segment? { segments.last??.segment }
 
+  /// The number of the segment to begin where there is none to write to.
+  ///
+  /// A journal that was lost does not begin with 1 again: the number that is missing says that there
+  /// may be entries that it does not know, until it has been written anew.
+  var nextSegment: UInt32 {
+    let next = firstSegment + UInt32(segments.count)
+    return segments.isEmpty && !isJournalWhole ? next + 1 : next
+  }
+
   /// How far the current segment has been read.
   var position: Int64 { segments.last??.readBytes ?? 0 }
 

@@ -20,7 +20,7 @@ import ToolTesting
 
   @Test func `help and version go to standard output`() throws {
     let tool = try ToolRun()
-    let help = try tool.check("--help")
+    let help = try tool.check(["--help"])
     #expect(help.status == 0)
     #expect(help.errors == "")
     for option in [
@@ -32,6 +32,6 @@ import ToolTesting
     for status in ["0", "1", "4", "8", "16", "32"] {
       #expect(help.lines.contains { $0.hasPrefix("  \(status) ") })
     }
-    #expect(try tool.check("--version").text == "cachefsck 0.1.0\n")
+    #expect(try tool.check(["--version"]).text == "cachefsck 0.1.0\n")
   }
 }

@@ -1,12 +1,14 @@
-import StoreChecking
 import Testing
 
+@testable import StoreChecking
 @testable import cachefsck
 
 @Suite struct ResumeStateTests {
   private static let state = ResumeState(
     storeID: String(repeating: "0123456789abcdef", count: 2), depth: .deep, repair: .safe,
-    saved: 1_790_000_000_123_456_789, shards: [0, 7, 0x3F, 255],
+    saved: 1_790_000_000_123_456_789,
+    progress: CheckProgress(
+      entries: 12, totalEntries: 99, bytes: 3456, totalBytes: 9999, shards: [0, 7, 0x3F, 255]),
     tally: [
       .bodyWrong: .init(found: 3, repaired: 1), .foreignFile: .init(found: 2, repaired: 0),
     ])
@@ -33,7 +35,9 @@ import Testing
   @Test(
     arguments: [
       ("state 1", "state 2"), ("depth deep", "depth full"), ("repair safe", "repair some"),
-      ("saved 1", "saved x1"), ("shards 00", "shards 0"), ("shards 00", "shards zz"),
+      ("saved 1", "saved x1"), ("entries 12", "entries -12"),
+      ("bytes 3456", "bytes 9876543210123456789"), ("shards 00", "shards 0"),
+      ("shards 00", "shards zz"),
       ("body-wrong", "no-such-kind"), ("found body-wrong 3 1", "found body-wrong 3 4"),
       ("found body-wrong 3 1", "found body-wrong -3 -4"),
       ("found body-wrong 3 1", "found body-wrong 3"),

@@ -18,7 +18,7 @@ private final class Saved: Sendable {
   private func makeWatcher() -> Watcher {
     Watcher(
       StoreChecker(at: "/nowhere"), line: ProgressLine(total: nil, isEnabled: false), json: nil
-    ) { [saved] shards, tally throws(StateFile.Problem) in saved.save(shards, tally) }
+    ) { [saved] progress, tally throws(StateFile.Problem) in saved.save(progress.shards, tally) }
   }
 
   private func finding(
@@ -40,6 +40,8 @@ private final class Saved: Sendable {
     watcher.found(finding(.tagWrong, "CACHEDIR.TAG"))
     watcher.found(finding(.journalTorn, "journal/00000001.log", .repaired))
     watcher.found(finding(.foreignFile, "entries/zz"))
+    watcher.found(finding(.wrongMode, "entries/3f"))
+    watcher.found(finding(.unreadable, "entries/3f"))
     watcher.found(finding(.bodyMissing, "entries/3f/e", .failed("no room")))
     watcher.progressed(progress([0x3F]))
     watcher.saveState()
@@ -48,10 +50,11 @@ private final class Saved: Sendable {
     #expect(
       last.tally == [
         .bodyWrong: .init(found: 2, repaired: 1), .bodyMissing: .init(found: 1, repaired: 0),
+        .unreadable: .init(found: 1, repaired: 0),
         .directoryEmpty: .init(found: 1, repaired: 1), .journalTorn: .init(found: 1, repaired: 1),
       ])
-    #expect(watcher.tally.found == 8)
-    #expect(watcher.tally.left == 5)
+    #expect(watcher.tally.found == 10)
+    #expect(watcher.tally.left == 7)
   }
 
   @Test func `nothing is saved before a shard is done`() {

@@ -11,7 +11,7 @@ struct Advice {
     var (safe, all, never, failed) = (0, 0, 0, 0)
     for (kind, count) in verdict.tally {
       let left = count.found - count.repaired
-      if done?.includes(kind) == true {
+      if done?.reaches(kind) == true {
         failed += left
       } else {
         switch kind.facts.repairedBy {

@@ -50,14 +50,3 @@ struct CheckRequest: Sendable {
   /// What is really repaired.
   var effectiveRepair: RepairLevel? { isDryRun ? nil : repair }
 }
-
-extension RepairLevel {
-  /// Whether a repair of this level includes findings of a kind.
-  func includes(_ kind: FindingKind) -> Bool {
-    switch kind.facts.repairedBy {
-    case .safe: true
-    case .all: self == .all
-    case nil: false
-    }
-  }
-}

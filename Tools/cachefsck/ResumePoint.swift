@@ -10,12 +10,12 @@ struct ResumePoint: Sendable {
   /// A state older than this tells too little of a store that is in use.
   private static let maximumAge: Int64 = 7 * 86_400 * 1_000_000_000
 
-  /// Finds the file of a store.
+  /// Finds the file of a store for a kind of check.
   ///
   /// - Throws: where the store does not tell its id, or there is no folder for the file.
-  init(store path: String) throws(StateFile.Problem) {
+  init(store path: String, _ request: CheckRequest) throws(StateFile.Problem) {
     storeID = try Self.storeID(path)
-    file = try StateFile(storeID: storeID)
+    file = try StateFile(storeID: storeID, request)
   }
 
   private static func storeID(_ path: String) throws(StateFile.Problem) -> String {
@@ -39,13 +39,9 @@ struct ResumePoint: Sendable {
     func refuse(_ reason: String) -> StateFile.Problem {
       StateFile.Problem(text: "\(file.path) \(reason)")
     }
-    guard state.storeID == storeID else { throw refuse("is of another store") }
-    guard state.depth == request.depth else {
-      throw refuse("is of a \(state.depth.rawValue) check")
-    }
-    guard state.repair == request.effectiveRepair else {
-      throw refuse("is of a check with repair \(state.repair?.rawValue ?? "none")")
-    }
+    guard state.storeID == storeID, state.depth == request.depth,
+      state.repair == request.effectiveRepair
+    else { throw refuse("is of another store or another kind of check") }
     guard state.saved <= now, now - state.saved < Self.maximumAge else {
       throw refuse("is more than a week old, or from the future")
     }

@@ -11,6 +11,9 @@ struct ResumeState: Sendable, Hashable {
   var saved: Int64
   /// The shards that are done.
   var shards: Set<UInt8>
+  /// The entries and the bytes of bodies that were looked at; for showing how far it is.
+  var entries: Int
+  var bytes: UInt64
   /// What was found that a check of the other shards does not find again.
   var tally: Tally
 
@@ -24,6 +27,7 @@ struct ResumeState: Sendable, Hashable {
       Self.title, "store \(storeID)", "depth \(depth.rawValue)",
       "repair \(repair?.rawValue ?? "none")", "saved \(saved)",
       "shards \(shards.sorted().map { Hexadecimal.string(UInt64($0), digits: 2) }.joined())",
+      "entries \(entries)", "bytes \(bytes)",
     ]
     for kind in FindingKind.allCases {
       guard let count = tally[kind] else { continue }
@@ -35,14 +39,16 @@ struct ResumeState: Sendable, Hashable {
 
   /// Creates a state.
   init(
-    storeID: String, depth: CheckDepth, repair: RepairLevel?, saved: Int64, shards: Set<UInt8>,
-    tally: Tally
+    storeID: String, depth: CheckDepth, repair: RepairLevel?, saved: Int64,
+    progress: CheckProgress, tally: Tally
   ) {
     self.storeID = storeID
     self.depth = depth
     self.repair = repair
     self.saved = saved
-    self.shards = shards
+    shards = progress.shards
+    entries = progress.entries
+    bytes = progress.bytes
     self.tally = tally
   }
 
@@ -50,18 +56,24 @@ struct ResumeState: Sendable, Hashable {
   init?(decoding bytes: [UInt8]) {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    guard lines.count >= 8, lines[0] == Self.title, lines[lines.count - 2] == "end",
+    guard lines.count >= 10, lines[0] == Self.title, lines[lines.count - 2] == "end",
       lines[lines.count - 1].isEmpty,
       let id = Self.value(lines[1], "store"), let depth = Self.value(lines[2], "depth"),
       let repair = Self.value(lines[3], "repair"), let saved = Self.value(lines[4], "saved"),
       let shards = Self.value(lines[5], "shards").flatMap(Self.shards),
+      let entries = Self.value(lines[6], "entries").flatMap({ Int($0) }), entries >= 0,
+      let bytes = Self.value(lines[7], "bytes").flatMap({ UInt64($0) }),
+      max(UInt64(entries), bytes) < 1 << 62,
       let depth = CheckDepth(rawValue: depth), let saved = Int64(saved),
       repair == "none" || RepairLevel(rawValue: repair) != nil
     else { return nil }
-    self.init(
-      storeID: id, depth: depth, repair: RepairLevel(rawValue: repair), saved: saved,
-      shards: shards, tally: [:])
-    for line in lines[6..<(lines.count - 2)] {
+    self.storeID = id
+    self.depth = depth
+    self.repair = RepairLevel(rawValue: repair)
+    self.saved = saved
+    (self.shards, self.entries, self.bytes) = (shards, entries, bytes)
+    tally = [:]
+    for line in lines[8..<(lines.count - 2)] {
       let words = line.split(separator: " ")
       guard words.count == 4, words[0] == "found",
         let kind = FindingKind(rawValue: String(words[1])), let found = Int(words[2]),

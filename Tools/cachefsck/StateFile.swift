@@ -1,8 +1,9 @@
 import CacheFormat
 import CacheSystem
 import CommandLineOptions
+import StoreChecking
 
-/// The file that an interrupted check of one store leaves, in the user's folder for such things.
+/// The file that an interrupted check of one store and kind leaves, in the user's folder for such things.
 struct StateFile: Sendable {
   /// Why the file cannot be used, in words.
   struct Problem: Error {
@@ -14,12 +15,14 @@ struct StateFile: Sendable {
   private let newName: PathName
   private var files: RealFileSystem { RealFileSystem() }
 
-  /// Chooses the file of a store; nothing is read or made yet.
+  /// Chooses the file of a store and a kind of check; nothing is read or made yet.
   ///
   /// - Throws: where the environment names no folder.
-  init(storeID: String) throws(Problem) {
+  init(storeID: String, _ request: CheckRequest) throws(Problem) {
     folder = try Self.folder()
-    let stem = Array("fsck-\(storeID)".utf8)
+    let stem = Array(
+      "fsck-\(storeID)-\(request.depth.rawValue)-\(request.effectiveRepair?.rawValue ?? "none")"
+        .utf8)
     let new = stem + Array(".\(UInt64.random(in: .min ... .max)).new".utf8)
     guard let name = PathName(bytes: stem), let newName = PathName(bytes: new) else {
       throw Problem(text: "the id of the store is no name")

@@ -34,15 +34,15 @@ struct StoreCheck {
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument, request) : nil
     let (request, before) = (request, earlier?.tally ?? [:])
-    let watcher = Watcher(checker, line: line, json: json) {
-      shards, tally throws(StateFile.Problem) in
+    let watcher = Watcher(checker, line: line, json: json, earlier: earlier) {
+      progress, tally throws(StateFile.Problem) in
       guard let point else { return }
       var sum = before
       sum.add(tally)
       try point.file.save(
         ResumeState(
           storeID: point.storeID, depth: request.depth, repair: request.effectiveRepair,
-          saved: clock.now(), shards: shards, tally: sum))
+          saved: clock.now(), progress: progress, tally: sum))
     }
     Interruption.onRequest { checker.cancel() }
     var verdict = Verdict(argument: argument, request: request, earlier: earlier)
@@ -65,7 +65,7 @@ struct StoreCheck {
   /// Finds where the state is; without one, a check begins at the beginning and leaves none.
   private func resumePoint(_ path: String) -> ResumePoint? {
     do throws(StateFile.Problem) {
-      return try ResumePoint(store: path)
+      return try ResumePoint(store: path, request)
     } catch {
       if request.isResumed { warn("\(error.text); the check begins at the beginning") }
       return nil
@@ -76,7 +76,9 @@ struct StoreCheck {
     guard request.isResumed else { return nil }
     do throws(StateFile.Problem) {
       if let state = try point.state(for: request, store: path, now: now) { return state }
-      warn("no check of this store was interrupted; it begins at the beginning")
+      let repair = request.effectiveRepair.map { " with repair \($0.rawValue)" } ?? ""
+      warn(
+        "no \(request.depth.rawValue) check\(repair) was interrupted; it begins at the beginning")
     } catch {
       warn("\(error.text); the check begins at the beginning")
     }

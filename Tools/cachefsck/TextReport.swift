@@ -67,7 +67,7 @@ struct TextReport {
     case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
     case .left:
       guard let level = verdict.request.repair else { break }
-      if !level.includes(finding.kind) {
+      if !level.reaches(finding.kind) {
         line += ": left"
       } else {
         line += verdict.request.isDryRun ? ": would be repaired" : ": not repaired"
@@ -91,7 +91,7 @@ struct TextReport {
       table.add(["journal", ByteCount(report.journalBytes).description, ""])
       lines += table.lines
       if let cause = report.partialCause {
-        lines.append("The entries were not held against the journal: \(terminalSafe(cause)).")
+        lines.append("Not everything could be checked: \(terminalSafe(cause)).")
       }
     }
     return lines
@@ -99,8 +99,9 @@ struct TextReport {
 
   private var outcome: String {
     let (found, left) = (verdict.tally.found, verdict.tally.left)
-    let end = verdict.error == nil ? "" : "\(verdict.word), "
-    guard found > 0 else { return end.isEmpty ? "clean" : end + "nothing found until then" }
+    let isWhole = verdict.error == nil && verdict.report?.partialCause == nil
+    let end = isWhole ? "" : "\(verdict.word), "
+    guard found > 0 else { return isWhole ? "clean" : end + "nothing found in what was looked at" }
     let findings = found == 1 ? "1 finding" : "\(found) findings"
     return "\(end)\(findings), \(verdict.tally.repaired) repaired, \(left) left"
   }

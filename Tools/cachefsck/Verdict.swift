@@ -43,13 +43,17 @@ struct Verdict {
   /// The exit status.
   var status: ExitStatus {
     let found = ExitStatus(tally)
-    guard error != nil else { return found }
+    // What could not be compared may be wrong.
+    guard error != nil else {
+      return report?.partialCause == nil ? found : found | .operationalError
+    }
     return found | (isCancelled ? .cancelled : .operationalError)
   }
 
   /// One word for the end of the check, and whether anything is wrong.
   var word: String {
     if error != nil { return isCancelled ? "cancelled" : "failed" }
+    if report?.partialCause != nil { return "partial" }
     return tally.found == 0 ? "clean" : tally.left == 0 ? "repaired" : "left"
   }
 

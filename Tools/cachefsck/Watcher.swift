@@ -20,19 +20,23 @@ final class Watcher: CheckObserver {
 
   private let checker: StoreChecker
   private let line: ProgressLine
+  private let earlier: ResumeState?
   /// Where a finding is printed as it comes, as JSON.
   private let json: JSONReport?
-  private let save: @Sendable (Set<UInt8>, Tally) throws(StateFile.Problem) -> Void
+  private let save: @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
   private let state = Mutex(State())
 
   /// Creates an observer of one check.
   ///
-  /// - Parameter save: called now and then with the shards that are done, and what was found that a
-  ///   check of the others does not find again.
+  /// - Parameters:
+  ///   - earlier: what an earlier run has done, which the checker leaves out.
+  ///   - save: called now and then with how far all is, and what was found that a check of the
+  ///     shards that are not done does not find again.
   init(
-    _ checker: StoreChecker, line: ProgressLine, json: JSONReport?,
-    save: @escaping @Sendable (Set<UInt8>, Tally) throws(StateFile.Problem) -> Void
+    _ checker: StoreChecker, line: ProgressLine, json: JSONReport?, earlier: ResumeState? = nil,
+    save: @escaping @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
   ) {
+    self.earlier = earlier
     self.checker = checker
     self.line = line
     self.json = json
@@ -43,7 +47,7 @@ final class Watcher: CheckObserver {
     let count = CheckReport.Count(found: 1, repaired: finding.outcome == .repaired ? 1 : 0)
     state.withLock { state in
       state.tally.add(finding.kind, count)
-      if let shard = Self.shard(of: finding.path) {
+      if let shard = Self.shard(of: finding) {
         state.tallies[shard, default: [:]].add(finding.kind, count)
       }
       guard let json else {
@@ -64,11 +68,18 @@ final class Watcher: CheckObserver {
   }
 
   func progressed(_ progress: CheckProgress) {
+    // The line shows this run, so that its rate and the time left are right.
+    let before = (entries: earlier?.entries ?? 0, bytes: earlier?.bytes ?? 0)
+    let bytes = progress.totalBytes
     line.set(
-      done: progress.entries, total: progress.totalEntries, bytes: progress.bytes,
-      totalBytes: progress.totalBytes)
+      done: progress.entries, total: max(0, progress.totalEntries - before.entries),
+      bytes: progress.bytes,
+      totalBytes: bytes == 0 ? 0 : max(1, bytes - min(bytes, before.bytes)))
+    var sum = progress
+    sum.entries = min(sum.totalEntries, sum.entries + before.entries)
+    sum.bytes += before.bytes
     state.withLock { state in
-      state.progress = progress
+      state.progress = sum
       guard ContinuousClock.now - state.lastSaved >= .seconds(5) else { return }
       saveNow(&state)
     }
@@ -78,11 +89,11 @@ final class Watcher: CheckObserver {
   func saveState() { state.withLock { saveNow(&$0) } }
 
   private func saveNow(_ state: inout State) {
-    guard let shards = state.progress?.shards, !shards.isEmpty, state.stateProblem == nil
+    guard let progress = state.progress, !progress.shards.isEmpty, state.stateProblem == nil
     else { return }
     state.lastSaved = .now
     do throws(StateFile.Problem) {
-      try save(shards, Self.kept(state, shards))
+      try save(progress, Self.kept(state, progress.shards))
     } catch {
       state.stateProblem = error
     }
@@ -103,12 +114,16 @@ final class Watcher: CheckObserver {
     return kept.filter { $0.value.found > 0 }
   }
 
-  /// The shard whose check finds what is at a path, or nil: `entries/3f/…` is of 3f.
-  private static func shard(of path: [UInt8]) -> UInt8? {
+  /// The shard whose check has this finding, or nil: `entries/3f/…` is of 3f. Kind and mode of
+  /// `entries/3f` itself are looked at in every run.
+  private static func shard(of finding: Finding) -> UInt8? {
     let prefix = Array("entries/".utf8)
-    guard path.starts(with: prefix) else { return nil }
-    let name = path.dropFirst(prefix.count).prefix { $0 != UInt8(ascii: "/") }
-    guard name.count == 2 else { return nil }
+    guard finding.path.starts(with: prefix) else { return nil }
+    let rest = finding.path.dropFirst(prefix.count)
+    let name = rest.prefix { $0 != UInt8(ascii: "/") }
+    let ofDirectory: Set<FindingKind> = [.wrongKind, .wrongMode, .wrongOwner, .timeImplausible]
+    guard name.count == 2, name.count < rest.count || !ofDirectory.contains(finding.kind)
+    else { return nil }
     return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
   }
 

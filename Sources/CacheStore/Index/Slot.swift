@@ -26,7 +26,7 @@ package struct Slot: Sendable {
   var next = Slot.none
   private var overheadAndFlags: UInt32 = 0
 
-  init() {}
+  package init() {}
 
   /// The bytes allocated for the metadata file and the directory, in units of 512.
   package var overhead: UInt64 {

@@ -4,6 +4,8 @@ enum CheckLimits {
   static let names = 1 << 24
   /// The most foreign names of one directory that are findings of their own; more are counted in one.
   static let strays = 64
+  /// The most segments, and foreign names in the journal, and sessions.
+  static let segments = 1 << 20
   /// The most findings of one kind in one segment of the journal.
   static let segmentFindings = 64
   /// The names of a foreign directory that are searched for an entry.

@@ -52,41 +52,58 @@ final class CheckRun: Sendable {
     let root = try openRoot()
     let place = try checkPlace(root)
     try checkCancelled()
-    guard let store = try openStore(root, place) else { return reporter.end() }
-    let journal = try checkJournal(store, root, place)
-    let staging = sessions(store, root)
+    // Before the engine is opened, which may begin a journal, and makes a session.
+    let journal = checkJournal(root, place)
+    let staging = leftovers(root)
+    try checkCancelled()
+    let store = try openStore(root, place)
+    defer { store?.engine?.close() }
     state.withLock { state in
       state.context = Examination.Context(
-        hasIndex: store.engine != nil,
-        isJournalWhole: !journal.contains { $0.kind != .journalTorn }
-          && store.engine?.isJournalWhole ?? true,
+        hasIndex: store?.engine != nil,
+        isJournalWhole: !journal.suspicions.contains { $0.kind != .journalTorn }
+          && store?.engine?.isJournalWhole ?? true,
         owner: place.owner, now: options.clock.now())
-      state.hasJournal = !journal.contains { $0.kind == .journalMissing }
+      state.hasJournal = !journal.suspicions.contains { $0.kind == .journalMissing }
     }
-    StrayNames(self, store).check(root)
+    if mender == nil {
+      reporter.tell((journal.suspicions + staging).map { $0.finding() })
+    }
+    guard let store else { return reporter.end() }
+    StrayNames(self, store).check(root, journal: journal.foreign)
+    try checkCancelled()
     try checkShards(store)
-    try end(store, root, journal: journal, staging: staging, place)
+    end(root, journal.suspicions, staging, place, store)
+    try checkCancelled()
     return reporter.end()
   }
 
   // MARK: The place
 
   private func openRoot() throws(CheckError) -> Descriptor {
+    var (isStore, isEmpty) = (false, true)
     do throws(SystemError) {
       let root = try options.fileSystem.open(userPath: path, [.read, .directory])
-      var isStore = false
       try options.fileSystem.list(root.raw) { name, _ in
+        isEmpty = false
         isStore = Layout.topNames.contains(name.text)
         return !isStore
       }
       if isStore { return root }
-      throw SystemError.notFound
+    } catch  where error == .notFound {
+      throw noStore("there is nothing", error)
+    } catch  where error.isWrongKind {
+      throw noStore("it is no folder", error)
     } catch {
-      guard error == .notFound || error.isWrongKind else { throw CheckError(error, path: path) }
-      throw CheckError(
-        .noStore, path: path, errno: error.code, cause: "there is no store",
-        remedy: "check the path")
+      throw CheckError(error, path: path)
     }
+    throw noStore(isEmpty ? "the folder is empty" : "the folder is no store", nil)
+  }
+
+  private func noStore(_ cause: String, _ error: SystemError?) -> CheckError {
+    CheckError(
+      .noStore, path: path, errno: error?.code ?? 0, cause: cause,
+      remedy: "name the folder of a store, which holds store.json")
   }
 
   private func checkPlace(_ root: borrowing Descriptor) throws(CheckError) -> PlaceCheck.Result {
@@ -103,7 +120,7 @@ final class CheckRun: Sendable {
       reporter.tell(place.suspicions.map { $0.finding() })
       return place
     }
-    let attempts = makeMender(nil, repair, root).mendPlace(place.suspicions, root: root)
+    let attempts = PlaceMender(options, repair).mend(place.suspicions, root: root)
     guard let again = try? PlaceCheck.look(root, options) else { return place }
     for (suspicion, attempt) in zip(place.suspicions, attempts) {
       let isLeft = again.suspicions.contains { $0.isSame(as: suspicion) }
@@ -116,18 +133,25 @@ final class CheckRun: Sendable {
   /// the store, or removing all its entries, just now.
   private func look(_ root: borrowing Descriptor) throws(SystemError) -> PlaceCheck.Result {
     let place = try PlaceCheck.look(root, options)
-    guard !place.suspicions.isEmpty,
-      let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read])
-    else { return place }
-    try options.fileSystem.lock(lock)
-    defer { options.fileSystem.unlock(lock.raw) }
+    if place.suspicions.isEmpty { return place }
+    let lock = takeLock(root)
+    defer { release(lock) }
     return try PlaceCheck.look(root, options)
   }
 
-  private func makeMender(
-    _ store: Store?, _ level: RepairLevel, _ root: borrowing Descriptor
-  ) -> any Mending {
-    NoMending()
+  /// Takes the lock of the journal, where there is one; without it nobody has the store open.
+  private func takeLock(_ root: borrowing Descriptor) -> Descriptor? {
+    guard let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read]),
+      (try? options.fileSystem.lock(lock)) != nil
+    else { return nil }
+    return lock
+  }
+
+  private func release(_ lock: borrowing Descriptor?) {
+    switch lock {
+    case .some(let lock): options.fileSystem.unlock(lock.raw)
+    case .none: break
+    }
   }
 
   /// Opens the engine, or what can be looked at without it; nil where nothing can.
@@ -140,13 +164,14 @@ final class CheckRun: Sendable {
         throw StoreError(
           .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
       }
-      let engine = try Store(
-        at: path,
-        options: Options(
-          isReadOnly: options.repair == nil, createsStore: false, clock: options.clock,
-          fileSystem: options.fileSystem))
+      // What repair writes is on disk before anything goes that it replaces.
+      var engineOptions = Options(
+        durability: options.repair == nil ? .process : .full, isReadOnly: options.repair == nil,
+        createsStore: false, clock: options.clock, fileSystem: options.fileSystem)
+      engineOptions.isSupervised = true
+      let engine = try Store(at: path, options: engineOptions)
       if let repair = options.repair {
-        let mender = makeMender(engine, repair, root)
+        let mender = try Mender(engine, repair)
         state.withLock { $0.mender = mender }
       }
       return CheckedStore(engine, owner: place.owner)
@@ -167,83 +192,55 @@ final class CheckRun: Sendable {
 
   /// Reads the journal; what looks wrong is read again, at last with nobody able to write.
   private func checkJournal(
-    _ store: CheckedStore, _ root: borrowing Descriptor, _ place: PlaceCheck.Result
-  ) throws(CheckError) -> [Suspicion] {
+    _ root: borrowing Descriptor, _ place: PlaceCheck.Result
+  ) -> JournalCheck.Result {
     guard let description = place.description,
       let journal = try? options.fileSystem.open(Layout.journal, in: root, [.read, .directory])
-    else { return [] }
-    let raw = journal.raw
-    let read = { [cancellation, options] (hasDeadSession: Bool) in
-      JournalCheck.read(
-        raw, description, options.fileSystem, hasDeadSession: hasDeadSession
-      ) { cancellation.isSet }
-    }
-    var result = read(false)
-    if !result.suspicions.isEmpty { result = read(false) }
+    else { return JournalCheck.Result() }
+    var result = readJournal(journal, description, hasDeadSession: false)
     if !result.suspicions.isEmpty {
-      let rawRoot = root.raw
-      result = locked(store) { [options] in
-        read(Self.hasDeadSessions(rawRoot, options.fileSystem))
-      }
+      result = readJournal(journal, description, hasDeadSession: false)
     }
-    try checkCancelled()
-    let foreign = result.foreign
-    if !foreign.isEmpty {
-      let strays = StrayCheck(self, store)
-      var tally = StrayTally(path: Layout.journal.bytes)
-      for name in foreign { strays.checkForeign(name, in: raw, &tally) }
-      strays.end(tally)
+    if !result.suspicions.isEmpty {
+      let lock = takeLock(root)
+      defer { release(lock) }
+      result = readJournal(journal, description, hasDeadSession: !deadSessions(root).isEmpty)
     }
-    if !result.suspicions.contains(where: { $0.kind == .journalMissing })
-      || hasEntries(store)
-    {
-      if mender == nil { reporter.tell(result.suspicions.map { $0.finding() }) }
-    } else {
-      // An empty store that nobody has written to.
-      result.suspicions.removeAll { $0.kind == .journalMissing }
-      if mender == nil { reporter.tell(result.suspicions.map { $0.finding() }) }
-    }
-    reporter.change { $0.journalBytes = result.bytes }
-    return result.suspicions
+    // Nobody has stored anything yet.
+    if !hasEntries(root) { result.suspicions.removeAll { $0.kind == .journalMissing } }
+    let bytes = result.bytes
+    reporter.change { $0.journalBytes = bytes }
+    return result
   }
 
-  private static func hasDeadSessions(_ root: Int32, _ fileSystem: any FileSystem) -> Bool {
+  private func readJournal(
+    _ journal: borrowing Descriptor, _ description: StoreDescription, hasDeadSession: Bool
+  ) -> JournalCheck.Result {
+    JournalCheck.read(
+      journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession
+    ) { [cancellation] in cancellation.isSet }
+  }
+
+  private func hasEntries(_ root: borrowing Descriptor) -> Bool {
     guard
-      let raw = try? fileSystem.openOnce(
-        Layout.staging, in: root, [.read, .directory], mode: 0)
+      let entries = try? options.fileSystem.open(Layout.entries, in: root, [.read, .directory])
     else { return false }
-    let staging = Descriptor(raw, of: fileSystem)
-    return !StagingCheck.sessions(in: staging.raw, fileSystem).isEmpty
+    return !options.fileSystem.isEmpty(entries)
   }
 
-  private func hasEntries(_ store: CheckedStore) -> Bool {
-    var isEmpty = true
-    try? options.fileSystem.list(store.entries.directory.raw) { _, _ in
-      isEmpty = false
-      return false
-    }
-    return !isEmpty
+  /// What processes that are gone have left.
+  private func leftovers(_ root: borrowing Descriptor) -> [Suspicion] {
+    let lock = takeLock(root)
+    defer { release(lock) }
+    return deadSessions(root) + StagingCheck.unfinished(in: root.raw, options.fileSystem)
   }
 
-  /// Runs `body` with the lock of the journal, where there is an engine to take it.
-  private func locked<R: Sendable>(_ store: CheckedStore, _ body: () -> R) -> R {
-    guard let engine = store.engine else { return body() }
-    if let result = try? engine.whileJournalIsLocked(body) { return result }
-    return body()
-  }
-
-  private func sessions(_ store: CheckedStore, _ root: borrowing Descriptor) -> [Suspicion] {
-    let fileSystem = options.fileSystem
+  /// The caller holds the lock of the journal.
+  private func deadSessions(_ root: borrowing Descriptor) -> [Suspicion] {
     guard
-      let staging = try? fileSystem.open(Layout.staging, in: root, [.read, .directory])
+      let staging = try? options.fileSystem.open(Layout.staging, in: root, [.read, .directory])
     else { return [] }
-    let (raw, rawRoot) = (staging.raw, root.raw)
-    let found = locked(store) {
-      StagingCheck.sessions(in: raw, fileSystem)
-        + StagingCheck.unfinished(in: rawRoot, fileSystem)
-    }
-    if mender == nil { reporter.tell(found.map { $0.finding() }) }
-    return found
+    return StagingCheck.sessions(in: staging, options.fileSystem)
   }
 
   // MARK: Shards
@@ -271,7 +268,7 @@ final class CheckRun: Sendable {
       while let number = take(work) {
         do throws(CheckError) {
           let slots = numbers[starts[number]..<starts[number + 1]]
-          try check.check(number, store.engine?.keyHashes(of: slots) ?? [])
+          try check.check(number, store.engine?.keyHashes(of: slots, shard: number) ?? [])
         } catch {
           work.change { $0.failure = $0.failure ?? error }
         }
@@ -284,7 +281,11 @@ final class CheckRun: Sendable {
     }
     perform()
     let failure = work.wait { $0.running == 0 ? .some($0.failure) : nil }
-    if let failure { throw failure }
+    if let failure {
+      // Who goes on later needs to know every shard that was done.
+      reporter.tellProgress()
+      throw failure
+    }
   }
 
   private func take(_ work: Monitor<Work>) -> Int? {
@@ -299,46 +300,19 @@ final class CheckRun: Sendable {
 
   // MARK: The end
 
+  /// Renews the journal and clears the staging where that is to be done, and looks again.
   private func end(
-    _ store: CheckedStore, _ root: borrowing Descriptor, journal: [Suspicion],
-    staging: [Suspicion], _ place: PlaceCheck.Result
-  ) throws(CheckError) {
-    guard let mender, let description = place.description,
-      !journal.isEmpty || !staging.isEmpty
+    _ root: borrowing Descriptor, _ journal: [Suspicion], _ staging: [Suspicion],
+    _ place: PlaceCheck.Result, _ store: CheckedStore
+  ) {
+    guard let mender,
+      !journal.isEmpty || !staging.isEmpty || store.engine?.isJournalWhole == false
     else { return }
     let attempt = mender.finish(journal: journal, staging: staging)
-    var left: [Suspicion] = []
-    let fileSystem = options.fileSystem
-    if let directory = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
-      let sessions = try? fileSystem.open(Layout.staging, in: root, [.read, .directory])
-    {
-      let (raw, rawSessions, rawRoot) = (directory.raw, sessions.raw, root.raw)
-      left = locked(store) { [cancellation] in
-        let dead = StagingCheck.sessions(in: rawSessions, fileSystem)
-        return dead + StagingCheck.unfinished(in: rawRoot, fileSystem)
-          + JournalCheck.read(raw, description, fileSystem, hasDeadSession: !dead.isEmpty) {
-            cancellation.isSet
-          }.suspicions
-      }
-    }
+    let left = leftovers(root) + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
-      reporter.tell(
-        suspicion.finding(
-          outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) })))
+      let isLeft = left.contains { $0.isSame(as: suspicion) }
+      reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))
     }
   }
-}
-
-/// Stands for the repair.
-struct NoMending: Mending {
-  func mendPlace(_ suspicions: [Suspicion], root: borrowing Descriptor) -> [MendAttempt] {
-    suspicions.map { _ in .none }
-  }
-  func mend(
-    _ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard
-  ) -> [MendAttempt] { suspicions.map { _ in .none } }
-  func mendStray(
-    _ suspicion: Suspicion, _ name: PathName, in directory: Int32
-  ) -> MendAttempt { .none }
-  func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt { .none }
 }

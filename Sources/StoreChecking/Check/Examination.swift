@@ -21,6 +21,7 @@ struct Examination {
   private var found: [Suspicion] = []
   /// The bodies that an entry has, or may have.
   private var usedBodies: Set<Digest> = []
+  private var examinedBodies: Set<Digest> = []
   /// Whether a metadata file may name bodies that nobody can tell.
   private var hasUnknownBodies = false
 
@@ -80,8 +81,9 @@ struct Examination {
       return
     }
     examineMetadata(of: slot, name)
+    let isFirst = !examinedBodies.contains(slot.digest)
     examineBody(slot.digest, slot.length, slot.variant)
-    if let other = scene.unshared[slot.variant] {
+    if isFirst, let other = scene.unshared[slot.variant] {
       let body = Layout.body(slot.digest)
       add(
         .bodyUnshared, scene.path(body), body,
@@ -159,6 +161,8 @@ struct Examination {
   // MARK: Bodies
 
   private mutating func examineBody(_ digest: Digest, _ length: UInt64, _ variant: UInt64) {
+    // Variants with one body have it wrong together.
+    guard examinedBodies.insert(digest).inserted else { return }
     let name = Layout.body(digest)
     let path = scene.path(name)
     guard let body = scene.bodies[digest] else {
@@ -233,7 +237,7 @@ struct Examination {
       add(.foreignFile, scene.path(name), name, kind.words)
     }
     if scene.uncountedNames > 0 {
-      add(.foreignFile, scene.path, nil, "\(scene.uncountedNames) more names")
+      add(.foreignFile, scene.path, nil, "\(scene.uncountedNames) more foreign names")
     }
     if scene.metadata.isEmpty, scene.bodies.isEmpty, scene.strays.isEmpty, scene.slots.isEmpty {
       add(.directoryEmpty, scene.path, nil, "nothing is in it")
@@ -252,10 +256,8 @@ struct Examination {
     _ variant: UInt64? = nil, _ key: ByteString? = nil
   ) {
     let known = key ?? variant.flatMap { scene.key(of: $0) }
-    let suspicion = Suspicion(
-      kind, path: path, name: name, variant: variant, key: known?.bytes, detail)
-    // Variants with one body have it wrong together.
-    if !found.contains(where: { $0.isSame(as: suspicion) }) { found.append(suspicion) }
+    found.append(
+      Suspicion(kind, path: path, name: name, variant: variant, key: known?.bytes, detail))
   }
 }
 

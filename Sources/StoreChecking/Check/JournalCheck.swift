@@ -10,10 +10,8 @@ struct JournalCheck {
   struct Result: Sendable {
     var suspicions: [Suspicion] = []
     var bytes: UInt64 = 0
-    var segments = 0
+    /// The names that are none of a segment.
     var foreign: [PathName] = []
-    /// Whether a segment that was begun and not finished is there.
-    var hasUnfinished = false
   }
 
   private let directory: Int32
@@ -98,23 +96,19 @@ struct JournalCheck {
   private mutating func names() -> [UInt32] {
     var numbers: [UInt32] = []
     var foreign: [PathName] = []
-    var hasNew = false
     do throws(SystemError) {
       try fileSystem.list(directory) { name, _ in
         if let number = Layout.segmentNumber(name) {
           numbers.append(number)
-        } else if name.bytes == Array("new".utf8) {
-          hasNew = true
-        } else {
+        } else if name.bytes != Array("new".utf8) {
           foreign.append(name)
         }
-        return numbers.count + foreign.count < 1 << 20
+        return numbers.count + foreign.count < CheckLimits.segments
       }
     } catch {
       result.suspicions.append(
         Suspicion(.unreadable, path: Array("journal".utf8), error.description))
     }
-    result.hasUnfinished = hasNew
     numbers.sort()
     while let last = numbers.last {
       let before = numbers.count > 1 ? numbers[numbers.count - 2] : 0
@@ -163,7 +157,6 @@ struct JournalCheck {
       }
       let head = try fileSystem.readBytes(file, count: SegmentHeader.count, at: 0)
       guard isHeader(head, number, name) else { return false }
-      result.segments += 1
       result.bytes += length
       return try readRecords(file, number, length: Int(length), isLast: isLast)
     } catch  where error == .notFound {

@@ -25,9 +25,9 @@ struct KeyScene: Sendable {
   /// The slots whose body is another file than that of the entries it should share with: by variant
   /// the path of the other one.
   var unshared: [UInt64: [UInt8]] = [:]
-  /// Names that are none of the format, or of a wrong kind.
+  /// Names that are none of the format, at most `CheckLimits.strays`.
   var strays: [(name: PathName, kind: FileKind)] = []
-  /// The names beyond `maximumExtras`, of whatever kind.
+  /// The names beyond these bounds, of whatever kind.
   var uncountedNames = 0
 
   init(hash: KeyHash, path: [UInt8], slots: [Slot]) {

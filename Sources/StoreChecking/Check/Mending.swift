@@ -13,8 +13,6 @@ enum MendAttempt: Sendable, Hashable {
 /// Mends what a check has found. Each call gets what was seen with the lock held, and gives one
 /// attempt for each suspicion.
 protocol Mending: Sendable {
-  /// Mends the top of the store, before the engine is opened.
-  func mendPlace(_ suspicions: [Suspicion], root: borrowing Descriptor) -> [MendAttempt]
   /// Mends one key; the caller holds `shard`.
   func mend(_ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard)
     -> [MendAttempt]

@@ -121,12 +121,7 @@ struct PlaceCheck {
   private func hasEntries(_ root: borrowing Descriptor) -> Bool {
     guard let entries = try? fileSystem.open(Layout.entries, in: root, [.read, .directory])
     else { return false }
-    var isEmpty = true
-    try? fileSystem.list(entries.raw) { _, _ in
-      isEmpty = false
-      return false
-    }
-    return !isEmpty
+    return !fileSystem.isEmpty(entries)
   }
 
   private mutating func addPermissions(_ status: FileStatus, _ name: PathName?) {
@@ -136,5 +131,17 @@ struct PlaceCheck {
 
   private mutating func add(_ kind: FindingKind, _ name: PathName, _ detail: String) {
     result.suspicions.append(Suspicion(kind, path: name.bytes, name: name, detail))
+  }
+}
+
+extension FileSystem {
+  /// Whether a directory has no name in it.
+  func isEmpty(_ directory: borrowing Descriptor) -> Bool {
+    var isEmpty = true
+    try? list(directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
   }
 }

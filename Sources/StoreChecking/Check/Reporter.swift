@@ -65,6 +65,9 @@ final class Reporter: Sendable {
     }
   }
 
+  /// Tells the progress now.
+  func tellProgress() { state.withLock { observer.progressed($0.progress) } }
+
   /// Tells the last progress and gives the report.
   func end() -> CheckReport {
     state.withLock { state in

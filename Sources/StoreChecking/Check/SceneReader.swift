@@ -86,7 +86,9 @@ final class SceneReader {
       switch Layout.keyFile(name) {
       case .metadata(let variant): readMetadata(variant, &scene, directory)
       case .body(let digest): readStatus(of: digest, &scene, directory)
-      case .foreign: scene.strays.append((name, kind))
+      case .foreign where scene.strays.count < CheckLimits.strays:
+        scene.strays.append((name, kind))
+      case .foreign: scene.uncountedNames += 1
       }
     }
   }

@@ -32,7 +32,7 @@ final class ShardCheck {
     for _ in 0..<CheckLimits.attempts {
       let entries = store.entries
       var missing = Set(known)
-      try checkNames(of: number, entries, &missing)
+      guard try checkNames(of: number, entries, &missing) else { break }
       // Their directories were not there to be listed.
       for hash in missing { try check(hash, in: number) }
       if !store.isOutdated(entries) { break }
@@ -41,13 +41,29 @@ final class ShardCheck {
     run.reporter.add(shard: number)
   }
 
+  /// - Returns: false where the system cannot read the shard, which has been told.
   private func checkNames(
     of number: Int, _ entries: EntriesDirectory, _ missing: inout Set<KeyHash>
-  ) throws(CheckError) {
-    guard
-      let shard = try? fileSystem.open(
+  ) throws(CheckError) -> Bool {
+    let shard: Descriptor
+    do throws(SystemError) {
+      shard = try fileSystem.open(
         Layout.shard(number), in: entries.directory, [.read, .directory])
-    else { return }
+    } catch {
+      if error == .notFound || error.isWrongKind { return true }
+      if error.isOutOfDescriptors { throw CheckError(error, path: run.path) }
+      run.reporter.tell(
+        Finding(.unreadable, path: path(of: number), detail: error.description))
+      return false
+    }
+    try checkNames(in: shard, number, entries, &missing)
+    return true
+  }
+
+  private func checkNames(
+    in shard: borrowing Descriptor, _ number: Int, _ entries: EntriesDirectory,
+    _ missing: inout Set<KeyHash>
+  ) throws(CheckError) {
     var failure: CheckError?
     var tally = StrayTally(path: path(of: number))
     var count = 0
@@ -85,13 +101,19 @@ final class ShardCheck {
     let entries = store.entries
     let shard = try? fileSystem.open(
       Layout.shard(number), in: entries.directory, [.read, .directory])
-    if let shard {
-      try check(hash, in: number, shard.raw, entries)
-    } else {
-      try check(hash, in: number, nil, entries)
+    switch shard {
+    case .some(let shard): try check(hash, in: number, shard, entries)
+    case .none: try check(hash, in: number, nil, entries)
     }
   }
 
+  private func check(
+    _ hash: KeyHash, in number: Int, _ shard: borrowing Descriptor, _ entries: EntriesDirectory
+  ) throws(CheckError) {
+    try check(hash, in: number, shard.raw, entries)
+  }
+
+  /// - Parameter shard: the directory, which the caller keeps open.
   private func check(
     _ hash: KeyHash, in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
   ) throws(CheckError) {
@@ -110,13 +132,15 @@ final class ShardCheck {
       _ = try? store.engine?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
+      let absent = reader.read(hash, in: nil)
       do throws(SystemError) {
         let shard = try store.lock(number, hash, entries, makes: run.mender != nil)
         findings = look(hash, in: shard)
         shard.unlock()
       } catch  where error == .notFound || error.isWrongKind {
-        findings = Examination.examine(reader.read(hash, in: nil), run.context)
-          .map { $0.finding() }
+        // A shard is made before its first entry is recorded, and stays: what was recorded before is
+        // without its directory.
+        findings = Examination.examine(absent, run.context).map { $0.finding() }
       } catch {
         throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
       }

@@ -6,14 +6,16 @@ internal import CacheSystem
 /// when they were killed.
 enum StagingCheck {
   /// Looks at the sessions. The caller holds the lock of the journal, so that none is just being made.
-  static func sessions(in staging: Int32, _ fileSystem: any FileSystem) -> [Suspicion] {
+  static func sessions(
+    in staging: borrowing Descriptor, _ fileSystem: any FileSystem
+  ) -> [Suspicion] {
     var names: [PathName] = []
-    try? fileSystem.list(staging) { name, kind in
+    try? fileSystem.list(staging.raw) { name, kind in
       if kind == .directory { names.append(name) }
-      return names.count < 1 << 20
+      return names.count < CheckLimits.segments
     }
     var found: [Suspicion] = []
-    for name in names where isDead(name, in: staging, fileSystem) {
+    for name in names where isDead(name, in: staging.raw, fileSystem) {
       found.append(
         Suspicion(
           .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,

@@ -18,26 +18,29 @@ struct StrayNames {
   }
 
   /// Looks at the top, at `entries`, at `journal` and at `staging`. What is in `quarantine` is anybody's.
-  func check(_ root: borrowing Descriptor) {
-    list(root.raw, []) { name, _ in Layout.topNames.contains(name.text) }
+  ///
+  /// - Parameter foreign: the names in `journal` that whoever read it did not take.
+  func check(_ root: borrowing Descriptor, journal foreign: [PathName]) {
+    list(root, []) { name, _ in Layout.topNames.contains(name.text) }
     checkShards()
     if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]) {
-      checkModes(journal.raw, Layout.journal.bytes)
+      checkJournal(journal, foreign)
     }
     if let staging = try? fileSystem.open(Layout.staging, in: root, [.read, .directory]) {
-      list(staging.raw, Layout.staging.bytes) { $1 == .directory }
+      list(staging, Layout.staging.bytes) { $1 == .directory }
     }
   }
 
   /// Tells of the names that `isKnown` does not take.
   private func list(
-    _ directory: Int32, _ path: [UInt8], _ isKnown: (PathName, FileKind) -> Bool
+    _ directory: borrowing Descriptor, _ path: [UInt8], _ isKnown: (PathName, FileKind) -> Bool
   ) {
     var tally = StrayTally(path: path)
     var count = 0
-    try? fileSystem.list(directory) { name, kind in
+    let raw = directory.raw
+    try? fileSystem.list(raw) { name, kind in
       count += 1
-      if !isKnown(name, kind) { strays.checkForeign(name, in: directory, &tally) }
+      if !isKnown(name, kind) { strays.checkForeign(name, in: raw, &tally) }
       return count < CheckLimits.names && !run.cancellation.isSet
     }
     strays.end(tally)
@@ -46,7 +49,7 @@ struct StrayNames {
   private func checkShards() {
     let entries = store.entries
     let directory = entries.directory.raw
-    list(directory, Layout.entries.bytes) { name, _ in isShard(name) }
+    list(entries.directory, Layout.entries.bytes) { name, _ in isShard(name) }
     var tally = StrayTally(path: Layout.entries.bytes)
     for number in 0..<Layout.shardCount {
       let name = Layout.shard(number)
@@ -59,18 +62,21 @@ struct StrayNames {
     (0..<Layout.shardCount).contains { Layout.shard($0).bytes == name.bytes }
   }
 
-  private func checkModes(_ directory: Int32, _ path: [UInt8]) {
+  private func checkJournal(_ directory: borrowing Descriptor, _ foreign: [PathName]) {
+    let raw = directory.raw
+    var tally = StrayTally(path: Layout.journal.bytes)
+    for name in foreign { strays.checkForeign(name, in: raw, &tally) }
+    strays.end(tally)
     var names: [PathName] = []
-    try? fileSystem.list(directory) { name, _ in
+    try? fileSystem.list(raw) { name, _ in
       if Layout.segmentNumber(name) != nil { names.append(name) }
-      return names.count < 1 << 20
+      return names.count < CheckLimits.segments
     }
-    var tally = StrayTally(path: path)
     for name in names {
       // What is no file has been told by whoever read the journal.
-      guard let status = try? fileSystem.status(at: name, in: directory), status.kind == .file
+      guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
       else { continue }
-      check(status, .file, name, in: directory, &tally)
+      check(status, .file, name, in: raw, &tally)
     }
   }
 
