@@ -101,8 +101,11 @@ extension StorePlace {
   package static func restorable(
     _ root: borrowing Descriptor, _ fileSystem: any FileSystem, _ clock: any WallClock
   ) -> StoreDescription? {
-    guard let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory])
-    else { return fromTree(root, fileSystem, clock) }
-    return recoveredDescription(root, journal, fileSystem, clock)
+    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
+      let description = fromJournal(journal, fileSystem)
+    {
+      return description
+    }
+    return fromTree(root, fileSystem, clock)
   }
 }
