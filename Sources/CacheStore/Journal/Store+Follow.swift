@@ -74,7 +74,8 @@ extension Store {
         state.tornBytes = 0
         return
       }
-      let progressed = readChunk(&state, use.segment, from: use.readBytes, length: length)
+      let progressed = readChunk(
+        &state, use.segment, from: use.readBytes, length: min(length, Self.maximumSegmentBytes))
       if !progressed || state.needsReload { return }
     }
   }
@@ -208,11 +209,13 @@ extension Store {
     switch header.type {
     case .put:
       guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes else { break }
+      state.removals?.put(head)
       state.put(
         head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
         recordLength: UInt32(header.length))
     case .remove:
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
+      state.removals?.remove(record.keyHash, record.variant)
       state.remove(record.keyHash, record.variant)
     case .touch:
       for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
@@ -238,6 +241,7 @@ extension Store {
   ) -> Bool {
     switch header.type {
     case .clear:
+      state.removals?.clear()
       state.clear()
       reopenEntries(&state)
     case .drop:

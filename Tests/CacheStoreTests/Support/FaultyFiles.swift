@@ -188,9 +188,9 @@ struct FaultyFiles: FileSystem {
     try real.link(from, in: fromDirectory, to: to, in: toDirectory)
   }
 
-  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try faults.check(.changeMode)
-    try real.changeMode(of: descriptor, to: mode)
+  func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
+    try faults.check(.changeMode, name)
+    try real.changeMode(at: name, in: directory, to: mode)
   }
 
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {

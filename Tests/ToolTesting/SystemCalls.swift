@@ -9,11 +9,11 @@ import Testing
 #endif
 
 /// The two ends of a pipe; whoever makes it closes them.
-struct Pipe {
-  let reader: Int32
-  let writer: Int32
+package struct Pipe {
+  package let reader: Int32
+  package let writer: Int32
 
-  init() throws {
+  package init() throws {
     var ends: [Int32] = [0, 0]
     // Safety: pipe writes two descriptors into the array of two.
     let result = unsafe pipe(&ends)
@@ -24,7 +24,7 @@ struct Pipe {
   }
 
   /// Waits until the other side has taken everything that was written.
-  func waitUntilEmpty() {
+  package func waitUntilEmpty() {
     var waiting: Int32 = 1
     while waiting > 0 {
       // Safety: FIONREAD fills one C int.
@@ -35,9 +35,10 @@ struct Pipe {
 }
 
 /// Makes an empty folder of its own.
-func makeTemporaryFolder() throws -> String {
+package func makeTemporaryFolder() throws -> String {
   // Safety: the variable is not changed by the tests, so the string is good for the copy.
-  let base = unsafe getenv("TMPDIR").flatMap { unsafe String(validatingCString: $0) } ?? "/tmp"
+  let base =
+    unsafe getenv("TMPDIR").flatMap { unsafe String(validatingCString: $0) } ?? "/tmp"
   var template = Array("\(base)/offlinecache-tests.XXXXXX".utf8CString)
   // Safety: mkdtemp changes the letters at the end, in place.
   let isMade = unsafe mkdtemp(&template) != nil
@@ -46,7 +47,7 @@ func makeTemporaryFolder() throws -> String {
 }
 
 /// Returns the path of the image the tests are in.
-func imagePath() throws -> String {
+package func imagePath() throws -> String {
   #if canImport(Darwin)
     var info = Dl_info()
     // Safety: dladdr fills the local with strings that live as long as the image.
@@ -63,27 +64,27 @@ func imagePath() throws -> String {
 }
 
 /// Tells whether something stands at a path.
-func exists(_ path: String) -> Bool {
+package func exists(_ path: String) -> Bool {
   // Safety: the path is zero-terminated for the call.
   unsafe access(path, F_OK) == 0
 }
 
 /// Makes a symbolic link.
-func makeLink(_ path: String, to target: String) throws {
+package func makeLink(_ path: String, to target: String) throws {
   // Safety: both paths are zero-terminated for the call.
   let result = unsafe symlink(target, path)
   try #require(result == 0)
 }
 
 /// Tells whether a path is a device.
-func isDevice(_ path: String) -> Bool {
+package func isDevice(_ path: String) -> Bool {
   var status = stat()
   // Safety: stat fills the local.
   return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR
 }
 
 /// Opens a file that a child does not inherit.
-func openFile(_ path: String, _ flags: Int32) throws -> Int32 {
+package func openFile(_ path: String, _ flags: Int32) throws -> Int32 {
   // Safety: the path is zero-terminated for the call.
   let descriptor = unsafe open(path, flags | O_CLOEXEC, 0o600)
   try #require(descriptor >= 0, "\(path) cannot be opened")
@@ -91,7 +92,7 @@ func openFile(_ path: String, _ flags: Int32) throws -> Int32 {
 }
 
 /// Reads to the end of a descriptor.
-func readAll(_ descriptor: Int32) throws -> [UInt8] {
+package func readAll(_ descriptor: Int32) throws -> [UInt8] {
   var result: [UInt8] = []
   var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {
@@ -104,17 +105,17 @@ func readAll(_ descriptor: Int32) throws -> [UInt8] {
 }
 
 /// Writes all bytes to a file or a pipe with room for them.
-func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
   // Safety: write reads as many bytes as the array has.
   let count = unsafe write(descriptor, bytes, bytes.count)
   try #require(count == bytes.count)
 }
 
 /// Tells that a folder cannot be listed.
-struct MissingFolder: Error {}
+package struct MissingFolder: Error {}
 
 /// Lists the names in a folder, without `.` and `..`.
-func names(in folder: String) throws -> Set<String> {
+package func names(in folder: String) throws -> Set<String> {
   // Safety: the stream is used by this call alone and closed at its end.
   guard let stream = unsafe opendir(folder) else { throw MissingFolder() }
   defer { unsafe closedir(stream) }

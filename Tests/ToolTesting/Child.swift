@@ -1,22 +1,22 @@
 import Testing
 
 #if canImport(Darwin)
-  import Darwin
+  package import Darwin
 #elseif canImport(Musl)
-  import Musl
+  package import Musl
 #else
-  import Glibc
+  package import Glibc
 #endif
 
 /// A child process, started with posix_spawn(3).
 ///
 /// Foundation's Process cannot pass arguments that are not UTF-8.
-struct Child: Sendable {
+package struct Child: Sendable {
   /// The process id.
-  let process: pid_t
+  package let process: pid_t
 
   /// Starts a program; the descriptors become its 0, 1, 2, and signals have their defaults.
-  init(_ path: String, _ arguments: [[UInt8]], descriptors: [Int32] = []) throws {
+  package init(_ path: String, _ arguments: [[UInt8]], descriptors: [Int32] = []) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
       var attributes: posix_spawnattr_t?
@@ -55,10 +55,10 @@ struct Child: Sendable {
   }
 
   /// Sends a signal.
-  func send(_ signal: Int32) { kill(process, signal) }
+  package func send(_ signal: Int32) { kill(process, signal) }
 
   /// Waits for the end; returns the exit status, or 1000 and the signal that ended it.
-  func wait() throws -> Int32 {
+  package func wait() throws -> Int32 {
     var status: Int32 = 0
     // Safety: waitpid fills the local.
     while unsafe waitpid(process, &status, 0) < 0 {
