@@ -129,10 +129,6 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
-    .testTarget(
-      name: "FuzzTests",
-      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
-      swiftSettings: house),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
       "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
@@ -142,5 +138,9 @@ let package = Package(
         "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
         "CacheFormat",
       ]),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      swiftSettings: house),
   ]
 )

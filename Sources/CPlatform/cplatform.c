@@ -123,11 +123,11 @@ int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offse
 }
 
 int64_t cp_length(int descriptor) {
-  off_t result;
+  off_t length;
   // lseek(2) knows no EINTR, but a file system in user space may pass one on.
-  do result = lseek(descriptor, 0, SEEK_END);
-  while (result < 0 && errno == EINTR);
-  RETURN_RESULT((int64_t)result);
+  do length = lseek(descriptor, 0, SEEK_END);
+  while (length < 0 && errno == EINTR);
+  RETURN_RESULT((int64_t)length);
 }
 
 int cp_truncate(int descriptor, int64_t length) {

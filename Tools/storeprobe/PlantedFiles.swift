@@ -153,8 +153,12 @@ struct PlantedFiles: FileSystem {
     }
   }
 
-  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try change { () throws(SystemError) in try real.changeMode(of: descriptor, to: mode) }
+  func changeMode(
+    at name: PathName, in directory: Int32, to mode: UInt16
+  ) throws(SystemError) {
+    try change { () throws(SystemError) in
+      try real.changeMode(at: name, in: directory, to: mode)
+    }
   }
 
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {

@@ -17,7 +17,7 @@ extension Probe {
   /// The verdict counts what is lost (an entry that should be there) apart from what is wrong (bytes,
   /// metadata or entries that should not).
   func verify(acks path: String?, allowing leniency: Leniency) {
-    let store = open(evicts: true)
+    let store = open(evicts: true, refuses: leniency == .losses)
     let promises = Promises(path)
     var verdict = Verdict()
     for key in promises.allowed.keys.sorted() {

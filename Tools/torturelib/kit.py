@@ -59,7 +59,9 @@ class Kit:
             os.unlink(out)
         command = [
             sys.executable, "-B", os.path.join(self.folder, script),
-            "--workdir", self.work, "--jobs", str(self.options.jobs), *arguments]
+            "--workdir", self.work, "--jobs", str(self.options.jobs),
+            # A hang is one also on a machine that is busy with other things.
+            "--timeout", "60", *arguments]
         if script not in ("bitrot.py", "torntail.py"):
             command += ["--ackdir", self.work]
         if script in ("crashpoints.py", "errinject.py", "powerloss_model.py", "bitrot.py"):

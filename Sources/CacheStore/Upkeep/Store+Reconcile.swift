@@ -25,6 +25,7 @@ extension Store {
     }
     guard checkBodies() else { return }
     if !isIndexWhole { try? renewWhenTakenUp() }
+    state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)
   }
 
@@ -35,6 +36,10 @@ extension Store {
   private func renewWhenTakenUp() throws(StoreError) {
     state.withLock { $0.isComplete = true }
     try renewJournal()
+    state.withLock { state in
+      // Nothing is taken up from the tree any more.
+      if state.isJournalWhole { state.removals = nil }
+    }
   }
 
   /// For a checker: takes up what the tree has, then writes a journal anew that is not whole. Nothing
