@@ -106,6 +106,15 @@ extension Store {
     }
   }
 
+  /// Whether a metadata file is that of an entry that was removed, and not stored again.
+  func isLeftover(
+    _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    if locate(hash, variant) != nil { return false }
+    guard let document = try wholeDocument(hash, variant, entries) else { return false }
+    return wasRemoved(document.entry, hash)
+  }
+
   /// Reads a metadata file that may be taken up; nil where it is not as it was written, or of another
   /// key.
   private func wholeDocument(

@@ -74,7 +74,7 @@ import Testing
     store.waitUntilIdle()
     #expect(store.lookUp(Self.key(4)).entry?.info.metadata == Self.note("new"))
     store.close()
-    // The first and the last of the three that came after; the one between is lost, files and all.
+    // Those that came after have lost their files.
     #expect(folder.entryCount == 10)
   }
 
