@@ -138,5 +138,9 @@ let package = Package(
         "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
         "CacheFormat",
       ]),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      swiftSettings: house),
   ]
 )

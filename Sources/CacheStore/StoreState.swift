@@ -101,7 +101,8 @@ struct StoreState {
   /// The next access time.
   @inline(__always)
   mutating func tick(_ now: Int64) -> Int64 {
-    lastTick = max(now, lastTick + 1)
+    // A journal may say any time, also the last one there is.
+    lastTick = max(now, lastTick &+ 1)
     return lastTick
   }
 

@@ -95,8 +95,6 @@ import Testing
 
   @Test func `missing segments are found, also at the beginning`() throws {
     let sandbox = try three()
-    let header = SegmentHeader.self
-    _ = header
     try sandbox.move(Self.first, to: "journal/00000003.log")
     #expect(
       Set(try sandbox.check().kinds) == [.segmentDamaged, .segmentMissing, .entryUnrecorded])

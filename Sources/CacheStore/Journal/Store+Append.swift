@@ -131,7 +131,7 @@ extension Store {
     bytes.reserveCapacity(records.reduce(0) { $0 + $1.count })
     var sequence = lastSequence
     for var record in records {
-      sequence += 1
+      sequence &+= 1
       RecordFrame.place(
         &record, sequence: sequence, seed: segment.seed(hashSeed, start + Int64(bytes.count)))
       bytes.append(contentsOf: record)

@@ -200,7 +200,7 @@ extension Store {
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
     _ segment: Segment, _ place: Int64
   ) -> Bool {
-    if header.sequence != state.sequence + 1 && state.sequence != 0 {
+    if header.sequence != state.sequence &+ 1 && state.sequence != 0 {
       // A gap: records that this process has not seen are gone.
       state.isJournalWhole = false
       state.journalDamages += 1
@@ -208,7 +208,7 @@ extension Store {
     state.sequence = header.sequence
     switch header.type {
     case .put:
-      guard let head = unsafe PutHead(payload) else { break }
+      guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes else { break }
       state.removals?.put(head)
       state.put(
         head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
@@ -232,6 +232,9 @@ extension Store {
     }
     return true
   }
+
+  /// Limits what a record says of a body, far above what a file can hold: sums cannot overflow.
+  private static var maximumBodyBytes: UInt64 { 1 << 48 }
 
   private func applyStructure(
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer

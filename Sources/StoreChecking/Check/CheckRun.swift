@@ -165,11 +165,11 @@ final class CheckRun: Sendable {
           .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
       }
       // What repair writes is on disk before anything goes that it replaces.
-      var engineOptions = Options(
+      var how = Options(
         durability: options.repair == nil ? .process : .full, isReadOnly: options.repair == nil,
         createsStore: false, clock: options.clock, fileSystem: options.fileSystem)
-      engineOptions.isSupervised = true
-      let engine = try Store(at: path, options: engineOptions)
+      how.isSupervised = true
+      let engine = try Store(at: path, options: how)
       if let repair = options.repair {
         let mender = try Mender(engine, repair)
         state.withLock { $0.mender = mender }

@@ -46,6 +46,7 @@ extension Mender {
     if try isWhole(name, in: directory, slot) { return true }
     let entries = store.entriesDirectory
     var tried: Set<UInt64> = []
+    var failure: StoreError?
     for other in store.sharers(of: slot, most: Self.maximumSharers)
     where other.keyHash != slot.keyHash {
       let path = Layout.bodyPath(other.keyHash, other.digest)
@@ -55,19 +56,38 @@ extension Mender {
       else { continue }
       let session = try store.ownSession()
       let new = session.unusedName()
-      guard
-        (try? fileSystem.link(path, in: entries.directory.raw, to: new, in: session.directory.raw))
-          != nil
-      else { continue }
-      // Linked first, so that what is hashed is what is kept.
-      guard (try? isWhole(new, in: session.directory, slot)) == true else {
+      do throws(StoreError) {
+        // Linked first, so that what is hashed is what is kept.
+        guard try link(path, in: entries, to: new, of: session),
+          try isWhole(new, in: session.directory, slot)
+        else {
+          try? fileSystem.removeFile(new, in: session.directory.raw)
+          continue
+        }
+      } catch {
         try? fileSystem.removeFile(new, in: session.directory.raw)
+        failure = error
         continue
       }
       try rename(new, of: session, to: name, in: directory, scene)
       return true
     }
+    // One that cannot be read for now may be right: nothing is given up before that is known.
+    if let failure { throw failure }
     return false
+  }
+
+  /// - Returns: false where it has gone, or has too many links.
+  private func link(
+    _ path: PathName, in entries: EntriesDirectory, to new: PathName, of session: Session
+  ) throws(StoreError) -> Bool {
+    try guarded(Layout.entries.bytes + [UInt8(ascii: "/")] + path.bytes) {
+      () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.link(path, in: entries.directory.raw, to: new, in: session.directory.raw)
+        return true
+      } catch  where error == .notFound || error.isNoLink { return false }
+    }
   }
 
   /// Renames what stands in the session's directory over a name of the key's directory.

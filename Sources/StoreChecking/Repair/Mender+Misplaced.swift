@@ -49,7 +49,7 @@ extension Mender {
     }
     var placed: [(PathName, Digest)] = []
     for file in names {
-      guard let digest = (try? readDocument(file, directory))?.entry.digest,
+      guard let digest = try readDocument(file, directory, path)?.entry.digest,
         try place(file, of: directory, held: nil, store.entriesDirectory, path)
       else { continue }
       placed.append((file, digest))
@@ -63,14 +63,17 @@ extension Mender {
     return true
   }
 
+  /// Reads a metadata file; nil where it is not as it was written.
   private func readDocument(
-    _ name: PathName, _ directory: borrowing Descriptor
-  ) throws(SystemError) -> MetadataDocument {
-    let bytes = try fileSystem.readFile(
-      name, in: directory, limit: MetadataDocument.maximumBytes)
-    do throws(FormatError) {
-      return try MetadataDocument(decoding: bytes, hashSeed: store.hashSeed)
-    } catch { throw .notAFile }
+    _ name: PathName, _ directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> MetadataDocument? {
+    let bytes = try guarded(path) { () throws(SystemError) -> [UInt8]? in
+      do throws(SystemError) {
+        return try fileSystem.readFile(
+          name, in: directory, limit: MetadataDocument.maximumBytes)
+      } catch  where error == .notFound || error == .tooLarge || error.isWrongKind { return nil }
+    }
+    return bytes.flatMap { try? MetadataDocument(decoding: $0, hashSeed: store.hashSeed) }
   }
 
   /// Links an entry into the directory of its key, verified, and has the journal know it.
@@ -81,9 +84,7 @@ extension Mender {
     _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
     _ path: [UInt8]
   ) throws(StoreError) -> Bool {
-    let document: MetadataDocument
-    do throws(SystemError) { document = try readDocument(name, source) } catch { return false }
-    let entry = document.entry
+    guard let entry = try readDocument(name, source, path)?.entry else { return false }
     let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
     guard try isWhole(entry, in: source) else { return false }
     if Layout.shardNumber(of: hash) == held {

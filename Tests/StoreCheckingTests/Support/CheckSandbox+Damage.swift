@@ -120,6 +120,8 @@ extension CheckSandbox {
   func copy(_ name: String, to other: String) throws { try write(other, try bytes(name)) }
 }
 
-// Named apart from the methods that call them.
-private func openFile(_ path: String, _ flags: Int32) -> Int32 { unsafe open(path, flags, 0o600) }
+// Named apart from the methods that call them. A fifo must not block its test.
+private func openFile(_ path: String, _ flags: Int32) -> Int32 {
+  unsafe open(path, flags | O_NONBLOCK, 0o600)
+}
 private func removeFile(_ path: String) -> Int32 { unsafe remove(path) }

@@ -89,7 +89,4 @@ final class WatchedFiles: FileSystem {
   func changeMode(
     at name: PathName, in directory: Int32, to mode: UInt16
   ) throws(SystemError) { throw refuse("chmod \(name.text)") }
-  func changeTime(
-    at name: PathName, in directory: Int32, to time: Int64
-  ) throws(SystemError) { throw refuse("utimes \(name.text)") }
 }
