@@ -50,7 +50,7 @@ extension Store {
   func load(_ state: inout StoreState) throws(StoreError) {
     state.removals = nil
     try loadOnce(&state)
-    if !state.isJournalWhole { try noteRemovals(&state) }
+    if !state.isJournalWhole && !state.segments.isEmpty { try noteRemovals(&state) }
   }
 
   /// Reads the journal once more, for what was removed. Most are whole, and need none of that.
