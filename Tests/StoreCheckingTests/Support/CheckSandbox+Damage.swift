@@ -9,13 +9,19 @@ import Testing
   import Darwin
 #endif
 
+/// What could not be opened: a failure of a test, unless it damages what is damaged already.
+struct Refusal: Error {
+  var name: String
+  var error: SystemError
+}
+
 // What a test does to the files of a store, by their paths below it.
 extension CheckSandbox {
   func inside(_ name: String) -> String { "\(root)/\(name)" }
 
   private func open(_ name: String, _ flags: Int32) throws -> Descriptor {
     let raw = openFile(inside(name), flags)
-    try #require(raw >= 0, "\(name): errno \(errno)")
+    guard raw >= 0 else { throw Refusal(name: name, error: SystemError(errno)) }
     return Descriptor(raw, of: RealFileSystem())
   }
 
