@@ -92,9 +92,17 @@ let package = Package(
       ]),
     tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // Files in memory that fail, end and lose power, for tests.
+    .target(
+      name: "SimulatedFiles", dependencies: ["CacheSystem"], path: "Tests/SimulatedFiles",
+      swiftSettings: house),
+
     tests("CacheSystem", ["CacheSystem"]),
+    tests("SimulatedFiles", ["SimulatedFiles", "CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
-    tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
+    tests(
+      "CacheStore",
+      ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
