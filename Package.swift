@@ -22,7 +22,8 @@ func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: "\(name)Tests", dependencies: dependencies, swiftSettings: house)
+  .testTarget(
+    name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: house)
 }
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: String) -> Target {
@@ -35,10 +36,12 @@ let package = Package(
   platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
     .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat"]),
+    .library(name: "StoreChecking", targets: ["StoreChecking"]),
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
+    .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -56,6 +59,7 @@ let package = Package(
     library("CacheSystem", ["CPlatform"]),
     library("CacheFormat", ["CXXHash"]),
     library("CacheStore", ["CacheSystem", "CacheFormat"]),
+    library("StoreChecking", ["CacheStore", "CacheSystem", "CacheFormat"]),
 
     // HTTP.
     library("HTTPSemantics", []),
@@ -85,17 +89,22 @@ let package = Package(
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tool(
+      "cachefsck",
+      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
       "cachebench",
       [
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
-    tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
+    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
     // Files in memory that fail, end and lose power, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["CacheSystem"], path: "Tests/SimulatedFiles",
       swiftSettings: house),
+    // What the tests share.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
 
     tests("CacheSystem", ["CacheSystem"]),
     tests("SimulatedFiles", ["SimulatedFiles", "CacheSystem"]),
@@ -103,6 +112,7 @@ let package = Package(
     tests(
       "CacheStore",
       ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
+    tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
@@ -127,6 +137,18 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
-    tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
+    .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
+    tests(
+      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+    tests(
+      "CachefsckTool",
+      [
+        "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
+        "CacheFormat",
+      ]),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      swiftSettings: house),
   ]
 )

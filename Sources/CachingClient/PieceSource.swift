@@ -80,10 +80,9 @@ final class FileSource: PieceSource {
   private func read(
     at offset: UInt64, upTo count: Int, isFirst: Bool
   ) throws(StoreError) -> [UInt8] {
-    if reader.length <= ResponseCache.verifiedBytes || reader.isVerified {
-      try reader.verify()
-      return try reader.read(at: offset, upTo: count)
-    }
+    let isSmall = reader.length <= ResponseCache.verifiedBytes
+    if isSmall { try reader.verify() }
+    if isSmall || reader.isVerified { return try reader.read(at: offset, upTo: count) }
     if isFirst { reader.seek(to: offset) }
     guard reader.position == offset else {
       throw StoreError(

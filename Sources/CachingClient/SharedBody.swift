@@ -268,7 +268,7 @@ extension SharedBody {
         let info =
           switch kept {
           case .memory(let bytes): try plan.store(bytes, in: store)
-          case .file(let writer): try plan.commit(writer, in: store)
+          case .file(let writer): try writer.commit()
           }
         if permit.isValid { return StoringState.stored(info) }
         // It was made invalid between the look at the permit and the storing.

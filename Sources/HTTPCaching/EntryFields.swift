@@ -2,7 +2,8 @@ import CacheFormat
 import CacheStore
 import HTTPSemantics
 
-/// Translates between a response and the metadata of an entry (Docs/Format.md, section HTTP).
+/// Translates between a response and the metadata of an entry (Docs/Format.md, section "What the
+/// HTTP client keeps there").
 enum EntryFields {
   /// Names of the user info that an entry of a response has.
   private static let urlName = ByteString("http-url")

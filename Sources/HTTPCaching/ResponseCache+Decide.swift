@@ -112,11 +112,9 @@ extension ResponseCache {
     return Array(
       others.filter { variant in
         variant.response.status == 200 && variant.response.facts.entityTag?.isStrong == true
-          && !variant.response.selection.fields.contains { Self.credentials.contains($0.name) }
+          && !variant.response.selection.fields.contains { SelectingValue.isCredential($0.name) }
       }.prefix(Self.maximumTags))
   }
-
-  private static let credentials: Set = ["authorization", "cookie", "proxy-authorization"]
 
   /// The most tags that are sent in one request.
   private static let maximumTags = 8

@@ -22,12 +22,4 @@ public struct StoringPlan: Sendable {
   public func store(_ body: [UInt8], in store: Store) throws(StoreError) -> EntryInfo {
     try store.put(body, for: key, variant: variant, metadata: metadata)
   }
-
-  /// Stores a body that has been written piece by piece.
-  ///
-  /// - Throws: as `BodyWriter.commit`.
-  /// - Durability: that of the store, once it has returned.
-  public func commit(_ writer: BodyWriter, in store: Store) throws(StoreError) -> EntryInfo {
-    try writer.commit(metadata: nil)
-  }
 }

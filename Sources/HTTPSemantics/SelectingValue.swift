@@ -1,13 +1,13 @@
 /// Brings the values of selecting fields to a form in which those that mean the same are equal
 /// (RFC 9111, section 4.1).
-enum SelectingValue {
-  /// Names the fields whose values must not stand in a store.
-  static func isSensitive(_ name: String) -> Bool {
+package enum SelectingValue {
+  /// Names the fields, in lower case, whose values are secrets: they must not stand in a store.
+  package static func isCredential(_ name: String) -> Bool {
     name == "authorization" || name == "cookie" || name == "proxy-authorization"
   }
 
   static func isConcealed(_ name: String, length: Int) -> Bool {
-    length > Selection.maximumValueLength || isSensitive(name)
+    length > Selection.maximumValueLength || isCredential(name)
   }
 
   /// Returns what is kept of a field of a request: the normal form, concealed where it has to be;
@@ -26,7 +26,7 @@ enum SelectingValue {
       joined += Array(separator.utf8) + request[next].value
       last = next
     }
-    if isSensitive(name) { return conceal(Array(FieldBytes.trimmed(joined[...]))) }
+    if isCredential(name) { return conceal(Array(FieldBytes.trimmed(joined[...]))) }
     let normal = normalized(name, joined)
     return normal.count > Selection.maximumValueLength ? conceal(normal) : normal
   }

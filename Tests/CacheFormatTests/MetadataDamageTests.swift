@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 /// Seals a text of one's own like a document, so that the checksum lets it pass to the JSON reader.
@@ -171,7 +172,7 @@ private func decodingError(_ bytes: [UInt8]) -> FormatError? {
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `sealed noise is refused without a crash`(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     let alphabet = Array("{}[]\":,\\u0dDe+-.19 tfn\n".utf8)
     for _ in 0..<200 {
       let noise = (0..<Int.random(in: 0...60, using: &generator)).map { _ in

@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 @Suite struct MetadataDocumentTests {
@@ -25,7 +26,7 @@ import Testing
 
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func `random documents come back as they were`(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     for _ in 0..<25 {
       let document = randomDocument(using: &generator)
       let bytes = try document.encoded()
@@ -49,7 +50,7 @@ import Testing
   }
 
   @Test func `a key of 1 MB that is no text comes back`() throws {
-    var generator = SeededGenerator(seed: 9)
+    var generator = SplitMix64(seed: 9)
     var document = goldenSmallMetadata
     document.entry.key.bytes = (0..<1 << 20).map { _ in
       UInt8(truncatingIfNeeded: generator.next())
@@ -84,7 +85,7 @@ private func code(_ body: () throws -> Void) -> FormatError.Code? {
   #expect(throws: FormatError.self, performing: body)?.code
 }
 
-private func randomDocument(using generator: inout SeededGenerator) -> MetadataDocument {
+private func randomDocument(using generator: inout SplitMix64) -> MetadataDocument {
   func time() -> Timestamp { Timestamp(nanoseconds: Int64(bitPattern: generator.next())) }
   func fields() -> [Field] {
     (0..<Int.random(in: 0...12, using: &generator)).map { _ in
@@ -108,7 +109,7 @@ private func randomDocument(using generator: inout SeededGenerator) -> MetadataD
 }
 
 /// Gives text, text with much to escape, or bytes that are mostly no text; sometimes nothing.
-private func randomString(using generator: inout SeededGenerator) -> ByteString {
+private func randomString(using generator: inout SplitMix64) -> ByteString {
   let length = Int.random(in: 0...40, using: &generator)
   let scalars: [Unicode.Scalar] = [
     "\"", "\\", "\0", "\n", "\r", "\t", "\u{1f}", "\u{7f}", "ä", "€", "😀", "\u{2028}", "/", "b",

@@ -1,13 +1,14 @@
+import TestSupport
 import Testing
 
 @testable import CacheFormat
 
 @Suite struct RecordPutTests {
-  private static func random(_ count: Int, _ generator: inout SeededGenerator) -> ByteString {
+  private static func random(_ count: Int, _ generator: inout SplitMix64) -> ByteString {
     ByteString(bytes: (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
   }
 
-  private static func fields(_ generator: inout SeededGenerator) -> [Field] {
+  private static func fields(_ generator: inout SplitMix64) -> [Field] {
     (0..<Int.random(in: 0...8, using: &generator)).map { _ in
       Field(
         random(.random(in: 0...20, using: &generator), &generator),
@@ -15,7 +16,7 @@ import Testing
     }
   }
 
-  private static func metadata(_ generator: inout SeededGenerator) -> EntryMetadata {
+  private static func metadata(_ generator: inout SplitMix64) -> EntryMetadata {
     let expires = Timestamp(nanoseconds: .random(in: (.min + 1) ... .max, using: &generator))
     return EntryMetadata(
       status: Bool.random(using: &generator) ? .random(in: 0...999, using: &generator) : nil,
@@ -27,7 +28,7 @@ import Testing
   }
 
   private static func head(
-    _ metadata: EntryMetadata, _ generator: inout SeededGenerator
+    _ metadata: EntryMetadata, _ generator: inout SplitMix64
   ) -> PutHead {
     PutHead(
       keyHash: KeyHash(high: generator.next(), low: generator.next()),
@@ -42,7 +43,7 @@ import Testing
 
   @Test(arguments: 0..<20)
   func `random metadata comes back`(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     for _ in 0..<50 {
       let metadata = Self.metadata(&generator)
       let head = Self.head(metadata, &generator)
@@ -94,6 +95,14 @@ import Testing
     #expect(PutRecord(checked: RecordGolden.touch + RecordGolden.touch) == nil)
   }
 
+  @Test func `padding is no part of the payload`() {
+    var record = RecordFrame.begin(.put, reserving: PutHead.count)
+    record += [UInt8](repeating: 0, count: PutHead.count - 4)
+    RecordFrame.pad(&record)
+    #expect(record.count == RecordFrame.headerCount + PutHead.count)
+    #expect(PutRecord(checked: record) == nil)
+  }
+
   /// The places of the counts, in bytes of the record: of the key, of fields, items and tags, and
   /// those of the first field's name and value.
   @Test(arguments: [(120, 4), (124, 2), (126, 2), (128, 2), (132, 4), (157, 4), (161, 4)])
@@ -117,7 +126,7 @@ import Testing
 
   @Test(arguments: 0..<8)
   func `random payloads never trap`(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     var read = 0
     for _ in 0..<2000 {
       var bytes = RecordGolden.putBinary

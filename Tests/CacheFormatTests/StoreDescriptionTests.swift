@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 private func decodingError(_ bytes: [UInt8]) -> FormatError? {
@@ -28,7 +29,7 @@ private func changed(_ old: String, to new: String) throws -> [UInt8] {
   }
 
   @Test func `random descriptions come back as they were`() throws {
-    var generator = SeededGenerator(seed: 11)
+    var generator = SplitMix64(seed: 11)
     for _ in 0..<200 {
       let store = StoreDescription(
         id: StoreDescription.ID(high: generator.next(), low: generator.next()),

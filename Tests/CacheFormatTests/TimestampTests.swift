@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 @Suite struct TimestampTests {
@@ -19,7 +20,7 @@ import Testing
 
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `random moments come back exactly`(seed: UInt64) {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix64(seed: seed)
     for _ in 0..<2000 {
       let time = Timestamp(nanoseconds: Int64(bitPattern: generator.next()))
       #expect(Timestamp(rfc3339: Array(time.description.utf8)) == time)

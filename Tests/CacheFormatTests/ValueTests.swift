@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 @Suite struct ByteStringTests {
@@ -62,7 +63,7 @@ import Testing
   }
 
   @Test func `digits are read back`() {
-    var generator = SeededGenerator(seed: 4)
+    var generator = SplitMix64(seed: 4)
     for _ in 0..<200 {
       let value = generator.next()
       #expect(Hexadecimal.parse(Array(Hexadecimal.string(value).utf8)) == value)
@@ -95,7 +96,7 @@ import Testing
   }
 
   @Test func `names are read back`() {
-    var generator = SeededGenerator(seed: 5)
+    var generator = SplitMix64(seed: 5)
     for _ in 0..<200 {
       let hash = KeyHash(high: generator.next(), low: generator.next())
       let again = KeyHash(

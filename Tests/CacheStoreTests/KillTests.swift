@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Processes that write are killed at random moments; what they had promised must be there, and
@@ -12,7 +13,7 @@ import Testing
   private func killWorkload(
     _ store: String, output: String, seed: UInt64, threads: Int, isFull: Bool
   ) throws -> Bool {
-    var random = StoreTestRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let options = isFull ? ["--full"] : []
     let workload = try ProbeProcess(
       options + [store, "workload", "100000", "\(seed)", "\(threads)"], output: output)

@@ -3,6 +3,7 @@ import CacheStore
 import CacheSystem
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct LimitsTests {
@@ -202,7 +203,7 @@ import Testing
   @Test(arguments: [Limits.Accounting.allocated, .logical], [UInt64(11), 12])
   func `the limits hold after every put`(accounting: Limits.Accounting, seed: UInt64) throws {
     print("seed \(seed)")
-    var random = StoreTestRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let limits = Limits(
       bytes: 1_000_000, entries: 80, entryBytes: 100_000, accounting: accounting)
     let store = try sandbox.open(Options(limits: limits))

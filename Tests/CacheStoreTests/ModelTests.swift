@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Synchronization
+import TestSupport
 import Testing
 
 /// Random operations by four threads, held against dictionaries.
@@ -83,11 +84,11 @@ struct ModelThread: Sendable {
   var failures: [String] = []
   var hits = 0
   var shared = 0
-  private var random: StoreTestRandom
+  private var random: SplitMix64
   private let number: Int
 
   init(seed: UInt64, number: Int) {
-    random = StoreTestRandom(seed: seed)
+    random = SplitMix64(seed: seed)
     self.number = number
   }
 

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct StoreTests {
@@ -177,7 +178,7 @@ import Testing
   @Test(arguments: [UInt64(1), 2, 3])
   func `allocated bytes are what the tree takes on disk`(seed: UInt64) throws {
     print("seed \(seed)")
-    var random = StoreTestRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let store = try sandbox.open()
     for step in 0..<400 {
       let key = ByteString("key\(random.next() % 150)")

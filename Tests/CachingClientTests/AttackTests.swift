@@ -5,6 +5,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CachingClient
@@ -67,7 +68,7 @@ struct AttackTests {
     await withTaskGroup(of: Found.self) { group in
       for number in 0..<Self.tasks {
         group.addTask {
-          var random = SeededRandom(seed: seed &+ UInt64(number) &* 7919)
+          var random = SplitMix64(seed: seed &+ UInt64(number) &* 7919)
           var found = Found()
           for _ in 0..<Self.operations / Self.tasks {
             await step(client, origin, &random, &found)
@@ -86,7 +87,7 @@ struct AttackTests {
   }
 
   private func step(
-    _ client: CachingClient, _ origin: RandomOrigin, _ random: inout SeededRandom,
+    _ client: CachingClient, _ origin: RandomOrigin, _ random: inout SplitMix64,
     _ found: inout Found
   ) async {
     // Some are asked for more often than others, so that several ask at once.
@@ -112,7 +113,7 @@ struct AttackTests {
     }
   }
 
-  private func wish(_ path: Int, _ random: inout SeededRandom) -> Wish {
+  private func wish(_ path: Int, _ random: inout SplitMix64) -> Wish {
     var fields: HTTPFields = []
     if random.next() % 3 > 0 { fields.append(HTTPField("X-Kind", "k\(random.next() % 3)")) }
     if random.next() % 3 == 0 { fields.append(HTTPField("Authorization", "u\(random.next() % 2)")) }
@@ -138,7 +139,7 @@ struct AttackTests {
   }
 
   private func ask(
-    _ wish: Wish, _ client: CachingClient, _ origin: RandomOrigin, _ random: inout SeededRandom,
+    _ wish: Wish, _ client: CachingClient, _ origin: RandomOrigin, _ random: inout SplitMix64,
     _ found: inout Found
   ) async {
     let floor = origin.floor(of: wish.path)

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -140,7 +141,7 @@ import Testing
     // Some who leave in the middle of a head are missed after this time only.
     try await withServer(backend, idleSeconds: 1) { port, server in
       try await onThread {
-        var numbers = SplitMix64(state: seed)
+        var numbers = SplitMix64(seed: seed)
         for _ in 0..<400 {
           let client = try RawClient(port: port)
           let request = requests[Int.random(in: 0..<requests.count, using: &numbers)]
@@ -153,18 +154,5 @@ import Testing
       while server.activeCount > 0 { await Task.yield() }
       #expect(try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").status == 200)
     }
-  }
-}
-
-/// Makes the same numbers for the same seed (Steele, Lea and Flood's SplitMix64).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

@@ -1,4 +1,5 @@
 import ContentCoding
+import TestSupport
 import Testing
 
 struct ContentDecoderTests {
@@ -175,7 +176,7 @@ struct ContentDecoderTests {
   func roundTrips(run: Int) {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of roundTrips \(run): \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SplitMix64(seed: seed)
     for _ in 0..<10 {
       let content = random.bytes(upTo: 150_000)
       var coded = content
@@ -201,7 +202,7 @@ struct ContentDecoderTests {
   func damaged(run: Int) {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of damaged \(run): \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SplitMix64(seed: seed)
     var errors = 0
     for _ in 0..<400 {
       let content = random.bytes(upTo: 3_000)

@@ -1,18 +1,8 @@
 import CZlib
 import ContentCoding
+import TestSupport
 
-/// Makes the same numbers for the same seed (Steele, Lea and Flood's SplitMix64).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-
+extension SplitMix64 {
   /// Makes bytes that compress somewhat: runs, copies of what was before, and noise.
   mutating func bytes(upTo limit: Int) -> [UInt8] {
     let count = Int.random(in: 0...limit, using: &self)

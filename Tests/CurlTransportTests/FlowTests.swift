@@ -1,6 +1,7 @@
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CurlTransport
@@ -161,7 +162,7 @@ struct FlowTests {
   func randomCancels(run: Int) async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of randomCancels \(run): \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SplitMix64(seed: seed)
     let origin = try countingOrigin()
     let transport = try makeTransport(bufferBytes: 64 << 10)
     var ended: [TransportError.Code?: Int] = [:]

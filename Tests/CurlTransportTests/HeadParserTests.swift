@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CurlTransport
@@ -118,7 +119,7 @@ struct HeadParserTests {
   func randomLines(run: Int) {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of randomLines \(run): \(seed)")
-    var random = SplitMix64(state: seed)
+    var random = SplitMix64(seed: seed)
     let words = [
       "HTTP/1.1 200 OK", "HTTP/1.1 103", "HTTP/", "Content-Length", ":", " ", "\t", ",", "5",
       "chunked",

@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 struct CacheStatusTests {
@@ -64,10 +65,10 @@ struct CacheStatusTests {
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `any status is an item with parameters`(seed: UInt64) throws {
-    var random = SplitMix(seed: seed)
+    var random = SplitMix64(seed: seed)
     let letters = Array("aZ*0 \"\\;=,:/\u{0}\r\n\u{7f}é".utf8)
     for _ in 0..<200 {
-      let text = { (random: inout SplitMix) in
+      let text = { (random: inout SplitMix64) in
         String(decoding: random.text(of: letters, upTo: 12), as: UTF8.self)
       }
       var status = CacheStatus(

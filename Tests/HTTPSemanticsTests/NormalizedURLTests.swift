@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 struct NormalizedURLTests {
@@ -123,7 +124,7 @@ struct NormalizedURLTests {
   func randomBytes() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of randomBytes: \(seed)")
-    var random = SplitMix(seed: seed)
+    var random = SplitMix64(seed: seed)
     let alphabet = Array("@:[]%%%23461eE./?#\\ a~\u{E4}\u{7F}".utf8)
     var taken = 0
     for _ in 0..<20_000 {

@@ -1,10 +1,11 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 struct PartsTests {
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `what parts give equals the slice of the whole`(seed: UInt64) throws {
-    var random = SplitMix(seed: seed)
+    var random = SplitMix64(seed: seed)
     for _ in 0..<300 {
       let length = UInt64.random(in: 1...40, using: &random)
       let whole = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -84,7 +85,7 @@ struct PartsTests {
   }
 
   private static func range(
-    below length: UInt64, _ random: inout SplitMix
+    below length: UInt64, _ random: inout SplitMix64
   ) -> ClosedRange<UInt64> {
     let first = UInt64.random(in: 0..<length, using: &random)
     return first...UInt64.random(in: first..<length, using: &random)

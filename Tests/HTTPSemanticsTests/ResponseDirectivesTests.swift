@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 struct ResponseDirectivesTests {
@@ -134,7 +135,7 @@ struct ResponseDirectivesTests {
   @Test(
     arguments: 1...20)
   func `junk is read without a crash, and numbers stay in their range`(seed: UInt64) {
-    var random = SplitMix(seed: seed)
+    var random = SplitMix64(seed: seed)
     let pieces = [
       "max-age", "s-maxage", "no-cache", "=", "\"", "\\", ",", " ", "1", "99999999999", "-", "a",
       "\0", "ä", "\t", "private", "stale-if-error",

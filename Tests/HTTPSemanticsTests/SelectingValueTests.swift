@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPSemantics
@@ -50,7 +51,7 @@ struct SelectingValueTests {
 
   @Test(arguments: 1...20 as ClosedRange<UInt64>)
   func `the normal form of a normal form is itself`(seed: UInt64) {
-    var random = SplitMix(seed: seed)
+    var random = SplitMix64(seed: seed)
     let letters = Array("aB ,;=q01.\"\\\t".utf8)
     for _ in 0..<500 {
       let value = random.text(of: letters, upTo: 14)

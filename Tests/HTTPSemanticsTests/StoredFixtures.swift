@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 
 /// Makes the values that the tests of conditions and ranges share.
 enum Stored {
@@ -30,20 +31,7 @@ enum Stored {
   }
 }
 
-/// Gives random numbers that one seed decides (SplitMix64), so that a failing case can be repeated.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
-  }
-
+extension SplitMix64 {
   /// Returns a text of these letters, at most so long.
   mutating func text(of letters: [UInt8], upTo count: Int) -> [UInt8] {
     (0..<Int.random(in: 0...count, using: &self)).compactMap { _ in

@@ -150,12 +150,6 @@ extension SimulatedProcess {
     }
   }
 
-  public func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try call(.changeMode, of: descriptor, isChange: true) { volume, file, _ throws(SystemError) in
-      volume.disk.nodes[file.number]?.mode = mode
-    }
-  }
-
   // MARK: Locks
 
   public func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {

@@ -37,6 +37,17 @@ extension SimulatedProcess {
     }
   }
 
+  public func changeMode(
+    at name: PathName, in directory: Int32, to mode: UInt16
+  ) throws(SystemError) {
+    let path = name.bytes
+    try call(.changeMode, path, isChange: true) { volume, _ throws(SystemError) in
+      let (parent, name) = try volume.disk.find(path, from: start(directory, volume))
+      guard let number = try volume.disk.lookUp(parent, name) else { throw .notFound }
+      volume.disk.nodes[number]?.mode = mode
+    }
+  }
+
   public func removeFile(_ name: PathName, in directory: Int32) throws(SystemError) {
     let path = name.bytes
     try call(.removeFile, path, isChange: true) { volume, _ throws(SystemError) in

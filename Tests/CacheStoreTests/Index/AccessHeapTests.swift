@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CacheStore
@@ -5,7 +6,7 @@ import Testing
 @Suite struct AccessHeapTests {
   @Test(arguments: 0..<6)
   func `the heap keeps its order through every step`(seed: UInt64) {
-    var random = SeededRandom(seed)
+    var random = SplitMix64(seed: seed)
     var heap = AccessHeap()
     var model: [UInt32: Int64] = [:]
     for step in 0..<600 {

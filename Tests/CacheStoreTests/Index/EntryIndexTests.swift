@@ -1,11 +1,12 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 @testable import CacheStore
 
 /// Random steps on an index and its model.
 struct IndexRun {
-  var random: SeededRandom
+  var random: SplitMix64
   var index = EntryIndex(blockBytes: 4096)
   var model = EntryModel(blockBytes: 4096)
   var clock: Int64 = 1_000
@@ -15,7 +16,7 @@ struct IndexRun {
   var fileCount = 3
   private var offset: UInt32 = 64
 
-  init(seed: UInt64) { random = SeededRandom(seed) }
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
   mutating func step() {
     clock += 1 + Int64(random.below(3))

@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 
 @testable import CacheStore
 
@@ -51,7 +52,7 @@ struct EntryModel {
     entries[key]?.accessed = max(head.accessed, Timestamp(nanoseconds: time))
   }
 
-  func anyKey(_ random: inout SeededRandom) -> Key? {
+  func anyKey(_ random: inout SplitMix64) -> Key? {
     keys.isEmpty ? nil : keys[random.below(keys.count)]
   }
 

@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 @testable import CacheStore
@@ -15,7 +16,7 @@ import Testing
 
   @Test(arguments: 0..<6)
   func `a tier and its model agree`(seed: UInt64) {
-    var random = SeededRandom(seed)
+    var random = SplitMix64(seed: seed)
     var tier = MemoryTier(capacity: 20_000)
     var model: [UInt32: (number: UInt64, body: [UInt8])] = [:]
     for step in 0..<5_000 {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CacheStore
@@ -16,7 +17,7 @@ import Testing
 
   @Test(arguments: 0..<4)
   func `an array and its model agree`(seed: UInt64) {
-    var random = SeededRandom(seed)
+    var random = SplitMix64(seed: seed)
     var array = PagedArray<UInt64>(filler: 0)
     var model: [UInt64] = []
     for step in 0..<30_000 {

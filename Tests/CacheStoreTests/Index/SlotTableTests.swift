@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CacheStore
@@ -12,7 +13,7 @@ enum HashSpread: CaseIterable, Sendable {
   /// Few hashes, each many times.
   case few
 
-  func hash(_ random: inout SeededRandom) -> UInt64 {
+  func hash(_ random: inout SplitMix64) -> UInt64 {
     switch self {
     case .random: random.next()
     case .sharedTop: 0xabcd_ef00_0000_0000 | random.next() >> 24
@@ -25,7 +26,7 @@ enum HashSpread: CaseIterable, Sendable {
 @Suite struct SlotTableTests {
   @Test(arguments: HashSpread.allCases, [UInt64](1...2))
   func `a table and its model agree`(spread: HashSpread, seed: UInt64) {
-    var random = SeededRandom(seed)
+    var random = SplitMix64(seed: seed)
     var table = SlotTable()
     var hashes: [UInt32: UInt64] = [:]
     var order: [UInt32] = []
@@ -56,7 +57,7 @@ enum HashSpread: CaseIterable, Sendable {
 
   @Test(arguments: HashSpread.allCases)
   func `a look-up offers each slot of its hash once, and no other hash's`(spread: HashSpread) {
-    var random = SeededRandom(7)
+    var random = SplitMix64(seed: 7)
     var table = SlotTable()
     var slots: [UInt32: Set<UInt32>] = [:]
     for slot in 0..<UInt32(1_500) {
@@ -92,7 +93,7 @@ enum HashSpread: CaseIterable, Sendable {
   }
 
   @Test func `the memory of a full table is near 16 bytes a slot`() {
-    var random = SeededRandom(3)
+    var random = SplitMix64(seed: 3)
     var table = SlotTable()
     for slot in 0..<UInt32(60_000) { table.insert(random.next(), slot) }
     #expect(table.memoryBytes < 60_000 * 22)

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheSystem
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A clock that goes as the test says.
 final class SteppingClock: WallClock {
@@ -23,36 +24,11 @@ final class SteppingClock: WallClock {
   func move(seconds: Int64) { time.add(seconds * 1_000_000_000, ordering: .relaxed) }
 }
 
-/// Random numbers that one seed decides (SplitMix64), so that a failing run can be repeated.
-struct StoreTestRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
-  }
-}
-
 /// Bodies of any length that differ in all their bytes.
 enum TestBody {
   static func make(_ count: Int, seed: UInt64) -> [UInt8] {
-    var random = StoreTestRandom(seed: seed)
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count + 8)
-    while bytes.count < count {
-      var word = random.next()
-      for _ in 0..<8 {
-        bytes.append(UInt8(truncatingIfNeeded: word))
-        word >>= 8
-      }
-    }
-    bytes.removeLast(bytes.count - count)
-    return bytes
+    var random = SplitMix64(seed: seed)
+    return random.bytes(count)
   }
 }
 

@@ -4,6 +4,7 @@ import CacheSystem
 import Foundation
 import HTTPSemantics
 import Synchronization
+import TestSupport
 
 @testable import CachingClient
 
@@ -86,34 +87,8 @@ func fresh(_ seconds: Int = 1000, tag: String? = nil, vary: String? = nil) -> HT
 
 /// Makes pieces of these sizes, in which every place has its own bytes.
 func pieces(_ sizes: [Int], seed: UInt64 = 1) -> [[UInt8]] {
-  var random = SeededRandom(seed: seed)
+  var random = SplitMix64(seed: seed)
   return sizes.map { random.bytes($0) }
-}
-
-/// Gives numbers that only look random (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
-  }
-
-  mutating func bytes(_ count: Int) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count + 8)
-    while bytes.count < count {
-      let word = next()
-      for shift in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: word >> (8 * UInt64(shift)))) }
-    }
-    bytes.removeLast(bytes.count - count)
-    return bytes
-  }
 }
 
 extension StoringState {

@@ -1,6 +1,7 @@
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
+import TestSupport
 
 /// Names one representation: what it is of, and for whom.
 struct Identity: Sendable, Hashable {
@@ -30,7 +31,7 @@ struct Identity: Sendable, Hashable {
   var body: [UInt8] {
     var seed: UInt64 = 0
     for byte in text.utf8 { seed = seed &* 31 &+ UInt64(byte) }
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let length: Int
     switch random.next() % 8 {
     case 0: length = 0
@@ -47,7 +48,7 @@ final class RandomOrigin: HTTPTransport {
   static let paths = 8
 
   private struct State {
-    var random: SeededRandom
+    var random: SplitMix64
     var versions = Array(repeating: 1, count: RandomOrigin.paths)
     /// The versions that a `POST` has made, once it is known to the client.
     var floors = Array(repeating: 0, count: RandomOrigin.paths)
@@ -57,7 +58,7 @@ final class RandomOrigin: HTTPTransport {
   private let state: Mutex<State>
 
   init(seed: UInt64) {
-    state = Mutex(State(random: SeededRandom(seed: seed)))
+    state = Mutex(State(random: SplitMix64(seed: seed)))
   }
 
   func version(of path: Int) -> Int { state.withLock { $0.versions[path] } }
