@@ -86,6 +86,7 @@ extension Store {
       state.journalDamages += 1
     }
     if state.oldestNeeded < first { state.isJournalWhole = false }
+    state.hasDroppedFiles = first < min(state.oldestNeeded, state.firstSegment)
     state.isComplete = state.isJournalWhole
   }
 
