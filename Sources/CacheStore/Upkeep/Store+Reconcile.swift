@@ -212,8 +212,14 @@ extension Store {
     defer { shard.unlock() }
     guard let directory = try openKey(hash, in: shard) else { return }
     let isWhole = isIndexWhole
-    let found = try files(in: directory)
-    if !isWhole { try takeUp(found, of: hash, in: directory, entries) }
+    var found = try files(in: directory)
+    if !isWhole {
+      try takeUp(found, of: hash, in: directory, entries)
+      for case .metadata(let variant) in found where try isLeftover(hash, variant, entries) {
+        try? fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
+      }
+      found = try files(in: directory)
+    }
     let slots = slots(of: hash)
     guard state.withLock({ $0.entries === entries }) else { return }
     for slot in slots { restoreMetadata(slot, in: directory, entries) }

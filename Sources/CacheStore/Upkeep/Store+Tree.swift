@@ -99,11 +99,22 @@ extension Store {
     return placed != nil || isThere
   }
 
-  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed.
+  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed. After
+  /// a clean end nothing that was removed can be there again, whatever the times of storing say.
   private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
-    state.withLock {
-      $0.removals?.cover(hash, entry.variant, created: entry.created) ?? false
+    state.withLock { state in
+      (state.endedUncleanly || isReadOnly)
+        && state.removals?.cover(hash, entry.variant, created: entry.created) ?? false
     }
+  }
+
+  /// Whether a metadata file is that of an entry that was removed, and not stored again.
+  func isLeftover(
+    _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    if locate(hash, variant) != nil { return false }
+    guard let document = try wholeDocument(hash, variant, entries) else { return false }
+    return wasRemoved(document.entry, hash)
   }
 
   /// Reads a metadata file that may be taken up; nil where it is not as it was written, or of another
