@@ -99,11 +99,19 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // Files in memory that fail, end and lose power, for tests.
+    .target(
+      name: "SimulatedFiles", dependencies: ["CacheSystem"], path: "Tests/SimulatedFiles",
+      swiftSettings: house),
     // What the tests share.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+
     tests("CacheSystem", ["CacheSystem"]),
+    tests("SimulatedFiles", ["SimulatedFiles", "CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
-    tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
+    tests(
+      "CacheStore",
+      ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
     tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),

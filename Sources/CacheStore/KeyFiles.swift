@@ -27,7 +27,12 @@ struct KeyFiles: ~Copyable {
     let isThere =
       isKnown && (try? store.fileSystem.status(at: name, in: shard.directory.raw)) != nil
     let isNew = isThere ? false : try Self.make(store, shard, name, path)
-    directory = try Self.open(store, shard, name, path)
+    do throws(StoreError) {
+      directory = try Self.open(store, shard, name, path)
+    } catch {
+      if isNew { store.discardDirectory(name, in: shard.directory.raw) }
+      throw error
+    }
     self.store = store
     self.hash = hash
     self.shard = shard.directory.raw
@@ -87,7 +92,7 @@ struct KeyFiles: ~Copyable {
       try write(name, entry)
       madeBody = name
     } catch {
-      try? files.removeFile(name, in: directory.raw)
+      store.discard(name, in: directory.raw)
       throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
     }
     return UInt64(UInt32.random(in: 1 ... .max))
@@ -126,7 +131,7 @@ struct KeyFiles: ~Copyable {
       madeBody = name
       return true
     }
-    try? files.removeFile(name, in: directory.raw)
+    store.discard(name, in: directory.raw)
     return false
   }
 
@@ -193,11 +198,21 @@ struct KeyFiles: ~Copyable {
   }
 
   /// Makes the names durable that the record is going to rely on.
-  func synchronize(_ shard: borrowing Shard) throws(StoreError) {
+  ///
+  /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by a
+  ///   process that was killed, and its name may not survive.
+  func synchronize(_ shard: borrowing Shard, isKnown: Bool) throws(StoreError) {
     guard store.durability == .full, madeBody != nil || madeMetadata != nil else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
-      if isNew { try files.synchronize(shard.directory, names: true) }
+      if isNew || !isKnown { try files.synchronize(shard.directory, names: true) }
+      // Once for each shard, whoever made it: that one may have been killed, or not sync at all.
+      let number = Layout.shardNumber(of: hash)
+      let shards = shard.entries
+      if !shards.durableShards.withLock({ $0.contains(number) }) {
+        try files.synchronize(shards.directory, names: true)
+        shards.durableShards.withLock { _ = $0.insert(number) }
+      }
     } catch {
       throw StoreError(error, path: Self.path(store, hash))
     }
@@ -209,14 +224,14 @@ struct KeyFiles: ~Copyable {
   mutating func finish(_ before: Before, _ digest: Digest) {
     finishMetadata()
     for slot in before.surplus {
-      try? files.removeFile(Layout.metadata(slot.variant), in: directory.raw)
+      store.discard(Layout.metadata(slot.variant), in: directory.raw)
     }
     let kept = before.others.filter { other in
       !before.surplus.contains { $0.variant == other.variant }
     }
     for gone in before.surplus + (before.old.map { [$0] } ?? [])
     where gone.digest != digest && !kept.contains(where: { $0.digest == gone.digest }) {
-      try? files.removeFile(Layout.body(gone.digest), in: directory.raw)
+      store.discard(Layout.body(gone.digest), in: directory.raw)
     }
   }
 
@@ -240,9 +255,9 @@ struct KeyFiles: ~Copyable {
   /// Removes what was made and does not belong to a record.
   mutating func undo() {
     if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
-    if let madeMetadata { try? files.removeFile(madeMetadata, in: directory.raw) }
-    if let madeBody { try? files.removeFile(madeBody, in: directory.raw) }
-    if isNew { try? files.removeDirectory(Layout.key(hash), in: shard) }
+    if let madeMetadata { store.discard(madeMetadata, in: directory.raw) }
+    if let madeBody { store.discard(madeBody, in: directory.raw) }
+    if isNew { store.discardDirectory(Layout.key(hash), in: shard) }
     (staged, madeMetadata, madeBody) = (nil, nil, nil)
   }
 }

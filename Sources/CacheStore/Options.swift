@@ -31,6 +31,8 @@ public struct Options: Sendable {
   public var clock: any WallClock
   /// The files; replaced in tests.
   public var fileSystem: any FileSystem
+  /// The sizes of the journal; smaller in tests.
+  package var journal = JournalSizes()
 
   /// Creates options.
   public init(
@@ -49,5 +51,24 @@ public struct Options: Sendable {
     self.sizeDelegate = sizeDelegate
     self.clock = clock
     self.fileSystem = fileSystem
+  }
+}
+
+/// How long the parts of the journal get.
+package struct JournalSizes: Sendable, Hashable {
+  /// The length beyond which a new segment is begun.
+  package var segmentBytes: Int64
+  /// The journal is left alone below this many bytes.
+  package var smallBytes: Int64
+  /// The bytes of records that compaction appends in one go.
+  package var copyBytes: Int
+
+  /// Creates sizes.
+  package init(
+    segmentBytes: Int64 = 64 << 20, smallBytes: Int64 = 1 << 20, copyBytes: Int = 256 << 10
+  ) {
+    self.segmentBytes = segmentBytes
+    self.smallBytes = smallBytes
+    self.copyBytes = copyBytes
   }
 }

@@ -69,6 +69,27 @@ extension Store {
     try? fileSystem.removeDirectory(ended.name, in: place.staging.raw)
   }
 
+  /// Removes a file of a key that nothing needs any more. Where that cannot be done, the next opening
+  /// compares tree and journal.
+  func discard(_ name: PathName, in directory: Int32) {
+    do throws(SystemError) {
+      try fileSystem.removeFile(name, in: directory)
+    } catch { noteLeftover(error) }
+  }
+
+  /// As `discard`, of a directory that should be empty; one with foreign files in it stays.
+  func discardDirectory(_ name: PathName, in directory: Int32) {
+    do throws(SystemError) {
+      try fileSystem.removeDirectory(name, in: directory)
+    } catch { noteLeftover(error) }
+  }
+
+  /// Notes that something of a key may have been left that the journal does not know.
+  func noteLeftover(_ error: SystemError) {
+    if error == .notFound || error == .notEmpty { return }
+    session.isUnclean.store(true, ordering: .relaxed)
+  }
+
   /// The names below `staging` of processes that are gone. The caller holds the journal's lock.
   func deadSessions() throws(StoreError) -> [PathName] {
     var names: [PathName] = []

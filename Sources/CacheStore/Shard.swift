@@ -88,7 +88,6 @@ extension Store {
     } catch  where error == .notFound {
       do throws(SystemError) {
         try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
-        if durability == .full { try fileSystem.synchronize(parent, names: true) }
       } catch  where error == .exists {}
       return try fileSystem.open(name, in: parent, [.read, .directory])
     }

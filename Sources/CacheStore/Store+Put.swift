@@ -70,7 +70,7 @@ extension Store {
       draft.head.overhead = overhead(document.count)
       try keyFiles.placeMetadata(
         document, entry.variant, replacing: before.old != nil, staging: session)
-      try keyFiles.synchronize(shard)
+      try keyFiles.synchronize(shard, isKnown: before.hasVariants)
       let record = draft.record
       let placed = try append { state throws(StoreError) -> [[UInt8]] in
         guard state.entries === entries else { return [] }
@@ -115,22 +115,6 @@ extension Store {
 
   private func removals(of slots: [Slot]) -> [[UInt8]] {
     slots.map { RemoveRecord(keyHash: $0.keyHash, variant: $0.variant, reason: .count).bytes }
-  }
-
-  /// Waits until a record is on disk, where that was promised.
-  func sync(_ placed: AppendedPlace) throws(StoreError) {
-    guard durability == .full else { return }
-    do throws(SystemError) {
-      try journalSync.wait(
-        for: placed, among: { state.withLock { $0.segments.compactMap { $0?.segment } } },
-        in: place.journal, fileSystem)
-    } catch {
-      // What the segment holds beyond the last good sync is not to be relied on.
-      rollsNext.store(true, ordering: .relaxed)
-      session.isUnclean.store(true, ordering: .relaxed)
-      throw StoreError(
-        error, path: "\(path)/journal/\(Layout.segment(placed.segment.number).text)")
-    }
   }
 
   private func remember(_ record: PutRecord, _ entry: NewEntry) {

@@ -188,12 +188,13 @@ extension Store {
   /// orphan that the upkeep will find.
   private func removeFiles(of slot: Slot, _ others: [Slot], in shard: borrowing Shard) {
     let name = Layout.key(slot.keyHash)
-    guard let directory = try? fileSystem.open(name, in: shard.directory, [.read, .directory])
-    else { return }
-    try? fileSystem.removeFile(Layout.metadata(slot.variant), in: directory.raw)
-    if !others.contains(where: { $0.digest == slot.digest }) {
-      try? fileSystem.removeFile(Layout.body(slot.digest), in: directory.raw)
-    }
-    if others.isEmpty { try? fileSystem.removeDirectory(name, in: shard.directory.raw) }
+    do throws(SystemError) {
+      let directory = try fileSystem.open(name, in: shard.directory, [.read, .directory])
+      discard(Layout.metadata(slot.variant), in: directory.raw)
+      if !others.contains(where: { $0.digest == slot.digest }) {
+        discard(Layout.body(slot.digest), in: directory.raw)
+      }
+    } catch { return noteLeftover(error) }
+    if others.isEmpty { discardDirectory(name, in: shard.directory.raw) }
   }
 }

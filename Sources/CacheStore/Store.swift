@@ -31,6 +31,7 @@ public final class Store: Sendable {
   let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
+  let journalSizes: JournalSizes
   package let fileSystem: any FileSystem
   package let clock: any WallClock
   let state: Mutex<StoreState>
@@ -69,6 +70,7 @@ public final class Store: Sendable {
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
     evictsOnFullDisk = options.evictsOnFullDisk
     keepsInMemory = options.memoryBytes > 0
+    journalSizes = options.journal
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     let state = StoreState(
@@ -106,7 +108,7 @@ public final class Store: Sendable {
       if state.current == nil && hasEntries(state.entries) { state.isJournalWhole = false }
       state.isComplete = state.isJournalWhole
       if !state.isComplete { work.insert(.reconcile) }
-      if wantsCompaction(state) { work.insert(.compact) }
+      if wantsCompaction(state) || state.hasDroppedFiles { work.insert(.compact) }
     }
     if !isReadOnly && !isSupervised && state.withLock({ $0.current == nil }) { beginJournal() }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
@@ -161,6 +163,11 @@ public final class Store: Sendable {
       return !state.isClosed
     }
     guard wasOpen else { return }
+    if !isReadOnly && journalSync.needsRenewal.load(ordering: .relaxed) {
+      state.withLock { $0.isClosed = false }
+      try? renewAfterFailedSync()
+      state.withLock { $0.isClosed = true }
+    }
     upkeep.stop()
     if !isReadOnly {
       state.withLock { $0.isClosed = false }

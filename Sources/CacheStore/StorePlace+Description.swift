@@ -7,7 +7,8 @@ extension StorePlace {
     _ root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) -> StoreDescription {
     let files = options.fileSystem
-    if let bytes = try descriptionBytes(root, path, files) {
+    var unreadable: StoreError?
+    if let bytes = try descriptionBytes(root, path, files, &unreadable) {
       do throws(FormatError) {
         return try StoreDescription(decoding: bytes)
       } catch  where error.code == .newerFormat {
@@ -16,9 +17,13 @@ extension StorePlace {
         // Damaged: restored below.
       }
     }
+    let restored = restorable(root, files, options.clock)
+    // It may be whole, and all the rest be out of reach for the same reason: a new seed would make
+    // every entry a foreign one.
+    if restored == nil, let unreadable { throw unreadable }
     // Without any trace of the old seed there is nothing that a new one could contradict.
     let description =
-      restorable(root, files, options.clock) ?? newDescription(options.clock)
+      restored ?? newDescription(options.clock)
     if !options.isReadOnly {
       try system("\(path)/store.json") { () throws(SystemError) in
         try write(description, root, files, synced: options.durability == .full)
@@ -39,8 +44,11 @@ extension StorePlace {
   }
 
   /// The bytes of store.json, or nil where it is missing or no readable file.
+  ///
+  /// - Parameter unreadable: set where the system cannot read it, though it may be whole.
   private static func descriptionBytes(
-    _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem
+    _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem,
+    _ unreadable: inout StoreError?
   ) throws(StoreError) -> [UInt8]? {
     do throws(SystemError) {
       return try files.readFile(
@@ -48,6 +56,8 @@ extension StorePlace {
     } catch  where error.isPermission || error.isOutOfDescriptors {
       throw StoreError(error, path: "\(path)/store.json")
     } catch {
+      let isThere = error != .notFound && !error.isWrongKind && error != .tooLarge
+      if isThere { unreadable = StoreError(error, path: "\(path)/store.json") }
       return nil
     }
   }

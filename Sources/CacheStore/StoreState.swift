@@ -22,6 +22,8 @@ struct StoreState {
   var sequence: UInt64 = 0
   /// The oldest segment that still counts, as the journal says.
   var oldestNeeded: UInt32 = 1
+  /// Whether there are files of segments that the journal has dropped.
+  var hasDroppedFiles = false
   /// Whether everything that was ever written to the journal could be read.
   var isJournalWhole = true
   /// Whether the index knows every entry; otherwise the tree is asked, too.

@@ -36,6 +36,21 @@ public struct FileStatus: Sendable, Hashable {
   /// The permission bits, 07777.
   public var mode: UInt16
   public var kind: FileKind
+
+  /// Creates a status, for a file system of one's own.
+  public init(
+    length: UInt64, allocated: UInt64, fileNumber: UInt64, linkCount: UInt64, modified: Int64,
+    owner: UInt32, mode: UInt16, kind: FileKind
+  ) {
+    self.length = length
+    self.allocated = allocated
+    self.fileNumber = fileNumber
+    self.linkCount = linkCount
+    self.modified = modified
+    self.owner = owner
+    self.mode = mode
+    self.kind = kind
+  }
 }
 
 /// What statvfs(3) says.
@@ -46,6 +61,13 @@ public struct VolumeStatus: Sendable, Hashable {
   public var availableBytes: UInt64
   /// The free inodes; `.max` where the file system has no such limit.
   public var availableFiles: UInt64
+
+  /// Creates a status, for a file system of one's own.
+  public init(blockBytes: UInt64, availableBytes: UInt64, availableFiles: UInt64) {
+    self.blockBytes = blockBytes
+    self.availableBytes = availableBytes
+    self.availableFiles = availableFiles
+  }
 }
 
 /// The operating system's files, one method for each system call that the store uses.

@@ -1,4 +1,5 @@
 internal import CacheSystem
+internal import Synchronization
 
 /// Group commit: one sync of the journal serves all the threads that wait for it.
 ///
@@ -14,6 +15,10 @@ final class JournalSync: Sendable {
   }
 
   private let state = Monitor(State())
+  /// Whether a sync has failed, so that the journal has to be written anew before the next promise.
+  let needsRenewal = Atomic<Bool>(false)
+  /// One thread writes it anew; the others wait.
+  let renewal = Mutex<Void>(())
 
   /// Returns when everything up to `place` is on disk.
   ///
@@ -88,5 +93,53 @@ final class JournalSync: Sendable {
       if turn == .syncFirst { try fileSystem.synchronize(directory, names: true) }
       return .success(end)
     } catch { return .failure(error) }
+  }
+}
+
+extension Store {
+  /// Waits until a record is on disk, where that was promised.
+  func sync(_ placed: AppendedPlace) throws(StoreError) {
+    guard durability == .full else { return }
+    try syncJournal(placed)
+    try renewAfterFailedSync()
+  }
+
+  /// As `sync`, for records of which nothing is promised yet.
+  func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
+    guard durability == .full else { return }
+    do throws(SystemError) {
+      try journalSync.wait(
+        for: placed, among: { state.withLock { $0.segments.compactMap { $0?.segment } } },
+        in: place.journal, fileSystem)
+    } catch {
+      // What the segment holds beyond the last good sync is not to be relied on.
+      rollsNext.store(true, ordering: .relaxed)
+      journalSync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
+      session.isUnclean.store(true, ordering: .relaxed)
+      throw StoreError(
+        error, path: "\(path)/journal/\(Layout.segment(placed.segment.number).text)")
+    }
+  }
+
+  /// After a failed sync: writes the journal anew, and makes sure that the old one is gone. A gap in
+  /// it, where the records of that sync were, would let the tree decide on what came later.
+  ///
+  /// - Complexity: O(1), but after a failed sync O(all entries) once.
+  func renewAfterFailedSync() throws(StoreError) {
+    guard journalSync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
+    try journalSync.renewal.withLock { _ throws(StoreError) in
+      guard journalSync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
+      try renewJournal()
+      if !state.withLock({ $0.isJournalWhole }) {
+        throw StoreError(
+          .inputOutput, path: "\(path)/journal",
+          cause: "it cannot be written anew after a failed sync",
+          remedy: "check the disk, then open the store again")
+      }
+      try system("\(path)/journal") { () throws(SystemError) in
+        try fileSystem.synchronize(place.journal, names: true)
+      }
+      journalSync.needsRenewal.store(false, ordering: .sequentiallyConsistent)
+    }
   }
 }

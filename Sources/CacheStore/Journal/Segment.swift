@@ -1,5 +1,6 @@
 internal import CacheFormat
 package import CacheSystem
+internal import Synchronization
 
 /// One open segment of the journal. Stays readable when its file has been dropped.
 final class Segment: Sendable {
@@ -33,6 +34,8 @@ struct SegmentUse {
 package final class EntriesDirectory: Sendable {
   let generation: UInt64
   package let directory: Descriptor
+  /// The shards whose names this process knows to survive loss of power.
+  let durableShards = Mutex<Set<Int>>([])
 
   package init(generation: UInt64, directory: consuming Descriptor) {
     self.generation = generation

@@ -5,12 +5,10 @@ internal import Synchronization
 // Appending to the journal: under the advisory lock of `lock`, so that one process at a time writes,
 // and after reading on to its end, so that nobody decides on what is no longer so.
 extension Store {
-  /// The length beyond which a new segment is begun.
-  static var segmentBytes: Int64 { 64 << 20 }
-  /// The length that no segment reaches: records that are appended together go beyond `segmentBytes`
+  /// The length that no segment reaches: records that are appended together go beyond `JournalSizes.segmentBytes`
   /// by less. What is longer is none, and is not read.
   package static var maximumSegmentBytes: Int64 {
-    segmentBytes + 2 * Int64(RecordFrame.maximumLength)
+    JournalSizes().segmentBytes + 2 * Int64(RecordFrame.maximumLength)
   }
 
   /// Appends the records that `prepare` makes, all or none.
@@ -50,7 +48,7 @@ extension Store {
     }
     // Nobody else is writing, so what stands after the last record was left by a killed process.
     if torn > 0 { try cutTail(of: current, at: position) }
-    if position < Self.segmentBytes && !rollsNext.exchange(false, ordering: .relaxed) {
+    if position < journalSizes.segmentBytes && !rollsNext.exchange(false, ordering: .relaxed) {
       return current
     }
     return try roll(from: current)

@@ -77,6 +77,7 @@ extension Store {
     state.firstSegment = first
     for number in first...last where state.firstSegment + UInt32(state.segments.count) <= number {
       if number == last && isUnused(number, after: state) { break }
+      countTail(&state)
       try loadSegment(&state, number)
     }
     if (state.segments.last ?? nil)?.isSealed == true {
@@ -86,7 +87,16 @@ extension Store {
       state.journalDamages += 1
     }
     if state.oldestNeeded < first { state.isJournalWhole = false }
+    state.hasDroppedFiles = first < min(state.oldestNeeded, state.firstSegment)
     state.isComplete = state.isJournalWhole
+  }
+
+  /// Counts what stands at the end of a segment and is no record, where another segment follows.
+  private func countTail(_ state: inout StoreState) {
+    guard let last = state.segments.indices.last else { return }
+    let torn = state.tornBytes
+    state.segments[last]?.readBytes += torn
+    state.tornBytes = 0
   }
 
   /// Segments that may be missing between two others before the numbers count as nonsense.

@@ -10,25 +10,24 @@ extension Store {
   /// crowd out.
   private func smallJournalBytes(_ state: borrowing StoreState) -> Int64 {
     guard state.limits.accounting == .allocated, let bytes = state.limits.bytes
-    else { return 1 << 20 }
-    return Int64(min(bytes / 8, 1 << 20))
+    else { return journalSizes.smallBytes }
+    return min(Int64(clamping: bytes / 8), journalSizes.smallBytes)
   }
-  /// The bytes of records that are appended in one go.
-  private static var copyBytes: Int { 256 << 10 }
 
   /// Whether more than half of the journal is dead.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
     let journal = state.journalBytes
-    return journal.all > smallJournalBytes(state) && journal.all - journal.live > journal.live
+    return state.isJournalWhole && journal.all > smallJournalBytes(state)
+      && journal.all - journal.live > journal.live
   }
 
   /// Drops segments until less than a quarter is dead.
+  ///
+  /// Only what the index knows is copied. So a journal that could not be read everywhere is left to
+  /// `reconcile`, which takes up what the tree has first.
   func compact() {
-    // Before every entry was taken up, what is damaged must not go: it tells that this is to be done.
-    guard
-      state.withLock({
-        ($0.isComplete || $0.isJournalWhole) && (wantsCompaction($0) || !$0.isJournalWhole)
-      })
+    if state.withLock({ $0.hasDroppedFiles }) { try? removeDropped() }
+    guard let last = state.withLock({ wantsCompaction($0) ? $0.current?.number : nil })
     else { return }
     // One process at a time; the lock is that of the directory.
     guard let turn = try? fileSystem.open(Layout.journal, in: place.root, [.read, .directory]),
@@ -39,9 +38,9 @@ extension Store {
       let isDone = state.withLock { state -> Bool in
         follow(&state)
         let journal = state.journalBytes
-        return state.isJournalWhole
-          && (journal.all - journal.live) * 4 < journal.all
-          || journal.all <= smallJournalBytes(state) && state.isJournalWhole
+        return !state.isJournalWhole || state.firstSegment > last
+          || (journal.all - journal.live) * 4 < journal.all
+          || journal.all <= smallJournalBytes(state)
       }
       if isDone { return }
       guard (try? dropOldest()) == true else { return }
@@ -76,7 +75,7 @@ extension Store {
       for place in located where place.slot.segment == number {
         batch.append(place)
         bytes += Int(place.slot.recordLength)
-        if bytes >= Self.copyBytes {
+        if bytes >= journalSizes.copyBytes {
           try copy(batch)
           (batch, bytes) = ([], 0)
         }
@@ -87,7 +86,7 @@ extension Store {
       // The limits are few bytes: they go along whenever their segment goes.
       state.limitsSegment <= number && state.limits != .none ? [state.limits.record.bytes] : []
     }
-    if let limits { try sync(limits) }
+    if let limits { try syncJournal(limits) }
   }
 
   /// Appends the records of entries again, with their present access times.
@@ -110,27 +109,36 @@ extension Store {
     }
     // Before the segment they come from goes: the drop record may stand in a later segment, whose
     // sync says nothing of this one.
-    if let placed { try sync(placed) }
+    if let placed { try syncJournal(placed) }
   }
 
   /// Says in the journal that a segment is not needed, and removes its file.
   private func drop(_ number: UInt32) throws(StoreError) -> Bool {
     let placed = try append { state throws(StoreError) -> [[UInt8]] in
-      // Nothing may be lost that could not be copied.
-      guard state.firstSegment == number,
+      // Nothing may be lost that could not be copied, or is not known.
+      guard state.firstSegment == number, state.isComplete,
         state.segments.count > 1 || rollsNext.load(ordering: .relaxed),
         (state.segments.first ?? nil)?.liveBytes ?? 0 <= 0
       else { return [] }
       return [DropRecord.bytes(through: UInt64(number))]
     }
     guard let placed else { return false }
-    try sync(placed)
+    try syncJournal(placed)
+    try removeDropped()
+    return true
+  }
+
+  /// Removes the files of segments that the journal has dropped, also those that were left by a
+  /// process that was killed between the record and this.
+  func removeDropped() throws(StoreError) {
     try withJournalLock { () throws(StoreError) in
-      // Also what was left by a process that was killed between the record and this.
-      for old in try segmentNumbers() where old <= number {
+      let first = state.withLock { state in
+        state.hasDroppedFiles = false
+        return min(state.firstSegment, state.oldestNeeded)
+      }
+      for old in try segmentNumbers() where old < first {
         try? fileSystem.removeFile(Layout.segment(old), in: place.journal.raw)
       }
     }
-    return true
   }
 }

@@ -1,0 +1,150 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import SimulatedFiles
+
+/// Opens a store on what a fault has left, and holds it against the promises of the store.
+struct CrashCheck {
+  let scenario: CrashScenario
+  let durability: Durability
+  /// Whether the power went.
+  var hasLostPower = false
+
+  /// False where the store may have lost things.
+  private var isPromised: Bool { durability == .full || !hasLostPower }
+
+  /// - Returns: what is wrong.
+  func complaints(_ volume: SimulatedVolume, _ ledger: CrashLedger) -> [String] {
+    // Where a power cut has left no trace of a process that was there, nothing tells that tree and
+    // journal should be compared; without full durability the journal may have holes. Files that
+    // nobody knows are for the checker then.
+    let isCompared =
+      !hasLostPower
+      || isPromised && volume.tree.keys.contains { $0.hasPrefix("store/staging/") }
+    let run = scenario.run(
+      SimulatedProcess(on: volume), durability, ledger.withoutComplaints, after: 1)
+    do {
+      try run.open()
+      // Before the upkeep has put things right, and after it.
+      run.check(isPromised: isPromised)
+      try run.settle()
+      run.check(isPromised: isPromised)
+      try run.put("probe", 1)
+      try run.settle()
+      run.check(isPromised: isPromised)
+      // The access times of these look-ups would go to the journal some time later.
+      try run.store().flush()
+      if isCompared { checkNumbers(try run.store(), volume, run) }
+    } catch {
+      run.complain("the store is not usable")
+    }
+    run.close()
+    if isCompared { checkLeftovers(volume, run) }
+    return run.ledger.complaints + again(volume, run.ledger.withoutComplaints)
+  }
+
+  /// Opened once more, nothing is left to be put right.
+  private func again(_ volume: SimulatedVolume, _ ledger: CrashLedger) -> [String] {
+    let run = scenario.run(SimulatedProcess(on: volume), durability, ledger, after: 2)
+    guard (try? run.open()) != nil, let store = try? run.store()
+    else { return run.ledger.complaints }
+    let statistics = store.statistics
+    if !statistics.isComplete || statistics.journalDamages > 0 {
+      run.complain("the journal is not whole after it was put right")
+    }
+    run.check(isPromised: isPromised)
+    run.close()
+    return run.ledger.complaints
+  }
+
+  /// The statistics against the tree, and both against the limits.
+  private func checkNumbers(_ store: Store, _ volume: SimulatedVolume, _ run: CrashRun) {
+    let tree = CrashTree(volume)
+    let (said, limits) = (store.statistics, store.limits)
+    if said.entries != tree.metadata.count {
+      run.complain("\(said.entries) entries, \(tree.metadata.count) in the tree")
+    }
+    let logical = tree.bodies.reduce(0) { $0 + $1.length }
+    if said.logicalBytes != logical {
+      run.complain("\(said.logicalBytes) bytes, \(logical) in the tree")
+    }
+    // A segment without records at the end was left by a crash; the next one to be begun replaces it.
+    let segments = tree.segments.last?.length == 64 ? tree.segments.dropLast() : tree.segments[...]
+    let journal = segments.reduce(0) { $0 + $1.length }
+    if said.journalBytes != journal {
+      run.complain("\(said.journalBytes) bytes of journal, \(journal) in the tree")
+    }
+    if said.allocatedBytes != tree.allocatedBytes + journal {
+      run.complain(
+        "\(said.allocatedBytes) bytes allocated, \(tree.allocatedBytes + journal) in the tree")
+    }
+    if let most = limits.entries, said.entries > most { run.complain("too many entries") }
+    if let most = limits.bytes, limits.accounting == .allocated, said.allocatedBytes > most {
+      run.complain("\(said.allocatedBytes) bytes allocated, the limit is \(most)")
+    }
+  }
+
+  /// Nothing is left but what belongs to entries.
+  private func checkLeftovers(_ volume: SimulatedVolume, _ run: CrashRun) {
+    let tree = CrashTree(volume)
+    // What was evicted, or half removed, may be back without its body after a power cut.
+    for path in tree.foreign where !(hasLostPower && path.hasPrefix("quarantine/")) {
+      run.complain("\(path) is left")
+    }
+    for (directory, names) in tree.keys where names != ["body", "json"] {
+      run.complain("\(directory) has \(names)")
+    }
+  }
+}
+
+/// What stands in the tree of a store, sorted by what it is.
+struct CrashTree {
+  var metadata: [FileStatus] = []
+  var bodies: [FileStatus] = []
+  var segments: [FileStatus] = []
+  /// The directories of keys, with the extensions of what is in them.
+  var keys: [String: [String]] = [:]
+  /// What belongs to nothing.
+  var foreign: [String] = []
+
+  /// The bytes of distinct bodies, metadata files and their directories, in blocks.
+  var allocatedBytes: UInt64 {
+    let block: UInt64 = 4096
+    func blocks(_ file: FileStatus) -> UInt64 { (file.length + block - 1) / block * block }
+    let distinct = Dictionary(bodies.map { ($0.fileNumber, $0) }, uniquingKeysWith: { a, _ in a })
+    return distinct.values.reduce(0) { $0 + blocks($1) }
+      + metadata.reduce(0) { $0 + blocks($1) + block }
+  }
+
+  init(_ volume: SimulatedVolume) {
+    let tops: Set<String> = [
+      "store.json", "CACHEDIR.TAG", "lock", "journal", "entries", "staging", "quarantine",
+    ]
+    for (path, status) in volume.tree.sorted(by: { $0.key < $1.key }) {
+      let parts = path.split(separator: "/").dropFirst().map(String.init)
+      switch (parts.first, parts.count) {
+      case (nil, _): break
+      case (let top?, 1) where tops.contains(top): break
+      case ("journal", 2) where parts[1].hasSuffix(".log"): segments.append(status)
+      case ("entries", 2): break
+      case ("entries", 3): keys[path] = []
+      case ("entries", 4):
+        let suffix = String(path.split(separator: ".").last ?? "")
+        keys[path.split(separator: "/").dropLast().joined(separator: "/"), default: []].append(
+          suffix)
+        if suffix == "json" { metadata.append(status) } else { bodies.append(status) }
+      default: foreign.append(parts.joined(separator: "/"))
+      }
+    }
+    for key in keys.keys { keys[key]?.sort() }
+  }
+}
+
+extension CrashLedger {
+  /// The same, to be held against another opening.
+  var withoutComplaints: CrashLedger {
+    var ledger = self
+    ledger.forgetComplaints()
+    return ledger
+  }
+}

@@ -1,0 +1,164 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import Foundation
+import SimulatedFiles
+
+/// Steps that are run again and again, each time with a fault at another call.
+struct CrashScenario: Sendable, CustomStringConvertible {
+  static let path = "/store"
+
+  let name: String
+  var journal = JournalSizes()
+  /// What the store has before.
+  var prepare: @Sendable (CrashRun) throws -> Void = { _ in }
+  /// What the fault strikes.
+  let steps: @Sendable (CrashRun) throws -> Void
+
+  var description: String { name }
+
+  /// A run of the store in a process.
+  ///
+  /// - Parameter after: counts the processes before, so that the clock goes on.
+  func run(
+    _ process: SimulatedProcess, _ durability: Durability, _ ledger: CrashLedger, after: Int64 = 0
+  ) -> CrashRun {
+    var options = Options(
+      durability: durability, evictsOnFullDisk: false,
+      clock: SteppingClock(1_700_000_000_000_000_000 + after * 1_000_000_000_000, step: 1_000_000),
+      fileSystem: process)
+    options.journal = journal
+    return CrashRun(process, options, ledger)
+  }
+
+  /// A volume with the store as it is before the steps, closed and durable, and what is promised.
+  func prepared(_ durability: Durability) throws -> (SimulatedVolume, CrashLedger) {
+    let volume = SimulatedVolume()
+    let process = SimulatedProcess(on: volume)
+    // A store of which all is decided: its seed says which keys share a shard.
+    try process.makeDirectory(userPath: Self.path, mode: 0o700)
+    let root = try process.open(userPath: Self.path, [.read, .directory])
+    let file = try process.open(PathName("store.json"), in: root, [.write, .create])
+    let description = StoreDescription(
+      id: .init(high: 1, low: 2), hashSeed: 3, created: Timestamp(nanoseconds: 0))
+    try process.write(file, description.encoded())
+    let run = run(process, durability, CrashLedger(), after: -1)
+    try run.open()
+    try prepare(run)
+    run.close()
+    return (volume.copy(), run.ledger)
+  }
+
+  /// The scenarios that are run: all, or the one that an environment variable names.
+  static let all: [CrashScenario] = {
+    let chosen = ProcessInfo.processInfo.environment["OFFLINECACHE_CRASH_SCENARIO"]
+    return known.filter { chosen == nil || $0.name == chosen }
+  }()
+
+  private static let known: [CrashScenario] = [
+    CrashScenario(name: "store") { run in
+      try run.put("a", 1)
+      // The same bytes again, and an empty body.
+      try run.put("b", 2, content: "a 1")
+      try run.put("c", 4)
+    },
+    CrashScenario(
+      name: "replace",
+      prepare: { run in
+        try run.put("a", 1)
+        try run.put("b", 5)
+      },
+      steps: { run in
+        try run.put("a", 2)
+        try run.put("a", 3, content: "b 5")
+        try run.put("b", 5)
+      }),
+    CrashScenario(
+      name: "remove",
+      prepare: { run in
+        for key in ["a", "b", "c"] { try run.put(key, 1) }
+        try run.put("d", 1, content: "a 1")
+      },
+      steps: { run in
+        try run.remove("a")
+        try run.remove("d")
+        try run.put("a", 2)
+        try run.remove("a")
+      }),
+    CrashScenario(
+      name: "removeAll",
+      prepare: { run in
+        for key in ["a", "b", "c"] { try run.put(key, 1) }
+        try run.pin("a", true)
+      },
+      steps: { run in
+        try run.removeAll()
+        try run.put("b", 2)
+      }),
+    CrashScenario(
+      name: "evict by count",
+      prepare: { run in
+        for key in ["a", "b", "c"] { try run.put(key, 1) }
+        try run.pin("a", true)
+        try run.setLimits(Limits(entries: 3))
+      },
+      steps: { run in
+        try run.put("d", 1)
+        try run.put("e", 1)
+      }),
+    CrashScenario(
+      name: "evict by bytes",
+      prepare: { run in
+        for key in ["a", "b", "c"] { try run.put(key, 5) }
+        try run.pin("a", true)
+        try run.setLimits(Limits(bytes: 80_000))
+      },
+      steps: { run in
+        try run.put("d", 3)
+        try run.put("e", 3)
+      }),
+    CrashScenario(
+      name: "amend and pin",
+      prepare: { run in
+        for key in ["a", "b"] { try run.put(key, 1) }
+      },
+      steps: { run in
+        try run.setStatus("a", 404)
+        try run.pin("a", true)
+        try run.put("a", 2)
+        try run.pin("a", false)
+        try run.touch("b")
+      }),
+    CrashScenario(name: "stream") { run in
+      try run.stream("a", 3, pieceBytes: 9_000)
+      try run.stream("a", 10, pieceBytes: 3_000)
+    },
+    // What the threads do between their calls is not decided: the places are those of one run each.
+    CrashScenario(name: "three threads") { try $0.putTogether(["a", "b", "c"], 1) },
+    CrashScenario(
+      name: "roll",
+      journal: JournalSizes(segmentBytes: 400, smallBytes: 1 << 20, copyBytes: 1 << 20),
+      prepare: { run in
+        try run.put("a", 1)
+        try run.put("b", 7)
+      },
+      steps: { run in
+        for version in 2...4 { try run.put("a", version * 7) }
+        try run.remove("b")
+        try run.put("a", 35)
+      }),
+    CrashScenario(
+      name: "compact",
+      journal: JournalSizes(segmentBytes: 700, smallBytes: 1_200, copyBytes: 400),
+      prepare: { run in
+        for key in ["a", "b", "c", "d"] { try run.put(key, 7) }
+        try run.setLimits(Limits(entryBytes: 1 << 20))
+        for status in 1...4 { try run.setStatus("d", status) }
+      },
+      steps: { run in
+        try run.put("d", 14)
+        try run.remove("a")
+        for version in 3...5 { try run.put("d", version * 7) }
+      }),
+  ]
+}
