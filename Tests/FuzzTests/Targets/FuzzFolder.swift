@@ -11,14 +11,11 @@ final class FuzzFolder {
   let path: String
   private let root: Descriptor
   private let files = RealFileSystem()
-  private static nonisolated(unsafe) var made = 0
 
   init() {
-    // Safety: the environment is not changed by anybody while the program runs, and inputs are read
-    // one after the other.
+    // Safety: the environment is not changed by anybody while the program runs.
     let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-    unsafe Self.made += 1
-    unsafe path = "\(parent)/ocfuzz-\(getpid())-\(Self.made)"
+    path = "\(parent)/ocfuzz-\(getpid())-\(UInt64.random(in: .min ... .max))"
     do throws(SystemError) {
       try files.makeDirectory(userPath: path, mode: 0o700)
       root = try files.open(userPath: path, [.read, .directory])
