@@ -6,7 +6,7 @@ public final class SourceBodyReader {
   public static let pieceBytes = 256 << 10
 
   private enum Input {
-    case value(DatabaseBlob, row: Int64, offset: Int)
+    case value(DatabaseBlob, row: Int64)
     case file(OpenFile)
     case bytes([UInt8])
   }
@@ -16,18 +16,20 @@ public final class SourceBodyReader {
 
   private var done: UInt64 = 0
   private let input: Input
+  private let offset: UInt64
   private let source: SourceDatabase
 
   init(
     _ body: SourceBody, _ places: BodyPlaces, _ source: SourceDatabase
   ) throws(SourceError) {
     length = body.length
+    offset = body.offset
     self.source = source
     switch body.place {
     case .bytes(let bytes): input = .bytes(bytes)
-    case .value(let row, let offset):
+    case .value(let row):
       do throws(DatabaseError) {
-        input = .value(try places.contents.open(row), row: row, offset: Int(offset))
+        input = .value(try places.contents.open(row), row: row)
       } catch { throw source.error(error) }
     case .file(let name):
       do throws(SystemError) {
@@ -53,13 +55,13 @@ public final class SourceBodyReader {
   }
 
   private func read(_ count: Int) throws(SourceError) -> [UInt8] {
-    let start = Int(done)
+    let start = Int(offset + done)
     switch input {
     case .bytes(let bytes): return Array(bytes[start..<start + count])
-    case .value(let blob, let row, let offset):
+    case .value(let blob, let row):
       precondition(blob.row == row, "another body of the database has been opened since")
       do throws(DatabaseError) {
-        return try blob.read(at: offset + start, count: count)
+        return try blob.read(at: start, count: count)
       } catch { throw source.error(error) }
     case .file(let file):
       do throws(SystemError) {

@@ -25,10 +25,9 @@ extension KeyedArchive {
     case "NSString", "NSMutableString":
       return .string(try string(object, &budget))
     case "NSData", "NSMutableData":
-      guard let place = try member("NS.data", of: object, &budget),
-        case .data(let bytes) = try value(place, &budget, depth: depth + 1)
-      else { throw PropertyListError(.wrongType) }
-      return .data(bytes)
+      guard let range = try data(object, &budget) else { throw PropertyListError(.wrongType) }
+      try budget.spend(bytes: range.count)
+      return .data(Array(list.bytes[range]))
     case "NSDate":
       guard let place = try member("NS.time", of: object, &budget),
         let seconds = try value(place, &budget, depth: depth + 1).number,
@@ -39,6 +38,17 @@ extension KeyedArchive {
     case "NSNull": return .null
     default: throw PropertyListError(.wrongType)
     }
+  }
+
+  /// Gives where the bytes of an NSData stand in the archive; nil for anything else.
+  func data(
+    _ object: Object, _ budget: inout PropertyListBudget
+  ) throws(PropertyListError) -> Range<Int>? {
+    if case .data(let range) = object.content { return range }
+    guard let place = try member("NS.data", of: object, &budget),
+      case .data(let range)? = try resolve(place, &budget)?.content
+    else { return nil }
+    return range
   }
 
   private func dictionary(

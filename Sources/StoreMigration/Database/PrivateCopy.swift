@@ -61,10 +61,15 @@ struct PrivateCopy {
       journal = try Self.status(source + "-journal")
     }
 
+    /// The parameter keeps the file open for as long as the call lasts.
+    private static func status(
+      _ file: borrowing Descriptor, _ files: RealFileSystem
+    ) throws(SystemError) -> FileStatus { try files.status(of: file.raw) }
+
     private static func status(_ path: String) throws(SourceError) -> FileStatus? {
       do throws(SystemError) {
         let files = RealFileSystem()
-        let status = try files.status(of: files.open(userPath: path, [.read]).raw)
+        let status = try status(files.open(userPath: path, [.read]), files)
         guard status.kind == .file else { throw SystemError.inputOutput }
         return status
       } catch  where error == .notFound { return nil } catch {

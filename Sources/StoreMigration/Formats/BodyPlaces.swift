@@ -33,9 +33,9 @@ struct BodyPlaces {
     do throws(DatabaseError) {
       let blob = try values.open(row)
       let start = try blob.read(at: offset, count: Self.startBytes)
-      let place = SourceBody.Place.value(row: row, offset: UInt64(offset))
       let length = UInt64(max(0, blob.count - offset))
-      return Found(body: SourceBody(place: place, length: length), start: start)
+      let body = SourceBody(place: .value(row: row), offset: UInt64(offset), length: length)
+      return Found(body: body, start: start)
     } catch { throw RowError.database(error) }
   }
 
@@ -48,15 +48,16 @@ struct BodyPlaces {
     return Found(body: SourceBody(place: .file(name: name), length: length), start: start)
   }
 
-  /// Reads a whole body; nil where it is longer than an archive may be, or is not what was found.
+  /// Reads a whole value or file; nil where it is longer than an archive may be, or is not what was
+  /// found.
   func whole(_ body: SourceBody) throws(RowError) -> [UInt8]? {
     guard body.length <= UInt64(PropertyListBudget.maximumBytes) else { return nil }
     switch body.place {
     case .bytes(let bytes): return bytes
     case .file(let name): return folder.read(name, count: Int(body.length))
-    case .value(let row, let offset):
+    case .value(let row):
       do throws(DatabaseError) {
-        return try values.open(row).read(at: Int(offset), count: Int(body.length))
+        return try values.open(row).read(at: 0, count: Int(body.length))
       } catch { throw RowError.database(error) }
     }
   }

@@ -69,14 +69,27 @@ struct YYCacheReader: FormatReader {
     guard let root = archive.root,
       ["NSData", "NSMutableData", "NSString", "NSMutableString"].contains(name)
     else { throw RowError.skip(.unsupportedValueClass, RowError.excerpt(name)) }
-    let content: [UInt8]
-    switch try? archive.value(root, &budget) {
-    case .data(let data): content = data
-    case .string(let text): content = Array(text.utf8)
-    default: throw RowError.skip(.unsupportedValueClass, RowError.excerpt(name))
+    return try Self.content(root, of: archive, in: found.body, &budget)
+  }
+
+  /// Gives archived bytes as a part of the value that they stand in; text is encoded anew.
+  private static func content(
+    _ root: KeyedArchive.Object, of archive: KeyedArchive, in value: SourceBody,
+    _ budget: inout PropertyListBudget
+  ) throws(RowError) -> BodyPlaces.Found {
+    if let range = try? archive.data(root, &budget) {
+      var body = value
+      body.offset = UInt64(range.lowerBound)
+      body.length = UInt64(range.count)
+      return BodyPlaces.Found(
+        body: body, start: Array(archive.list.bytes[range].prefix(BodyPlaces.startBytes)))
     }
+    guard let text = try? archive.value(root, &budget).string else {
+      throw RowError.skip(.unsupportedValueClass, "")
+    }
+    let bytes = Array(text.utf8)
     return BodyPlaces.Found(
-      body: SourceBody(place: .bytes(content), length: UInt64(content.count)),
-      start: Array(content.prefix(BodyPlaces.startBytes)))
+      body: SourceBody(place: .bytes(bytes), length: UInt64(bytes.count)),
+      start: Array(bytes.prefix(BodyPlaces.startBytes)))
   }
 }

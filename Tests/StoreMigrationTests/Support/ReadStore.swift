@@ -3,16 +3,13 @@ import Foundation
 import HTTPSemantics
 import StoreMigration
 
-/// All that a source gives, with the SHA-256 of each body.
+/// All that a source gives; the bodies are in files.
 struct ReadStore {
   var entries: [Int64: SourceEntry] = [:]
-  var digests: [Int64: String] = [:]
   var skipped: [Int64: String] = [:]
 
-  /// Reads every row and every body.
-  init(_ cache: SourceCache, in sandbox: SourceSandbox) throws {
-    let folder = sandbox.path + "/bodies-\(UInt64.random(in: .min ... .max))"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+  /// Reads every row and every body, into `<name>-<row>` of the folder for bodies.
+  init(_ cache: SourceCache, as name: String, in sandbox: SourceSandbox) throws {
     while let row = try cache.nextRow() {
       switch row.outcome {
       case .skipped(let reason, _): skipped[row.row] = reason.rawValue
@@ -21,20 +18,21 @@ struct ReadStore {
         var bytes = Data()
         let reader = try cache.openBody(entry.body)
         while let piece = try reader.next() { bytes.append(contentsOf: piece) }
-        try bytes.write(to: URL(filePath: "\(folder)/\(row.row)"))
+        try bytes.write(to: URL(filePath: "\(sandbox.bodies)/\(name)-\(row.row)"))
       }
     }
+  }
+
+  /// Gives the SHA-256 of all bodies by the name of their files.
+  static func digests(in sandbox: SourceSandbox) throws -> [Substring: Substring] {
     let script = """
       import hashlib, os, sys
       for name in os.listdir(sys.argv[1]):
-          path = os.path.join(sys.argv[1], name)
-          print(name, hashlib.sha256(open(path, 'rb').read()).hexdigest())
-          os.remove(path)
+          print(name, hashlib.sha256(open(os.path.join(sys.argv[1], name), 'rb').read()).hexdigest())
       """
-    for line in try Python.run(["-c", script, folder]).split(separator: "\n") {
-      let words = line.split(separator: " ")
-      if words.count == 2, let row = Int64(words[0]) { digests[row] = String(words[1]) }
-    }
+    let lines = try Python.run(["-c", script, sandbox.bodies]).split(separator: "\n")
+    let words = lines.map { $0.split(separator: " ") }
+    return Dictionary(uniqueKeysWithValues: words.map { ($0[0], $0[1]) })
   }
 }
 
@@ -42,7 +40,7 @@ struct ReadStore {
 struct StoreComparison {
   private(set) var differences: [String] = []
 
-  init(_ expected: ExpectedStore, _ found: ReadStore) {
+  init(_ expected: ExpectedStore, _ found: ReadStore, digest: (Int64) -> Substring?) {
     let wanted = expected.entries
     for row in Set(wanted.keys).union(found.entries.keys).sorted() {
       guard let entry = found.entries[row] else {
@@ -55,7 +53,7 @@ struct StoreComparison {
         differences.append("row \(row) should not be converted")
         continue
       }
-      compare(row, values, entry, found.digests[row])
+      compare(row, values, entry, digest(row).map(String.init))
     }
     let optional = Set(wanted.filter { $0.value["optional"] as? Bool == true }.keys)
     let skipped = found.skipped.filter { !optional.contains($0.key) }

@@ -7,13 +7,18 @@ final class SourceSandbox {
   init() throws {
     path = FileManager.default.temporaryDirectory
       .appending(path: "migration-tests-\(UInt64.random(in: .min ... .max))").path
-    try FileManager.default.createDirectory(atPath: path + "/copies", withIntermediateDirectories: true)
+    for folder in [copies, bodies] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// Where private copies are made.
   var copies: String { path + "/copies" }
+
+  /// Where bodies are written to be compared.
+  var bodies: String { path + "/bodies" }
 
   /// Writes a file.
   func write(_ name: String, _ bytes: [UInt8]) throws -> String {
