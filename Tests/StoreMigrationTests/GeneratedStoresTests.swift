@@ -3,7 +3,8 @@ import StoreMigration
 import Testing
 
 /// Every store that the generators make, with a seed that nobody chose.
-@Suite(.enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/gen"))
+@Suite(
+  .enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/gen"))
 struct GeneratedStoresTests {
   @Test(arguments: SourceFormat.allCases)
   func `every row is as the generator expects, and the source is left as it was`(
@@ -32,7 +33,9 @@ struct GeneratedStoresTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: sandbox.copies) == [])
   }
 
-  private func generate(_ format: SourceFormat, seed: Int, in sandbox: SourceSandbox) throws -> String {
+  private func generate(_ format: SourceFormat, seed: Int, in sandbox: SourceSandbox) throws
+    -> String
+  {
     let stores = sandbox.path + "/stores"
     try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: false)
     let script = try #require(SharedSources.folder) + "/gen/gen_\(format).py"

@@ -6,7 +6,8 @@ import Testing
 @Suite(.enabled(if: Python.isThere, "python3 is needed"))
 struct HostileSourcesTests {
   private func cause(
-    _ path: String, _ sandbox: SourceSandbox, format: SourceFormat? = nil, copyLimit: UInt64 = 1 << 30
+    _ path: String, _ sandbox: SourceSandbox, format: SourceFormat? = nil,
+    copyLimit: UInt64 = 1 << 30
   ) -> SourceError.Cause? {
     do throws(SourceError) {
       let cache = try SourceCache(
@@ -24,7 +25,9 @@ struct HostileSourcesTests {
       modification_time integer, last_access_time integer, extended_data blob, primary key(key));
     """
 
-  private static func row(_ key: String, _ data: String = "x'01'", _ name: String = "NULL") -> String {
+  private static func row(_ key: String, _ data: String = "x'01'", _ name: String = "NULL")
+    -> String
+  {
     "INSERT INTO manifest VALUES('\(key)', \(name), NULL, \(data), 1, 2, NULL);"
   }
 
@@ -70,7 +73,8 @@ struct HostileSourcesTests {
 
   @Test func `a column that is called rowid does not keep the reader busy for ever`() throws {
     let sandbox = try SourceSandbox()
-    let sql = Self.manifest.replacingOccurrences(of: "key text,", with: "key text, rowid text,")
+    let sql =
+      Self.manifest.replacingOccurrences(of: "key text,", with: "key text, rowid text,")
       + "INSERT INTO manifest(key, rowid) VALUES('https://a/', 'z'), ('https://b/', 'y');"
     #expect(cause(try sandbox.database("rowid", sql), sandbox) == .corrupt)
   }
@@ -166,7 +170,8 @@ struct HostileSourcesTests {
     let sandbox = try SourceSandbox()
     let path = try sandbox.database(
       "m",
-      Self.manifest + Self.row("https://a/", "zeroblob(20000000)") + Self.row("https://b/", "x'07'"))
+      Self.manifest + Self.row("https://a/", "zeroblob(20000000)") + Self.row("https://b/", "x'07'")
+    )
     let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
     guard case .entry(let big)? = try cache.nextRow()?.outcome else {
       Issue.record("no entry")

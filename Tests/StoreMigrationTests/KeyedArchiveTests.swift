@@ -30,7 +30,8 @@ private func object(_ name: String, _ key: String, _ member: [UInt8]) -> [UInt8]
 
 struct KeyedArchiveTests {
   @Test func `plain strings, numbers and nil are roots`() throws {
-    #expect(try value(PropertyListBytes.archive(root: 1) { _ in [[0x52, 0x68, 0x69]] }) == .string("hi"))
+    #expect(
+      try value(PropertyListBytes.archive(root: 1) { _ in [[0x52, 0x68, 0x69]] }) == .string("hi"))
     #expect(try value(PropertyListBytes.archive(root: 1) { _ in [[0x10, 7]] }) == .integer(7))
     #expect(try KeyedArchive(PropertyListBytes.archive(root: 0) { _ in [] }).root == nil)
   }

@@ -6,7 +6,8 @@ import Testing
 @testable import StoreMigration
 
 /// What real programs have written.
-@Suite(.enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/samples"))
+@Suite(
+  .enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/samples"))
 struct SampleTests {
   private func samples(_ folder: String) throws -> [String: [UInt8]] {
     let folder = try #require(SharedSources.folder) + "/samples/" + folder
@@ -26,7 +27,9 @@ struct SampleTests {
     let read = try ReadStore(cache, as: "safari", in: sandbox)
     let entry = try #require(read.entries.values.first)
     #expect(read.entries.count == 1 && read.skipped.isEmpty)
-    #expect(entry.url.hasPrefix("https://configuration.apple.com/configurations/internetservices/safari/"))
+    #expect(
+      entry.url.hasPrefix("https://configuration.apple.com/configurations/internetservices/safari/")
+    )
     #expect(entry.method == "GET" && entry.status == 200 && entry.mediaType == "text/xml")
     #expect(entry.body.length == 124_730 && entry.body.isFile)
     #expect(entry.obsoleteFields == ["Content-Encoding", "Content-Length"])
@@ -59,7 +62,8 @@ struct SampleTests {
       #expect(response.isStatusMadeUp == name.contains("plain"), "\(name)")
       #expect(!response.fields.contains("__hhaa__"), "\(name)")
     }
-    let style = try ArchivedResponse(keyedArchive: try #require(all["2014_osx_dollar_keys_0.bplist"]))
+    let style = try ArchivedResponse(
+      keyedArchive: try #require(all["2014_osx_dollar_keys_0.bplist"]))
     #expect(style.url == "http://docs.slimframework.com/bootstrap/css/bootstrap.css")
     #expect(style.fields.count == 7 && style.length == 109_438 && style.mediaType == "text/css")
     #expect(style.received?.description.prefix(23) == "2014-05-22T12:16:22.222")
@@ -76,7 +80,8 @@ struct SampleTests {
     #expect(without.method == "GET" && without.fields.isEmpty)
     let with = try #require(ArchivedRequest(keyedArchive: get))
     #expect(with.method == "GET")
-    #expect(with.fields.map(\.name) == ["User-Agent", "Accept", "Accept-Language", "Accept-Encoding"])
+    #expect(
+      with.fields.map(\.name) == ["User-Agent", "Accept", "Accept-Language", "Accept-Encoding"])
     #expect(with.fields.first(named: "Accept-Encoding")?.text == "gzip, deflate")
   }
 }

@@ -91,7 +91,7 @@ struct KeyedArchive {
     let object = try list.object(target)
     if index == 0 { return nil }
     if case .uid = object { throw PropertyListError(.wrongType) }
-    if case .ascii(let text) = object, list.bytes[text].elementsEqual("$null".utf8) { return nil }
+    if case .ascii(let text) = object, list.isText(text, "$null") { return nil }
     return Object(number: target, content: object)
   }
 
@@ -103,7 +103,7 @@ struct KeyedArchive {
     try budget.spend(objects: references.count)
     for index in 0..<references.count {
       if case .ascii(let text) = try list.object(list.element(index, of: references)),
-        list.bytes[text].elementsEqual(key.utf8)
+        list.isText(text, key)
       {
         return try list.element(references.count + index, of: references)
       }

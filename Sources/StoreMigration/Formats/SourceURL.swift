@@ -47,7 +47,7 @@ enum SourceURL {
 
   /// White space and what RFC 3986 forbids, but for the brackets that clients send.
   private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value <= 0x20 || scalar.properties.isWhitespace
+    scalar.value <= 0x20 || (!scalar.isASCII && scalar.properties.isWhitespace)
       || "<>\"\\^`{|}".unicodeScalars.contains(scalar)
   }
 }

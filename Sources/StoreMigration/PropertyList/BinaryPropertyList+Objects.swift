@@ -75,6 +75,19 @@ extension BinaryPropertyList {
     }
   }
 
+  /// Tells whether the bytes of an ASCII string are these: from the end, since the keys of an archive
+  /// begin alike and differ in a number.
+  func isText(_ range: Range<Int>, _ text: String) -> Bool {
+    let (found, wanted) = (bytes.span, text.utf8.span)
+    guard range.count == wanted.count else { return false }
+    var index = wanted.count
+    while index > 0 {
+      index -= 1
+      if found[range.lowerBound + index] != wanted[index] { return false }
+    }
+    return true
+  }
+
   private func simple(_ marker: UInt8, at offset: Int) throws(PropertyListError)
     -> PropertyListObject
   {

@@ -22,6 +22,7 @@ struct ExpectedStore {
 
   private func byRow(_ list: String) -> [Int64: [String: Any]] {
     let items = values[list] as? [[String: Any]] ?? []
-    return Dictionary(uniqueKeysWithValues: items.map { (($0["row"] as? NSNumber)?.int64Value ?? -1, $0) })
+    return Dictionary(
+      uniqueKeysWithValues: items.map { (($0["row"] as? NSNumber)?.int64Value ?? -1, $0) })
   }
 }

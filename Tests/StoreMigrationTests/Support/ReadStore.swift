@@ -82,7 +82,8 @@ struct StoreComparison {
       check(row, "response URL", values["response_url"] as? String, entry.responseURL)
     }
     if let flags = values["flags"] as? [String] {
-      check(row, "status made up", flags.contains("status_synthesized"), entry.madeUp.contains(.status))
+      check(
+        row, "status made up", flags.contains("status_synthesized"), entry.madeUp.contains(.status))
     }
     time(row, "created", values, entry.created)
     time(row, "last_access", values, entry.lastAccess)
@@ -99,7 +100,8 @@ struct StoreComparison {
     return data.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  private mutating func check<T: Equatable>(_ row: Int64, _ name: String, _ wanted: T?, _ found: T?) {
+  private mutating func check<T: Equatable>(_ row: Int64, _ name: String, _ wanted: T?, _ found: T?)
+  {
     if wanted != found {
       differences.append(
         "row \(row) \(name): \(String(describing: found)) instead of \(String(describing: wanted))")

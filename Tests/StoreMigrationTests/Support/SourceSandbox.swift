@@ -5,7 +5,8 @@ final class SourceSandbox {
   let path: String
 
   init() throws {
-    path = FileManager.default.temporaryDirectory
+    path =
+      FileManager.default.temporaryDirectory
       .appending(path: "migration-tests-\(UInt64.random(in: .min ... .max))").path
     for folder in [copies, bodies] {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
