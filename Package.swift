@@ -41,6 +41,7 @@ let package = Package(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
+    .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -88,12 +89,15 @@ let package = Package(
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tool(
+      "cachefsck",
+      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
       "cachebench",
       [
         "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
-    tool("storeprobe", ["CacheStore", "CacheFormat", "CacheSystem"]),
+    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
     // What the tests share.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
@@ -125,6 +129,18 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
-    tests("OfflinecacheTool", ["offlinecache", "HTTPSemantics", "CacheFormat"]),
+    .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
+    tests(
+      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+    tests(
+      "CachefsckTool",
+      [
+        "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
+        "CacheFormat",
+      ]),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      swiftSettings: house),
   ]
 )

@@ -122,7 +122,13 @@ int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offse
   RETURN_RESULT(pwrite(descriptor, buffer, count, (off_t)offset));
 }
 
-int64_t cp_length(int descriptor) { RETURN_RESULT((int64_t)lseek(descriptor, 0, SEEK_END)); }
+int64_t cp_length(int descriptor) {
+  off_t length;
+  // lseek(2) knows no EINTR, but a file system in user space may pass one on.
+  do length = lseek(descriptor, 0, SEEK_END);
+  while (length < 0 && errno == EINTR);
+  RETURN_RESULT((int64_t)length);
+}
 
 int cp_truncate(int descriptor, int64_t length) {
   RETURN_RESULT(ftruncate(descriptor, (off_t)length));
@@ -200,8 +206,9 @@ int cp_link(int from_directory, const char *from, int to_directory, const char *
   RETURN_RESULT(linkat(from_directory, from, to_directory, to, 0));
 }
 
-int cp_change_mode(int descriptor, uint16_t mode) {
-  RETURN_RESULT(fchmod(descriptor, (mode_t)mode));
+int cp_change_mode(int directory, const char *name, uint16_t mode) {
+  // glibc does it with O_PATH and /proc where the kernel is older than 6.6.
+  RETURN_RESULT(fchmodat(directory, name, (mode_t)mode, AT_SYMLINK_NOFOLLOW));
 }
 
 int cp_lock(int descriptor, int exclusive, int wait) {

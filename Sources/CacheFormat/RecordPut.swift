@@ -158,14 +158,17 @@ public struct PutRecord: Sendable {
   ///
   /// - Complexity: O(1); the texts are checked when they are read.
   public init?(checked bytes: [UInt8]) {
-    guard bytes.count >= RecordFrame.headerCount + PutHead.count,
-      bytes[24] == RecordType.put.rawValue
+    guard bytes.count >= Self.keyAt, bytes[24] == RecordType.put.rawValue,
+      bytes.count - Int(bytes[25]) >= Self.keyAt
     else { return nil }
     self.bytes = bytes
     guard keyRange != nil else { return nil }
   }
 
   private static let keyAt = RecordFrame.headerCount + PutHead.count
+
+  /// Where the payload ends and the padding begins.
+  private var end: Int { bytes.count - Int(bytes[25]) }
 
   private var keyRange: Range<Int>? {
     // Safety: `init` has made sure that the fixed part is there.
@@ -175,7 +178,7 @@ public struct PutRecord: Sendable {
           littleEndian: $0.loadUnaligned(
             fromByteOffset: RecordFrame.headerCount + 88, as: UInt32.self)))
     }
-    return count <= bytes.count - Self.keyAt ? Self.keyAt..<(Self.keyAt + count) : nil
+    return count <= end - Self.keyAt ? Self.keyAt..<(Self.keyAt + count) : nil
   }
 
   /// Gives the full key.
@@ -201,11 +204,11 @@ public struct PutRecord: Sendable {
   public var texts: PutTexts {
     var texts = PutTexts(fields: [], userInfo: [], tags: [])
     guard let range = keyRange else { return texts }
-    var counts = RecordCursor(bytes, from: RecordFrame.headerCount + 92, to: bytes.count)
+    var counts = RecordCursor(bytes, from: RecordFrame.headerCount + 92, to: end)
     guard let fields = counts.number(UInt16.self), let items = counts.number(UInt16.self),
       let tags = counts.number(UInt16.self)
     else { return texts }
-    var cursor = RecordCursor(bytes, from: range.upperBound, to: bytes.count)
+    var cursor = RecordCursor(bytes, from: range.upperBound, to: end)
     for _ in 0..<fields {
       guard let field = Self.field(&cursor) else { return texts }
       texts.fields.append(field)

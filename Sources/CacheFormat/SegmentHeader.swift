@@ -59,7 +59,8 @@ public struct SegmentHeader: Sendable, Hashable {
       let created = cursor.number(UInt64.self), let sum = cursor.number(UInt64.self)
     else { return .damaged }
     guard Checksum.of(Array(bytes.prefix(56))) == sum else { return .damaged }
-    guard version <= Self.version, length == count else { return .newerFormat(version) }
+    guard version <= Self.version else { return .newerFormat(version) }
+    guard version == Self.version, length == count else { return .damaged }
     return .header(
       SegmentHeader(
         storeID: StoreDescription.ID(high: high, low: low), hashSeed: seed, number: number,

@@ -1,35 +1,40 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 
 /// Every name on disk (Docs/Format.md, "The tree").
-enum Layout {
-  static let description = PathName("store.json")
-  static let newDescription = PathName("store.json.new")
-  static let backupTag = PathName("CACHEDIR.TAG")
-  static let lock = PathName("lock")
-  static let journal = PathName("journal")
-  static let entries = PathName("entries")
-  static let staging = PathName("staging")
-  static let quarantine = PathName("quarantine")
+package enum Layout {
+  package static let description = PathName("store.json")
+  package static let newDescription = PathName("store.json.new")
+  package static let backupTag = PathName("CACHEDIR.TAG")
+  package static let lock = PathName("lock")
+  package static let journal = PathName("journal")
+  package static let entries = PathName("entries")
+  package static let staging = PathName("staging")
+  package static let quarantine = PathName("quarantine")
+
+  /// Says in a directory of the quarantine where its files come from, and why.
+  package static let note = PathName("note.txt")
+  /// The segment of the journal that has not got its name yet.
+  package static let newSegment = PathName("new")
 
   /// What may stand at the top of a store.
-  static let topNames: Set<String> = [
+  package static let topNames: Set<String> = [
     "store.json", "store.json.new", "CACHEDIR.TAG", "lock", "journal", "entries", "staging",
     "quarantine",
   ]
 
   /// What CACHEDIR.TAG says: the first line is given by the Cache Directory Tagging Specification.
-  static let backupTagText = """
+  package static let backupTagText = """
     Signature: 8a477f597d28d172789f06886806bc55
     # This directory is a cache made by OfflineCache; backups may leave it out.
     # See https://bford.info/cachedir/
 
     """
 
-  static let shardCount = 256
+  package static let shardCount = 256
 
   /// `00000001.log`
-  static func segment(_ number: UInt32) -> PathName {
+  package static func segment(_ number: UInt32) -> PathName {
     var name = PathName()
     name.appendHex(UInt64(number), digits: 8)
     name.append(".log")
@@ -37,7 +42,7 @@ enum Layout {
   }
 
   /// The number of a segment, or nil where the name is none of a segment.
-  static func segmentNumber(_ name: PathName) -> UInt32? {
+  package static func segmentNumber(_ name: PathName) -> UInt32? {
     let bytes = name.bytes
     guard bytes.count == 12, bytes[8...].elementsEqual(".log".utf8),
       let number = UInt32(String(decoding: bytes[..<8], as: UTF8.self), radix: 16), number > 0,
@@ -47,16 +52,16 @@ enum Layout {
   }
 
   /// `3f`
-  static func shard(_ number: Int) -> PathName {
+  package static func shard(_ number: Int) -> PathName {
     var name = PathName()
     name.appendHex(UInt64(number), digits: 2)
     return name
   }
 
-  static func shardNumber(of hash: KeyHash) -> Int { Int(hash.high >> 56) }
+  package static func shardNumber(of hash: KeyHash) -> Int { Int(hash.high >> 56) }
 
   /// `a07c…`, 30 digits
-  static func key(_ hash: KeyHash) -> PathName {
+  package static func key(_ hash: KeyHash) -> PathName {
     var name = PathName()
     name.appendHex(hash.high, digits: 14)
     name.appendHex(hash.low, digits: 16)
@@ -64,7 +69,7 @@ enum Layout {
   }
 
   /// `3f/a07c…`
-  static func keyPath(_ hash: KeyHash) -> PathName {
+  package static func keyPath(_ hash: KeyHash) -> PathName {
     var path = shard(shardNumber(of: hash))
     path.append(UInt8(ascii: "/"))
     path.append(key(hash))
@@ -72,7 +77,7 @@ enum Layout {
   }
 
   /// `<digest>.body`
-  static func body(_ digest: Digest) -> PathName {
+  package static func body(_ digest: Digest) -> PathName {
     var name = PathName()
     append(digest, to: &name)
     return name
@@ -80,7 +85,7 @@ enum Layout {
 
   /// `3f/a07c…/<digest>.body`
   @inline(__always)
-  static func bodyPath(_ hash: KeyHash, _ digest: Digest) -> PathName {
+  package static func bodyPath(_ hash: KeyHash, _ digest: Digest) -> PathName {
     var path = PathName()
     path.appendHex(hash.high >> 56, digits: 2)
     path.append(UInt8(ascii: "/"))
@@ -98,7 +103,7 @@ enum Layout {
   }
 
   /// `<variant>.json`
-  static func metadata(_ variant: UInt64) -> PathName {
+  package static func metadata(_ variant: UInt64) -> PathName {
     var name = PathName()
     name.appendHex(variant, digits: 16)
     name.append(".json")
@@ -106,7 +111,7 @@ enum Layout {
   }
 
   /// `3f/a07c…/<variant>.json`
-  static func metadataPath(_ hash: KeyHash, _ variant: UInt64) -> PathName {
+  package static func metadataPath(_ hash: KeyHash, _ variant: UInt64) -> PathName {
     var path = keyPath(hash)
     path.append(UInt8(ascii: "/"))
     path.append(metadata(variant))
@@ -114,13 +119,13 @@ enum Layout {
   }
 
   /// What a name below a key's directory stands for.
-  enum KeyFile: Hashable {
+  package enum KeyFile: Hashable {
     case metadata(UInt64)
     case body(Digest)
     case foreign
   }
 
-  static func keyFile(_ name: PathName) -> KeyFile {
+  package static func keyFile(_ name: PathName) -> KeyFile {
     let bytes = name.bytes
     if bytes.count == 37, bytes[32...].elementsEqual(".body".utf8),
       let digest = Digest(digits: bytes[..<32])

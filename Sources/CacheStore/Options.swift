@@ -24,6 +24,9 @@ public struct Options: Sendable {
   public var evictsOnFullDisk: Bool
   /// Counts the size that the byte limit is held against; held weakly.
   public weak var sizeDelegate: (any StoreSizeDelegate)?
+  /// The upkeep does nothing by itself: nothing is reconciled, evicted, compacted, set aside or swept,
+  /// and no journal is begun before the first record. For a checker, which does all that and tells.
+  package var isSupervised = false
   /// Tells the time; replaced in tests.
   public var clock: any WallClock
   /// The files; replaced in tests.

@@ -1,14 +1,14 @@
 internal import CacheFormat
-internal import CacheSystem
+package import CacheSystem
 internal import Synchronization
 
 /// This process's own directory below `staging`, locked as long as it lives.
 ///
 /// It is also what tells an unclean shutdown: a directory whose lock is free belonged to a process
 /// that is gone, and what that process was doing is put right before the directory is removed.
-final class Session: Sendable {
+package final class Session: Sendable {
   let name: PathName
-  let directory: Descriptor
+  package let directory: Descriptor
   private let nextName = Atomic<UInt64>(0)
 
   init(name: PathName, directory: consuming Descriptor) {
@@ -17,7 +17,7 @@ final class Session: Sendable {
   }
 
   /// A name that nothing in the directory has.
-  func unusedName() -> PathName {
+  package func unusedName() -> PathName {
     var name = PathName()
     name.appendHex(nextName.add(1, ordering: .relaxed).newValue, digits: 16)
     return name
@@ -33,7 +33,7 @@ final class SessionBox: Sendable {
 
 extension Store {
   /// The session, made when it is first asked for.
-  func ownSession() throws(StoreError) -> Session {
+  package func ownSession() throws(StoreError) -> Session {
     if let session = session.session.withLock({ $0 }) { return session }
     if isReadOnly { throw .readOnly(path) }
     // Under the lock of the journal, so that nobody takes the new directory for a dead one before

@@ -1,19 +1,19 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 internal import Synchronization
 
 /// One of the 256 directories of keys, locked: whoever changes files of a key holds its shard.
 ///
 /// The lock is that of the directory itself (flock), taken on a descriptor of its own each time, so
 /// it excludes threads and processes alike, and goes away with the descriptor.
-struct Shard: ~Copyable {
-  let directory: Descriptor
-  let entries: EntriesDirectory
+package struct Shard: ~Copyable {
+  package let directory: Descriptor
+  package let entries: EntriesDirectory
   let fileSystem: any FileSystem
 
   /// Releases the lock. Every holder says so at its end (`defer`): a value of this kind may
   /// otherwise end with its last use, in the middle of what it is to protect.
-  func unlock() { fileSystem.unlock(directory.raw) }
+  package func unlock() { fileSystem.unlock(directory.raw) }
 }
 
 extension Store {
@@ -28,7 +28,7 @@ extension Store {
   }
 
   /// Locks the shard of a key in the present `entries` directory.
-  func lockShard(_ hash: KeyHash) throws(StoreError) -> Shard {
+  package func lockShard(_ hash: KeyHash) throws(StoreError) -> Shard {
     while true {
       let entries = try state.withLock { state throws(StoreError) in
         follow(&state)
@@ -55,7 +55,8 @@ extension Store {
   /// been out of reach when the journal said that all entries are gone.
   ///
   /// - Returns: whether it was; otherwise the other one is open now.
-  func confirmEntries() throws(StoreError) -> Bool {
+  @discardableResult
+  package func confirmEntries() throws(StoreError) -> Bool {
     // Under the lock, because `removeAll` moves the directory before it tells the journal.
     try withJournalLock { () throws(StoreError) in
       state.withLock { state in
@@ -71,7 +72,7 @@ extension Store {
   }
 
   /// Whether all entries were removed since `entries` was the present directory.
-  func isOutdated(_ entries: EntriesDirectory) -> Bool {
+  package func isOutdated(_ entries: EntriesDirectory) -> Bool {
     state.withLock { state in
       follow(&state)
       return state.entries !== entries

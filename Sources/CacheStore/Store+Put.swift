@@ -108,7 +108,7 @@ extension Store {
   }
 
   /// The bytes that a metadata file and its directory are charged with.
-  func overhead(_ documentBytes: Int) -> UInt32 {
+  package func overhead(_ documentBytes: Int) -> UInt32 {
     let block = place.blockBytes
     return UInt32((UInt64(documentBytes) + block - 1) / block * block + block)
   }
@@ -121,7 +121,9 @@ extension Store {
   func sync(_ placed: AppendedPlace) throws(StoreError) {
     guard durability == .full else { return }
     do throws(SystemError) {
-      try journalSync.wait(for: placed, in: place.journal, fileSystem)
+      try journalSync.wait(
+        for: placed, among: { state.withLock { $0.segments.compactMap { $0?.segment } } },
+        in: place.journal, fileSystem)
     } catch {
       // What the segment holds beyond the last good sync is not to be relied on.
       rollsNext.store(true, ordering: .relaxed)

@@ -17,7 +17,18 @@ extension Store {
       guard hasKey(slot, key) else { continue }
       if try remove(slot, .asked) { count += 1 }
     }
+    if count == 0 { try syncJournal() }
     return count
+  }
+
+  /// For a removal that found nothing: what said so, an eviction perhaps, may not be on disk yet, and
+  /// the entry would be there again after a power cut.
+  private func syncJournal() throws(StoreError) {
+    if isReadOnly { return }
+    let end = state.withLock { state in
+      state.current.map { AppendedPlace(segment: $0, end: state.position) }
+    }
+    if let end { try sync(end) }
   }
 
   /// Removes all entries whose key begins with `prefix`.
@@ -65,6 +76,7 @@ extension Store {
         if try remove(place.slot, reason) { count += 1 }
       }
     }
+    if count == 0 && reason == .asked { try syncJournal() }
     return count
   }
 
@@ -114,7 +126,7 @@ extension Store {
   }
 
   /// The slots of all variants of a key hash.
-  func slots(of hash: KeyHash) -> [Slot] {
+  package func slots(of hash: KeyHash) -> [Slot] {
     state.withLock { state in
       follow(&state)
       return state.index.variants(of: hash).map { state.index[$0] }

@@ -1,5 +1,5 @@
 internal import CacheFormat
-internal import CacheSystem
+package import CacheSystem
 internal import Synchronization
 
 /// A persistent store of bodies and metadata by key, in plain files.
@@ -23,14 +23,16 @@ public final class Store: Sendable {
   /// Whether nothing is written.
   public let isReadOnly: Bool
 
-  let place: StorePlace
-  let hashSeed: UInt64
+  /// Whether the upkeep does nothing by itself.
+  let isSupervised: Bool
+  package let place: StorePlace
+  package let hashSeed: UInt64
   /// Whether a full disk evicts.
   let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
-  let fileSystem: any FileSystem
-  let clock: any WallClock
+  package let fileSystem: any FileSystem
+  package let clock: any WallClock
   let state: Mutex<StoreState>
   /// One thread of this process appends at a time.
   let appendTurn = Mutex<Void>(())
@@ -61,6 +63,7 @@ public final class Store: Sendable {
     self.path = path
     durability = options.durability
     isReadOnly = options.isReadOnly
+    isSupervised = options.isSupervised
     fileSystem = options.fileSystem
     clock = options.clock
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
@@ -85,10 +88,14 @@ public final class Store: Sendable {
     } else {
       work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
         try state.withLock { state throws(StoreError) in try load(&state) }
-        if try hasDeadSessions() { return .reconcile }
-        state.withLock { state in
+        if try hasDeadSessions() {
+          state.withLock { $0.endedUncleanly = true }
+          return .reconcile
+        }
+        try state.withLock { state throws(StoreError) in
           // Nobody was killed while writing, so the end was whole and has been damaged.
           guard state.tornBytes > 0 else { return }
+          if state.isJournalWhole { try noteRemovals(&state) }
           state.isJournalWhole = false
           state.journalDamages += 1
         }
@@ -101,7 +108,7 @@ public final class Store: Sendable {
       if !state.isComplete { work.insert(.reconcile) }
       if wantsCompaction(state) { work.insert(.compact) }
     }
-    if !isReadOnly && state.withLock({ $0.current == nil }) { beginJournal() }
+    if !isReadOnly && !isSupervised && state.withLock({ $0.current == nil }) { beginJournal() }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work, of: self) }
   }

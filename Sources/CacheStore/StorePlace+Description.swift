@@ -1,11 +1,10 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 
 // store.json: read, made, or restored from the journal or the tree.
 extension StorePlace {
   static func readOrMakeDescription(
-    _ root: borrowing Descriptor, _ journal: borrowing Descriptor, _ path: String,
-    _ options: Options
+    _ root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) -> StoreDescription {
     let files = options.fileSystem
     if let bytes = try descriptionBytes(root, path, files) {
@@ -19,12 +18,20 @@ extension StorePlace {
     }
     // Without any trace of the old seed there is nothing that a new one could contradict.
     let description =
-      fromJournal(journal, files) ?? fromTree(root, files, options.clock)
-      ?? StoreDescription(
-        id: randomID(), hashSeed: .random(in: .min ... .max),
-        created: Timestamp(nanoseconds: options.clock.now()))
-    if !options.isReadOnly { try write(description, root, path, options) }
+      restorable(root, files, options.clock) ?? newDescription(options.clock)
+    if !options.isReadOnly {
+      try system("\(path)/store.json") { () throws(SystemError) in
+        try write(description, root, files, synced: options.durability == .full)
+      }
+    }
     return description
+  }
+
+  /// A description for a new store.
+  package static func newDescription(_ clock: any WallClock) -> StoreDescription {
+    StoreDescription(
+      id: randomID(), hashSeed: .random(in: .min ... .max),
+      created: Timestamp(nanoseconds: clock.now()))
   }
 
   private static func randomID() -> StoreDescription.ID {
@@ -46,7 +53,7 @@ extension StorePlace {
   }
 
   /// What the segments of the journal say of the store.
-  private static func fromJournal(
+  static func fromJournal(
     _ journal: borrowing Descriptor, _ files: any FileSystem
   ) -> StoreDescription? {
     for name in names(in: journal, files, most: 1000) where Layout.segmentNumber(name) != nil {
@@ -61,7 +68,7 @@ extension StorePlace {
   }
 
   /// The seed that the metadata files carry; the store gets a new id.
-  private static func fromTree(
+  static func fromTree(
     _ root: borrowing Descriptor, _ files: any FileSystem, _ clock: any WallClock
   ) -> StoreDescription? {
     guard let entries = try? files.open(Layout.entries, in: root, [.read, .directory])
@@ -98,27 +105,20 @@ extension StorePlace {
     return names
   }
 
-  private static func write(
-    _ description: StoreDescription, _ root: borrowing Descriptor, _ path: String,
-    _ options: Options
-  ) throws(StoreError) {
-    let files = options.fileSystem
-    do throws(SystemError) {
-      let raw = root.raw
-      if (try? files.status(at: Layout.backupTag, in: raw)) == nil {
-        let tag = try files.open(Layout.backupTag, in: root, [.write, .create])
-        try files.write(tag, Array(Layout.backupTagText.utf8))
-      }
-      try? files.removeFile(Layout.newDescription, in: raw)
-      let file = try files.open(Layout.newDescription, in: root, [.write, .create, .exclusive])
-      try files.write(file, description.encoded())
-      if options.durability == .full { try files.synchronize(file, names: true) }
-      try? files.removeDirectory(Layout.description, in: raw)
-      try files.rename(Layout.newDescription, in: raw, to: Layout.description, in: raw)
-      if options.durability == .full { try files.synchronize(root, names: true) }
-    } catch {
-      throw StoreError(error, path: "\(path)/store.json")
+  /// Writes store.json, and CACHEDIR.TAG where that is missing.
+  package static func write(
+    _ description: StoreDescription, _ root: borrowing Descriptor, _ files: any FileSystem,
+    synced: Bool
+  ) throws(SystemError) {
+    let raw = root.raw
+    if (try? files.status(at: Layout.backupTag, in: raw)) == nil {
+      try files.writeNew(Layout.backupTag, in: root, Array(Layout.backupTagText.utf8))
     }
+    try? files.removeFile(Layout.newDescription, in: raw)
+    try files.writeNew(Layout.newDescription, in: root, description.encoded(), synced: synced)
+    try? files.removeDirectory(Layout.description, in: raw)
+    try files.rename(Layout.newDescription, in: raw, to: Layout.description, in: raw)
+    if synced { try files.synchronize(root, names: true) }
   }
 }
 

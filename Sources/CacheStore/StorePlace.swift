@@ -1,5 +1,5 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 
 #if canImport(Glibc)
   internal import Glibc
@@ -16,18 +16,18 @@ func system<R: ~Copyable>(
 }
 
 /// The directories of a store, found or made, and what store.json says.
-final class StorePlace: Sendable {
+package final class StorePlace: Sendable {
   let path: String
   let fileSystem: any FileSystem
-  let description: StoreDescription
+  package let description: StoreDescription
   let blockBytes: UInt64
-  let root: Descriptor
-  let journal: Descriptor
-  let staging: Descriptor
-  let quarantine: Descriptor
+  package let root: Descriptor
+  package let journal: Descriptor
+  package let staging: Descriptor
+  package let quarantine: Descriptor
   let lock: Descriptor
 
-  static let directoryMode: UInt16 = 0o700
+  package static let directoryMode: UInt16 = 0o700
 
   init(_ path: String, _ options: Options) throws(StoreError) {
     let files = options.fileSystem
@@ -46,7 +46,7 @@ final class StorePlace: Sendable {
       try system("\(path)/lock") { () throws(SystemError) in try files.lock(lock) }
     }
     // Whoever opens at the same time waits for the lock, so store.json is made once.
-    description = try Self.readOrMakeDescription(root, journal, path, options)
+    description = try Self.readOrMakeDescription(root, path, options)
     if options.durability == .full && !options.isReadOnly {
       try Self.makeDurable(root, path, files)
     }

@@ -27,6 +27,10 @@ struct StoreState {
   /// Whether the index knows every entry; otherwise the tree is asked, too.
   var isComplete = true
   var journalDamages: UInt64 = 0
+  /// What the journal says was removed; only where it is not whole.
+  var removals: Removals?
+  /// Whether a process or the machine ended without closing the store, before it was opened here.
+  var endedUncleanly = false
   var entries: EntriesDirectory
   var limits = Limits.none
   /// Where the limits stand in the journal.
@@ -61,6 +65,15 @@ struct StoreState {
   /// The segment that is being written and read.
   var current: Segment? { segments.last??.segment }
 
+  /// The number of the segment to begin where there is none to write to.
+  ///
+  /// A journal that was lost does not begin with 1 again: the number that is missing says that there
+  /// may be entries that it does not know, until it has been written anew.
+  var nextSegment: UInt32 {
+    let next = firstSegment + UInt32(segments.count)
+    return segments.isEmpty && !isJournalWhole ? next + 1 : next
+  }
+
   /// How far the current segment has been read.
   var position: Int64 { segments.last??.readBytes ?? 0 }
 
@@ -88,7 +101,8 @@ struct StoreState {
   /// The next access time.
   @inline(__always)
   mutating func tick(_ now: Int64) -> Int64 {
-    lastTick = max(now, lastTick + 1)
+    // A journal may say any time, also the last one there is.
+    lastTick = max(now, lastTick &+ 1)
     return lastTick
   }
 

@@ -42,13 +42,13 @@ extension FileSystem {
 
   /// Reads a whole regular file of at most `limit` bytes.
   ///
-  /// - Throws: EFBIG (as `.tooLarge`) for a longer one, EIO for what is no regular file.
+  /// - Throws: EFBIG (as `.tooLarge`) for a longer one, `.notAFile` for what is no regular file.
   public func readFile(
     _ path: PathName, in directory: borrowing Descriptor, limit: Int
   ) throws(SystemError) -> [UInt8] {
     let file = try open(path, in: directory, [.read])
     let status = try status(of: file.raw)
-    guard status.kind == .file else { throw .inputOutput }
+    guard status.kind == .file else { throw .notAFile }
     guard status.length <= UInt64(limit) else { throw .tooLarge }
     return try readBytes(file, count: Int(status.length), at: 0)
   }
@@ -112,5 +112,24 @@ extension FileSystem {
       offset += UInt64(size)
     }
     return true
+  }
+}
+
+extension FileSystem {
+  /// Makes a file with these bytes; what was written in part is removed again.
+  ///
+  /// - Parameter synced: whether it survives loss of power, too, once it has returned.
+  /// - Throws: EEXIST where the name is taken.
+  public func writeNew(
+    _ name: PathName, in directory: borrowing Descriptor, _ bytes: [UInt8], synced: Bool = false
+  ) throws(SystemError) {
+    let file = try open(name, in: directory, [.write, .create, .exclusive])
+    do throws(SystemError) {
+      try write(file, bytes)
+      if synced { try synchronize(file, names: true) }
+    } catch {
+      try? removeFile(name, in: directory.raw)
+      throw error
+    }
   }
 }

@@ -91,7 +91,8 @@ public protocol FileSystem: Sendable {
   /// linkat(2): a second name for the same file.
   func link(_ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32)
     throws(SystemError)
-  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError)
+  /// fchmodat(2) that does not follow a link, also of a file that cannot be opened.
+  func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError)
   /// flock(2). Fails with `.wouldBlock` where `wait` is false and another holds the lock.
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError)
   func unlock(_ descriptor: Int32)

@@ -94,3 +94,8 @@ private final class ThreadBody: Sendable {
 
 /// A number that no other running thread of the process has.
 public func threadNumber() -> UInt64 { cp_thread_number() }
+
+/// Sleeps for about so many nanoseconds.
+public func pause(nanoseconds: Int64) {
+  _ = Monitor(()).wait(nanoseconds: nanoseconds) { _ -> Void? in nil }
+}

@@ -112,8 +112,10 @@ public struct RealFileSystem: FileSystem {
       })
   }
 
-  public func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try check(cp_change_mode(descriptor, mode))
+  public func changeMode(
+    at name: PathName, in directory: Int32, to mode: UInt16
+  ) throws(SystemError) {
+    unsafe try check(name.withCString { unsafe cp_change_mode(directory, $0, mode) })
   }
 
   public func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {

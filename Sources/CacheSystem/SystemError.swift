@@ -56,6 +56,9 @@ extension SystemError {
 }
 
 extension SystemError {
+  /// No regular file stands there.
+  public static let notAFile = SystemError(EISDIR)
+
   /// The file is larger than the limit for its kind.
   public static let tooLarge = SystemError(EFBIG)
 }

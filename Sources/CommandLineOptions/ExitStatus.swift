@@ -25,3 +25,30 @@ public struct ExitStatus: Sendable, Hashable, RawRepresentable {
     ExitStatus(rawValue: UInt8(clamping: 128 + number))
   }
 }
+
+/// Names the statuses a tool ends with when its command throws, for tools that follow another
+/// convention than ours.
+public struct FailureStatuses: Sendable, Hashable {
+  /// The command line is wrong.
+  public var usage: ExitStatus
+  /// The work failed.
+  public var failure: ExitStatus
+  /// Whoever read the output went away.
+  public var outputClosed: ExitStatus
+  /// A signal ended the work; nil is 128 and its number.
+  public var interrupted: ExitStatus?
+
+  /// Creates statuses; the defaults are those of ``ExitStatus``.
+  public init(
+    usage: ExitStatus = .usage, failure: ExitStatus = .failure,
+    outputClosed: ExitStatus = .outputClosed, interrupted: ExitStatus? = nil
+  ) {
+    self.usage = usage
+    self.failure = failure
+    self.outputClosed = outputClosed
+    self.interrupted = interrupted
+  }
+
+  /// The status of a tool that a signal ended.
+  func signal(_ number: Int32) -> ExitStatus { interrupted ?? .signal(number) }
+}

@@ -22,7 +22,7 @@ public struct Interrupted: Error, Hashable {
 /// The signal handler does nothing but write a byte to a pipe; a thread reads it and tells everyone.
 /// To block the signals and wait for them would be simpler, but the main thread of an async program
 /// sits in libdispatch's `sigsuspend` on Linux, which unblocks them all. Long work calls ``check()``
-/// between its pieces, asynchronous work is cancelled. What does not end within two seconds, or
+/// between its pieces, asynchronous work is cancelled. What does not end within some seconds, or
 /// until the second Ctrl-C, is ended by force, which a store survives as it survives a crash.
 public enum Interruption {
   /// The signals that ask a tool to end.
@@ -30,6 +30,8 @@ public enum Interruption {
 
   private struct State {
     var signal: Int32?
+    var statuses = FailureStatuses()
+    var patience: Int32 = 2
     var handlers: [@Sendable () -> Void] = []
   }
 
@@ -39,7 +41,15 @@ public enum Interruption {
   ///
   /// SIGPIPE is ignored, so that a write to a closed pipe returns EPIPE. A signal that the parent
   /// told us to ignore, as `nohup` does, stays ignored.
-  public static func watch() {
+  ///
+  /// - Parameters:
+  ///   - statuses: what the process ends with when it is ended by force.
+  ///   - patience: after how many seconds it is.
+  public static func watch(statuses: FailureStatuses = FailureStatuses(), patience: Int = 2) {
+    state.withLock { state in
+      state.statuses = statuses
+      state.patience = Int32(min(max(patience, 0), 3600))
+    }
     _ = signal(SIGPIPE, SIG_IGN)
     var ends: [Int32] = [-1, -1]
     // Safety: pipe writes two descriptors into the array of two.
@@ -109,10 +119,11 @@ public enum Interruption {
     // Safety: read writes at most one byte into the local.
     while unsafe read(descriptor, &number, 1) != 1 { if errno != EINTR { return } }
     request(Int32(number))
+    let (statuses, patience) = state.withLock { ($0.statuses, $0.patience) }
     var second = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     // Safety: poll reads and writes the one pollfd that is passed.
-    _ = unsafe poll(&second, 1, 2000)
-    _exit(128 + Int32(number))
+    _ = unsafe poll(&second, 1, patience * 1000)
+    _exit(Int32(statuses.signal(Int32(number)).rawValue))
   }
 }
 

@@ -8,14 +8,19 @@ public struct Progress: Sendable, Hashable {
   public var total: Int?
   /// Bytes moved so far.
   public var bytes: UInt64
+  /// All bytes, where they say better than the items how far the work is. 0: no bytes are moved.
+  public var totalBytes: UInt64?
   /// Seconds since the work began.
   public var seconds: Double
 
   /// Creates a snapshot.
-  public init(done: Int, total: Int?, bytes: UInt64, seconds: Double) {
+  public init(
+    done: Int, total: Int?, bytes: UInt64, totalBytes: UInt64? = nil, seconds: Double
+  ) {
     self.done = done
     self.total = total
     self.bytes = bytes
+    self.totalBytes = totalBytes
     self.seconds = seconds
   }
 
@@ -28,9 +33,9 @@ public struct Progress: Sendable, Hashable {
     var parts: [String] = []
     if let share { parts.append(pad("\(Int(share * 100))%", to: 4)) }
     parts.append(total.map { "\(done)/\($0)" } ?? "\(done)")
-    parts.append(ByteCount(bytes).description)
+    if totalBytes != 0 { parts.append(ByteCount(bytes).description) }
     if seconds >= 0.5 {
-      parts.append(ByteCount(UInt64(Double(bytes) / seconds)).description + "/s")
+      parts.append(rate)
       if let left = secondsLeft { parts.append(clockTime(left) + " left") }
     }
     while parts.count > 1, parts.joined(separator: "  ").count > width { parts.removeLast() }
@@ -40,9 +45,17 @@ public struct Progress: Sendable, Hashable {
     return "[" + bar(share, length: room) + "]  " + text
   }
 
+  /// What is done in a second: bytes, or items where there are no bytes.
+  private var rate: String {
+    totalBytes == 0
+      ? "\(Int(Double(done) / seconds))/s"
+      : ByteCount(UInt64(Double(bytes) / seconds)).description + "/s"
+  }
+
   /// The share that is done, 0 to 1.
   private var share: Double? {
-    total.map { $0 > 0 ? min(1, max(0, Double(done) / Double($0))) : 1 }
+    if let totalBytes, totalBytes > 0 { return min(1, Double(bytes) / Double(totalBytes)) }
+    return total.map { $0 > 0 ? min(1, max(0, Double(done) / Double($0))) : 1 }
   }
 
   /// The seconds left if the rest goes as the work did so far.
@@ -75,8 +88,9 @@ private func pad(_ text: String, to width: Int, with character: Character = " ")
 
 /// Keeps one line on standard error up to date while work goes on.
 ///
-/// It shows itself only when standard error is a terminal; messages pass either way. It may be
-/// used from several threads.
+/// By default it shows itself only when standard error is a terminal; messages pass either way.
+/// Enabled elsewhere, in a file or a log, it is a new line now and then. It may be used from several
+/// threads.
 public final class ProgressLine: Sendable {
   private struct State {
     var progress: Progress
@@ -85,10 +99,11 @@ public final class ProgressLine: Sendable {
   }
 
   private let isEnabled: Bool
+  private let isTerminal = Terminal.isTerminal(2)
   private let start = ContinuousClock.now
   private let state: Mutex<State>
-  /// Ten pictures a second are enough for an eye.
-  private static let interval = 0.1
+  /// Ten pictures a second are enough for an eye, and one line in five seconds for a log.
+  private var interval: Double { isTerminal ? 0.1 : 5 }
 
   /// Creates a line for a number of items, or for an unknown number.
   ///
@@ -98,18 +113,35 @@ public final class ProgressLine: Sendable {
   public init(total: Int?, isEnabled: Bool = Terminal.isTerminal(2)) {
     self.isEnabled = isEnabled
     let progress = Progress(done: 0, total: total, bytes: 0, seconds: 0)
-    state = Mutex(State(progress: progress, lastDrawn: 0))
+    // Short work draws nothing on a terminal; a log gets a line at once.
+    state = Mutex(State(progress: progress, lastDrawn: isTerminal ? 0 : -.infinity))
   }
 
   /// Counts what was done since the last call.
   public func advance(items: Int = 0, bytes: UInt64 = 0) {
+    change { progress in
+      progress.done += items
+      progress.bytes += bytes
+    }
+  }
+
+  /// Says how far the work is, where it counts by itself.
+  public func set(done: Int, total: Int?, bytes: UInt64, totalBytes: UInt64?) {
+    change { progress in
+      progress.done = done
+      progress.total = total
+      progress.bytes = bytes
+      progress.totalBytes = totalBytes
+    }
+  }
+
+  private func change(_ body: (inout Progress) -> Void) {
     guard isEnabled else { return }
     let now = seconds
     state.withLock { state in
-      state.progress.done += items
-      state.progress.bytes += bytes
+      body(&state.progress)
       state.progress.seconds = now
-      guard now - state.lastDrawn >= Self.interval else { return }
+      guard now - state.lastDrawn >= interval else { return }
       state.lastDrawn = now
       draw(&state)
     }
@@ -135,6 +167,9 @@ public final class ProgressLine: Sendable {
   }
 
   private func draw(_ state: inout State) {
+    guard isTerminal else {
+      return printMessage(state.progress.line(width: Terminal.width(of: 2)))
+    }
     // The last column stays free: some terminals wrap when it is filled.
     let line = state.progress.line(width: Terminal.width(of: 2) - 1)
     _ = writeBytes(Array("\r\u{1B}[K\(line)".utf8), to: 2)

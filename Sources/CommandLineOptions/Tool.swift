@@ -12,20 +12,24 @@ public enum Tool {
   ///
   /// - Parameters:
   ///   - command: the declaration of the tool.
+  ///   - statuses: what it ends with when the body throws.
+  ///   - patience: the seconds that work may go on after a signal asked it to end.
   ///   - body: the work. It returns the exit status or throws: an error is printed as
-  ///     `tool: description` and ends with status 2, ``UsageError`` with 64, ``Interrupted`` with 128
-  ///     and the signal's number; a closed output ends quietly with 141.
+  ///     `tool: description` and ends with the status `failure`, ``UsageError`` with `usage`,
+  ///     ``Interrupted`` with `interrupted`; a closed output ends quietly with `outputClosed`.
   public static func main(
-    _ command: Command, _ body: (Invocation) async throws -> ExitStatus
+    _ command: Command, statuses: FailureStatuses = FailureStatuses(), patience: Int = 2,
+    _ body: (Invocation) async throws -> ExitStatus
   ) async -> Never {
     fillStandardDescriptors()
-    Interruption.watch()
-    exit(Int32(await run(command, Argument.ofProcess(), body).rawValue))
+    Interruption.watch(statuses: statuses, patience: patience)
+    exit(Int32(await run(command, Argument.ofProcess(), statuses, body).rawValue))
   }
 
   /// Does the work of ``main(_:_:)`` for given arguments, and returns the status.
   static func run(
-    _ command: Command, _ arguments: [Argument], _ body: (Invocation) async throws -> ExitStatus
+    _ command: Command, _ arguments: [Argument], _ statuses: FailureStatuses,
+    _ body: (Invocation) async throws -> ExitStatus
   ) async -> ExitStatus {
     do {
       switch try command.parse(arguments, width: Terminal.width(of: 1)) {
@@ -37,24 +41,26 @@ public enum Tool {
         return .success
       }
     } catch {
-      return report(error, of: command.name)
+      return report(error, of: command.name, statuses)
     }
   }
 
   /// Prints an error and returns the status it ends with.
-  private static func report(_ error: any Error, of tool: String) -> ExitStatus {
+  private static func report(
+    _ error: any Error, of tool: String, _ statuses: FailureStatuses
+  ) -> ExitStatus {
     switch error {
     // What fails after Ctrl-C fails because of it, whatever the error says.
     case _ where Interruption.requested != nil:
-      return .signal(Interruption.requested ?? SIGINT)
-    case let error as Interrupted: return .signal(error.signal)
-    case let error as OutputError where error.isClosedPipe: return .outputClosed
+      return statuses.signal(Interruption.requested ?? SIGINT)
+    case let error as Interrupted: return statuses.signal(error.signal)
+    case let error as OutputError where error.isClosedPipe: return statuses.outputClosed
     case let error as UsageError:
       printMessage(error.description)
-      return .usage
+      return statuses.usage
     default:
       printMessage("\(tool): \(error)")
-      return .failure
+      return statuses.failure
     }
   }
 }

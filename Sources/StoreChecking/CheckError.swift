@@ -1,3 +1,5 @@
+internal import CacheSystem
+
 /// Why a store could not be checked.
 public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Code: Sendable, Hashable {
@@ -33,4 +35,29 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Gives "path: cause; remedy".
   public var description: String { "\(path): \(cause); \(remedy)" }
+}
+
+extension CheckError {
+  /// Says of a failed system call what it means for the check.
+  init(_ error: SystemError, path: String) {
+    if error.isPermission || error.isReadOnly {
+      self.init(
+        .permissionDenied, path: path, errno: error.code, cause: error.description,
+        remedy: "run as the user that the store belongs to")
+    } else if error.isOutOfDescriptors {
+      self.init(
+        .inputOutput, path: path, errno: error.code, cause: error.description,
+        remedy: "allow more open files (ulimit -n), or use fewer jobs")
+    } else {
+      self.init(
+        .inputOutput, path: path, errno: error.code, cause: error.description,
+        remedy: "check the disk, then try again")
+    }
+  }
+
+  /// The check was cancelled.
+  static func cancelled(_ path: String) -> CheckError {
+    CheckError(
+      .cancelled, path: path, cause: "the check was cancelled", remedy: "start it again")
+  }
 }

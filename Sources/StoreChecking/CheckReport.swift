@@ -2,8 +2,14 @@
 public struct CheckReport: Sendable, Hashable {
   /// What was found of one kind.
   public struct Count: Sendable, Hashable {
-    public var found = 0
-    public var repaired = 0
+    public var found: Int
+    public var repaired: Int
+
+    /// Creates a count.
+    public init(found: Int = 0, repaired: Int = 0) {
+      self.found = found
+      self.repaired = repaired
+    }
   }
 
   /// The id of the store, 32 hex digits; nil where store.json could not be read or restored.

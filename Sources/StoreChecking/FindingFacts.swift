@@ -39,8 +39,8 @@ extension FindingKind {
       .init(.fault, "It belongs to another user.", "None: only root can change that.", nil)
     case .timeImplausible:
       .init(
-        .note, "A time lies in the future, or a file is older than the store.",
-        "The time is set to the present.", .safe)
+        .note, "An entry was stored or accessed in the future: a clock was wrong.",
+        "None: the time orders the entries only, and later accesses are counted on from it.", nil)
     case .unreadable:
       .init(
         .damage, "The system cannot read it.",

@@ -5,6 +5,7 @@
 public final class StoreChecker: Sendable {
   let path: String
   let options: CheckOptions
+  let cancellation = Cancellation()
 
   /// Creates a checker; nothing is read yet.
   public init(at path: String, options: CheckOptions = CheckOptions()) {
@@ -17,10 +18,9 @@ public final class StoreChecker: Sendable {
   /// - Throws: ``CheckError``, also `cancelled`; what was repaired until then stays.
   /// - Complexity: O(files) and, where bodies are read, O(bytes). Memory: about 130 bytes an entry.
   public func run(_ observer: some CheckObserver) throws(CheckError) -> CheckReport {
-    throw CheckError(
-      .inputOutput, path: path, cause: "checking is not there yet", remedy: "wait")
+    try CheckRun(self, observer).perform()
   }
 
   /// Makes `run` end with `cancelled` soon; from any thread.
-  public func cancel() {}
+  public func cancel() { cancellation.set() }
 }

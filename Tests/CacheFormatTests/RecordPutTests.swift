@@ -95,6 +95,14 @@ import Testing
     #expect(PutRecord(checked: RecordGolden.touch + RecordGolden.touch) == nil)
   }
 
+  @Test func `padding is no part of the payload`() {
+    var record = RecordFrame.begin(.put, reserving: PutHead.count)
+    record += [UInt8](repeating: 0, count: PutHead.count - 4)
+    RecordFrame.pad(&record)
+    #expect(record.count == RecordFrame.headerCount + PutHead.count)
+    #expect(PutRecord(checked: record) == nil)
+  }
+
   /// The places of the counts, in bytes of the record: of the key, of fields, items and tags, and
   /// those of the first field's name and value.
   @Test(arguments: [(120, 4), (124, 2), (126, 2), (128, 2), (132, 4), (157, 4), (161, 4)])

@@ -27,10 +27,19 @@ import Testing
   }
 
   @Test func `a newer version is told apart from damage`() {
+    #expect(SegmentHeader.read(changed(8, to: 2)) == .newerFormat(2))
+  }
+
+  @Test func `a version that never was, and a header of another length, are damage`() {
+    #expect(SegmentHeader.read(changed(8, to: 0)) == .damaged)
+    #expect(SegmentHeader.read(changed(12, to: 72)) == .damaged)
+  }
+
+  /// The golden header with another byte, and the checksum that fits.
+  private func changed(_ place: Int, to byte: UInt8) -> [UInt8] {
     var bytes = Array(RecordGolden.header.prefix(56))
-    bytes[8] = 2
+    bytes[place] = byte
     let sum = Checksum.of(bytes)
-    bytes += (0..<8).map { UInt8(truncatingIfNeeded: sum >> UInt64(8 * $0)) }
-    #expect(SegmentHeader.read(bytes) == .newerFormat(2))
+    return bytes + (0..<8).map { UInt8(truncatingIfNeeded: sum >> UInt64(8 * $0)) }
   }
 }

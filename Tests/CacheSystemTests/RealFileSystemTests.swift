@@ -52,7 +52,10 @@ import Testing
       }
     ),
     ("link", { files throws(SystemError) in try files.link("a", in: bad, to: "b", in: bad) }),
-    ("change mode", { files throws(SystemError) in try files.changeMode(of: bad, to: 0o600) }),
+    (
+      "change mode",
+      { files throws(SystemError) in try files.changeMode(at: "a", in: bad, to: 0o600) }
+    ),
     (
       "lock",
       { files throws(SystemError) in
@@ -99,7 +102,7 @@ import Testing
     try files.makeDirectory("directory", in: root.raw, mode: 0o700)
     #expect(
       error { () throws(SystemError) in _ = try files.readFile("directory", in: root, limit: 4) }
-        == .inputOutput)
+        == .notAFile)
   }
 
   @Test func `a status tells length, links, kind and mode`() throws {
@@ -108,7 +111,7 @@ import Testing
     let root = try folder.open()
     try files.link("file", in: root.raw, to: "hard", in: root.raw)
     let file = try files.open("file", in: root, [.read])
-    try files.changeMode(of: file.raw, to: 0o640)
+    try files.changeMode(at: "file", in: root.raw, to: 0o640)
     let status = try files.status(at: "hard", in: root.raw)
     #expect(status.length == 5)
     #expect(status.linkCount == 2)
@@ -121,6 +124,18 @@ import Testing
     #expect(
       error { () throws(SystemError) in _ = try files.status(at: "none", in: root.raw) }
         == .notFound)
+  }
+
+  @Test("the mode of a file that cannot be opened is changed, and not that of a link's target")
+  func modes() throws {
+    try folder.make("file", "12345")
+    try folder.link("symbolic", to: "file")
+    let root = try folder.open()
+    try files.changeMode(at: "file", in: root.raw, to: 0)
+    try files.changeMode(at: "file", in: root.raw, to: 0o600)
+    // Links have no mode of their own on Linux: the call refuses.
+    try? files.changeMode(at: "symbolic", in: root.raw, to: 0o777)
+    #expect(try files.status(at: "file", in: root.raw).mode == 0o600)
   }
 
   @Test func `directories are made, listed and removed`() throws {

@@ -121,8 +121,8 @@ extension ScriptedFiles {
   {
     try real.link(from, in: fromDirectory, to: to, in: toDirectory)
   }
-  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try real.changeMode(of: descriptor, to: mode)
+  func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
+    try real.changeMode(at: name, in: directory, to: mode)
   }
   func unlock(_ descriptor: Int32) { real.unlock(descriptor) }
   func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {

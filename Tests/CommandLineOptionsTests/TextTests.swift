@@ -72,6 +72,14 @@ import Testing
         Progress(done: 10, total: 10, bytes: 0, seconds: 5),
         "[==============================]  100%  10/10  0 B  0 B/s"
       ),
+      (
+        Progress(done: 9, total: 10, bytes: 1024, totalBytes: 4096, seconds: 5),
+        "[=====>                 ]   25%  9/10  1.0 KiB  204 B/s  0:15 left"
+      ),
+      (
+        Progress(done: 5, total: 10, bytes: 0, totalBytes: 0, seconds: 2),
+        "[===============>              ]   50%  5/10  2/s  0:02 left"
+      ),
     ])
   func `progress is one line`(progress: Progress, line: String) {
     #expect(progress.line(width: 66) == line)

@@ -1,4 +1,5 @@
 import Testing
+import ToolTesting
 
 @Suite struct DamageTests {
   /// Changes one byte in the middle of every body of a store.

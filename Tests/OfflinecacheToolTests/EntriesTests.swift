@@ -1,4 +1,5 @@
 import Testing
+import ToolTesting
 
 @Suite struct EntriesTests {
   @Test(arguments: [0, 1, 4096, 1_000_003])

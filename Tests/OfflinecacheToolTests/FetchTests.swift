@@ -1,4 +1,5 @@
 import Testing
+import ToolTesting
 
 #if canImport(Darwin)
   import Darwin

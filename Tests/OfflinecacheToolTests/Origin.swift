@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import ToolTesting
 
 #if canImport(Darwin)
   import Darwin

@@ -1,4 +1,5 @@
 import Testing
+import ToolTesting
 
 @Suite struct UpkeepTests {
   /// Puts entries of 10,000 different bytes each.

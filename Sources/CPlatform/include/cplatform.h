@@ -56,7 +56,8 @@ int cp_make_directory(int directory, const char *name, uint16_t mode);
 int cp_remove(int directory, const char *name, int is_directory);
 int cp_rename(int from_directory, const char *from, int to_directory, const char *to);
 int cp_link(int from_directory, const char *from, int to_directory, const char *to);
-int cp_change_mode(int descriptor, uint16_t mode);
+/// fchmodat(2) that does not follow a link; the file need not be one that can be opened.
+int cp_change_mode(int directory, const char *name, uint16_t mode);
 /// flock(2): returns 0, or -EWOULDBLOCK where `wait` is 0 and another holds the lock.
 int cp_lock(int descriptor, int exclusive, int wait);
 int cp_unlock(int descriptor);

@@ -20,15 +20,16 @@ package struct Slot: Sendable {
   package var createdSeconds: UInt32 = 0
   /// Entries with equal digests and equal numbers share one file.
   package var bodyFile: UInt32 = 0
-  /// The ring of the slots with the same file; in a free slot `next` is the next free one.
+  /// The ring of the slots with the same file; in a free slot `next` is the next free one. The next of
+  /// one that is alone is itself.
   var previous = Slot.none
   var next = Slot.none
   private var overheadAndFlags: UInt32 = 0
 
-  init() {}
+  package init() {}
 
   /// The bytes allocated for the metadata file and the directory, in units of 512.
-  var overhead: UInt64 {
+  package var overhead: UInt64 {
     get { UInt64(overheadAndFlags >> 8) * 512 }
     set {
       let units = UInt32(min((newValue + 511) / 512, 0xFF_FFFF))
@@ -67,7 +68,7 @@ package struct Slot: Sendable {
   }
 
   /// Whether the bodies of both are one file.
-  func isSameFile(as other: Slot) -> Bool {
+  package func isSameFile(as other: Slot) -> Bool {
     digest == other.digest && bodyFile == other.bodyFile && length == other.length
   }
 
@@ -75,7 +76,7 @@ package struct Slot: Sendable {
   var fileHash: UInt64 { digest.low ^ UInt64(bodyFile) &* 0x9E37_79B9_7F4A_7C15 }
 
   /// Whether both are the same stored response, byte for byte of the record.
-  func isSameRecord(as other: Slot) -> Bool {
+  package func isSameRecord(as other: Slot) -> Bool {
     segment == other.segment && offset == other.offset
   }
 }

@@ -17,9 +17,14 @@ final class JournalSync: Sendable {
 
   /// Returns when everything up to `place` is on disk.
   ///
+  /// What stands in the segments before it has to be there, too: with a gap between them the journal
+  /// would not be whole, and the tree would decide, with files that nobody has synced.
+  ///
+  /// - Parameter segments: gives the segments of the journal that are open.
   /// - Throws: the error of the sync; the segment then takes no further promise.
   func wait(
-    for place: AppendedPlace, in directory: borrowing Descriptor, _ fileSystem: any FileSystem
+    for place: AppendedPlace, among segments: () -> [Segment], in directory: borrowing Descriptor,
+    _ fileSystem: any FileSystem
   ) throws(SystemError) {
     let number = place.segment.number
     let turn: Result<Turn, SystemError> = state.wait { state in
@@ -31,7 +36,12 @@ final class JournalSync: Sendable {
     }
     let mine = try turn.get()
     if mine == .done { return }
-    let outcome = sync(place.segment, mine, directory, fileSystem)
+    var outcome: Result<Int64, SystemError> = .success(0)
+    if mine == .syncFirst {
+      let older = segments().filter { $0.number < number }
+      if let error = syncOlder(older, fileSystem) { outcome = .failure(error) }
+    }
+    if case .success = outcome { outcome = sync(place.segment, mine, directory, fileSystem) }
     state.change { state in
       state.isSyncing = false
       switch outcome {
@@ -46,6 +56,26 @@ final class JournalSync: Sendable {
   }
 
   private enum Turn { case done, sync, syncFirst }
+
+  /// Syncs what this process has not synced of older segments, whoever wrote it. A segment whose sync
+  /// has failed once is passed over: that was told, and a second one would prove nothing.
+  private func syncOlder(_ older: [Segment], _ fileSystem: any FileSystem) -> SystemError? {
+    for segment in older {
+      let number = segment.number
+      let (synced, failed) = state.wait { ($0.synced[number], $0.failed[number]) }
+      if failed != nil { continue }
+      do throws(SystemError) {
+        let end = try fileSystem.length(of: segment.file.raw)
+        if end == synced { continue }
+        try fileSystem.synchronize(segment.file, names: false)
+        state.change { $0.synced[number] = end }
+      } catch {
+        state.change { $0.failed[number] = error }
+        return error
+      }
+    }
+    return nil
+  }
 
   private func sync(
     _ segment: Segment, _ turn: Turn, _ directory: borrowing Descriptor,

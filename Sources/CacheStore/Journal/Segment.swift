@@ -1,5 +1,5 @@
 internal import CacheFormat
-internal import CacheSystem
+package import CacheSystem
 
 /// One open segment of the journal. Stays readable when its file has been dropped.
 final class Segment: Sendable {
@@ -30,11 +30,11 @@ struct SegmentUse {
 
 /// The `entries` directory between two removals of all. Operations on files hold on to it, so that
 /// what they began in an old one is noticed when they commit.
-final class EntriesDirectory: Sendable {
+package final class EntriesDirectory: Sendable {
   let generation: UInt64
-  let directory: Descriptor
+  package let directory: Descriptor
 
-  init(generation: UInt64, directory: consuming Descriptor) {
+  package init(generation: UInt64, directory: consuming Descriptor) {
     self.generation = generation
     self.directory = directory
   }

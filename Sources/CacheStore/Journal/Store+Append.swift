@@ -7,6 +7,11 @@ internal import Synchronization
 extension Store {
   /// The length beyond which a new segment is begun.
   static var segmentBytes: Int64 { 64 << 20 }
+  /// The length that no segment reaches: records that are appended together go beyond `segmentBytes`
+  /// by less. What is longer is none, and is not read.
+  package static var maximumSegmentBytes: Int64 {
+    segmentBytes + 2 * Int64(RecordFrame.maximumLength)
+  }
 
   /// Appends the records that `prepare` makes, all or none.
   ///
@@ -41,8 +46,7 @@ extension Store {
       (state.current, state.position, state.tornBytes)
     }
     guard let current else {
-      let number = state.withLock { $0.firstSegment + UInt32($0.segments.count) }
-      return try beginSegment(number)
+      return try beginSegment(state.withLock { $0.nextSegment })
     }
     // Nobody else is writing, so what stands after the last record was left by a killed process.
     if torn > 0 { try cutTail(of: current, at: position) }
@@ -52,13 +56,19 @@ extension Store {
     return try roll(from: current)
   }
 
+  /// Cuts the journal. The caller holds its lock, and has read on to `position`.
   func cutTail(of segment: Segment, at position: Int64) throws(StoreError) {
     do throws(SystemError) {
       try fileSystem.truncate(segment.file, to: position)
     } catch {
       throw StoreError(error, path: "\(path)/journal/\(Layout.segment(segment.number).text)")
     }
-    state.withLock { $0.tornBytes = 0 }
+    state.withLock { state in
+      state.tornBytes = 0
+      // The journal is not whole, perhaps because of this very tail: a number that is left out says so
+      // to whoever opens the store before it is written anew.
+      if !state.isJournalWhole { state.sequence += 1 }
+    }
   }
 
   /// Begins a new segment and seals the old one, which makes everybody go on to the new one.
@@ -97,7 +107,7 @@ extension Store {
     let header = SegmentHeader(
       storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
       created: Timestamp(nanoseconds: clock.now()))
-    let new = PathName("new")
+    let new = Layout.newSegment
     do throws(SystemError) {
       try? fileSystem.removeFile(new, in: place.journal.raw)
       let file = try fileSystem.open(
@@ -121,7 +131,7 @@ extension Store {
     bytes.reserveCapacity(records.reduce(0) { $0 + $1.count })
     var sequence = lastSequence
     for var record in records {
-      sequence += 1
+      sequence &+= 1
       RecordFrame.place(
         &record, sequence: sequence, seed: segment.seed(hashSeed, start + Int64(bytes.count)))
       bytes.append(contentsOf: record)

@@ -74,7 +74,8 @@ extension Store {
         state.tornBytes = 0
         return
       }
-      let progressed = readChunk(&state, use.segment, from: use.readBytes, length: length)
+      let progressed = readChunk(
+        &state, use.segment, from: use.readBytes, length: min(length, Self.maximumSegmentBytes))
       if !progressed || state.needsReload { return }
     }
   }
@@ -199,7 +200,7 @@ extension Store {
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
     _ segment: Segment, _ place: Int64
   ) -> Bool {
-    if header.sequence != state.sequence + 1 && state.sequence != 0 {
+    if header.sequence != state.sequence &+ 1 && state.sequence != 0 {
       // A gap: records that this process has not seen are gone.
       state.isJournalWhole = false
       state.journalDamages += 1
@@ -207,12 +208,14 @@ extension Store {
     state.sequence = header.sequence
     switch header.type {
     case .put:
-      guard let head = unsafe PutHead(payload) else { break }
+      guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes else { break }
+      state.removals?.put(head)
       state.put(
         head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
         recordLength: UInt32(header.length))
     case .remove:
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
+      state.removals?.remove(record.keyHash, record.variant)
       state.remove(record.keyHash, record.variant)
     case .touch:
       for touch in unsafe TouchRecord.touches(payload: Array(payload)) {
@@ -230,11 +233,15 @@ extension Store {
     return true
   }
 
+  /// Limits what a record says of a body, far above what a file can hold: sums cannot overflow.
+  private static var maximumBodyBytes: UInt64 { 1 << 48 }
+
   private func applyStructure(
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer
   ) -> Bool {
     switch header.type {
     case .clear:
+      state.removals?.clear()
       state.clear()
       reopenEntries(&state)
     case .drop:

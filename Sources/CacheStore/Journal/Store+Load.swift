@@ -11,7 +11,9 @@ extension Store {
       try fileSystem.open(name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
     }
     let head = try system(file) { () throws(SystemError) in
-      guard try fileSystem.status(of: opened.raw).kind == .file else { throw .inputOutput }
+      let status = try fileSystem.status(of: opened.raw)
+      guard status.kind == .file else { throw .inputOutput }
+      guard status.length <= UInt64(Self.maximumSegmentBytes) else { throw .tooLarge }
       return try fileSystem.readBytes(opened, count: SegmentHeader.count, at: 0)
     }
     switch SegmentHeader.read(head) {
@@ -46,6 +48,23 @@ extension Store {
   /// What is missing or unreadable makes the journal not whole; it is never an error, except that a
   /// newer version wrote it.
   func load(_ state: inout StoreState) throws(StoreError) {
+    state.removals = nil
+    try loadOnce(&state)
+    if !state.isJournalWhole { try noteRemovals(&state) }
+  }
+
+  /// Reads the journal once more, for what was removed. Most are whole, and need none of that.
+  func noteRemovals(_ state: inout StoreState) throws(StoreError) {
+    let damages = state.journalDamages
+    state.clear()
+    state.segments = []
+    state.sequence = 0
+    state.removals = Removals()
+    try loadOnce(&state)
+    state.journalDamages = damages
+  }
+
+  private func loadOnce(_ state: inout StoreState) throws(StoreError) {
     let numbers = withoutForeign(try segmentNumbers())
     guard let first = numbers.first, let last = numbers.last else { return }
     let span = Int(last - first) + 1
@@ -71,7 +90,7 @@ extension Store {
   }
 
   /// Segments that may be missing between two others before the numbers count as nonsense.
-  private static var maximumMissingSegments: Int { 100_000 }
+  package static var maximumMissingSegments: Int { 100_000 }
 
   /// Leaves out numbers far beyond the others, of files that are no segments: they are somebody
   /// else's, and no store has a billion segments.

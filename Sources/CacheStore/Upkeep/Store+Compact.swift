@@ -24,7 +24,12 @@ extension Store {
 
   /// Drops segments until less than a quarter is dead.
   func compact() {
-    guard state.withLock({ wantsCompaction($0) || !$0.isJournalWhole }) else { return }
+    // Before every entry was taken up, what is damaged must not go: it tells that this is to be done.
+    guard
+      state.withLock({
+        ($0.isComplete || $0.isJournalWhole) && (wantsCompaction($0) || !$0.isJournalWhole)
+      })
+    else { return }
     // One process at a time; the lock is that of the directory.
     guard let turn = try? fileSystem.open(Layout.journal, in: place.root, [.read, .directory]),
       (try? fileSystem.tryLock(turn)) == true

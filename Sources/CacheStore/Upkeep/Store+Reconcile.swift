@@ -1,5 +1,5 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 internal import Synchronization
 
 // After a crash, or where the journal is damaged: tree and index are compared, one key at a time
@@ -18,19 +18,61 @@ extension Store {
 
   /// Puts the store right, and only then removes the signs that this has to be done.
   func reconcile() {
-    guard let dead = try? withJournalLock({ () throws(StoreError) in try deadSessions() })
-    else { return }
+    guard let dead = try? deadSessionsNow() else { return }
     for shard in 0..<Layout.shardCount {
-      if upkeep.isStopping { return }
-      reconcile(shard: shard)
+      // What could not be looked at may be all that is left of an entry: the signs stay.
+      if upkeep.isStopping || (try? reconcile(shard: shard)) == nil { return }
     }
     guard checkBodies() else { return }
-    let wasComplete = state.withLock { state in
-      defer { state.isComplete = true }
-      return state.isComplete && state.isJournalWhole
+    if !isIndexWhole { try? renewWhenTakenUp() }
+    state.withLock { $0.endedUncleanly = false }
+    removeSessions(dead)
+  }
+
+  /// Whether the index has every entry, and the journal says so.
+  private var isIndexWhole: Bool { state.withLock { $0.isComplete && $0.isJournalWhole } }
+
+  /// Writes the journal anew after every entry of the tree was taken up.
+  private func renewWhenTakenUp() throws(StoreError) {
+    state.withLock { $0.isComplete = true }
+    try renewJournal()
+    state.withLock { state in
+      // Nothing is taken up from the tree any more.
+      if state.isJournalWhole { state.removals = nil }
     }
-    if !wasComplete { try? renewJournal() }
-    for name in dead {
+  }
+
+  /// For a checker: takes up what the tree has, then writes a journal anew that is not whole. Nothing
+  /// else changes.
+  ///
+  /// - Throws: also where something could not be looked at; the journal stays as it is then.
+  package func takeUpAndRenew() throws(StoreError) {
+    if isIndexWhole { return }
+    beginJournal()
+    for number in 0..<Layout.shardCount {
+      try forEachKey(of: number) { hash, _, entries throws(StoreError) in
+        let shard = try lockShard(hash, entries)
+        defer { shard.unlock() }
+        guard let directory = try openKey(hash, in: shard) else { return }
+        try takeUp(files(in: directory), of: hash, in: directory, entries)
+      }
+    }
+    try renewWhenTakenUp()
+    if !isIndexWhole {
+      throw StoreError(
+        .inputOutput, path: "\(path)/journal", cause: "the journal could not be written anew",
+        remedy: "check again when no other process compacts it")
+    }
+  }
+
+  /// The names below `staging` of processes that are gone.
+  package func deadSessionsNow() throws(StoreError) -> [PathName] {
+    try withJournalLock { () throws(StoreError) in try deadSessions() }
+  }
+
+  /// Removes the directories of processes that are gone, as far as nobody holds them.
+  package func removeSessions(_ names: [PathName]) {
+    for name in names {
       if upkeep.isStopping { return }
       guard let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory]),
         (try? fileSystem.tryLock(directory)) == true
@@ -40,29 +82,60 @@ extension Store {
     }
   }
 
-  private func reconcile(shard number: Int) {
-    let (entries, isWhole) = state.withLock { ($0.entries, $0.isJournalWhole && $0.isComplete) }
-    guard
-      let shard = try? fileSystem.open(
-        Layout.shard(number), in: entries.directory, [.read, .directory])
-    else { return }
-    for hash in keys(in: shard, number) {
-      if upkeep.isStopping { return }
-      if !isWhole || !isAsExpected(hash, Layout.key(hash), in: shard) { reconcile(hash, entries) }
+  private func reconcile(shard number: Int) throws(StoreError) {
+    try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
+      if upkeep.isStopping { throw .closed(path) }
+      if !isIndexWhole || !isAsExpected(hash, Layout.key(hash), in: shard) {
+        try reconcile(hash, entries)
+      }
     }
   }
 
+  /// Calls `body` with each key that has a directory in a shard.
+  private func forEachKey(
+    of number: Int,
+    _ body: (KeyHash, borrowing Descriptor, EntriesDirectory) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let entries = state.withLock { $0.entries }
+    let shard: Descriptor
+    do throws(SystemError) {
+      shard = try fileSystem.open(
+        Layout.shard(number), in: entries.directory, [.read, .directory])
+    } catch {
+      if error == .notFound || error.isWrongKind { return }
+      throw StoreError(error, path: "\(path)/entries/\(Layout.shard(number).text)")
+    }
+    for hash in try keys(in: shard, number) { try body(hash, shard, entries) }
+  }
+
   /// The keys that have a directory in a shard.
-  private func keys(in shard: borrowing Descriptor, _ number: Int) -> [KeyHash] {
+  private func keys(
+    in shard: borrowing Descriptor, _ number: Int
+  ) throws(StoreError) -> [KeyHash] {
     let shardName = Layout.shard(number).bytes
     var hashes: [KeyHash] = []
-    try? fileSystem.list(shard.raw) { name, kind in
-      if kind == .directory, let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
-        hashes.append(hash)
+    let raw = shard.raw
+    try system("\(path)/entries/\(Layout.shard(number).text)") { () throws(SystemError) in
+      try fileSystem.list(raw) { name, kind in
+        if kind == .directory, let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+          hashes.append(hash)
+        }
+        return true
       }
-      return true
     }
     return hashes
+  }
+
+  /// Opens the directory of a key; nil where there is none.
+  package func openKey(
+    _ hash: KeyHash, in shard: borrowing Shard
+  ) throws(StoreError) -> Descriptor? {
+    do throws(SystemError) {
+      return try fileSystem.open(Layout.key(hash), in: shard.directory, [.read, .directory])
+    } catch {
+      if error == .notFound || error.isWrongKind { return nil }
+      throw StoreError(error, path: "\(path)/entries/\(Layout.keyPath(hash).text)")
+    }
   }
 
   /// For what has to see every entry: waits until the index knows them all.
@@ -75,18 +148,14 @@ extension Store {
       upkeep.waitUntilIdle()
       return
     }
-    let entries = state.withLock { $0.entries }
     for number in 0..<Layout.shardCount {
-      guard
-        let shard = try? fileSystem.open(
-          Layout.shard(number), in: entries.directory, [.read, .directory])
-      else { continue }
-      for hash in keys(in: shard, number) {
+      try? forEachKey(of: number) { hash, shard, entries throws(StoreError) in
         guard
           let directory = try? fileSystem.open(Layout.key(hash), in: shard, [.read, .directory])
-        else { continue }
-        for case .metadata(let variant) in files(in: directory) where locate(hash, variant) == nil {
-          takeUp(hash, variant, entries)
+        else { return }
+        for case .metadata(let variant) in (try? files(in: directory)) ?? []
+        where locate(hash, variant) == nil {
+          _ = try? takeUp(hash, variant, entries)
         }
       }
     }
@@ -101,7 +170,7 @@ extension Store {
     guard let directory = try? fileSystem.open(name, in: shard, [.read, .directory])
     else { return false }
     let slots = slots(of: hash)
-    let found = files(in: directory)
+    let found = try? files(in: directory)
     guard !slots.isEmpty, found == expected(slots) else { return false }
     return slots.allSatisfy { slot in
       guard
@@ -120,39 +189,75 @@ extension Store {
     return files
   }
 
-  private func files(in directory: borrowing Descriptor) -> Set<Layout.KeyFile> {
+  private func files(
+    in directory: borrowing Descriptor
+  ) throws(StoreError) -> Set<Layout.KeyFile> {
     var files: Set<Layout.KeyFile> = []
-    try? fileSystem.list(directory.raw) { name, _ in
-      let file = Layout.keyFile(name)
-      if file != .foreign { files.insert(file) }
-      return true
+    let raw = directory.raw
+    try system("\(path)/entries") { () throws(SystemError) in
+      try fileSystem.list(raw) { name, _ in
+        let file = Layout.keyFile(name)
+        if file != .foreign { files.insert(file) }
+        return true
+      }
     }
     return files
   }
 
   /// Puts one key right.
-  private func reconcile(_ hash: KeyHash, _ entries: EntriesDirectory) {
-    guard let shard = try? lockShard(hash, entries) else { return }
+  ///
+  /// - Throws: where the system cannot say what is there, or the journal cannot be written.
+  private func reconcile(_ hash: KeyHash, _ entries: EntriesDirectory) throws(StoreError) {
+    let shard = try lockShard(hash, entries)
     defer { shard.unlock() }
-    guard
-      let directory = try? fileSystem.open(
-        Layout.key(hash), in: shard.directory, [.read, .directory])
-    else { return }
-    var slots = slots(of: hash)
-    let found = files(in: directory)
-    if !state.withLock({ $0.isJournalWhole && $0.isComplete }) {
-      for case .metadata(let variant) in found {
-        if let slot = slots.first(where: { $0.variant == variant }) {
-          _ = takeUpNewer(slot, in: directory, entries)
-        } else {
-          takeUp(hash, variant, entries)
-        }
+    guard let directory = try openKey(hash, in: shard) else { return }
+    let isWhole = isIndexWhole
+    var found = try files(in: directory)
+    if !isWhole {
+      try takeUp(found, of: hash, in: directory, entries)
+      for case .metadata(let variant) in found where try isLeftover(hash, variant, entries) {
+        try? fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
       }
-      slots = self.slots(of: hash)
+      found = try files(in: directory)
     }
+    let slots = slots(of: hash)
     guard state.withLock({ $0.entries === entries }) else { return }
     for slot in slots { restoreMetadata(slot, in: directory, entries) }
-    for file in found.subtracting(expected(slots)) {
+    removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
+    if slots.isEmpty {
+      try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
+    }
+  }
+
+  /// Takes up the entries of a key that the tree has and the journal does not, or has in an older
+  /// version. The caller holds the shard.
+  ///
+  /// - Throws: where the system cannot say, or the journal cannot be written.
+  private func takeUp(
+    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor,
+    _ entries: EntriesDirectory
+  ) throws(StoreError) {
+    let slots = slots(of: hash)
+    for case .metadata(let variant) in found {
+      if let slot = slots.first(where: { $0.variant == variant }) {
+        _ = try takeUpNewer(slot, in: directory, entries)
+      } else {
+        try takeUp(hash, variant, entries)
+      }
+    }
+  }
+
+  /// Removes files that no entry has.
+  ///
+  /// Where the journal is not whole and there is a metadata file that could not be taken up, nothing
+  /// goes: it was damaged, and the bodies may be those that it names.
+  private func removeUnknown(
+    _ files: Set<Layout.KeyFile>, in directory: borrowing Descriptor, isWhole: Bool
+  ) {
+    var bodies: [Digest] = []
+    for case .body(let digest) in files { bodies.append(digest) }
+    if !isWhole && bodies.count < files.count { return }
+    for file in files {
       switch file {
       case .metadata(let variant):
         try? fileSystem.removeFile(Layout.metadata(variant), in: directory.raw)
@@ -160,9 +265,6 @@ extension Store {
         try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
       case .foreign: break
       }
-    }
-    if slots.isEmpty {
-      try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
     }
   }
 
@@ -173,19 +275,37 @@ extension Store {
     let name = Layout.metadata(slot.variant)
     let known = try? document(name, in: directory)
     if let known, known.entry.digest == slot.digest, known.entry.length == slot.length { return }
+    // Where that fails, the journal still has it; the checker will say that the file is missing.
+    try? writeMetadata(of: slot, in: directory, entries)
+  }
+
+  /// Writes the metadata file of an entry from the journal, in place of what stands there. The caller
+  /// holds the shard.
+  ///
+  /// - Throws: also where the record cannot be read.
+  package func writeMetadata(
+    of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
+  ) throws(StoreError) {
     let located = state.withLock { state in
       Located(slot: slot, segment: state.segment(slot.segment), entries: entries)
     }
-    guard let record = try? readRecord(located), let session = try? ownSession() else { return }
+    let record: PutRecord
+    do throws(ReadFailure) { record = try readRecord(located) } catch {
+      throw .unreadable("\(path)/journal/\(Layout.segment(slot.segment).text)")
+    }
+    let session = try ownSession()
     let draft = Draft(head: record.head, key: record.key, metadata: record.metadata)
-    let new = session.unusedName()
-    do {
-      let file = try fileSystem.open(new, in: session.directory, [.write, .create, .exclusive])
-      try fileSystem.write(file, draft.document(hashSeed: hashSeed))
-      try fileSystem.rename(new, in: session.directory.raw, to: name, in: directory.raw)
-    } catch {
-      // The journal still has it; the checker will say that the file is missing.
-      try? fileSystem.removeFile(new, in: session.directory.raw)
+    let document = try draft.document(hashSeed: hashSeed)
+    let (new, name) = (session.unusedName(), Layout.metadata(slot.variant))
+    try system("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)") {
+      () throws(SystemError) in
+      try fileSystem.writeNew(new, in: session.directory, document, synced: durability == .full)
+      do throws(SystemError) {
+        try fileSystem.rename(new, in: session.directory.raw, to: name, in: directory.raw)
+      } catch {
+        try? fileSystem.removeFile(new, in: session.directory.raw)
+        throw error
+      }
     }
   }
 

@@ -1,5 +1,5 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 internal import Synchronization
 
 // Damaged entries are taken out of the way: the entry goes, what is left of its files is kept in
@@ -26,12 +26,22 @@ extension Store {
     else { return }
     if let directory = try? fileSystem.open(
       Layout.key(slot.keyHash), in: shard.directory, [.read, .directory]),
-      takeUpNewer(slot, in: directory, entries)
+      (try? takeUpNewer(slot, in: directory, entries)) == true
     {
       return
     }
-    let others = slots(of: slot.keyHash).filter { $0.variant != slot.variant }
-    let placed = try? append { state throws(StoreError) -> [[UInt8]] in
+    guard (try? release(slot, entries)) == true else { return }
+    eventHub.send(.removed(.damaged), bytes: slot.length)
+    try? quarantine(slot, in: shard)
+  }
+
+  /// Says in the journal that an entry is gone because it was damaged. The caller holds the shard.
+  ///
+  /// - Returns: false where the index has another one by now, or none.
+  package func release(
+    _ slot: Slot, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    let placed = try append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries,
         let number = state.index.find(slot.keyHash, slot.variant),
         state.index[number].isSameRecord(as: slot)
@@ -40,9 +50,7 @@ extension Store {
         RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: .damaged).bytes
       ]
     }
-    guard placed != nil else { return }
-    eventHub.send(.removed(.damaged), bytes: slot.length)
-    quarantine(slot, others, shard)
+    return placed != nil
   }
 
   private func isDamaged(_ located: Located) -> Bool {
@@ -74,50 +82,54 @@ extension Store {
     }
   }
 
-  /// Moves the files of an entry into a directory of their own, with a note.
-  private func quarantine(_ slot: Slot, _ others: [Slot], _ shard: borrowing Shard) {
-    guard
-      let directory = try? fileSystem.open(
-        Layout.key(slot.keyHash), in: shard.directory, [.read, .directory])
-    else { return }
-    var name = PathName()
-    name.appendHex(slot.keyHash.high, digits: 16)
-    name.appendHex(slot.keyHash.low, digits: 16)
-    name.append("-")
-    name.appendHex(.random(in: .min ... .max), digits: 8)
+  /// Moves the files of an entry, as far as other variants do not need them, into a directory of
+  /// their own, with a note. The caller holds the shard.
+  package func quarantine(_ slot: Slot, in shard: borrowing Shard) throws(StoreError) {
+    let others = slots(of: slot.keyHash).filter { $0.variant != slot.variant }
     var files = [Layout.metadata(slot.variant)]
     if !others.contains(where: { $0.digest == slot.digest }) {
       files.append(Layout.body(slot.digest))
     }
-    // Where nothing is left there is nothing to keep: the upkeep would make a directory for each
-    // entry of a store whose bodies were all deleted.
-    files.removeAll { (try? fileSystem.status(at: $0, in: directory.raw)) == nil }
-    let quarantine = place.quarantine.raw
-    if !files.isEmpty,
-      (try? fileSystem.makeDirectory(name, in: quarantine, mode: StorePlace.directoryMode)) != nil,
-      let target = try? fileSystem.open(name, in: place.quarantine, [.read, .directory])
-    {
-      for file in files {
-        try? fileSystem.rename(file, in: directory.raw, to: file, in: target.raw)
-      }
-      writeNote(slot, in: target)
-    }
+    let note = """
+      the body was missing, or not the one that was stored.
+      It came from entries/\(Layout.keyPath(slot.keyHash).text)
+      The body should have \(slot.length) bytes with the XXH3-128 \(slot.digest).
+
+      """
+    try quarantine(files, of: slot.keyHash, in: shard, note: note)
     if others.isEmpty {
       try? fileSystem.removeDirectory(Layout.key(slot.keyHash), in: shard.directory.raw)
     }
   }
 
-  private func writeNote(_ slot: Slot, in directory: borrowing Descriptor) {
-    let text = """
-      Set aside on \(Timestamp(nanoseconds: clock.now())): the body was missing, or not the one that was stored.
-      It came from entries/\(Layout.keyPath(slot.keyHash).text)
-      The body should have \(slot.length) bytes with the XXH3-128 \(slot.digest).
-
-      """
-    guard
-      let file = try? fileSystem.open(
-        PathName("note.txt"), in: directory, [.write, .create, .exclusive])
-    else { return }
-    try? fileSystem.write(file, Array(text.utf8))
+  /// Moves files of a key's directory into a directory of their own, with a note that says when, and
+  /// then goes on with `note`. What is not there is left out. The caller holds the shard.
+  package func quarantine(
+    _ names: [PathName], of hash: KeyHash, in shard: borrowing Shard, note: String
+  ) throws(StoreError) {
+    var name = PathName()
+    name.appendHex(hash.high, digits: 16)
+    name.appendHex(hash.low, digits: 16)
+    name.append("-")
+    name.appendHex(.random(in: .min ... .max), digits: 8)
+    try system("\(path)/quarantine/\(name.text)") { () throws(SystemError) in
+      let directory: Descriptor
+      do throws(SystemError) {
+        directory = try fileSystem.open(
+          Layout.key(hash), in: shard.directory, [.read, .directory])
+      } catch  where error == .notFound || error.isWrongKind { return }
+      // Where nothing is left there is nothing to keep: the upkeep would make a directory for each
+      // entry of a store whose bodies were all deleted.
+      let files = names.filter { (try? fileSystem.status(at: $0, in: directory.raw)) != nil }
+      if files.isEmpty { return }
+      try fileSystem.makeDirectory(name, in: place.quarantine.raw, mode: StorePlace.directoryMode)
+      let target = try fileSystem.open(name, in: place.quarantine, [.read, .directory])
+      let text = "Set aside on \(Timestamp(nanoseconds: clock.now())): \(note)"
+      // On a full disk it is better to keep the files without a note than not to keep them.
+      try? fileSystem.writeNew(Layout.note, in: target, Array(text.utf8))
+      for file in files {
+        try fileSystem.rename(file, in: directory.raw, to: file, in: target.raw)
+      }
+    }
   }
 }

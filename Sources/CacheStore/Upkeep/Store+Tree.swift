@@ -1,5 +1,5 @@
-internal import CacheFormat
-internal import CacheSystem
+package import CacheFormat
+package import CacheSystem
 internal import Synchronization
 
 // The tree is the truth: what the journal does not say is read from the metadata files.
@@ -25,7 +25,8 @@ extension Store {
         path, in: directory, limit: MetadataDocument.maximumBytes)
     } catch {
       if error == .notFound { throw .gone }
-      throw error.isPermission || error.isOutOfDescriptors ? .unreadable : .damaged
+      let isForNow = error.isPermission || error.isOutOfDescriptors || error == .inputOutput
+      throw isForNow ? .unreadable : .damaged
     }
     guard let document = try? MetadataDocument(decoding: bytes, hashSeed: hashSeed)
     else { throw .damaged }
@@ -56,28 +57,24 @@ extension Store {
       return (isThere, isThere || state.isComplete ? nil : state.entries)
     }
     guard let entries else { return isThere }
-    if isReadOnly { return takeUp(hash, variant, entries) }
+    if isReadOnly { return (try? takeUp(hash, variant, entries)) ?? false }
     guard let shard = try? lockShard(hash, entries) else { return false }
     defer { shard.unlock() }
-    return takeUp(hash, variant, shard.entries)
+    return (try? takeUp(hash, variant, shard.entries)) ?? false
   }
 
   /// Takes up one entry of the tree; where the store is written to, the caller holds the shard.
   ///
   /// - Parameter old: the entry of the index that it may take the place of.
-  /// - Returns: whether the index has it now.
+  /// - Returns: whether the index has it now; false where it is not whole.
+  /// - Throws: where the system cannot say, or the journal cannot be written.
   @discardableResult
-  func takeUp(
+  package func takeUp(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory, replacing old: Slot? = nil
-  ) -> Bool {
-    guard
-      let document = try? document(
-        Layout.metadataPath(hash, variant), in: entries.directory),
-      document.entry.variant == variant, self.hash(document.entry.key) == hash,
-      let file = try? fileSystem.open(
-        Layout.bodyPath(hash, document.entry.digest), in: entries.directory, [.read]),
-      let status = try? fileSystem.status(of: file.raw), status.kind == .file,
-      status.length == document.entry.length
+  ) throws(StoreError) -> Bool {
+    guard let document = try wholeDocument(hash, variant, entries),
+      old != nil || !wasRemoved(document.entry, hash),
+      let status = try wholeBody(hash, document.entry, entries)
     else { return false }
     let isSameBody = old?.digest == document.entry.digest
     let record = record(
@@ -91,7 +88,7 @@ extension Store {
       }
     }
     var isThere = false
-    let placed = try? append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries else { return [] }
       if let number = state.index.find(hash, variant) {
         isThere = true
@@ -102,14 +99,62 @@ extension Store {
     return placed != nil || isThere
   }
 
+  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed.
+  private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
+    state.withLock {
+      $0.removals?.cover(hash, entry.variant, created: entry.created) ?? false
+    }
+  }
+
+  /// Whether a metadata file is that of an entry that was removed, and not stored again.
+  func isLeftover(
+    _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    if locate(hash, variant) != nil { return false }
+    guard let document = try wholeDocument(hash, variant, entries) else { return false }
+    return wasRemoved(document.entry, hash)
+  }
+
+  /// Reads a metadata file that may be taken up; nil where it is not as it was written, or of another
+  /// key.
+  private func wholeDocument(
+    _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
+  ) throws(StoreError) -> MetadataDocument? {
+    let path = Layout.metadataPath(hash, variant)
+    do throws(ReadFailure) {
+      let document = try document(path, in: entries.directory)
+      guard document.entry.variant == variant, self.hash(document.entry.key) == hash
+      else { return nil }
+      return document
+    } catch {
+      guard error == .unreadable else { return nil }
+      throw .unreadable("\(self.path)/entries/\(path.text)")
+    }
+  }
+
+  /// The status of a body that has the right length; nil where there is none.
+  private func wholeBody(
+    _ hash: KeyHash, _ entry: StoredEntry, _ entries: EntriesDirectory
+  ) throws(StoreError) -> FileStatus? {
+    let path = Layout.bodyPath(hash, entry.digest)
+    do throws(SystemError) {
+      let file = try fileSystem.open(path, in: entries.directory, [.read])
+      let status = try fileSystem.status(of: file.raw)
+      return status.kind == .file && status.length == entry.length ? status : nil
+    } catch {
+      if error == .notFound || error.isWrongKind { return nil }
+      throw StoreError(error, path: "\(self.path)/entries/\(path.text)")
+    }
+  }
+
   /// Takes up what the tree has in place of an older version in the index: the record of the newer
   /// one was damaged. A replaced metadata file gets its name only after its record was written, so
   /// what is complete in the tree was committed. The caller holds the shard.
   ///
   /// - Returns: whether it was taken up.
-  func takeUpNewer(
+  package func takeUpNewer(
     _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
-  ) -> Bool {
+  ) throws(StoreError) -> Bool {
     guard let document = try? document(Layout.metadata(slot.variant), in: directory)
     else { return false }
     let entry = document.entry
@@ -120,13 +165,25 @@ extension Store {
       let isSame =
         entry.digest == slot.digest && entry.created == record.head.created
         && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
-      let isOlder = entry.created < record.head.created && hasBody(located)
+      // Changed metadata has the time of storing that it had. After a power cut what is missing in
+      // the journal was not promised, and the file may be the older one.
+      let mayBeOlder =
+        entry.created == record.head.created && state.withLock { $0.endedUncleanly }
+      let isOlder = (entry.created < record.head.created || mayBeOlder) && hasBody(located)
       if isSame || isOlder { return false }
     }
-    return takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
+    return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
       && state.withLock { state in
         state.index.find(slot.keyHash, slot.variant)
           .map { !state.index[$0].isSameRecord(as: slot) } ?? false
       }
+  }
+}
+
+extension StoreError {
+  static func unreadable(_ path: String) -> StoreError {
+    StoreError(
+      .inputOutput, path: path, cause: "the system cannot read it for now",
+      remedy: "check the permissions and the disk, then try again")
   }
 }

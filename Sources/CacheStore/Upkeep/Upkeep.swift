@@ -41,7 +41,7 @@ final class Upkeep: Sendable {
 
   /// Asks for work, and starts the thread where it does not run.
   func request(_ work: UpkeepWork, of store: Store) {
-    if store.isReadOnly { return }
+    if store.isReadOnly || store.isSupervised { return }
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
       state.work.formUnion(work)

@@ -40,6 +40,7 @@ final class Faults: Sendable {
     var records = false
     var availableBytes: UInt64?
     var owner: UInt32?
+    var names: [Int32: PathName] = [:]
   }
 
   private let state = Mutex(State())
@@ -55,6 +56,13 @@ final class Faults: Sendable {
 
   /// The calls since the rule was set.
   var calls: [FileCall] { state.withLock { $0.calls } }
+
+  /// The name that a file was opened by.
+  func name(of descriptor: Int32) -> PathName? { state.withLock { $0.names[descriptor] } }
+
+  func setName(of descriptor: Int32, _ name: PathName) {
+    state.withLock { $0.names[descriptor] = name }
+  }
 
   /// The free bytes that the volume seems to have.
   var availableBytes: UInt64? {
@@ -92,7 +100,9 @@ struct FaultyFiles: FileSystem {
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
     try faults.check(.open, path, options)
-    return try real.openOnce(path, in: directory, options, mode: mode)
+    let descriptor = try real.openOnce(path, in: directory, options, mode: mode)
+    faults.setName(of: descriptor, path)
+    return descriptor
   }
 
   func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
@@ -132,7 +142,7 @@ struct FaultyFiles: FileSystem {
   }
 
   func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError) {
-    try faults.check(.synchronize)
+    try faults.check(.synchronize, faults.name(of: descriptor))
     try real.synchronizeOnce(descriptor, names: names)
   }
 
@@ -188,9 +198,9 @@ struct FaultyFiles: FileSystem {
     try real.link(from, in: fromDirectory, to: to, in: toDirectory)
   }
 
-  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try faults.check(.changeMode)
-    try real.changeMode(of: descriptor, to: mode)
+  func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
+    try faults.check(.changeMode, name)
+    try real.changeMode(at: name, in: directory, to: mode)
   }
 
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {

@@ -26,18 +26,23 @@ final class ProbeProcess: Sendable {
   static let isMissing: Comment = "the executable storeprobe is not beside the test bundle"
 
   /// Starts the executable; its standard output is appended to `output`.
-  init(_ arguments: [String], output: String) throws {
+  ///
+  /// - Parameter bug: the bug that is planted in it; see `Tools/storeprobe/PlantedBug.swift`.
+  init(_ arguments: [String], output: String, bug: String = "") throws {
     let path = try #require(Self.executable)
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
     unsafe posix_spawn_file_actions_addopen(
       &actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    var words = unsafe ([path] + arguments).map { unsafe strdup($0) }
+    // The variable stands before the program: changing our own environment would be a race.
+    let program = bug.isEmpty ? path : "/usr/bin/env"
+    let given = bug.isEmpty ? [path] : [program, "STOREPROBE_BUG=\(bug)", path]
+    var words = unsafe (given + arguments).map { unsafe strdup($0) }
     unsafe words.append(nil)
     defer { unsafe words.forEach { unsafe free($0) } }
     var number: pid_t = 0
-    let error = unsafe posix_spawn(&number, path, &actions, nil, words, environ)
+    let error = unsafe posix_spawn(&number, program, &actions, nil, words, environ)
     try #require(error == 0, "posix_spawn fails with \(error)")
     self.number = number
   }
@@ -64,7 +69,7 @@ final class ProbeProcess: Sendable {
   }
 
   /// Runs the executable to its end.
-  static func run(_ arguments: [String], output: String) throws -> Int32 {
-    try ProbeProcess(arguments, output: output).wait()
+  static func run(_ arguments: [String], output: String, bug: String = "") throws -> Int32 {
+    try ProbeProcess(arguments, output: output, bug: bug).wait()
   }
 }

@@ -51,6 +51,44 @@ import Testing
     #expect(again.statistics.sharedBytes > 0)
   }
 
+  /// Damages that take the journal's word away.
+  enum JournalDamage: CaseIterable { case lost, torn }
+
+  @Test(
+    "a kill while entries are taken up, and a disk that is full then, lose no entry",
+    arguments: JournalDamage.allCases, [SystemError.inputOutput, SystemError(ENOSPC)])
+  func interrupted(damage: JournalDamage, error: SystemError) throws {
+    for calls in [0, 1, 2, 3, 5, 8, 20, 60] {
+      let sandbox = StoreSandbox()
+      let store = try sandbox.open()
+      for number in 0..<30 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
+      store.close()
+      switch damage {
+      case .lost: sandbox.remove("journal")
+      case .torn:
+        let path = sandbox.segments[0]
+        let bytes = sandbox.bytes(path)
+        sandbox.overwrite(path, Array(bytes[..<(bytes.count / 2)]) + [1, 2, 3])
+        // A lost tail is seen by the gap that the next record leaves.
+        sandbox.flip(path, at: bytes.count / 4)
+      }
+      let files = FaultyFiles()
+      let fault = CountedFault(after: calls, lasts: true, error) {
+        $0.kind == .write || $0.kind == .removeDirectory
+      }
+      let faulty = try? sandbox.open(Options(fileSystem: files))
+      files.faults.set { fault.check($0) }
+      faulty?.waitUntilIdle()
+      faulty?.close()
+      let again = try sandbox.open()
+      again.waitUntilIdle()
+      for number in 0..<30 {
+        #expect(again.lookUp(ByteString("k\(number)")).entry?.body == [UInt8(number)])
+      }
+      again.close()
+    }
+  }
+
   @Test func `a read-only store without its journal answers from the tree`() throws {
     try makeStore(20)
     for segment in sandbox.segments { sandbox.remove(segment) }

@@ -102,10 +102,9 @@ struct FullDisk: FileSystem {
     try real.link(from, in: fromDirectory, to: to, in: toDirectory)
   }
 
-  func changeMode(of descriptor: Int32, to mode: UInt16) throws(SystemError) {
-    try real.changeMode(of: descriptor, to: mode)
+  func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError) {
+    try real.changeMode(at: name, in: directory, to: mode)
   }
-
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
     try real.lockOnce(descriptor, exclusive: exclusive, wait: wait)
   }

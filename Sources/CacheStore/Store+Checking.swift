@@ -1,0 +1,111 @@
+package import CacheFormat
+package import CacheSystem
+internal import Synchronization
+
+// What a check asks of the engine, besides what every caller may.
+extension Store {
+  /// The id of the store.
+  package var id: StoreDescription.ID { place.description.id }
+
+  /// When the store was created.
+  package var created: Timestamp { place.description.created }
+
+  /// The present `entries` directory.
+  package var entriesDirectory: EntriesDirectory {
+    state.withLock { state in
+      follow(&state)
+      return state.entries
+    }
+  }
+
+  /// Whether everything that was ever written to the journal could be read.
+  package var isJournalWhole: Bool { state.withLock { $0.isJournalWhole } }
+
+  /// The numbers of the slots in use, those of one shard after the other, and where each begins.
+  ///
+  /// - Complexity: O(slots), 4 bytes for each.
+  package func slotsByShard() -> (numbers: [UInt32], starts: [Int]) {
+    state.withLock { state in
+      follow(&state)
+      var starts = [Int](repeating: 0, count: Layout.shardCount + 1)
+      let slots = state.index.slots
+      for number in 0..<slots.count where slots[number].isLive {
+        starts[Layout.shardNumber(of: slots[number].keyHash) + 1] += 1
+      }
+      for shard in 0..<Layout.shardCount { starts[shard + 1] += starts[shard] }
+      var numbers = [UInt32](repeating: 0, count: starts[Layout.shardCount])
+      var next = starts
+      for number in 0..<slots.count where slots[number].isLive {
+        let shard = Layout.shardNumber(of: slots[number].keyHash)
+        numbers[next[shard]] = UInt32(number)
+        next[shard] += 1
+      }
+      return (numbers, starts)
+    }
+  }
+
+  /// The key hashes of slots, as far as they are still those of a key in a shard.
+  package func keyHashes(of numbers: ArraySlice<UInt32>, shard: Int) -> [KeyHash] {
+    state.withLock { state in
+      numbers.compactMap { number in
+        // All entries may have been removed since, or another key may have got the slot.
+        guard number < state.index.slots.count else { return nil }
+        let slot = state.index[number]
+        guard slot.isLive, Layout.shardNumber(of: slot.keyHash) == shard else { return nil }
+        return slot.keyHash
+      }
+    }
+  }
+
+  /// What the index says of one entry now.
+  package func slot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
+    state.withLock { state in
+      follow(&state)
+      return state.index.find(hash, variant).map { state.index[$0] }
+    }
+  }
+
+  /// Whether other entries have the same body file, by their records.
+  package func sharesFile(_ slot: Slot) -> Bool {
+    state.withLock { state in
+      guard let number = state.index.find(slot.keyHash, slot.variant) else { return false }
+      return state.index[number].next != number
+    }
+  }
+
+  /// Reads the record of an entry from the journal; nil where it is in the tree alone, or cannot be
+  /// read as the index has it.
+  package func record(of slot: Slot) -> PutRecord? {
+    let located = state.withLock { state in
+      Located(slot: slot, segment: state.segment(slot.segment), entries: state.entries)
+    }
+    return located.segment == nil ? nil : try? readRecord(located)
+  }
+}
+
+extension Shard {
+  /// Locks a shard that is there; one that is not is not made.
+  package init(
+    locking number: Int, in entries: EntriesDirectory, _ fileSystem: any FileSystem
+  ) throws(SystemError) {
+    let opened = try fileSystem.open(
+      Layout.shard(number), in: entries.directory, [.read, .directory])
+    try fileSystem.lock(opened)
+    self.init(directory: opened, entries: entries, fileSystem: fileSystem)
+  }
+}
+
+extension StorePlace {
+  /// What the journal, or else the tree, tells of a store whose store.json does not; nil where nothing
+  /// tells its seed any more.
+  package static func restorable(
+    _ root: borrowing Descriptor, _ fileSystem: any FileSystem, _ clock: any WallClock
+  ) -> StoreDescription? {
+    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
+      let description = fromJournal(journal, fileSystem)
+    {
+      return description
+    }
+    return fromTree(root, fileSystem, clock)
+  }
+}

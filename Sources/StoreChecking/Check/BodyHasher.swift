@@ -1,0 +1,106 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// Hashes bodies, each file once; for one thread, with one buffer that is used again and again.
+@safe
+final class BodyHasher {
+  /// The bytes that are read at once.
+  private static let bufferBytes = 1 << 20
+
+  private let fileSystem: any FileSystem
+  private let known: HashedFiles
+  private let isCancelled: @Sendable () -> Bool
+  private let buffer: UnsafeMutableRawBufferPointer
+  private var hasher = DigestHasher()
+  /// The bytes read so far.
+  private(set) var readBytes: UInt64 = 0
+
+  init(
+    _ fileSystem: any FileSystem, _ known: HashedFiles, isCancelled: @escaping @Sendable () -> Bool
+  ) {
+    self.fileSystem = fileSystem
+    self.known = known
+    self.isCancelled = isCancelled
+    // Safety: freed in `deinit`, and used by this object's methods only.
+    unsafe buffer = .allocate(byteCount: Self.bufferBytes, alignment: 4096)
+  }
+
+  deinit { unsafe buffer.deallocate() }
+
+  /// Hashes a regular file of a known length.
+  func read(
+    _ name: PathName, _ status: FileStatus, in directory: borrowing Descriptor,
+    expecting digest: Digest
+  ) -> BodyReading {
+    let isLinked = status.linkCount > 1
+    if isLinked, let found = known.digest(of: status) { return verdict(found, digest) }
+    do throws(SystemError) {
+      let found =
+        status.length < UInt64(Self.bufferBytes)
+        ? try hashSmall(name, in: directory) : try hashLarge(name, status.length, in: directory)
+      if isLinked { known.insert(status, found) }
+      return verdict(found, digest)
+    } catch {
+      return .unreadable(error)
+    }
+  }
+
+  private func verdict(_ found: Digest, _ expected: Digest) -> BodyReading {
+    found == expected ? .right : .wrong(found)
+  }
+
+  /// Opens, reads and closes in one go; a file that has grown meanwhile has another digest.
+  private func hashSmall(
+    _ name: PathName, in directory: borrowing Descriptor
+  ) throws(SystemError) -> Digest {
+    let count = unsafe try fileSystem.readFile(name, in: directory.raw, into: buffer)
+    readBytes += UInt64(count)
+    // Safety: `count` bytes were read into the buffer.
+    return unsafe Digest(hashing: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+  }
+
+  private func hashLarge(
+    _ name: PathName, _ length: UInt64, in directory: borrowing Descriptor
+  ) throws(SystemError) -> Digest {
+    let file = try fileSystem.open(name, in: directory, [.read])
+    hasher.reset()
+    // One byte more than there should be, so that a file that grows does not pass.
+    while hasher.count <= length, !isCancelled() {
+      let count = unsafe try fileSystem.read(file, into: buffer, at: Int64(hasher.count))
+      if count == 0 { break }
+      readBytes += UInt64(count)
+      // Safety: `count` bytes were read into the buffer.
+      unsafe hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+    return hasher.digest()
+  }
+}
+
+/// The digests of files that have several names, so that each is read once.
+final class HashedFiles: Sendable {
+  private struct Hashed {
+    var length: UInt64
+    var modified: Int64
+    var digest: Digest
+  }
+
+  private let files = Mutex<[UInt64: Hashed]>([:])
+
+  /// The digest of a file that has not changed since it was read.
+  func digest(of status: FileStatus) -> Digest? {
+    files.withLock { files in
+      guard let found = files[status.fileNumber], found.length == status.length,
+        found.modified == status.modified
+      else { return nil }
+      return found.digest
+    }
+  }
+
+  func insert(_ status: FileStatus, _ digest: Digest) {
+    files.withLock {
+      $0[status.fileNumber] = Hashed(
+        length: status.length, modified: status.modified, digest: digest)
+    }
+  }
+}

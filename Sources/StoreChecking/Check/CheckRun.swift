@@ -1,0 +1,318 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+internal import Synchronization
+
+/// Set by whoever wants the check to end.
+final class Cancellation: Sendable {
+  private let flag = Atomic<Bool>(false)
+  var isSet: Bool { flag.load(ordering: .relaxed) }
+  func set() { flag.store(true, ordering: .relaxed) }
+}
+
+/// One check from beginning to end: place, journal, shards, staging.
+final class CheckRun: Sendable {
+  let path: String
+  let options: CheckOptions
+  let cancellation: Cancellation
+  let reporter: Reporter
+  let hashed = HashedFiles()
+  let shared = SharedFiles()
+  private let state = Mutex(State())
+
+  private struct State {
+    var context = Examination.Context(
+      hasIndex: false, isJournalWhole: true, owner: 0, now: 0)
+    var mender: (any Mending)?
+    var hasJournal = true
+  }
+
+  var context: Examination.Context { state.withLock { $0.context } }
+  /// nil where nothing is to be repaired.
+  var mender: (any Mending)? { state.withLock { $0.mender } }
+
+  init(_ checker: StoreChecker, _ observer: any CheckObserver) {
+    path = checker.path
+    options = checker.options
+    cancellation = checker.cancellation
+    reporter = Reporter(observer, skipped: checker.options.skippedShards)
+  }
+
+  func checkCancelled() throws(CheckError) {
+    if cancellation.isSet { throw .cancelled(path) }
+  }
+
+  /// Whether a finding is told by another one: without any journal, every entry is unrecorded.
+  func isFolded(_ finding: Finding) -> Bool {
+    finding.kind == .entryUnrecorded && state.withLock { !$0.hasJournal }
+  }
+
+  /// Goes through the store.
+  func perform() throws(CheckError) -> CheckReport {
+    let root = try openRoot()
+    let place = try checkPlace(root)
+    try checkCancelled()
+    // Before the engine is opened, which may begin a journal, and makes a session.
+    let journal = checkJournal(root, place)
+    let staging = leftovers(root)
+    try checkCancelled()
+    let store = try openStore(root, place)
+    defer { store?.engine?.close() }
+    state.withLock { state in
+      state.context = Examination.Context(
+        hasIndex: store?.engine != nil,
+        isJournalWhole: !journal.suspicions.contains { $0.kind != .journalTorn }
+          && store?.engine?.isJournalWhole ?? true,
+        owner: place.owner, now: options.clock.now())
+      state.hasJournal = !journal.suspicions.contains { $0.kind == .journalMissing }
+    }
+    if mender == nil {
+      reporter.tell((journal.suspicions + staging).map { $0.finding() })
+    }
+    guard let store else { return reporter.end() }
+    StrayNames(self, store).check(root, journal: journal.foreign)
+    try checkCancelled()
+    try checkShards(store)
+    end(root, journal.suspicions, staging, place, store)
+    try checkCancelled()
+    return reporter.end()
+  }
+
+  // MARK: The place
+
+  private func openRoot() throws(CheckError) -> Descriptor {
+    var (isStore, isEmpty) = (false, true)
+    do throws(SystemError) {
+      let root = try options.fileSystem.open(userPath: path, [.read, .directory])
+      try options.fileSystem.list(root.raw) { name, _ in
+        isEmpty = false
+        isStore = Layout.topNames.contains(name.text)
+        return !isStore
+      }
+      if isStore { return root }
+    } catch  where error == .notFound {
+      throw noStore("there is nothing", error)
+    } catch  where error.isWrongKind {
+      throw noStore("it is no folder", error)
+    } catch {
+      throw CheckError(error, path: path)
+    }
+    throw noStore(isEmpty ? "the folder is empty" : "the folder is no store", nil)
+  }
+
+  private func noStore(_ cause: String, _ error: SystemError?) -> CheckError {
+    CheckError(
+      .noStore, path: path, errno: error?.code ?? 0, cause: cause,
+      remedy: "name the folder of a store, which holds store.json")
+  }
+
+  private func checkPlace(_ root: borrowing Descriptor) throws(CheckError) -> PlaceCheck.Result {
+    let place: PlaceCheck.Result
+    do throws(SystemError) { place = try look(root) } catch {
+      throw CheckError(error, path: path)
+    }
+    if let detail = place.newerFormat {
+      throw CheckError(
+        .newerFormat, path: "\(path)/store.json", cause: detail,
+        remedy: "use a newer version of OfflineCache")
+    }
+    guard let repair = options.repair else {
+      reporter.tell(place.suspicions.map { $0.finding() })
+      return place
+    }
+    let attempts = PlaceMender(options, repair).mend(place.suspicions, root: root)
+    guard let again = try? PlaceCheck.look(root, options) else { return place }
+    for (suspicion, attempt) in zip(place.suspicions, attempts) {
+      let isLeft = again.suspicions.contains { $0.isSame(as: suspicion) }
+      reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))
+    }
+    return again
+  }
+
+  /// Looks at the top, and once more with the lock where something seems wrong: somebody may be making
+  /// the store, or removing all its entries, just now.
+  private func look(_ root: borrowing Descriptor) throws(SystemError) -> PlaceCheck.Result {
+    let place = try PlaceCheck.look(root, options)
+    if place.suspicions.isEmpty { return place }
+    let lock = takeLock(root)
+    defer { release(lock) }
+    return try PlaceCheck.look(root, options)
+  }
+
+  /// Takes the lock of the journal, where there is one; without it nobody has the store open.
+  private func takeLock(_ root: borrowing Descriptor) -> Descriptor? {
+    guard let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read]),
+      (try? options.fileSystem.lock(lock)) != nil
+    else { return nil }
+    return lock
+  }
+
+  private func release(_ lock: borrowing Descriptor?) {
+    switch lock {
+    case .some(let lock): options.fileSystem.unlock(lock.raw)
+    case .none: break
+    }
+  }
+
+  /// Opens the engine, or what can be looked at without it; nil where nothing can.
+  private func openStore(
+    _ root: borrowing Descriptor, _ place: PlaceCheck.Result
+  ) throws(CheckError) -> CheckedStore? {
+    let isSeedLost = place.description == nil
+    do throws(StoreError) {
+      guard !isSeedLost else {
+        throw StoreError(
+          .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
+      }
+      // What repair writes is on disk before anything goes that it replaces.
+      var how = Options(
+        durability: options.repair == nil ? .process : .full, isReadOnly: options.repair == nil,
+        createsStore: false, clock: options.clock, fileSystem: options.fileSystem)
+      how.isSupervised = true
+      let engine = try Store(at: path, options: how)
+      if let repair = options.repair {
+        let mender = try Mender(engine, repair)
+        state.withLock { $0.mender = mender }
+      }
+      return CheckedStore(engine, owner: place.owner)
+    } catch  where error.code == .newerFormat {
+      throw CheckError(
+        .newerFormat, path: error.path, cause: error.cause, remedy: error.remedy)
+    } catch {
+      let cause = "the store cannot be opened (\(error.path): \(error.cause))"
+      reporter.change { $0.partialCause = cause }
+      guard let description = place.description,
+        let tree = try? options.fileSystem.open(Layout.entries, in: root, [.read, .directory])
+      else { return nil }
+      return CheckedStore(tree: tree, description, owner: place.owner, options.fileSystem)
+    }
+  }
+
+  // MARK: Journal and staging
+
+  /// Reads the journal; what looks wrong is read again, at last with nobody able to write.
+  private func checkJournal(
+    _ root: borrowing Descriptor, _ place: PlaceCheck.Result
+  ) -> JournalCheck.Result {
+    guard let description = place.description,
+      let journal = try? options.fileSystem.open(Layout.journal, in: root, [.read, .directory])
+    else { return JournalCheck.Result() }
+    var result = readJournal(journal, description, hasDeadSession: false)
+    if !result.suspicions.isEmpty {
+      result = readJournal(journal, description, hasDeadSession: false)
+    }
+    if !result.suspicions.isEmpty {
+      let lock = takeLock(root)
+      defer { release(lock) }
+      result = readJournal(journal, description, hasDeadSession: !deadSessions(root).isEmpty)
+    }
+    // Nobody has stored anything yet.
+    if !hasEntries(root) { result.suspicions.removeAll { $0.kind == .journalMissing } }
+    let bytes = result.bytes
+    reporter.change { $0.journalBytes = bytes }
+    return result
+  }
+
+  private func readJournal(
+    _ journal: borrowing Descriptor, _ description: StoreDescription, hasDeadSession: Bool
+  ) -> JournalCheck.Result {
+    JournalCheck.read(
+      journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession
+    ) { [cancellation] in cancellation.isSet }
+  }
+
+  private func hasEntries(_ root: borrowing Descriptor) -> Bool {
+    guard
+      let entries = try? options.fileSystem.open(Layout.entries, in: root, [.read, .directory])
+    else { return false }
+    return !options.fileSystem.isEmpty(entries)
+  }
+
+  /// What processes that are gone have left.
+  private func leftovers(_ root: borrowing Descriptor) -> [Suspicion] {
+    let lock = takeLock(root)
+    defer { release(lock) }
+    return deadSessions(root) + StagingCheck.unfinished(in: root.raw, options.fileSystem)
+  }
+
+  /// The caller holds the lock of the journal.
+  private func deadSessions(_ root: borrowing Descriptor) -> [Suspicion] {
+    guard
+      let staging = try? options.fileSystem.open(Layout.staging, in: root, [.read, .directory])
+    else { return [] }
+    return StagingCheck.sessions(in: staging, options.fileSystem)
+  }
+
+  // MARK: Shards
+
+  private struct Work {
+    var next = 0
+    var running = 0
+    var failure: CheckError?
+  }
+
+  private func checkShards(_ store: CheckedStore) throws(CheckError) {
+    let (numbers, starts) = store.engine?.slotsByShard() ?? ([], Array(repeating: 0, count: 257))
+    let statistics = store.engine?.statistics
+    let bodyBytes = (statistics?.logicalBytes ?? 0) - (statistics?.sharedBytes ?? 0)
+    reporter.begin(
+      entries: numbers.count, bytes: options.depth == .deep ? bodyBytes : 0
+    ) { report in
+      report.storeID = store.engine?.id.description
+      report.bodyBytes = bodyBytes
+    }
+    let jobs = max(1, min(options.jobs, Layout.shardCount))
+    let work = Monitor(Work(running: jobs))
+    let perform: @Sendable () -> Void = { [self] in
+      let check = ShardCheck(self, store)
+      while let number = take(work) {
+        do throws(CheckError) {
+          let slots = numbers[starts[number]..<starts[number + 1]]
+          try check.check(number, store.engine?.keyHashes(of: slots, shard: number) ?? [])
+        } catch {
+          work.change { $0.failure = $0.failure ?? error }
+        }
+      }
+      work.change { $0.running -= 1 }
+    }
+    for _ in 1..<jobs {
+      // Where the system has no thread to give, the others do its work.
+      if (try? startThread(perform)) == nil { work.change { $0.running -= 1 } }
+    }
+    perform()
+    let failure = work.wait { $0.running == 0 ? .some($0.failure) : nil }
+    if let failure {
+      // Who goes on later needs to know every shard that was done.
+      reporter.tellProgress()
+      throw failure
+    }
+  }
+
+  private func take(_ work: Monitor<Work>) -> Int? {
+    work.change { work in
+      while work.failure == nil, work.next < Layout.shardCount {
+        work.next += 1
+        if !options.skippedShards.contains(UInt8(work.next - 1)) { return work.next - 1 }
+      }
+      return nil
+    }
+  }
+
+  // MARK: The end
+
+  /// Renews the journal and clears the staging where that is to be done, and looks again.
+  private func end(
+    _ root: borrowing Descriptor, _ journal: [Suspicion], _ staging: [Suspicion],
+    _ place: PlaceCheck.Result, _ store: CheckedStore
+  ) {
+    guard let mender,
+      !journal.isEmpty || !staging.isEmpty || store.engine?.isJournalWhole == false
+    else { return }
+    let attempt = mender.finish(journal: journal, staging: staging)
+    let left = leftovers(root) + checkJournal(root, place).suspicions
+    for suspicion in journal + staging {
+      let isLeft = left.contains { $0.isSame(as: suspicion) }
+      reporter.tell(suspicion.finding(outcome(attempt, isLeft: isLeft)))
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// The store that is checked: through the engine, or, where that cannot be opened, what can be told
+/// without it.
+final class CheckedStore: Sendable {
+  /// nil where the store cannot be opened; then there is no index, and nothing is unrecorded.
+  let engine: Store?
+  let fileSystem: any FileSystem
+  let hashSeed: UInt64
+  /// The user that everything in the store should belong to: the owner of its directory.
+  let owner: UInt32
+  /// Where there is no engine: the directory of entries.
+  private let tree: EntriesDirectory?
+
+  init(_ engine: Store, owner: UInt32) {
+    self.engine = engine
+    fileSystem = engine.fileSystem
+    hashSeed = engine.hashSeed
+    self.owner = owner
+    tree = nil
+  }
+
+  init(
+    tree: consuming Descriptor, _ description: StoreDescription, owner: UInt32,
+    _ fileSystem: any FileSystem
+  ) {
+    engine = nil
+    self.fileSystem = fileSystem
+    hashSeed = description.hashSeed
+    self.owner = owner
+    self.tree = EntriesDirectory(generation: 0, directory: tree)
+  }
+
+  /// The present directory of entries.
+  var entries: EntriesDirectory {
+    if let engine { return engine.entriesDirectory }
+    guard let tree else { preconditionFailure("there is an engine or a tree") }
+    return tree
+  }
+
+  /// What the index says of a key now.
+  func slots(of hash: KeyHash) -> [Slot] { engine?.slots(of: hash) ?? [] }
+
+  /// Makes sure that what was begun in a directory that was removed as a whole is begun again.
+  func isOutdated(_ entries: EntriesDirectory) -> Bool { engine?.isOutdated(entries) ?? false }
+
+  /// Whether a record counts other bytes for a metadata file than the engine would.
+  func isWrong(overhead: UInt64, documentBytes: Int) -> Bool {
+    guard let engine else { return false }
+    // A slot keeps it in units of 512 bytes, up to 8 GiB.
+    return overhead != (UInt64(engine.overhead(documentBytes)) + 511) / 512 * 512
+  }
+}

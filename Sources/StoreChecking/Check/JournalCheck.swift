@@ -1,0 +1,282 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Reads the journal record by record, for what the engine only counts (Docs/Format.md, "Reading").
+///
+/// No lock is taken here: what looks wrong is read again by the caller, at last with the lock held.
+struct JournalCheck {
+  /// What one reading has seen.
+  struct Result: Sendable {
+    var suspicions: [Suspicion] = []
+    var bytes: UInt64 = 0
+    /// The names that are none of a segment.
+    var foreign: [PathName] = []
+  }
+
+  private let directory: Int32
+  private let description: StoreDescription
+  private let fileSystem: any FileSystem
+  /// Whether a process was killed: then what stands after the last record was never promised.
+  private let hasDeadSession: Bool
+  private let isCancelled: @Sendable () -> Bool
+  private var result = Result()
+  /// The sequence number of the last record, 0 before the first and where the next may be any.
+  private var sequence: UInt64 = 0
+  /// The oldest segment that is needed, by the last drop record.
+  private var oldestNeeded: UInt64 = 1
+
+  private init(
+    _ directory: Int32, _ description: StoreDescription, _ fileSystem: any FileSystem,
+    hasDeadSession: Bool, _ isCancelled: @escaping @Sendable () -> Bool
+  ) {
+    self.directory = directory
+    self.description = description
+    self.fileSystem = fileSystem
+    self.hasDeadSession = hasDeadSession
+    self.isCancelled = isCancelled
+  }
+
+  /// Reads all segments.
+  ///
+  /// - Complexity: O(bytes of the journal), in memory of 6 MiB.
+  static func read(
+    _ directory: Int32, _ description: StoreDescription, _ fileSystem: any FileSystem,
+    hasDeadSession: Bool, _ isCancelled: @escaping @Sendable () -> Bool
+  ) -> Result {
+    var check = JournalCheck(
+      directory, description, fileSystem, hasDeadSession: hasDeadSession, isCancelled)
+    check.readAll()
+    return check.result
+  }
+
+  private mutating func readAll() {
+    let numbers = names()
+    guard let last = numbers.last else {
+      add(.journalMissing, nil, "no segment is there")
+      return
+    }
+    var before: UInt32?
+    var wasSealed = false
+    for number in numbers where !isCancelled() {
+      // Left by a process that was killed before it had sealed the one before.
+      if number == last, before != nil, !wasSealed, isUnused(number) { break }
+      if let before, number > before + 1 {
+        add(
+          .segmentMissing, Layout.segment(before + 1),
+          "\(number - before - 1) missing before \(Layout.segment(number).text)")
+        sequence = 0
+      }
+      wasSealed = readSegment(number, isLast: number == last || isEnd(number, of: numbers))
+      before = number
+    }
+    if wasSealed {
+      add(.segmentMissing, Layout.segment(last + 1), "the one before it is sealed, so it was there")
+    }
+    if let first = numbers.first, UInt64(first) > oldestNeeded {
+      add(
+        .segmentMissing, Layout.segment(UInt32(clamping: oldestNeeded)),
+        "\(UInt64(first) - oldestNeeded) missing at the beginning")
+    }
+  }
+
+  /// Whether only a segment that was begun and never used follows.
+  private func isEnd(_ number: UInt32, of numbers: [UInt32]) -> Bool {
+    guard let last = numbers.last, numbers.count > 1, number == numbers[numbers.count - 2]
+    else { return false }
+    return isUnused(last)
+  }
+
+  private func isUnused(_ number: UInt32) -> Bool {
+    (try? fileSystem.status(at: Layout.segment(number), in: directory))?.length
+      == UInt64(SegmentHeader.count)
+  }
+
+  /// The numbers of the segments, without those far beyond the others that are none.
+  private mutating func names() -> [UInt32] {
+    var numbers: [UInt32] = []
+    var foreign: [PathName] = []
+    do throws(SystemError) {
+      try fileSystem.list(directory) { name, _ in
+        if let number = Layout.segmentNumber(name) {
+          numbers.append(number)
+        } else if name.bytes != Array("new".utf8) {
+          foreign.append(name)
+        }
+        return numbers.count + foreign.count < CheckLimits.segments
+      }
+    } catch {
+      result.suspicions.append(
+        Suspicion(.unreadable, path: Array("journal".utf8), error.description))
+    }
+    numbers.sort()
+    while let last = numbers.last {
+      let before = numbers.count > 1 ? numbers[numbers.count - 2] : 0
+      if Int(last) - Int(before) <= Store.maximumMissingSegments || isSegment(last) { break }
+      foreign.append(Layout.segment(last))
+      numbers.removeLast()
+    }
+    result.foreign = foreign
+    return numbers
+  }
+
+  private func isSegment(_ number: UInt32) -> Bool {
+    guard let file = try? open(number),
+      let head = try? fileSystem.readBytes(file, count: SegmentHeader.count, at: 0)
+    else { return false }
+    if case .damaged = SegmentHeader.read(head) { return false }
+    return true
+  }
+
+  private func open(_ number: UInt32) throws(SystemError) -> Descriptor {
+    let name = Layout.segment(number)
+    guard try fileSystem.status(at: name, in: directory).kind == .file else { throw .inputOutput }
+    return Descriptor(
+      try fileSystem.openOnce(name, in: directory, [.read], mode: 0), of: fileSystem)
+  }
+
+  /// Reads one segment.
+  ///
+  /// - Returns: whether it is sealed.
+  private mutating func readSegment(_ number: UInt32, isLast: Bool) -> Bool {
+    let name = Layout.segment(number)
+    do throws(SystemError) {
+      let status = try fileSystem.status(at: name, in: directory)
+      guard status.kind == .file else {
+        add(.wrongKind, name, "\(status.kind.words), should be a file")
+        add(.segmentDamaged, name, "no file stands there")
+        sequence = 0
+        return false
+      }
+      let file = try open(number)
+      let length = UInt64(try fileSystem.length(of: file.raw))
+      guard length <= UInt64(Store.maximumSegmentBytes) else {
+        add(.segmentDamaged, name, "\(length) bytes, which is longer than any")
+        sequence = 0
+        return false
+      }
+      let head = try fileSystem.readBytes(file, count: SegmentHeader.count, at: 0)
+      guard isHeader(head, number, name) else { return false }
+      result.bytes += length
+      return try readRecords(file, number, length: Int(length), isLast: isLast)
+    } catch  where error == .notFound {
+      add(.segmentMissing, name, "it is missing")
+    } catch {
+      add(.unreadable, name, error.description)
+    }
+    sequence = 0
+    return false
+  }
+
+  private mutating func isHeader(_ head: [UInt8], _ number: UInt32, _ name: PathName) -> Bool {
+    switch SegmentHeader.read(head) {
+    case .header(let header)
+    where header.storeID == description.id && header.number == UInt64(number)
+      && header.hashSeed == description.hashSeed:
+      return true
+    case .header(let header) where header.number != UInt64(number):
+      add(.segmentDamaged, name, "its header is that of segment \(header.number)")
+    case .header:
+      add(.segmentDamaged, name, "its header is that of another store")
+    case .newerFormat(let version):
+      add(.newerFormat, name, "it has format \(version), this program reads 1")
+    case .damaged:
+      add(.segmentDamaged, name, "its header is damaged")
+    }
+    sequence = 0
+    return false
+  }
+
+  // MARK: Records
+
+  private mutating func readRecords(
+    _ file: borrowing Descriptor, _ number: UInt32, length: Int, isLast: Bool
+  ) throws(SystemError) -> Bool {
+    let name = Layout.segment(number)
+    // A megabyte at a time, and room for the longest record that may begin at its end.
+    var window = SegmentWindow(number: number, hashSeed: description.hashSeed, length: length)
+    var damagedFrom: Int?
+    while window.position < length, !isCancelled() {
+      switch try window.read(file, fileSystem) {
+      case .record(let header, let payload):
+        if let from = damagedFrom {
+          addDamage(name, from, window.position)
+          damagedFrom = nil
+          sequence = 0
+        }
+        let place = window.position
+        window.position += header.length
+        follow(header, name, place)
+        if note(header, payload, name, place) {
+          if window.position < length { addDamage(name, window.position, length) }
+          return true
+        }
+      case .none:
+        if damagedFrom == nil { damagedFrom = window.position }
+        window.skip()
+      }
+    }
+    if let from = damagedFrom { addEnd(name, from, length, isLast: isLast) }
+    return false
+  }
+
+  private mutating func addDamage(_ name: PathName, _ from: Int, _ to: Int) {
+    add(.recordDamaged, name, "no record from byte \(from) to byte \(to)")
+  }
+
+  private mutating func addEnd(_ name: PathName, _ from: Int, _ to: Int, isLast: Bool) {
+    if isLast, hasDeadSession {
+      add(.journalTorn, name, "\(to - from) bytes after byte \(from) are no record")
+    } else if isLast {
+      add(
+        .recordDamaged, name,
+        "\(to - from) bytes after byte \(from) are no record, though no process was killed")
+    } else {
+      addDamage(name, from, to)
+      sequence = 0
+    }
+  }
+
+  private mutating func follow(_ header: RecordFrame.Header, _ name: PathName, _ place: Int) {
+    if sequence != 0, header.sequence <= sequence {
+      add(
+        .recordDuplicate, name, "byte \(place): number \(header.sequence) after \(sequence)")
+    } else if sequence != 0, header.sequence != sequence + 1 {
+      add(
+        .recordOutOfSequence, name, "byte \(place): number \(header.sequence) after \(sequence)")
+    }
+    sequence = header.sequence
+  }
+
+  /// - Returns: whether the record seals the segment.
+  private mutating func note(
+    _ header: RecordFrame.Header, _ bytes: ArraySlice<UInt8>, _ name: PathName, _ place: Int
+  ) -> Bool {
+    switch header.type {
+    case .put:
+      guard let record = PutRecord(checked: Array(bytes)),
+        KeyHash(hashing: record.key, seed: description.hashSeed) == record.head.keyHash
+      else {
+        add(.recordDamaged, name, "byte \(place): the record of an entry contradicts itself")
+        return false
+      }
+    case .drop:
+      let payload = Array(bytes.dropFirst(RecordFrame.headerCount))
+      if let through = DropRecord.through(payload: payload) { oldestNeeded = through &+ 1 }
+    case .seal: return true
+    default: break
+    }
+    return false
+  }
+
+  private mutating func add(_ kind: FindingKind, _ name: PathName?, _ detail: String) {
+    var path = Array("journal".utf8)
+    if let name { path += [UInt8(ascii: "/")] + name.bytes }
+    let same = result.suspicions.count { $0.kind == kind && $0.path == path }
+    if same > CheckLimits.segmentFindings { return }
+    result.suspicions.append(
+      Suspicion(
+        kind, path: path, name: name,
+        same == CheckLimits.segmentFindings ? "and more like that" : detail))
+  }
+}

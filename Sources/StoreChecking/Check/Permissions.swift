@@ -1,0 +1,46 @@
+internal import CacheSystem
+
+/// What modes and owners may be.
+///
+/// The owner must be able to read and write (and to enter a directory), and nobody else anything. More
+/// is not asked: other bits of the owner, and those that a file system sets by itself, harm nobody.
+struct Permissions {
+  let owner: UInt32
+
+  /// What is wrong with a file or directory.
+  func suspicions(
+    of status: FileStatus, path: [UInt8], name: PathName?
+  ) -> [Suspicion] {
+    var found: [Suspicion] = []
+    let needed: UInt16 = status.kind == .directory ? 0o700 : 0o600
+    if status.mode & needed != needed || status.mode & 0o077 != 0 {
+      found.append(
+        Suspicion(
+          .wrongMode, path: path, name: name,
+          "mode \(octal(status.mode)), should be \(octal(needed))"))
+    }
+    if status.owner != owner {
+      found.append(
+        Suspicion(
+          .wrongOwner, path: path, name: name, "user \(status.owner), the store is of \(owner)"))
+    }
+    return found
+  }
+
+  private func octal(_ mode: UInt16) -> String {
+    let digits = String(mode & 0o7777, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+  }
+}
+
+extension FileKind {
+  /// What it is, for a message.
+  var words: String {
+    switch self {
+    case .file: "a file"
+    case .directory: "a directory"
+    case .link: "a symbolic link"
+    case .other: "a device, fifo or socket"
+    }
+  }
+}

@@ -1,0 +1,147 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Looks at the top of a store: names, kinds, modes, owner, store.json, the tag.
+struct PlaceCheck {
+  /// What one look has seen.
+  struct Result: Sendable {
+    var suspicions: [Suspicion] = []
+    /// What store.json says, or what can be restored of it.
+    var description: StoreDescription?
+    var owner: UInt32 = 0
+    /// Whether a newer version wrote the store, and what it said.
+    var newerFormat: String?
+  }
+
+  private static let directories = [
+    Layout.journal, Layout.entries, Layout.staging, Layout.quarantine,
+  ]
+
+  private let root: Int32
+  private let options: CheckOptions
+  private var result = Result()
+
+  private var fileSystem: any FileSystem { options.fileSystem }
+
+  private init(_ root: Int32, _ options: CheckOptions) {
+    self.root = root
+    self.options = options
+  }
+
+  /// Looks once; the caller holds the lock where it looks again.
+  static func look(
+    _ root: borrowing Descriptor, _ options: CheckOptions
+  ) throws(SystemError) -> Result {
+    var check = PlaceCheck(root.raw, options)
+    let status = try options.fileSystem.status(of: root.raw)
+    check.result.owner = status.owner
+    check.addPermissions(status, nil)
+    for name in directories { check.look(at: name, .directory) }
+    check.look(at: Layout.lock, .file)
+    check.lookAtTag()
+    check.lookAtDescription(root)
+    return check.result
+  }
+
+  private mutating func look(at name: PathName, _ kind: FileKind) {
+    do throws(SystemError) {
+      let status = try fileSystem.status(at: name, in: root)
+      guard status.kind == kind else {
+        add(.wrongKind, name, "\(status.kind.words), should be \(kind.words)")
+        add(.partMissing, name, "another thing stands there")
+        return
+      }
+      addPermissions(status, name)
+    } catch  where error == .notFound {
+      add(.partMissing, name, "it is missing")
+    } catch {
+      add(.unreadable, name, error.description)
+    }
+  }
+
+  private mutating func lookAtTag() {
+    let name = Layout.backupTag
+    guard let status = try? fileSystem.status(at: name, in: root) else {
+      add(.tagWrong, name, "it is missing")
+      return
+    }
+    guard status.kind == .file else {
+      add(.wrongKind, name, "\(status.kind.words), should be a file")
+      add(.tagWrong, name, "another thing stands there")
+      return
+    }
+    addPermissions(status, name)
+    let expected = Array(Layout.backupTagText.prefix { $0 != "\n" }.utf8)
+    guard let raw = try? fileSystem.openOnce(name, in: root, [.read], mode: 0) else { return }
+    let file = Descriptor(raw, of: fileSystem)
+    if (try? fileSystem.readBytes(file, count: expected.count, at: 0)) != expected {
+      add(.tagWrong, name, "its first line is not the signature")
+    }
+  }
+
+  private mutating func lookAtDescription(_ root: borrowing Descriptor) {
+    let name = Layout.description
+    do throws(SystemError) {
+      let status = try fileSystem.status(at: name, in: root.raw)
+      guard status.kind == .file else {
+        add(.wrongKind, name, "\(status.kind.words), should be a file")
+        restore(.descriptionMissing, "another thing stands there", root)
+        return
+      }
+      addPermissions(status, name)
+      let bytes = try fileSystem.readFile(
+        name, in: root, limit: StoreDescription.maximumBytes)
+      do throws(FormatError) {
+        result.description = try StoreDescription(decoding: bytes)
+      } catch  where error.code == .newerFormat {
+        result.newerFormat = error.detail
+      } catch {
+        restore(.descriptionDamaged, error.detail, root)
+      }
+    } catch  where error == .notFound {
+      restore(.descriptionMissing, "it is missing", root)
+    } catch  where error == .tooLarge {
+      restore(.descriptionDamaged, "it is too long", root)
+    } catch {
+      add(.unreadable, name, error.description)
+    }
+  }
+
+  private mutating func restore(
+    _ kind: FindingKind, _ detail: String, _ root: borrowing Descriptor
+  ) {
+    add(kind, Layout.description, detail)
+    result.description = StorePlace.restorable(root, fileSystem, options.clock)
+    if result.description == nil, hasEntries(root) {
+      add(.seedLost, Layout.description, "neither the journal nor a metadata file tells it")
+    }
+  }
+
+  private func hasEntries(_ root: borrowing Descriptor) -> Bool {
+    guard let entries = try? fileSystem.open(Layout.entries, in: root, [.read, .directory])
+    else { return false }
+    return !fileSystem.isEmpty(entries)
+  }
+
+  private mutating func addPermissions(_ status: FileStatus, _ name: PathName?) {
+    result.suspicions += Permissions(owner: result.owner)
+      .suspicions(of: status, path: name?.bytes ?? [], name: name)
+  }
+
+  private mutating func add(_ kind: FindingKind, _ name: PathName, _ detail: String) {
+    result.suspicions.append(Suspicion(kind, path: name.bytes, name: name, detail))
+  }
+}
+
+extension FileSystem {
+  /// Whether a directory has no name in it.
+  func isEmpty(_ directory: borrowing Descriptor) -> Bool {
+    var isEmpty = true
+    try? list(directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
+  }
+}

@@ -1,0 +1,206 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+internal import Synchronization
+
+/// Checks shards, one after the other; for one thread.
+final class ShardCheck {
+  private let run: CheckRun
+  private let store: CheckedStore
+  private let reader: SceneReader
+  private let bodies: BodyHasher
+  private let strays: StrayCheck
+  private var toldFiles = 0
+  private var toldBytes: UInt64 = 0
+
+  private var fileSystem: any FileSystem { store.fileSystem }
+
+  init(_ run: CheckRun, _ store: CheckedStore) {
+    self.run = run
+    self.store = store
+    bodies = BodyHasher(store.fileSystem, run.hashed) { [cancellation = run.cancellation] in
+      cancellation.isSet
+    }
+    reader = SceneReader(store, bodies, run.shared, isDeep: run.options.depth == .deep)
+    strays = StrayCheck(run, store)
+  }
+
+  /// Checks all keys of a shard.
+  ///
+  /// - Parameter known: the keys that the index had there.
+  func check(_ number: Int, _ known: [KeyHash]) throws(CheckError) {
+    for _ in 0..<CheckLimits.attempts {
+      let entries = store.entries
+      var missing = Set(known)
+      guard try checkNames(of: number, entries, &missing) else { break }
+      // Their directories were not there to be listed.
+      for hash in missing { try check(hash, in: number) }
+      if !store.isOutdated(entries) { break }
+    }
+    tell()
+    run.reporter.add(shard: number)
+  }
+
+  /// - Returns: false where the system cannot read the shard, which has been told.
+  private func checkNames(
+    of number: Int, _ entries: EntriesDirectory, _ missing: inout Set<KeyHash>
+  ) throws(CheckError) -> Bool {
+    let shard: Descriptor
+    do throws(SystemError) {
+      shard = try fileSystem.open(
+        Layout.shard(number), in: entries.directory, [.read, .directory])
+    } catch {
+      if error == .notFound || error.isWrongKind { return true }
+      if error.isOutOfDescriptors { throw CheckError(error, path: run.path) }
+      run.reporter.tell(
+        Finding(.unreadable, path: path(of: number), detail: error.description))
+      return false
+    }
+    try checkNames(in: shard, number, entries, &missing)
+    return true
+  }
+
+  private func checkNames(
+    in shard: borrowing Descriptor, _ number: Int, _ entries: EntriesDirectory,
+    _ missing: inout Set<KeyHash>
+  ) throws(CheckError) {
+    var failure: CheckError?
+    var tally = StrayTally(path: path(of: number))
+    var count = 0
+    let shardName = Layout.shard(number).bytes
+    let raw = shard.raw
+    do throws(SystemError) {
+      try fileSystem.list(raw) { name, kind in
+        count += 1
+        do throws(CheckError) {
+          if let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+            missing.remove(hash)
+            try check(hash, in: number, raw, entries)
+          } else {
+            strays.checkForeign(name, in: raw, &tally)
+          }
+        } catch { failure = error }
+        return failure == nil && count < CheckLimits.names
+      }
+    } catch {
+      if !store.isOutdated(entries) {
+        run.reporter.tell(
+          Finding(.unreadable, path: path(of: number), detail: error.description))
+      }
+    }
+    if let failure { throw failure }
+    strays.end(tally)
+  }
+
+  private func path(of shard: Int) -> [UInt8] {
+    Array("entries/".utf8) + Layout.shard(shard).bytes
+  }
+
+  /// Checks a key whose directory was not seen.
+  private func check(_ hash: KeyHash, in number: Int) throws(CheckError) {
+    let entries = store.entries
+    let shard = try? fileSystem.open(
+      Layout.shard(number), in: entries.directory, [.read, .directory])
+    switch shard {
+    case .some(let shard): try check(hash, in: number, shard, entries)
+    case .none: try check(hash, in: number, nil, entries)
+    }
+  }
+
+  private func check(
+    _ hash: KeyHash, in number: Int, _ shard: borrowing Descriptor, _ entries: EntriesDirectory
+  ) throws(CheckError) {
+    try check(hash, in: number, shard.raw, entries)
+  }
+
+  /// - Parameter shard: the directory, which the caller keeps open.
+  private func check(
+    _ hash: KeyHash, in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
+  ) throws(CheckError) {
+    try run.checkCancelled()
+    let scene = reader.read(hash, in: shard)
+    if let failure = reader.failure { throw CheckError(failure, path: run.path) }
+    let suspicions = Examination.examine(scene, run.context)
+    if !suspicions.isEmpty, !store.isOutdated(entries) { try confirm(hash, number) }
+    note(scene)
+  }
+
+  /// Looks again with the shard locked, mends, and tells what was found.
+  private func confirm(_ hash: KeyHash, _ number: Int) throws(CheckError) {
+    for _ in 0..<CheckLimits.attempts {
+      // All entries may be being removed just now: then the journal knows it afterwards.
+      _ = try? store.engine?.confirmEntries()
+      let entries = store.entries
+      var findings: [Finding] = []
+      let absent = reader.read(hash, in: nil)
+      do throws(SystemError) {
+        let shard = try store.lock(number, hash, entries, makes: run.mender != nil)
+        findings = look(hash, in: shard)
+        shard.unlock()
+      } catch  where error == .notFound || error.isWrongKind {
+        // A shard is made before its first entry is recorded, and stays: what was recorded before is
+        // without its directory.
+        findings = Examination.examine(absent, run.context).map { $0.finding() }
+      } catch {
+        throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
+      }
+      if let failure = reader.failure { throw CheckError(failure, path: run.path) }
+      if store.isOutdated(entries) { continue }
+      for finding in findings where !run.isFolded(finding) { run.reporter.tell(finding) }
+      return
+    }
+  }
+
+  private func look(_ hash: KeyHash, in shard: borrowing Shard) -> [Finding] {
+    let scene = reader.read(hash, in: shard.directory.raw)
+    let suspicions = Examination.examine(scene, run.context)
+    guard let mender = run.mender, !suspicions.isEmpty, !store.isOutdated(shard.entries)
+    else { return suspicions.map { $0.finding() } }
+    let attempts = mender.mend(suspicions, of: scene, in: shard)
+    let left = Examination.examine(reader.read(hash, in: shard.directory.raw), run.context)
+    return zip(suspicions, attempts).map { suspicion, attempt in
+      suspicion.finding(
+        outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) }))
+    }
+  }
+
+  private func note(_ scene: KeyScene) {
+    let files = reader.files - toldFiles
+    guard files >= 512 || bodies.readBytes - toldBytes >= 4 << 20 else {
+      pendingEntries += scene.slots.count
+      return
+    }
+    pendingEntries += scene.slots.count
+    tell()
+  }
+
+  private var pendingEntries = 0
+
+  private func tell() {
+    run.reporter.add(
+      entries: pendingEntries, files: reader.files - toldFiles,
+      bytes: bodies.readBytes - toldBytes)
+    (pendingEntries, toldFiles, toldBytes) = (0, reader.files, bodies.readBytes)
+  }
+}
+
+/// What became of something: right is what is seen to be so.
+func outcome(_ attempt: MendAttempt, isLeft: Bool) -> Finding.Outcome {
+  if !isLeft { return .repaired }
+  if case .failed(let reason) = attempt { return .failed(reason) }
+  return attempt == .done ? .failed("it is still so after the repair") : .left
+}
+
+extension CheckedStore {
+  /// Locks a shard; where it is missing it is made for a repair.
+  func lock(
+    _ number: Int, _ hash: KeyHash, _ entries: EntriesDirectory, makes: Bool
+  ) throws(SystemError) -> Shard {
+    if makes, let engine {
+      do throws(StoreError) { return try engine.lockShard(hash) } catch {
+        throw error.errno == 0 ? .inputOutput : SystemError(error.errno)
+      }
+    }
+    return try Shard(locking: number, in: entries, fileSystem)
+  }
+}

@@ -1,0 +1,61 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+internal import Synchronization
+
+/// Remembers the file of each body that several entries share by their records, so that one that has
+/// a file of its own is noticed.
+final class SharedFiles: Sendable {
+  private struct Ring: Hashable {
+    let digest: Digest
+    let bodyFile: UInt32
+    let length: UInt64
+  }
+
+  /// The file as one of the entries had it.
+  private struct Member {
+    var fileNumber: UInt64
+    var hash: KeyHash
+    var variant: UInt64
+  }
+
+  private let members = Mutex<[Ring: Member]>([:])
+
+  /// The path of an entry that should have the same file and has another one.
+  ///
+  /// Right also beside writers: what differs is looked at again, and a number that stood for a file is
+  /// never that of another one.
+  func other(than status: FileStatus, of slot: Slot, in store: CheckedStore) -> [UInt8]? {
+    guard let engine = store.engine, engine.sharesFile(slot) else { return nil }
+    let ring = Ring(digest: slot.digest, bodyFile: slot.bodyFile, length: slot.length)
+    let mine = Member(
+      fileNumber: status.fileNumber, hash: slot.keyHash, variant: slot.variant)
+    let first = members.withLock { members -> Member in
+      if let first = members[ring] { return first }
+      members[ring] = mine
+      return mine
+    }
+    if first.fileNumber == status.fileNumber { return nil }
+    if isStill(first, ring, store, engine) {
+      return Array("entries/".utf8) + Layout.bodyPath(first.hash, slot.digest).bytes
+    }
+    members.withLock { $0[ring] = mine }
+    return nil
+  }
+
+  /// Whether an entry still has the file, between two looks at the index that say the same.
+  private func isStill(
+    _ member: Member, _ ring: Ring, _ store: CheckedStore, _ engine: Store
+  ) -> Bool {
+    func isMember() -> Bool {
+      guard let slot = engine.slot(member.hash, member.variant) else { return false }
+      return slot.digest == ring.digest && slot.bodyFile == ring.bodyFile
+        && slot.length == ring.length
+    }
+    guard isMember(),
+      let status = try? store.fileSystem.status(
+        at: Layout.bodyPath(member.hash, ring.digest), in: store.entries.directory.raw)
+    else { return false }
+    return status.fileNumber == member.fileNumber && isMember()
+  }
+}

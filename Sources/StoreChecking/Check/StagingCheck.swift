@@ -1,0 +1,48 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Looks for what processes that are gone have left: their sessions, and files that were being written
+/// when they were killed.
+enum StagingCheck {
+  /// Looks at the sessions. The caller holds the lock of the journal, so that none is just being made.
+  static func sessions(
+    in staging: borrowing Descriptor, _ fileSystem: any FileSystem
+  ) -> [Suspicion] {
+    var names: [PathName] = []
+    try? fileSystem.list(staging.raw) { name, kind in
+      if kind == .directory { names.append(name) }
+      return names.count < CheckLimits.segments
+    }
+    var found: [Suspicion] = []
+    for name in names where isDead(name, in: staging.raw, fileSystem) {
+      found.append(
+        Suspicion(
+          .stagingLeft, path: Array("staging/".utf8) + name.bytes, name: name,
+          "the process that made it is gone"))
+    }
+    return found
+  }
+
+  private static func isDead(
+    _ name: PathName, in staging: Int32, _ fileSystem: any FileSystem
+  ) -> Bool {
+    guard let raw = try? fileSystem.openOnce(name, in: staging, [.read, .directory], mode: 0)
+    else { return false }
+    let session = Descriptor(raw, of: fileSystem)
+    guard (try? fileSystem.tryLock(session)) == true else { return false }
+    fileSystem.unlock(session.raw)
+    return true
+  }
+
+  /// Looks for files that get their name only when they are whole. The caller holds the lock.
+  static func unfinished(in root: Int32, _ fileSystem: any FileSystem) -> [Suspicion] {
+    var path = Layout.journal
+    path.append("/new")
+    return [Layout.newDescription, path].filter {
+      (try? fileSystem.status(at: $0, in: root)) != nil
+    }.map {
+      Suspicion(.stagingLeft, path: $0.bytes, name: $0, "it was being written")
+    }
+  }
+}

@@ -1,0 +1,135 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Counts the foreign names of one directory: the first are findings of their own, the others one.
+struct StrayTally {
+  let path: [UInt8]
+  var told = 0
+  var more = 0
+  var repaired = 0
+
+  func path(_ name: PathName) -> [UInt8] {
+    path.isEmpty ? name.bytes : path + [UInt8(ascii: "/")] + name.bytes
+  }
+}
+
+/// Looks at names that are none of the format.
+struct StrayCheck {
+  private let run: CheckRun
+  private let store: CheckedStore
+
+  private var fileSystem: any FileSystem { store.fileSystem }
+
+  init(_ run: CheckRun, _ store: CheckedStore) {
+    self.run = run
+    self.store = store
+  }
+
+  /// Tells of a name that does not belong where it is: an entry at a wrong place, or something foreign.
+  func checkForeign(_ name: PathName, in directory: Int32, _ tally: inout StrayTally) {
+    guard let status = try? fileSystem.status(at: name, in: directory) else { return }
+    run.reporter.add(files: 1)
+    if status.kind == .directory,
+      let raw = try? fileSystem.openOnce(name, in: directory, [.read, .directory], mode: 0)
+    {
+      let inner = Descriptor(raw, of: fileSystem)
+      if let key = misplaced(inner) {
+        tell(
+          Suspicion(
+            .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
+            "it belongs into entries/"
+              + Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text),
+          name, in: directory, &tally)
+        return
+      }
+      checkInside(inner, tally.path(name))
+    }
+    tell(
+      Suspicion(.foreignFile, path: tally.path(name), name: name, status.kind.words), name,
+      in: directory, &tally)
+  }
+
+  /// Looks for entries one level below a foreign directory.
+  private func checkInside(_ directory: borrowing Descriptor, _ path: [UInt8]) {
+    var tally = StrayTally(path: path)
+    for (name, kind) in names(in: directory) where kind == .directory {
+      guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory]),
+        let key = misplaced(inner)
+      else { continue }
+      tell(
+        Suspicion(
+          .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
+          "it belongs into entries/"
+            + Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text),
+        name, in: directory.raw, &tally)
+    }
+    end(tally)
+  }
+
+  /// The key of a whole entry in a directory: a metadata file of this store with its body.
+  private func misplaced(_ directory: borrowing Descriptor) -> ByteString? {
+    for (name, _) in names(in: directory) {
+      guard case .metadata = Layout.keyFile(name),
+        (try? fileSystem.status(at: name, in: directory.raw))?.kind == .file,
+        let bytes = try? fileSystem.readFile(
+          name, in: directory, limit: MetadataDocument.maximumBytes),
+        let document = try? MetadataDocument(decoding: bytes, hashSeed: store.hashSeed),
+        let body = try? fileSystem.status(
+          at: Layout.body(document.entry.digest), in: directory.raw),
+        body.kind == .file, body.length == document.entry.length
+      else { continue }
+      return document.entry.key
+    }
+    return nil
+  }
+
+  private func names(in directory: borrowing Descriptor) -> [(PathName, FileKind)] {
+    var names: [(PathName, FileKind)] = []
+    try? fileSystem.list(directory.raw) { name, kind in
+      names.append((name, kind))
+      return names.count < CheckLimits.searched
+    }
+    return names
+  }
+
+  /// Mends and tells of one thing that is no part of a key's directory.
+  func tell(
+    _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
+  ) {
+    var result = Finding.Outcome.left
+    if let mender = run.mender {
+      let attempt = mender.mendStray(suspicion, name, in: directory)
+      result = outcome(attempt, isLeft: isLeft(suspicion, name, in: directory))
+    }
+    if tally.told < CheckLimits.strays {
+      tally.told += 1
+      run.reporter.tell(suspicion.finding(result))
+    } else {
+      tally.more += 1
+      if result == .repaired { tally.repaired += 1 }
+    }
+  }
+
+  /// Whether something is still so after a repair.
+  private func isLeft(_ suspicion: Suspicion, _ name: PathName, in directory: Int32) -> Bool {
+    guard let status = try? fileSystem.status(at: name, in: directory) else { return false }
+    switch suspicion.kind {
+    case .wrongMode, .wrongOwner:
+      return Permissions(owner: store.owner)
+        .suspicions(of: status, path: suspicion.path, name: name)
+        .contains { $0.isSame(as: suspicion) }
+    case .wrongKind: return status.kind != .directory
+    default: return true
+    }
+  }
+
+  /// Tells of the names that were only counted.
+  func end(_ tally: StrayTally) {
+    guard tally.more > 0 else { return }
+    run.reporter.tell(
+      Finding(
+        .foreignFile, path: tally.path, detail: "\(tally.more) more foreign names",
+        outcome: tally.repaired == tally.more ? .repaired : .left))
+  }
+}

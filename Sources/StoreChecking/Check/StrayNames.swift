@@ -1,0 +1,101 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Looks through the directories that hold no keys for names that do not belong there, and for what is
+/// of a wrong kind or mode.
+struct StrayNames {
+  private let run: CheckRun
+  private let store: CheckedStore
+  private let strays: StrayCheck
+
+  private var fileSystem: any FileSystem { store.fileSystem }
+
+  init(_ run: CheckRun, _ store: CheckedStore) {
+    self.run = run
+    self.store = store
+    strays = StrayCheck(run, store)
+  }
+
+  /// Looks at the top, at `entries`, at `journal` and at `staging`. What is in `quarantine` is anybody's.
+  ///
+  /// - Parameter foreign: the names in `journal` that whoever read it did not take.
+  func check(_ root: borrowing Descriptor, journal foreign: [PathName]) {
+    list(root, []) { name, _ in Layout.topNames.contains(name.text) }
+    checkShards()
+    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]) {
+      checkJournal(journal, foreign)
+    }
+    if let staging = try? fileSystem.open(Layout.staging, in: root, [.read, .directory]) {
+      list(staging, Layout.staging.bytes) { $1 == .directory }
+    }
+  }
+
+  /// Tells of the names that `isKnown` does not take.
+  private func list(
+    _ directory: borrowing Descriptor, _ path: [UInt8], _ isKnown: (PathName, FileKind) -> Bool
+  ) {
+    var tally = StrayTally(path: path)
+    var count = 0
+    let raw = directory.raw
+    try? fileSystem.list(raw) { name, kind in
+      count += 1
+      if !isKnown(name, kind) { strays.checkForeign(name, in: raw, &tally) }
+      return count < CheckLimits.names && !run.cancellation.isSet
+    }
+    strays.end(tally)
+  }
+
+  private func checkShards() {
+    let entries = store.entries
+    let directory = entries.directory.raw
+    list(entries.directory, Layout.entries.bytes) { name, _ in isShard(name) }
+    var tally = StrayTally(path: Layout.entries.bytes)
+    for number in 0..<Layout.shardCount {
+      let name = Layout.shard(number)
+      guard let status = try? fileSystem.status(at: name, in: directory) else { continue }
+      check(status, .directory, name, in: directory, &tally)
+    }
+  }
+
+  private func isShard(_ name: PathName) -> Bool {
+    (0..<Layout.shardCount).contains { Layout.shard($0).bytes == name.bytes }
+  }
+
+  private func checkJournal(_ directory: borrowing Descriptor, _ foreign: [PathName]) {
+    let raw = directory.raw
+    var tally = StrayTally(path: Layout.journal.bytes)
+    for name in foreign { strays.checkForeign(name, in: raw, &tally) }
+    strays.end(tally)
+    var names: [PathName] = []
+    try? fileSystem.list(raw) { name, _ in
+      if Layout.segmentNumber(name) != nil { names.append(name) }
+      return names.count < CheckLimits.segments
+    }
+    for name in names {
+      // What is no file has been told by whoever read the journal.
+      guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
+      else { continue }
+      check(status, .file, name, in: raw, &tally)
+    }
+  }
+
+  private func check(
+    _ status: FileStatus, _ kind: FileKind, _ name: PathName, in directory: Int32,
+    _ tally: inout StrayTally
+  ) {
+    run.reporter.add(files: 1)
+    guard status.kind == kind else {
+      let words = "\(status.kind.words), should be \(kind.words)"
+      strays.tell(
+        Suspicion(.wrongKind, path: tally.path(name), name: name, words), name, in: directory,
+        &tally)
+      return
+    }
+    for suspicion in Permissions(owner: store.owner)
+      .suspicions(of: status, path: tally.path(name), name: name)
+    {
+      strays.tell(suspicion, name, in: directory, &tally)
+    }
+  }
+}

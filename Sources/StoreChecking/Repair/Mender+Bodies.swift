@@ -1,0 +1,249 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+// Bodies.
+extension Mender {
+  /// The most entries that are asked for a body that was one file with theirs.
+  private static var maximumSharers: Int { 1024 }
+
+  /// A body that is not the one that was stored: recovered, or what is left of its entries set aside.
+  func mendBodies(
+    _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let slot else {
+      // One that the journal does not know; where it is whole, it was never promised.
+      guard let variant = suspicion.variant, !journalDecides else { return false }
+      return try quarantine(variant, scene, shard, "\(suspicion.detail).")
+    }
+    guard let directory = try openKey(scene, shard) else {
+      return try mendMissing(slot, scene, shard)
+    }
+    // Variants with equal bodies share the file, and the finding.
+    if try recover(slot, in: directory, scene) { return true }
+    if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
+    for other in store.slots(of: scene.hash) where other.digest == slot.digest {
+      try setAside(other, shard)
+    }
+    return true
+  }
+
+  /// Moves what is left of an entry to the quarantine, and says so in the journal then: in this order,
+  /// so that a kill in between never makes it look like files that nobody promised.
+  func setAside(_ slot: Slot, _ shard: borrowing Shard) throws(StoreError) {
+    try store.quarantine(slot, in: shard)
+    _ = try store.release(slot, shard.entries)
+  }
+
+  /// Takes the body from an entry whose file it was, too.
+  ///
+  /// Only from those: their bytes were compared with these when the link was made. Of other entries
+  /// with this digest nobody can tell any more whether they are equal, or made to look so.
+  func recover(
+    _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
+  ) throws(StoreError) -> Bool {
+    let name = Layout.body(slot.digest)
+    if try isWhole(name, in: directory, slot) { return true }
+    let entries = store.entriesDirectory
+    var tried: Set<UInt64> = []
+    var failure: StoreError?
+    for other in store.sharers(of: slot, most: Self.maximumSharers)
+    where other.keyHash != slot.keyHash {
+      let path = Layout.bodyPath(other.keyHash, other.digest)
+      guard let status = try? fileSystem.status(at: path, in: entries.directory.raw),
+        status.kind == .file, status.length == slot.length,
+        tried.insert(status.fileNumber).inserted
+      else { continue }
+      let session = try store.ownSession()
+      let new = session.unusedName()
+      do throws(StoreError) {
+        // Linked first, so that what is hashed is what is kept.
+        guard try link(path, in: entries, to: new, of: session),
+          try isWhole(new, in: session.directory, slot)
+        else {
+          try? fileSystem.removeFile(new, in: session.directory.raw)
+          continue
+        }
+      } catch {
+        try? fileSystem.removeFile(new, in: session.directory.raw)
+        failure = error
+        continue
+      }
+      try rename(new, of: session, to: name, in: directory, scene)
+      return true
+    }
+    // One that cannot be read for now may be right: nothing is given up before that is known.
+    if let failure { throw failure }
+    return false
+  }
+
+  /// - Returns: false where it has gone, or has too many links.
+  private func link(
+    _ path: PathName, in entries: EntriesDirectory, to new: PathName, of session: Session
+  ) throws(StoreError) -> Bool {
+    try guarded(Layout.entries.bytes + [UInt8(ascii: "/")] + path.bytes) {
+      () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.link(path, in: entries.directory.raw, to: new, in: session.directory.raw)
+        return true
+      } catch  where error == .notFound || error.isNoLink { return false }
+    }
+  }
+
+  /// Renames what stands in the session's directory over a name of the key's directory.
+  private func rename(
+    _ new: PathName, of session: Session, to name: PathName, in directory: borrowing Descriptor,
+    _ scene: KeyScene
+  ) throws(StoreError) {
+    let raw = directory.raw
+    try guarded(scene.path(name)) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.rename(new, in: session.directory.raw, to: name, in: raw)
+      } catch {
+        try? fileSystem.removeFile(new, in: session.directory.raw)
+        throw error
+      }
+      // A rename between two names of one file does nothing, and leaves both (rename(2)).
+      try? fileSystem.removeFile(new, in: session.directory.raw)
+    }
+  }
+
+  /// Keeps the beginning of a body that has become too long, where that is what was stored.
+  private func keepBeginning(
+    _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
+  ) throws(StoreError) -> Bool {
+    let name = Layout.body(slot.digest)
+    let session = try store.ownSession()
+    let new = session.unusedName()
+    let isRight = try guarded(scene.path(name)) { () throws(SystemError) in
+      let file = try fileSystem.open(name, in: directory, [.read])
+      // Read twice rather than written for nothing.
+      guard try fileSystem.status(of: file.raw).kind == .file,
+        try digest(of: file, count: slot.length) == slot.digest
+      else { return false }
+      return try copy(file, count: slot.length, to: new, session, slot.digest)
+    }
+    guard isRight else { return false }
+    try rename(new, of: session, to: name, in: directory, scene)
+    return true
+  }
+
+  /// Copies the first bytes of a file into the session's directory.
+  ///
+  /// - Returns: whether the copy has just these bytes.
+  private func copy(
+    _ file: borrowing Descriptor, count: UInt64, to name: PathName, _ session: Session,
+    _ digest: Digest
+  ) throws(SystemError) -> Bool {
+    let copy = try fileSystem.open(name, in: session.directory, [.write, .create, .exclusive])
+    do throws(SystemError) {
+      let found = try self.digest(of: file, count: count) { piece, offset throws(SystemError) in
+        try fileSystem.write(copy, piece, at: offset)
+      }
+      // It takes the place of the only copy there is.
+      try fileSystem.synchronize(copy, names: true)
+      if found == digest { return true }
+    } catch {
+      try? fileSystem.removeFile(name, in: session.directory.raw)
+      throw error
+    }
+    try? fileSystem.removeFile(name, in: session.directory.raw)
+    return false
+  }
+
+  /// The digest of the first bytes of a file; nil where there are fewer.
+  private func digest(
+    of file: borrowing Descriptor, count: UInt64,
+    _ take: ([UInt8], Int64) throws(SystemError) -> Void = { _, _ in }
+  ) throws(SystemError) -> Digest? {
+    var hasher = DigestHasher()
+    while hasher.count < count {
+      let rest = Int(min(count - hasher.count, 1 << 20))
+      let piece = try fileSystem.readBytes(file, count: rest, at: Int64(hasher.count))
+      if piece.isEmpty { return nil }
+      try take(piece, Int64(hasher.count))
+      hasher.update(piece)
+    }
+    return hasher.digest()
+  }
+
+  /// Whether a file is just the body of a slot.
+  func isWhole(
+    _ name: PathName, in directory: borrowing Descriptor, _ slot: Slot
+  ) throws(StoreError) -> Bool {
+    try guarded(name.bytes) { () throws(SystemError) in
+      do throws(SystemError) {
+        let file = try fileSystem.open(name, in: directory, [.read])
+        let status = try fileSystem.status(of: file.raw)
+        guard status.kind == .file, status.length == slot.length else { return false }
+        return try digest(of: file, count: slot.length) == slot.digest
+      } catch  where error == .notFound || error.isWrongKind { return false }
+    }
+  }
+
+  /// A body that no entry has.
+  ///
+  /// Where the journal is damaged, or a damaged metadata file is beside it, it may be all that is left
+  /// of an entry: then it is set aside.
+  func mendOrphan(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let name = suspicion.name, case .body(let digest) = Layout.keyFile(name),
+      !store.slots(of: scene.hash).contains(where: { $0.digest == digest }),
+      let directory = try openKey(scene, shard)
+    else { return false }
+    let isLeftover =
+      journalDecides
+      && scene.metadata.allSatisfy { variant, file in
+        if case .document = file.reading { return true }
+        return store.slot(scene.hash, variant) != nil
+      }
+    if !isLeftover {
+      try store.quarantine(
+        [name], of: scene.hash, in: shard, note: note("no metadata file names this body.", scene))
+      return true
+    }
+    return try guarded(suspicion.path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.removeFile(name, in: directory.raw)
+      } catch  where error == .notFound {}
+      return true
+    }
+  }
+
+  /// Makes two files one that the records say are one; where that cannot be, the records are put right.
+  func share(
+    _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let slot, let other = scene.unshared[slot.variant],
+      let directory = try openKey(scene, shard),
+      let path = PathName(bytes: other.dropFirst(Layout.entries.count + 1))
+    else { return false }
+    let name = Layout.body(slot.digest)
+    let entries = store.entriesDirectory
+    let session = try store.ownSession()
+    let new = session.unusedName()
+    let isEqual = try guarded(suspicion.path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.link(
+          path, in: entries.directory.raw, to: new, in: session.directory.raw)
+      } catch  where error == .notFound || error.isNoLink { return false }
+      do throws(SystemError) {
+        let mine = try fileSystem.open(name, in: directory, [.read])
+        let theirs = try fileSystem.open(new, in: session.directory, [.read])
+        let lengths = try [fileSystem.status(of: mine.raw), fileSystem.status(of: theirs.raw)]
+        return lengths.allSatisfy { $0.length == slot.length }
+          && fileSystem.isEqual(mine, theirs, count: slot.length)
+      } catch {
+        try? fileSystem.removeFile(new, in: session.directory.raw)
+        throw error
+      }
+    }
+    if isEqual {
+      try rename(new, of: session, to: name, in: directory, scene)
+      return true
+    }
+    try? fileSystem.removeFile(new, in: session.directory.raw)
+    return try store.recordAgain(slot, ownsBody: true)
+  }
+}

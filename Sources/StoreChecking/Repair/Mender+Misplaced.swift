@@ -1,0 +1,152 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+// Whole entries that stand where their key does not belong.
+extension Mender {
+  /// How often the lock of another shard is asked for, at most a tenth of a second.
+  private static var lockAttempts: Int { 100 }
+
+  /// Moves an entry out of the directory of another key.
+  func mendMisplaced(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let variant = suspicion.variant, let directory = try openKey(scene, shard),
+      case .document(let facts)? = scene.metadata[variant]?.reading
+    else { return false }
+    let name = Layout.metadata(variant)
+    guard
+      try place(
+        name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
+    else {
+      return try quarantine(
+        variant, scene, shard, "it is of another key, whose place was taken, or was not whole.")
+    }
+    try guarded(suspicion.path) { () throws(SystemError) in
+      try fileSystem.removeFile(name, in: directory.raw)
+      if !isUsed(facts.digest, scene, except: variant) {
+        try fileSystem.removeFile(Layout.body(facts.digest), in: directory.raw)
+      }
+    }
+    return true
+  }
+
+  /// Moves the entries of a directory that is none of a key to their places; what is left of it goes to
+  /// the quarantine.
+  func placeEntries(
+    of name: PathName, in parent: Int32, _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    let directory = try guarded(path) { () throws(SystemError) in
+      Descriptor(
+        try fileSystem.openOnce(name, in: parent, [.read, .directory], mode: 0), of: fileSystem)
+    }
+    var names: [PathName] = []
+    try guarded(path) { () throws(SystemError) in
+      try fileSystem.list(directory.raw) { name, _ in
+        if case .metadata = Layout.keyFile(name) { names.append(name) }
+        return names.count < KeyScene.maximumExtras
+      }
+    }
+    var placed: [(PathName, Digest)] = []
+    for file in names {
+      guard let digest = try readDocument(file, directory, path)?.entry.digest,
+        try place(file, of: directory, held: nil, store.entriesDirectory, path)
+      else { continue }
+      placed.append((file, digest))
+    }
+    for (file, digest) in placed {
+      try? fileSystem.removeFile(file, in: directory.raw)
+      try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
+    }
+    if (try? fileSystem.removeDirectory(name, in: parent)) != nil { return true }
+    try moveAway(name, in: parent, path: path)
+    return true
+  }
+
+  /// Reads a metadata file; nil where it is not as it was written.
+  private func readDocument(
+    _ name: PathName, _ directory: borrowing Descriptor, _ path: [UInt8]
+  ) throws(StoreError) -> MetadataDocument? {
+    let bytes = try guarded(path) { () throws(SystemError) -> [UInt8]? in
+      do throws(SystemError) {
+        return try fileSystem.readFile(
+          name, in: directory, limit: MetadataDocument.maximumBytes)
+      } catch  where error == .notFound || error == .tooLarge || error.isWrongKind { return nil }
+    }
+    return bytes.flatMap { try? MetadataDocument(decoding: $0, hashSeed: store.hashSeed) }
+  }
+
+  /// Links an entry into the directory of its key, verified, and has the journal know it.
+  ///
+  /// - Parameter held: the number of the shard whose lock the caller holds.
+  /// - Returns: false where it is not whole, or its place is taken.
+  private func place(
+    _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
+    _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    guard let entry = try readDocument(name, source, path)?.entry else { return false }
+    let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
+    guard try isWhole(entry, in: source) else { return false }
+    if Layout.shardNumber(of: hash) == held {
+      return try place(name, of: source, entry, hash, entries, path)
+    }
+    if held == nil {
+      let shard = try store.lockShard(hash)
+      defer { shard.unlock() }
+      return try place(name, of: source, entry, hash, shard.entries, path)
+    }
+    // Whoever holds one lock never waits for another: two that did could wait for each other.
+    for _ in 0..<Self.lockAttempts {
+      if let shard = try store.tryLockShard(hash, entries) {
+        defer { shard.unlock() }
+        return try place(name, of: source, entry, hash, shard.entries, path)
+      }
+      pause(nanoseconds: 1_000_000)
+    }
+    throw StoreError(
+      .inputOutput, path: "\(store.path)/entries/\(Layout.keyPath(hash).text)",
+      cause: "its shard is in use", remedy: "check again")
+  }
+
+  /// The lock of the shard of `hash` is held.
+  private func place(
+    _ name: PathName, of source: borrowing Descriptor, _ entry: StoredEntry, _ hash: KeyHash,
+    _ entries: EntriesDirectory, _ path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
+    let slot = store.slot(hash, entry.variant)
+    if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
+    let isFree = try guarded(path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.makeDirectory(
+          Layout.keyPath(hash), in: entries.directory.raw, mode: StorePlace.directoryMode)
+      } catch  where error == .exists {}
+      let target = try fileSystem.open(
+        Layout.keyPath(hash), in: entries.directory, [.read, .directory])
+      guard (try? fileSystem.status(at: metadata, in: target.raw)) == nil else { return false }
+      do throws(SystemError) {
+        try fileSystem.link(body, in: source.raw, to: body, in: target.raw)
+      } catch  where error == .exists {
+        let there = try fileSystem.open(body, in: target, [.read])
+        let mine = try fileSystem.open(body, in: source, [.read])
+        guard try fileSystem.status(of: there.raw).length == entry.length,
+          fileSystem.isEqual(there, mine, count: entry.length)
+        else { return false }
+      }
+      try fileSystem.link(name, in: source.raw, to: metadata, in: target.raw)
+      return true
+    }
+    guard isFree else { return false }
+    if slot != nil { return true }
+    return try store.takeUp(hash, entry.variant, entries)
+  }
+
+  private func isWhole(
+    _ entry: StoredEntry, in directory: borrowing Descriptor
+  ) throws(StoreError) -> Bool {
+    var slot = Slot()
+    slot.digest = entry.digest
+    slot.length = entry.length
+    return try isWhole(Layout.body(entry.digest), in: directory, slot)
+  }
+}

@@ -1,0 +1,254 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+internal import Synchronization
+
+/// Mends what a check has found, with the engine's own steps (Docs/Architecture.md, "The way of a
+/// check").
+///
+/// Nothing that is damaged is deleted, but moved to the quarantine; what replaces something is linked
+/// or written in the session's directory and renamed, so a kill leaves the one or the other.
+struct Mender: Sendable {
+  let store: Store
+  let level: RepairLevel
+  private let strays: StrayQuarantine
+  /// The sessions that were dead at the beginning: what they left is looked at by this run.
+  private let dead: [PathName]
+  /// Whether the journal was whole at the beginning, so that what it does not know was never promised.
+  private let wasWhole: Bool
+  private let hasFailed = FailureFlag()
+
+  var fileSystem: any FileSystem { store.fileSystem }
+
+  /// Makes a mender for a store that was opened as supervised.
+  init(_ store: Store, _ level: RepairLevel) throws(StoreError) {
+    self.store = store
+    self.level = level
+    strays = StrayQuarantine(store.fileSystem, store.clock)
+    dead = try store.deadSessionsNow()
+    wasWhole = store.isJournalWhole
+  }
+
+  /// The names of what is mended first, so that what follows finds its place free.
+  private static func turn(_ kind: FindingKind) -> Int {
+    switch kind {
+    case .wrongMode: 0
+    case .wrongKind, .foreignFile: 1
+    case .entryMisplaced, .metadataForeign, .metadataDamaged: 2
+    case .entryUnrecorded, .metadataDiffers, .entryMissing: 3
+    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: 4
+    case .metadataMissing: 5
+    case .directoryEmpty: 8
+    case .bodyOrphan: 7
+    default: 6
+    }
+  }
+}
+
+/// Notes that something could not be mended.
+private final class FailureFlag: Sendable {
+  private let value = Atomic<Bool>(false)
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set() { value.store(true, ordering: .relaxed) }
+}
+
+extension Mender: Mending {
+  func mend(
+    _ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard
+  ) -> [MendAttempt] {
+    var attempts = [MendAttempt](repeating: .none, count: suspicions.count)
+    let order = suspicions.indices.filter { level.reaches(suspicions[$0].kind) }
+      .sorted { Self.turn(suspicions[$0].kind) < Self.turn(suspicions[$1].kind) }
+    for place in order {
+      attempts[place] = attempt(suspicions[place], scene, shard)
+    }
+    if !order.isEmpty, case .failed(let reason) = tidy(scene, shard), let last = order.last,
+      attempts[last] == .none
+    {
+      attempts[last] = .failed(reason)
+    }
+    return attempts
+  }
+
+  private func attempt(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) -> MendAttempt {
+    do throws(StoreError) {
+      return try mend(suspicion, scene, shard) ? .done : .none
+    } catch {
+      hasFailed.set()
+      return .failed("\(error.cause); \(error.remedy)")
+    }
+  }
+
+  /// - Returns: false where nothing was to be done.
+  private func mend(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    let slot = suspicion.variant.flatMap { store.slot(scene.hash, $0) }
+    switch suspicion.kind {
+    case .wrongMode, .wrongKind, .foreignFile:
+      return try mendName(suspicion, scene, shard)
+    case .directoryEmpty: return try removeDirectory(scene, shard)
+    case .entryMissing: return try mendMissing(slot, scene, shard)
+    case .entryUnrecorded: return try mendUnrecorded(suspicion, scene, shard)
+    case .entryMisplaced: return try mendMisplaced(suspicion, scene, shard)
+    case .metadataMissing: return try writeMetadata(slot, scene, shard)
+    case .metadataDamaged: return try mendMetadata(suspicion, slot, keepsBodies: true, scene, shard)
+    case .metadataForeign:
+      return try mendMetadata(suspicion, slot, keepsBodies: false, scene, shard)
+    case .metadataDiffers: return try mendDiffering(slot, scene, shard)
+    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong:
+      return try mendBodies(suspicion, slot, scene, shard)
+    case .bodyOrphan: return try mendOrphan(suspicion, scene, shard)
+    case .bodyUnshared: return try share(suspicion, slot, scene, shard)
+    case .usageWrong: return try mendUsage(slot, scene, shard)
+    default: return false
+    }
+  }
+
+  // MARK: Names
+
+  private func mendName(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let name = suspicion.name else {
+      if suspicion.kind == .foreignFile { return try moveStrays(scene, shard) }
+      return try mend(
+        suspicion.kind, Layout.key(scene.hash), in: shard.directory.raw, path: suspicion.path)
+    }
+    guard let directory = try openKey(scene, shard) else { return false }
+    return try mend(suspicion.kind, name, in: directory.raw, path: suspicion.path)
+  }
+
+  /// Moves every foreign name of a key's directory, however many there are.
+  private func moveStrays(
+    _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let directory = try openKey(scene, shard) else { return false }
+    while true {
+      var names: [PathName] = []
+      try guarded(scene.path) { () throws(SystemError) in
+        try fileSystem.list(directory.raw) { name, _ in
+          if Layout.keyFile(name) == .foreign { names.append(name) }
+          return names.count < KeyScene.maximumExtras
+        }
+      }
+      if names.isEmpty { return true }
+      for name in names {
+        _ = try mend(.foreignFile, name, in: directory.raw, path: scene.path(name))
+      }
+    }
+  }
+
+  /// Mends what a name stands for, whatever it is: its mode, or by moving it away.
+  private func mend(
+    _ kind: FindingKind, _ name: PathName, in directory: Int32, path: [UInt8]
+  ) throws(StoreError) -> Bool {
+    try guarded(path) { () throws(SystemError) in
+      switch kind {
+      case .wrongMode: try setMode(name, in: directory, fileSystem)
+      case .wrongKind, .foreignFile:
+        let source = Array(path.dropLast(name.count + 1))
+        try strays.move(name, in: directory, of: source, to: store.place.quarantine)
+      default: return false
+      }
+      return true
+    }
+  }
+
+  func mendStray(
+    _ suspicion: Suspicion, _ name: PathName, in directory: Int32
+  ) -> MendAttempt {
+    guard level.reaches(suspicion.kind) else { return .none }
+    do throws(StoreError) {
+      if suspicion.kind == .entryMisplaced {
+        return try placeEntries(of: name, in: directory, suspicion.path) ? .done : .none
+      }
+      return try mend(suspicion.kind, name, in: directory, path: suspicion.path) ? .done : .none
+    } catch {
+      return .failed("\(error.cause); \(error.remedy)")
+    }
+  }
+
+  /// Moves a name to the quarantine, whatever the level.
+  func moveAway(_ name: PathName, in directory: Int32, path: [UInt8]) throws(StoreError) {
+    _ = try mend(.foreignFile, name, in: directory, path: path)
+  }
+
+  // MARK: The end
+
+  func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt {
+    do throws(StoreError) {
+      try store.takeUpAndRenew()
+      try store.cutTornTail()
+      try removeForeignSegments(journal)
+      try store.removeUnfinished()
+      // They are the sign that tree and journal have to be compared.
+      if hasFailed.isSet {
+        return .failed("something could not be mended; what dead processes left stays until it is")
+      }
+      store.removeSessions(dead)
+      return .done
+    } catch {
+      return .failed("\(error.cause); \(error.remedy)")
+    }
+  }
+
+  /// Moves files away that have the name of a segment, are none, and were not taken for one.
+  private func removeForeignSegments(_ suspicions: [Suspicion]) throws(StoreError) {
+    for suspicion in suspicions where suspicion.kind == .segmentDamaged {
+      guard let name = suspicion.name, let number = Layout.segmentNumber(name),
+        !store.hasSegment(number),
+        (try? fileSystem.status(at: name, in: store.place.journal.raw)) != nil
+      else { continue }
+      try moveAway(name, in: store.place.journal.raw, path: suspicion.path)
+    }
+  }
+}
+
+extension Mender {
+  /// Whether what the journal does not know was never promised.
+  var journalDecides: Bool { wasWhole && store.isJournalWhole }
+
+  /// Runs system calls and says of which path below the store a failure is.
+  func guarded<R: ~Copyable>(
+    _ path: [UInt8], _ body: () throws(SystemError) -> R
+  ) throws(StoreError) -> R {
+    do throws(SystemError) { return try body() } catch {
+      throw StoreError(error, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))")
+    }
+  }
+
+  /// Opens the directory of the key; nil where there is none.
+  func openKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor? {
+    try store.openKey(scene.hash, in: shard)
+  }
+
+  /// Opens the directory of the key, made where it is missing.
+  func makeKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor {
+    let name = Layout.key(scene.hash)
+    let raw = shard.directory.raw
+    return try guarded(scene.path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.makeDirectory(name, in: raw, mode: StorePlace.directoryMode)
+      } catch  where error == .exists {}
+      return try fileSystem.open(name, in: shard.directory, [.read, .directory])
+    }
+  }
+
+  func removeDirectory(
+    _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard store.slots(of: scene.hash).isEmpty else { return false }
+    let raw = shard.directory.raw
+    return try guarded(scene.path) { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.removeDirectory(Layout.key(scene.hash), in: raw)
+        return true
+      } catch  where error == .notEmpty || error == .notFound || error.isWrongKind {
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,164 @@
+internal import CacheFormat
+internal import CacheStore
+internal import CacheSystem
+
+/// Mends the top of a store, before the engine is opened: then nothing is mended without being told.
+struct PlaceMender {
+  let level: RepairLevel
+  let fileSystem: any FileSystem
+  let clock: any WallClock
+  let strays: StrayQuarantine
+
+  init(_ options: CheckOptions, _ level: RepairLevel) {
+    self.level = level
+    fileSystem = options.fileSystem
+    clock = options.clock
+    strays = StrayQuarantine(options.fileSystem, options.clock)
+  }
+
+  /// Mends what was found at the top of the store: one attempt for each suspicion.
+  func mend(_ suspicions: [Suspicion], root: borrowing Descriptor) -> [MendAttempt] {
+    var attempts = [MendAttempt](repeating: .none, count: suspicions.count)
+    let order = suspicions.indices.filter { level.reaches(suspicions[$0].kind) }
+      .sorted { Self.turn(suspicions[$0].kind) < Self.turn(suspicions[$1].kind) }
+    for place in order {
+      do throws(SystemError) {
+        try mend(suspicions[place], root)
+        attempts[place] = .done
+      } catch {
+        attempts[place] = .failed(error.description)
+      }
+    }
+    return attempts
+  }
+
+  /// Modes first, then what stands in the way, then what is made of the rest.
+  private static func turn(_ kind: FindingKind) -> Int {
+    switch kind {
+    case .wrongMode: 0
+    case .wrongKind: 1
+    case .seedLost: 2
+    case .partMissing: 3
+    default: 4
+    }
+  }
+
+  private func mend(
+    _ suspicion: Suspicion, _ root: borrowing Descriptor
+  ) throws(SystemError) {
+    let name = suspicion.name ?? PathName(".")
+    switch suspicion.kind {
+    case .wrongMode: try setMode(name, in: root.raw, fileSystem)
+    case .wrongKind:
+      try setAside(name, root)
+      try makePart(name, root)
+    case .partMissing: try makePart(name, root)
+    case .tagWrong: try writeTag(root)
+    case .descriptionMissing, .descriptionDamaged: try restoreDescription(root)
+    case .seedLost: try beginAnew(root)
+    case .stagingLeft: try fileSystem.removeFile(name, in: root.raw)
+    case .foreignFile: try setAside(name, root)
+    default: break
+    }
+  }
+
+  /// Makes a part of the store that is not there.
+  private func makePart(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
+    switch name.bytes {
+    case Layout.journal.bytes, Layout.entries.bytes, Layout.staging.bytes, Layout.quarantine.bytes:
+      do throws(SystemError) {
+        try fileSystem.makeDirectory(name, in: root.raw, mode: StorePlace.directoryMode)
+      } catch  where error == .exists {}
+    case Layout.lock.bytes: _ = try fileSystem.open(name, in: root, [.write, .create])
+    case Layout.description.bytes: try restoreDescription(root)
+    case Layout.backupTag.bytes: try writeTag(root)
+    default: break
+    }
+  }
+
+  /// Moves a name of the top into the quarantine; the quarantine itself, where it is no directory,
+  /// into a new one.
+  private func setAside(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
+    var moved = name
+    if name.bytes == Layout.quarantine.bytes {
+      moved = PathName("quarantine-")
+      moved.appendHex(.random(in: .min ... .max), digits: 8)
+      try fileSystem.rename(name, in: root.raw, to: moved, in: root.raw)
+    }
+    try makePart(Layout.quarantine, root)
+    let quarantine = try fileSystem.open(Layout.quarantine, in: root, [.read, .directory])
+    try strays.move(moved, in: root.raw, of: [], to: quarantine)
+  }
+
+  /// Writes a file of the top beside and renames it, under the name that a description has until then.
+  private func writeTag(_ root: borrowing Descriptor) throws(SystemError) {
+    let lock = try lockJournal(root)
+    defer { fileSystem.unlock(lock.raw) }
+    let (raw, new) = (root.raw, Layout.newDescription)
+    try? fileSystem.removeFile(new, in: raw)
+    try fileSystem.writeNew(new, in: root, Array(Layout.backupTagText.utf8))
+    try fileSystem.rename(new, in: raw, to: Layout.backupTag, in: raw)
+  }
+
+  /// Writes store.json again from the journal or the tree, or anew for a store without entries. Where
+  /// there are some and nothing tells their seed, that is a finding of its own.
+  private func restoreDescription(_ root: borrowing Descriptor) throws(SystemError) {
+    let lock = try lockJournal(root)
+    defer { fileSystem.unlock(lock.raw) }
+    if let description = StorePlace.restorable(root, fileSystem, clock) {
+      try StorePlace.write(description, root, fileSystem, synced: true)
+    } else if try isEmpty(Layout.entries, root) {
+      try StorePlace.write(
+        StorePlace.newDescription(clock), root, fileSystem, synced: true)
+    }
+  }
+
+  private func isEmpty(
+    _ name: PathName, _ root: borrowing Descriptor
+  ) throws(SystemError) -> Bool {
+    let directory = try fileSystem.open(name, in: root, [.read, .directory])
+    var isEmpty = true
+    try fileSystem.list(directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
+  }
+
+  /// Moves entries and journal into the quarantine and makes an empty store: nobody knows any more
+  /// where a key would have its place.
+  private func beginAnew(_ root: borrowing Descriptor) throws(SystemError) {
+    let lock = try lockJournal(root)
+    defer { fileSystem.unlock(lock.raw) }
+    for name in [Layout.entries, Layout.journal] {
+      if (try? fileSystem.status(at: name, in: root.raw)) != nil { try setAside(name, root) }
+      try makePart(name, root)
+    }
+    try StorePlace.write(
+      StorePlace.newDescription(clock), root, fileSystem, synced: true)
+  }
+
+  /// Takes the lock of the journal, so that nobody opens the store meanwhile.
+  private func lockJournal(_ root: borrowing Descriptor) throws(SystemError) -> Descriptor {
+    let lock = try fileSystem.open(Layout.lock, in: root, [.read, .write, .create])
+    try fileSystem.lock(lock)
+    return lock
+  }
+}
+
+/// Sets the mode that a file or directory of a store has; a link has none.
+func setMode(
+  _ name: PathName, in directory: Int32, _ fileSystem: any FileSystem
+) throws(SystemError) {
+  let status = try fileSystem.status(at: name, in: directory)
+  let mode = status.kind == .directory ? StorePlace.directoryMode : 0o600
+  try fileSystem.changeMode(at: name, in: directory, to: mode)
+}
+
+extension RepairLevel {
+  /// Whether a kind of finding is repaired at this level.
+  package func reaches(_ kind: FindingKind) -> Bool {
+    guard let lowest = kind.facts.repairedBy else { return false }
+    return self == .all || lowest == .safe
+  }
+}

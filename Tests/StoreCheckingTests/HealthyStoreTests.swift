@@ -1,0 +1,89 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Testing
+
+/// A store that is as it should be gives no finding.
+@Suite struct HealthyStoreTests {
+  @Test(arguments: CheckDepth.allCases) func `an empty store has no finding`(
+    _ depth: CheckDepth
+  ) throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.fill { _ in }
+    let checked = try sandbox.check(depth)
+    #expect(checked.findings == [])
+    #expect(checked.report.partialCause == nil)
+  }
+
+  @Test(arguments: CheckDepth.allCases) func `every kind of content has no finding`(
+    _ depth: CheckDepth
+  ) throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.fill { store in try Self.fill(store) }
+    let checked = try sandbox.check(depth, jobs: 2)
+    #expect(checked.findings == [])
+    #expect(checked.report.entries == 28)
+    #expect(checked.report.storeID?.count == 32)
+    #expect(checked.report.bodyBytes == 2_500_000 + 5 + 20 * 100 + 4 * 3)
+    #expect(checked.report.readBytes == (depth == .deep ? checked.report.bodyBytes : 0))
+    #expect(checked.progress.last?.entries == 28)
+    #expect(checked.progress.last?.shards.count == 256)
+  }
+
+  /// Stores 28 entries: long and short, empty, shared, with variants, pinned, amended, replaced, removed.
+  static func fill(_ store: Store) throws {
+    try store.put([], for: "empty")
+    try store.put([1, 2, 3, 4, 5], for: "shared 1")
+    try store.put([1, 2, 3, 4, 5], for: "shared 2")
+    try store.put([UInt8](repeating: 7, count: 2_500_000), for: "long")
+    for number in 0..<20 {
+      try store.put([UInt8](repeating: UInt8(number), count: 100), for: ByteString("key \(number)"))
+    }
+    for variant in 1...4 as ClosedRange<UInt64> {
+      try store.put(
+        [UInt8](repeating: UInt8(variant), count: 3), for: "variants", variant: variant,
+        metadata: EntryMetadata(
+          status: 200, fields: [Field("etag", ByteString("\"\(variant)\""))],
+          userInfo: [Field("a", "b")],
+          tags: ["t"], expires: Timestamp(nanoseconds: 1_900_000_000_000_000_000)))
+    }
+    try store.pin("key 1")
+    try store.update("key 2") { $0.tags = ["x"] }
+    try store.put([UInt8](repeating: 99, count: 100), for: "key 3")
+    try store.put([1], for: "gone")
+    try store.remove("gone")
+  }
+
+  @Test func `a check looks at what it is told to`() throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.fill { try $0.put([1], for: "a") }
+    try sandbox.flip(try sandbox.body(), at: 0)
+    #expect(try sandbox.check(.quick).findings == [])
+    #expect(try sandbox.check(.deep).kinds == [.bodyWrong])
+    #expect(try sandbox.check(.deep, skipping: Set(0...255)).findings == [])
+  }
+
+  @Test func `a store that is open has no finding`() throws {
+    let sandbox = try CheckSandbox()
+    let store = try Store(at: sandbox.root)
+    try store.put([1, 2], for: "a")
+    let writer = try store.makeWriter(for: "b")
+    try writer.write([1, 2, 3])
+    #expect(try sandbox.check(.deep).findings == [])
+    writer.discard()
+    store.close()
+  }
+
+  @Test func `a store that was emptied has no finding`() throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.fill { store in
+      try Self.fill(store)
+      try store.removeAll()
+      try store.put([1], for: "after")
+    }
+    let checked = try sandbox.check(.deep)
+    #expect(checked.findings == [])
+    #expect(checked.report.entries == 1)
+  }
+}

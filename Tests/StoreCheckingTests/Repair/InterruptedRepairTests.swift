@@ -1,0 +1,59 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A repair that ends, or is let down by the disk, at each of its changes of the disk.
+@Suite(.serialized) struct InterruptedRepairTests {
+  /// Whether this is the long run.
+  private static let isFull = unsafe getenv("OFFLINECACHE_REPAIR_SEEDS") != nil
+
+  /// A store with a damage of each kind that takes several steps.
+  private func damaged(_ losesJournal: Bool) throws -> (CheckSandbox, RepairModel) {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.cut(try RepairCase.body(sandbox, "single2"), by: 1)
+    try sandbox.append(try RepairCase.body(sandbox, "single3"), [1])
+    try sandbox.remove(try RepairCase.body(sandbox, "shared0"))
+    try sandbox.remove(try RepairCase.metadata(sandbox, "shared1"))
+    let misplaced = try sandbox.directory(of: "single5")
+    try sandbox.move(misplaced, to: misplaced + "x")
+    try sandbox.write("entries/stray", [1])
+    if losesJournal {
+      try sandbox.flip("journal/00000001.log", at: 500)
+      try sandbox.remove("store.json")
+    }
+    return (sandbox, model)
+  }
+
+  @Test(
+    "a repair that is interrupted loses nothing, and the next one finishes the work",
+    arguments: [FailingFiles.Effect.ends, .fails(.inputOutput), .fails(SystemError(ENOSPC))],
+    [false, true])
+  func interrupted(effect: FailingFiles.Effect, losesJournal: Bool) throws {
+    // Every change in a long run; in a short one some of them, others for each effect.
+    let step = Self.isFull ? 1 : effect == .ends ? 5 : 13
+    for number in stride(from: 0, to: 2000, by: step) {
+      let (sandbox, model) = try damaged(losesJournal)
+      let files = FailingFiles(effect, at: number)
+      _ = try? sandbox.repair(fileSystem: files)
+      let survivors = model.all.filter { $0.key != "single2" }
+      let words = "\(effect) at \(number), journal lost: \(losesJournal)"
+      let last = try sandbox.repair()
+      #expect(last.unrepaired == [], "\(words)")
+      #expect(try sandbox.check(.deep).findings == [], "\(words)")
+      #expect(try sandbox.kept(model).isSuperset(of: survivors), "\(words)")
+      if !files.hasStruck {
+        #expect(number > 20)
+        return
+      }
+    }
+  }
+}

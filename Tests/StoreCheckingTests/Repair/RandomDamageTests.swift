@@ -1,0 +1,90 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Where the files of one entry stand, and what they hold.
+struct EntryFiles {
+  var place: RepairModel.Place
+  var metadata: String
+  var metadataBytes: [UInt8]
+  var body: String
+
+  /// The files of all entries of a model.
+  static func all(_ sandbox: CheckSandbox, _ model: RepairModel) throws -> [EntryFiles] {
+    let store = try Store(at: sandbox.root, options: Options(isReadOnly: true))
+    defer { store.close() }
+    return try model.bodies.map { place, body in
+      let hash = KeyHash(hashing: place.key, seed: store.hashSeed)
+      let directory = "entries/\(hash.shardName)/\(hash.directoryName)"
+      let digits = String(place.variant, radix: 16)
+      let name = String(repeating: "0", count: 16 - digits.count) + digits + ".json"
+      return EntryFiles(
+        place: place, metadata: "\(directory)/\(name)",
+        metadataBytes: try sandbox.bytes("\(directory)/\(name)"),
+        body: "\(directory)/\(Digest(hashing: body)).body")
+    }
+  }
+
+  /// Whether the entry must be there after a repair: its body is as it was, and so is its metadata file
+  /// or the journal.
+  func mustSurvive(_ sandbox: CheckSandbox, _ body: [UInt8], isJournalIntact: Bool) -> Bool {
+    sandbox.holds(self.body, body)
+      && (isJournalIntact || sandbox.holds(metadata, metadataBytes))
+  }
+}
+
+extension CheckSandbox {
+  /// Whether a regular file, reached without links, holds just these bytes.
+  func holds(_ name: String, _ bytes: [UInt8]) -> Bool {
+    guard let directory = try? RealFileSystem().open(userPath: root, [.read, .directory]),
+      let path = PathName(bytes: Array(name.utf8)),
+      let found = try? RealFileSystem().readFile(path, in: directory, limit: 1 << 20)
+    else { return false }
+    return found == bytes
+  }
+}
+
+@Suite(.serialized) struct RandomDamageTests {
+  /// How many seeds there are; more for a long run.
+  private static let seeds: Int =
+    unsafe getenv("OFFLINECACHE_REPAIR_SEEDS").flatMap { unsafe Int(String(cString: $0)) } ?? 200
+
+  @Test("after any damage, a repair leaves a clean store with all that was not damaged")
+  func random() throws {
+    for seed in 0..<Self.seeds { try damage(UInt64(seed)) }
+  }
+
+  private func damage(_ seed: UInt64) throws {
+    var random = RepairRandom(seed: seed)
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel(seed: seed)
+    let files = try EntryFiles.all(sandbox, model)
+    let segment = try sandbox.bytes("journal/00000001.log")
+    try sandbox.write("../canary", [42])
+    var done: [String] = []
+    for round in 0..<(1 + seed / 100) {
+      let place = (seed + round * 17) % UInt64(RandomDamage.allCases.count)
+      let damage = RandomDamage.allCases[Int(place)]
+      if let target = try damage.apply(sandbox, &random) { done.append("\(damage) \(target)") }
+    }
+    let isIntact = sandbox.holds("journal/00000001.log", segment)
+    let survivors = files.filter {
+      $0.mustSurvive(sandbox, model.bodies[$0.place] ?? [], isJournalIntact: isIntact)
+    }
+    let words = "seed \(seed): \(done.joined(separator: ", "))"
+    let repaired = try sandbox.repair()
+    #expect(repaired.unrepaired == [], "\(words)")
+    #expect(try sandbox.check(.deep).findings == [], "\(words)")
+    let kept = try sandbox.kept(model)
+    for entry in survivors { #expect(kept.contains(entry.place), "\(words): \(entry.place)") }
+    #expect(try sandbox.bytes("../canary") == [42], "\(words)")
+  }
+}

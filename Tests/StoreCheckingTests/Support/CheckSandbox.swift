@@ -1,0 +1,99 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A store in a directory of its own, to be damaged by hand and checked; removed at the end.
+final class CheckSandbox: Sendable {
+  /// The directory of the test, with room for things beside the store.
+  let path: String
+
+  /// The path of the store.
+  var root: String { path + "/store" }
+
+  init() throws {
+    let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+    path = "\(base)/occheck-\(UInt64.random(in: .min ... .max))"
+    try RealFileSystem().makeDirectory(userPath: path, mode: 0o700)
+  }
+
+  deinit {
+    if let directory = try? RealFileSystem().open(userPath: path, [.read, .directory]) {
+      Self.empty(directory)
+    }
+    unsafe _ = rmdir(path)
+  }
+
+  private static func empty(_ directory: borrowing Descriptor) {
+    let files = RealFileSystem()
+    var names: [PathName] = []
+    try? files.list(directory.raw) { name, _ in
+      names.append(name)
+      return true
+    }
+    for name in names where (try? files.removeFile(name, in: directory.raw)) == nil {
+      unsafe _ = fchmodat(directory.raw, name.text, 0o700, 0)
+      if let inner = try? files.open(name, in: directory, [.read, .directory]) { empty(inner) }
+      try? files.removeDirectory(name, in: directory.raw)
+    }
+  }
+
+  /// Opens the store, fills it, and closes it.
+  func fill(_ options: Options = Options(), _ body: (Store) throws -> Void) throws {
+    let store = try Store(at: root, options: options)
+    try body(store)
+    store.waitUntilIdle()
+    store.close()
+  }
+
+  /// Checks the store.
+  func check(
+    _ depth: CheckDepth = .quick, jobs: Int = 1, skipping: Set<UInt8> = [],
+    clock: any WallClock = SystemClock(), fileSystem: any FileSystem = RealFileSystem()
+  ) throws -> Checked {
+    let listener = Listener()
+    let checker = StoreChecker(
+      at: root,
+      options: CheckOptions(
+        depth: depth, jobs: jobs, skippedShards: skipping, clock: clock, fileSystem: fileSystem))
+    let report = try checker.run(listener)
+    return Checked(report: report, findings: listener.findings, progress: listener.progress)
+  }
+}
+
+/// What a check gave.
+struct Checked {
+  var report: CheckReport
+  var findings: [Finding]
+  var progress: [CheckProgress]
+
+  /// The kinds, sorted by name, each as often as it was found.
+  var kinds: [FindingKind] { findings.map(\.kind).sorted { $0.rawValue < $1.rawValue } }
+  /// The paths of the findings of a kind.
+  func paths(_ kind: FindingKind) -> [String] {
+    findings.filter { $0.kind == kind }.map { String(decoding: $0.path, as: UTF8.self) }.sorted()
+  }
+}
+
+/// Keeps what it hears.
+final class Listener: CheckObserver {
+  private let heard = Mutex<(findings: [Finding], progress: [CheckProgress])>(([], []))
+  var findings: [Finding] { heard.withLock { $0.findings } }
+  var progress: [CheckProgress] { heard.withLock { $0.progress } }
+  func found(_ finding: Finding) { heard.withLock { $0.findings.append(finding) } }
+  func progressed(_ progress: CheckProgress) { heard.withLock { $0.progress.append(progress) } }
+}
+
+/// A clock that stands still.
+struct StoppedClock: WallClock {
+  var nanoseconds: Int64
+  func now() -> Int64 { nanoseconds }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+#if canImport(Darwin)
+  package import Darwin
+#elseif canImport(Musl)
+  package import Musl
+#else
+  package import Glibc
+#endif
+
+/// A child process, started with posix_spawn(3).
+///
+/// Foundation's Process cannot pass arguments that are not UTF-8.
+package struct Child: Sendable {
+  /// The process id.
+  package let process: pid_t
+
+  /// Starts a program; the descriptors become its 0, 1, 2, and signals have their defaults.
+  package init(_ path: String, _ arguments: [[UInt8]], descriptors: [Int32] = []) throws {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+    #else
+      var actions = unsafe posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+    #endif
+    // Safety: both are initialised here, used by the one spawn, and destroyed at the end.
+    unsafe posix_spawn_file_actions_init(&actions)
+    unsafe posix_spawnattr_init(&attributes)
+    defer {
+      unsafe posix_spawn_file_actions_destroy(&actions)
+      unsafe posix_spawnattr_destroy(&attributes)
+    }
+    for (target, source) in descriptors.enumerated() {
+      unsafe posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
+    }
+    var defaults = sigset_t()
+    var blocked = sigset_t()
+    // Safety: the sets are locals; the attributes copy them.
+    unsafe sigfillset(&defaults)
+    unsafe sigemptyset(&blocked)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
+    unsafe posix_spawnattr_setsigmask(&attributes, &blocked)
+    let flags = Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
+    unsafe posix_spawnattr_setflags(&attributes, flags)
+    // Safety: each word is copied with its zero; the copies are freed when the child runs.
+    var words = unsafe ([Array(path.utf8)] + arguments).map { unsafe copyOfString($0) }
+    unsafe words.append(nil)
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var started: pid_t = 0
+    // Safety: the words and the environment end with a null pointer and live during the call.
+    let failure = unsafe posix_spawn(&started, path, &actions, &attributes, words, environ)
+    try #require(failure == 0, "\(path) could not be started: \(failure)")
+    process = started
+  }
+
+  /// Sends a signal.
+  package func send(_ signal: Int32) { kill(process, signal) }
+
+  /// Waits for the end; returns the exit status, or 1000 and the signal that ended it.
+  package func wait() throws -> Int32 {
+    var status: Int32 = 0
+    // Safety: waitpid fills the local.
+    while unsafe waitpid(process, &status, 0) < 0 {
+      try #require(errno == EINTR)
+    }
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 1000 + signal
+  }
+}
+
+/// Copies bytes into a C string that the caller frees.
+private func copyOfString(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
+  let copy = unsafe calloc(bytes.count + 1, 1)!.assumingMemoryBound(to: CChar.self)
+  // Safety: the index stays below the capacity, and calloc left the zero at the end.
+  for (index, byte) in bytes.enumerated() { unsafe copy[index] = CChar(bitPattern: byte) }
+  return unsafe copy
+}

@@ -1,0 +1,131 @@
+import Testing
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The two ends of a pipe; whoever makes it closes them.
+package struct Pipe {
+  package let reader: Int32
+  package let writer: Int32
+
+  package init() throws {
+    var ends: [Int32] = [0, 0]
+    // Safety: pipe writes two descriptors into the array of two.
+    let result = unsafe pipe(&ends)
+    try #require(result == 0)
+    // A child must not inherit the ends, or it would wait for itself.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    (reader, writer) = (ends[0], ends[1])
+  }
+
+  /// Waits until the other side has taken everything that was written.
+  package func waitUntilEmpty() {
+    var waiting: Int32 = 1
+    while waiting > 0 {
+      // Safety: FIONREAD fills one C int.
+      guard unsafe ioctl(reader, UInt(FIONREAD), &waiting) == 0 else { return }
+      sched_yield()
+    }
+  }
+}
+
+/// Makes an empty folder of its own.
+package func makeTemporaryFolder() throws -> String {
+  // Safety: the variable is not changed by the tests, so the string is good for the copy.
+  let base =
+    unsafe getenv("TMPDIR").flatMap { unsafe String(validatingCString: $0) } ?? "/tmp"
+  var template = Array("\(base)/offlinecache-tests.XXXXXX".utf8CString)
+  // Safety: mkdtemp changes the letters at the end, in place.
+  let isMade = unsafe mkdtemp(&template) != nil
+  try #require(isMade, "no temporary folder below \(base)")
+  return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Returns the path of the image the tests are in.
+package func imagePath() throws -> String {
+  #if canImport(Darwin)
+    var info = Dl_info()
+    // Safety: dladdr fills the local with strings that live as long as the image.
+    let isKnown = unsafe dladdr(#dsohandle, &info) != 0
+    try #require(isKnown)
+    return unsafe String(cString: info.dli_fname)
+  #else
+    var buffer = [CChar](repeating: 0, count: 4096)
+    // Safety: readlink writes at most the capacity that is passed.
+    let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
+    try #require(count > 0)
+    return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  #endif
+}
+
+/// Tells whether something stands at a path.
+package func exists(_ path: String) -> Bool {
+  // Safety: the path is zero-terminated for the call.
+  unsafe access(path, F_OK) == 0
+}
+
+/// Makes a symbolic link.
+package func makeLink(_ path: String, to target: String) throws {
+  // Safety: both paths are zero-terminated for the call.
+  let result = unsafe symlink(target, path)
+  try #require(result == 0)
+}
+
+/// Tells whether a path is a device.
+package func isDevice(_ path: String) -> Bool {
+  var status = stat()
+  // Safety: stat fills the local.
+  return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR
+}
+
+/// Opens a file that a child does not inherit.
+package func openFile(_ path: String, _ flags: Int32) throws -> Int32 {
+  // Safety: the path is zero-terminated for the call.
+  let descriptor = unsafe open(path, flags | O_CLOEXEC, 0o600)
+  try #require(descriptor >= 0, "\(path) cannot be opened")
+  return descriptor
+}
+
+/// Reads to the end of a descriptor.
+package func readAll(_ descriptor: Int32) throws -> [UInt8] {
+  var result: [UInt8] = []
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    // Safety: read writes at most as many bytes as the array has.
+    let count = unsafe read(descriptor, &buffer, buffer.count)
+    try #require(count >= 0)
+    if count == 0 { return result }
+    result += buffer.prefix(count)
+  }
+}
+
+/// Writes all bytes to a file or a pipe with room for them.
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
+  // Safety: write reads as many bytes as the array has.
+  let count = unsafe write(descriptor, bytes, bytes.count)
+  try #require(count == bytes.count)
+}
+
+/// Tells that a folder cannot be listed.
+package struct MissingFolder: Error {}
+
+/// Lists the names in a folder, without `.` and `..`.
+package func names(in folder: String) throws -> Set<String> {
+  // Safety: the stream is used by this call alone and closed at its end.
+  guard let stream = unsafe opendir(folder) else { throw MissingFolder() }
+  defer { unsafe closedir(stream) }
+  var result: Set<String> = []
+  // Safety: each entry is good until the next call; its name is copied at once.
+  while let entry = unsafe readdir(stream) {
+    let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+      unsafe String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    result.insert(name)
+  }
+  return result.subtracting([".", ".."])
+}

@@ -1,0 +1,55 @@
+import CommandLineOptions
+import StoreChecking
+
+/// Says what to do next.
+struct Advice {
+  /// One sentence a line.
+  let lines: [String]
+
+  init(_ verdict: Verdict) {
+    let done = verdict.request.effectiveRepair
+    var (safe, all, never, failed) = (0, 0, 0, 0)
+    for (kind, count) in verdict.tally {
+      let left = count.found - count.repaired
+      if done?.reaches(kind) == true {
+        failed += left
+      } else {
+        switch kind.facts.repairedBy {
+        case .safe: safe += left
+        case .all: all += left
+        case nil: never += left
+        }
+      }
+    }
+    var lines: [String] = []
+    let place = Self.word(verdict.argument)
+    if safe > 0 {
+      lines.append("'cachefsck --repair safe \(place)' repairs \(safe), and loses nothing.")
+    }
+    if all > 0 {
+      let too = safe > 0 ? " as well" : ""
+      lines.append(
+        "'cachefsck --repair all \(place)' repairs \(all)\(too): what is damaged goes to the quarantine."
+      )
+    }
+    if never > 0 { lines.append("\(never) no repair can mend: Docs/Fsck.md says what to do.") }
+    if failed > 0 { lines.append("\(failed) could not be repaired: check again, and the disk.") }
+    if verdict.error == nil, verdict.request.depth == .quick {
+      lines.append("The bodies were not read; --deep does that.")
+    }
+    self.lines = lines
+  }
+
+  /// The path as it can be typed, or a word for it.
+  private static func word(_ argument: Argument) -> String {
+    let plain = argument.bytes.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "/._-+,:@%=".utf8.contains(byte)
+      }
+    }
+    return plain ? argument.description : "PATH"
+  }
+}

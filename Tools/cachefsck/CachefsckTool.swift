@@ -1,0 +1,21 @@
+import CommandLineOptions
+
+/// The command `cachefsck`: checks and repairs stores.
+@main
+enum CachefsckTool {
+  static func main() async {
+    // What is being mended is brought to its end: after 10 seconds, or the second Ctrl-C, by force.
+    await Tool.main(Declarations.tool, statuses: ExitStatus.ofFailures, patience: 10) {
+      invocation in
+      let request = try CheckRequest(invocation)
+      let paths = invocation[Declarations.paths]
+      var status = ExitStatus.clean
+      for path in paths {
+        if Interruption.requested != nil { return status | .cancelled }
+        let check = StoreCheck(of: path, request, isOneOfSeveral: paths.count > 1)
+        status = status | (try check.run())
+      }
+      return status
+    }
+  }
+}

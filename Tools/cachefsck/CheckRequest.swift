@@ -1,0 +1,52 @@
+import CommandLineOptions
+import StoreChecking
+
+/// What a command line asks for, whatever the store.
+struct CheckRequest: Sendable {
+  var depth: CheckDepth
+  /// What is to be repaired; see `isDryRun`.
+  var repair: RepairLevel?
+  /// Whether it is only said what would be repaired.
+  var isDryRun: Bool
+  var jobs: Int
+  var isJSON: Bool
+  /// nil: where standard error is a terminal.
+  var showsProgress: Bool?
+  var isResumed: Bool
+
+  /// Reads a command line.
+  ///
+  /// - Throws: `UsageError` for options that do not go together.
+  init(_ invocation: Invocation) throws(UsageError) {
+    let options = Declarations.self
+    repair = invocation[options.repair]
+    isDryRun = invocation[options.dryRun]
+    if isDryRun, repair == nil {
+      throw invocation.usageError(
+        "--dry-run says what a repair would do, and --repair is not given",
+        remedy: "add --repair safe or --repair all; without it nothing is ever written")
+    }
+    switch (invocation[options.quick], invocation[options.deep]) {
+    case (true, true):
+      throw invocation.usageError(
+        "--quick and --deep exclude each other", remedy: "leave one of them out")
+    case (true, false): depth = .quick
+    case (false, true): depth = .deep
+    case (false, false): depth = repair == nil ? .quick : .deep
+    }
+    switch (invocation[options.progress], invocation[options.noProgress]) {
+    case (true, true):
+      throw invocation.usageError(
+        "--progress and --no-progress exclude each other", remedy: "leave one of them out")
+    case (true, false): showsProgress = true
+    case (false, true): showsProgress = false
+    case (false, false): showsProgress = nil
+    }
+    jobs = invocation[options.jobs] ?? Declarations.defaultJobs
+    isJSON = invocation[options.json]
+    isResumed = invocation[options.resume]
+  }
+
+  /// What is really repaired.
+  var effectiveRepair: RepairLevel? { isDryRun ? nil : repair }
+}

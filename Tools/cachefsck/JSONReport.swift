@@ -1,0 +1,123 @@
+import CommandLineOptions
+import StoreChecking
+
+/// Prints findings and the end as JSON, one object a line. The names are a promise: Docs/Fsck.md.
+struct JSONReport: Sendable {
+  private let argument: Argument
+  private let request: CheckRequest
+
+  init(_ argument: Argument, _ request: CheckRequest) {
+    self.argument = argument
+    self.request = request
+  }
+
+  /// Prints a finding, at once.
+  func write(_ finding: Finding) throws(OutputError) {
+    let facts = finding.kind.facts
+    var members: [(String, JSONText)] = [("type", "finding")]
+    members += Self.text("store", argument.bytes)
+    members += [
+      ("kind", .string(finding.kind.rawValue)), ("severity", .string(facts.severity.rawValue)),
+    ]
+    members += Self.text("path", finding.path)
+    members += finding.key.map { Self.text("key", $0) } ?? [("key", .null)]
+    members.append(("detail", .string(finding.detail)))
+    members += outcome(finding)
+    members.append(("repaired_by", .orNull(facts.repairedBy?.rawValue)))
+    try write(members)
+  }
+
+  private func outcome(_ finding: Finding) -> [(String, JSONText)] {
+    switch finding.outcome {
+    case .repaired: [("outcome", "repaired")]
+    case .failed(let cause): [("outcome", "failed"), ("cause", .string(cause))]
+    case .left:
+      request.isDryRun && request.repair?.reaches(finding.kind) == true
+        ? [("outcome", "would-repair")] : [("outcome", "left")]
+    }
+  }
+
+  /// Prints the end of the check of a store.
+  func write(_ verdict: Verdict) throws(OutputError) {
+    let report = verdict.report
+    var members: [(String, JSONText)] = [("type", "summary")]
+    members += Self.text("store", argument.bytes)
+    members += [
+      ("store_id", .orNull(report?.storeID)), ("depth", .string(request.depth.rawValue)),
+      ("repair", .orNull(request.repair?.rawValue)), ("dry_run", .bool(request.isDryRun)),
+      ("result", .string(verdict.word)), ("status", .count(verdict.status.rawValue)),
+      ("found", .count(verdict.tally.found)), ("repaired", .count(verdict.tally.repaired)),
+      ("left", .count(verdict.tally.left)), ("findings", findings(verdict.tally)),
+      ("entries", .orNull(report?.entries)), ("files", .orNull(report?.files)),
+      ("body_bytes", .orNull(report?.bodyBytes)), ("read_bytes", .orNull(report?.readBytes)),
+      ("journal_bytes", .orNull(report?.journalBytes)),
+      ("partial_cause", .orNull(report?.partialCause)),
+      ("resumed_shards", .count(verdict.earlier?.shards.count ?? 0)),
+      ("progress", verdict.progress.map(progress) ?? .null),
+      ("error", verdict.error.map(error) ?? .null),
+    ]
+    try write(members)
+  }
+
+  private func findings(_ tally: Tally) -> JSONText {
+    .object(
+      FindingKind.allCases.compactMap { kind in
+        tally[kind].map { count in
+          (
+            kind.rawValue,
+            .object([("found", .count(count.found)), ("repaired", .count(count.repaired))])
+          )
+        }
+      })
+  }
+
+  private func progress(_ progress: CheckProgress) -> JSONText {
+    .object([
+      ("shards", .count(progress.shards.count)), ("entries", .count(progress.entries)),
+      ("total_entries", .count(progress.totalEntries)), ("bytes", .count(progress.bytes)),
+      ("total_bytes", .count(progress.totalBytes)),
+    ])
+  }
+
+  private func error(_ error: CheckError) -> JSONText {
+    .object([
+      ("code", .string(Self.name(error.code))), ("path", .string(error.path)),
+      ("errno", .count(error.errno)), ("cause", .string(error.cause)),
+      ("remedy", .string(error.remedy)),
+    ])
+  }
+
+  private static func name(_ code: CheckError.Code) -> String {
+    switch code {
+    case .noStore: "no-store"
+    case .permissionDenied: "permission-denied"
+    case .newerFormat: "newer-format"
+    case .cancelled: "cancelled"
+    case .inputOutput: "input-output"
+    }
+  }
+
+  /// Bytes as a member; JSON is Unicode, so what is not UTF-8 is repaired, and `_hex` has the bytes.
+  private static func text(_ name: String, _ bytes: [UInt8]) -> [(String, JSONText)] {
+    if let text = String(validating: bytes, as: UTF8.self) { return [(name, .string(text))] }
+    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return [
+      (name, .string(String(decoding: bytes, as: UTF8.self))), ("\(name)_hex", .string(digits)),
+    ]
+  }
+
+  private func write(_ members: [(String, JSONText)]) throws(OutputError) {
+    let output = Output.standard()
+    try output.writeLine(JSONText.object(members).line)
+    try output.flush()
+  }
+}
+
+extension JSONText {
+  /// Text, or null.
+  fileprivate static func orNull(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
+  /// A number, or null.
+  fileprivate static func orNull(_ number: (some BinaryInteger)?) -> JSONText {
+    number.map { .count($0) } ?? .null
+  }
+}

@@ -1,0 +1,64 @@
+import CacheFormat
+import CacheSystem
+import StoreChecking
+
+/// Where a check can go on: the file of its state, and what stands in it if that may be used.
+struct ResumePoint: Sendable {
+  let storeID: String
+  let file: StateFile
+
+  /// A state older than this tells too little of a store that is in use.
+  private static let maximumAge: Int64 = 7 * 86_400 * 1_000_000_000
+
+  /// Finds the file of a store for a kind of check.
+  ///
+  /// - Throws: where the store does not tell its id, or there is no folder for the file.
+  init(store path: String, _ request: CheckRequest) throws(StateFile.Problem) {
+    storeID = try Self.storeID(path)
+    file = try StateFile(storeID: storeID, request)
+  }
+
+  private static func storeID(_ path: String) throws(StateFile.Problem) -> String {
+    let files = RealFileSystem()
+    guard let root = try? files.open(userPath: path, [.read, .directory]),
+      let bytes = try? files.readFile(
+        PathName("store.json"), in: root, limit: StoreDescription.maximumBytes),
+      let description = try? StoreDescription(decoding: bytes)
+    else { throw StateFile.Problem(text: "store.json does not tell the id of the store") }
+    return description.id.description
+  }
+
+  /// Reads the state that an earlier run left.
+  ///
+  /// - Returns: nil where there is none.
+  /// - Throws: where it may not be used, and why.
+  func state(
+    for request: CheckRequest, store path: String, now: Int64
+  ) throws(StateFile.Problem) -> ResumeState? {
+    guard let state = try file.load() else { return nil }
+    func refuse(_ reason: String) -> StateFile.Problem {
+      StateFile.Problem(text: "\(file.path) \(reason)")
+    }
+    guard state.storeID == storeID, state.depth == request.depth,
+      state.repair == request.effectiveRepair
+    else { throw refuse("is of another store or another kind of check") }
+    guard state.saved <= now, now - state.saved < Self.maximumAge else {
+      throw refuse("is more than a week old, or from the future")
+    }
+    guard state.saved >= Self.lastRebuilt(path) else {
+      throw refuse("is older than the journal or store.json")
+    }
+    return state
+  }
+
+  /// When store.json was written, or a segment of the journal made or dropped, for the last time.
+  private static func lastRebuilt(_ path: String) -> Int64 {
+    let files = RealFileSystem()
+    guard let root = try? files.open(userPath: path, [.read, .directory]) else { return .max }
+    let number = root.raw
+    let times = [PathName("store.json"), PathName("journal")].map { name in
+      (try? files.status(at: name, in: number))?.modified ?? .max
+    }
+    return times.max() ?? .max
+  }
+}

@@ -1,0 +1,130 @@
+import CommandLineOptions
+import StoreChecking
+
+/// Prints the findings and the end of a check for people: the worst first, at most so many of a kind.
+struct TextReport {
+  private let verdict: Verdict
+  private let hasTitle: Bool
+  /// The longest key that is shown, in bytes.
+  private static let keyBytes = 120
+
+  init(_ verdict: Verdict, hasTitle: Bool) {
+    self.verdict = verdict
+    self.hasTitle = hasTitle
+  }
+
+  /// Prints all of it. A store that could not be looked at at all has nothing to print.
+  func write() throws(OutputError) {
+    guard verdict.report != nil || verdict.progress != nil || !verdict.tally.isEmpty else { return }
+    let output = Output.standard()
+    for line in lines { try output.writeLine(line) }
+    try output.flush()
+  }
+
+  /// All lines, without their ends.
+  var lines: [String] {
+    var sections: [[String]] = kinds.map(group)
+    if hasTitle { sections.insert(["== \(verdict.argument)"], at: 0) }
+    sections.append(summary)
+    if !kinds.isEmpty { sections.append(table.lines) }
+    let advice = Advice(verdict).lines
+    if !advice.isEmpty { sections.append(advice) }
+    return Array(sections.joined(separator: [""]))
+  }
+
+  /// The kinds that were found, the worst first.
+  private var kinds: [FindingKind] {
+    [FindingFacts.Severity.damage, .fault, .note].flatMap { severity in
+      FindingKind.allCases.filter {
+        $0.facts.severity == severity && (verdict.tally[$0]?.found ?? 0) > 0
+      }
+    }
+  }
+
+  /// The findings of a kind.
+  private func group(_ kind: FindingKind) -> [String] {
+    let facts = kind.facts
+    let shown = verdict.shown[kind] ?? []
+    let count = verdict.tally[kind]?.found ?? 0
+    var lines = ["\(facts.severity.rawValue) \(kind.rawValue): \(facts.meaning)"]
+    lines += shown.map { "  " + line($0) }
+    let earlier = verdict.earlier?.tally[kind]?.found ?? 0
+    if earlier > 0 { lines.append("  \(earlier) in the part that was checked earlier") }
+    let rest = count - shown.count - earlier
+    if rest > 0 { lines.append("  and \(rest) more; --json prints all") }
+    return lines
+  }
+
+  private func line(_ finding: Finding) -> String {
+    var line = finding.path.isEmpty ? verdict.argument.description : terminalSafe(finding.path)
+    line += ": \(terminalSafe(finding.detail))"
+    if let key = finding.key {
+      let end = key.count > Self.keyBytes ? "…" : ""
+      line += " (key \(terminalSafe(Array(key.prefix(Self.keyBytes))))\(end))"
+    }
+    switch finding.outcome {
+    case .repaired: line += ": repaired"
+    case .failed(let cause): line += ": not repaired: \(terminalSafe(cause))"
+    case .left:
+      guard let level = verdict.request.repair else { break }
+      if !level.reaches(finding.kind) {
+        line += ": left"
+      } else {
+        line += verdict.request.isDryRun ? ": would be repaired" : ": not repaired"
+      }
+    }
+    return line
+  }
+
+  /// What was looked at, and the sum.
+  private var summary: [String] {
+    var lines = ["\(verdict.argument): \(outcome) (\(kindOfCheck))"]
+    if let earlier = verdict.earlier {
+      lines.append("\(earlier.shards.count) of 256 shards were checked earlier")
+    }
+    if let report = verdict.report {
+      var table = TextTable([("", .left), ("", .right), ("", .left)])
+      table.add(["entries", "\(report.entries)", ""])
+      table.add(["files", "\(report.files)", ""])
+      let read = report.readBytes > 0 ? "\(ByteCount(report.readBytes)) read and verified" : ""
+      table.add(["bodies", ByteCount(report.bodyBytes).description, read])
+      table.add(["journal", ByteCount(report.journalBytes).description, ""])
+      lines += table.lines
+      if let cause = report.partialCause {
+        lines.append("Not everything could be checked: \(terminalSafe(cause)).")
+      }
+    }
+    return lines
+  }
+
+  private var outcome: String {
+    let (found, left) = (verdict.tally.found, verdict.tally.left)
+    let isWhole = verdict.error == nil && verdict.report?.partialCause == nil
+    let end = isWhole ? "" : "\(verdict.word), "
+    guard found > 0 else { return isWhole ? "clean" : end + "nothing found in what was looked at" }
+    let findings = found == 1 ? "1 finding" : "\(found) findings"
+    return "\(end)\(findings), \(verdict.tally.repaired) repaired, \(left) left"
+  }
+
+  private var kindOfCheck: String {
+    var words = ["\(verdict.request.depth.rawValue) check"]
+    if let level = verdict.request.repair { words.append("repair \(level.rawValue)") }
+    if verdict.request.isDryRun { words.append("dry run") }
+    return words.joined(separator: ", ")
+  }
+
+  private var table: TextTable {
+    var table = TextTable([
+      ("FINDING", .left), ("SEVERITY", .left), ("FOUND", .right), ("REPAIRED", .right),
+      ("LEFT", .right),
+    ])
+    for kind in kinds {
+      let count = verdict.tally[kind] ?? .init()
+      table.add([
+        kind.rawValue, kind.facts.severity.rawValue, "\(count.found)", "\(count.repaired)",
+        "\(count.found - count.repaired)",
+      ])
+    }
+    return table
+  }
+}

@@ -1,0 +1,140 @@
+import CommandLineOptions
+import StoreChecking
+import Synchronization
+
+/// Hears of the findings and the progress of one check: prints, counts, and saves the state.
+final class Watcher: CheckObserver {
+  /// The findings of each kind that people are shown.
+  static let shownOfKind = 20
+
+  private struct State {
+    var tally: Tally = [:]
+    /// The same, for what is wrong in a shard.
+    var tallies: [UInt8: Tally] = [:]
+    var shown: [FindingKind: [Finding]] = [:]
+    var progress: CheckProgress?
+    var lastSaved = ContinuousClock.now
+    var outputError: OutputError?
+    var stateProblem: StateFile.Problem?
+  }
+
+  private let checker: StoreChecker
+  private let line: ProgressLine
+  private let earlier: ResumeState?
+  /// Where a finding is printed as it comes, as JSON.
+  private let json: JSONReport?
+  private let save: @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
+  private let state = Mutex(State())
+
+  /// Creates an observer of one check.
+  ///
+  /// - Parameters:
+  ///   - earlier: what an earlier run has done, which the checker leaves out.
+  ///   - save: called now and then with how far all is, and what was found that a check of the
+  ///     shards that are not done does not find again.
+  init(
+    _ checker: StoreChecker, line: ProgressLine, json: JSONReport?, earlier: ResumeState? = nil,
+    save: @escaping @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
+  ) {
+    self.earlier = earlier
+    self.checker = checker
+    self.line = line
+    self.json = json
+    self.save = save
+  }
+
+  func found(_ finding: Finding) {
+    let count = CheckReport.Count(found: 1, repaired: finding.outcome == .repaired ? 1 : 0)
+    state.withLock { state in
+      state.tally.add(finding.kind, count)
+      if let shard = Self.shard(of: finding) {
+        state.tallies[shard, default: [:]].add(finding.kind, count)
+      }
+      guard let json else {
+        if state.shown[finding.kind, default: []].count < Self.shownOfKind {
+          state.shown[finding.kind, default: []].append(finding)
+        }
+        return
+      }
+      guard state.outputError == nil else { return }
+      do throws(OutputError) {
+        try line.aside { () throws(OutputError) in try json.write(finding) }
+      } catch {
+        // Nobody reads what the check finds, so it has no use.
+        state.outputError = error
+        checker.cancel()
+      }
+    }
+  }
+
+  func progressed(_ progress: CheckProgress) {
+    // The line shows this run, so that its rate and the time left are right.
+    let before = (entries: earlier?.entries ?? 0, bytes: earlier?.bytes ?? 0)
+    let bytes = progress.totalBytes
+    line.set(
+      done: progress.entries, total: max(0, progress.totalEntries - before.entries),
+      bytes: progress.bytes,
+      totalBytes: bytes == 0 ? 0 : max(1, bytes - min(bytes, before.bytes)))
+    var sum = progress
+    sum.entries = min(sum.totalEntries, sum.entries + before.entries)
+    sum.bytes += before.bytes
+    state.withLock { state in
+      state.progress = sum
+      guard ContinuousClock.now - state.lastSaved >= .seconds(5) else { return }
+      saveNow(&state)
+    }
+  }
+
+  /// Saves the state; does nothing where no shard is done.
+  func saveState() { state.withLock { saveNow(&$0) } }
+
+  private func saveNow(_ state: inout State) {
+    guard let progress = state.progress, !progress.shards.isEmpty, state.stateProblem == nil
+    else { return }
+    state.lastSaved = .now
+    do throws(StateFile.Problem) {
+      try save(progress, Self.kept(state, progress.shards))
+    } catch {
+      state.stateProblem = error
+    }
+  }
+
+  /// What was found that a check of the other shards does not find again: what was repaired, and
+  /// all in the shards that are done.
+  private static func kept(_ state: State, _ shards: Set<UInt8>) -> Tally {
+    var kept: Tally = [:]
+    for (kind, count) in state.tally where count.repaired > 0 {
+      kept.add(kind, .init(found: count.repaired, repaired: count.repaired))
+    }
+    for shard in shards {
+      for (kind, count) in state.tallies[shard] ?? [:] {
+        kept.add(kind, .init(found: count.found - count.repaired, repaired: 0))
+      }
+    }
+    return kept.filter { $0.value.found > 0 }
+  }
+
+  /// The shard whose check has this finding, or nil: `entries/3f/…` is of 3f. Kind and mode of
+  /// `entries/3f` itself are looked at in every run.
+  private static func shard(of finding: Finding) -> UInt8? {
+    let prefix = Array("entries/".utf8)
+    guard finding.path.starts(with: prefix) else { return nil }
+    let rest = finding.path.dropFirst(prefix.count)
+    let name = rest.prefix { $0 != UInt8(ascii: "/") }
+    let ofDirectory: Set<FindingKind> = [.wrongKind, .wrongMode, .wrongOwner, .timeImplausible]
+    guard name.count == 2, name.count < rest.count || !ofDirectory.contains(finding.kind)
+    else { return nil }
+    return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
+  }
+
+  /// What was counted in this run.
+  var tally: Tally { state.withLock { $0.tally } }
+  /// The first findings of each kind; none with JSON.
+  var shown: [FindingKind: [Finding]] { state.withLock { $0.shown } }
+  /// How far the check has come.
+  var progress: CheckProgress? { state.withLock { $0.progress } }
+  /// Why the state could not be saved.
+  var stateProblem: StateFile.Problem? { state.withLock { $0.stateProblem } }
+  /// Why a finding could not be printed.
+  var outputError: OutputError? { state.withLock { $0.outputError } }
+}

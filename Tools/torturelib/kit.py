@@ -1,0 +1,158 @@
+"""The fault kit: a copy of its scripts, run with our probe as the store."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+from .results import Row
+
+VERDICT = re.compile(r"wrong (\d+), lost (\d+)")
+
+
+class Unusable(Exception):
+    """A script that could not do its work; the text says why."""
+
+
+def count_failures(texts):
+    """Returns how many verdicts tell of a loss only, and how many of something wrong."""
+    lost = wrong = 0
+    for text in texts:
+        found = VERDICT.search(text)
+        # No verdict at all: the program crashed, hung, or could not open the store.
+        if found and found[1] == "0":
+            lost += 1
+        else:
+            wrong += 1
+    return lost, wrong
+
+
+class Kit:
+    """Runs the scripts of the kit."""
+
+    def __init__(self, source, work, probe, options):
+        self.folder = os.path.join(work, "kit")
+        self.work = os.path.join(work, "points")
+        self.probe = probe
+        self.options = options
+        os.mkdir(self.work)
+        # The kit is read-only, and builds its engine beside itself: so a copy.
+        shutil.copytree(source, self.folder, ignore=shutil.ignore_patterns("demo", "__pycache__"))
+        for name in [self.folder, *(os.path.join(self.folder, n) for n in os.listdir(self.folder))]:
+            os.chmod(name, 0o755)
+        subprocess.run(
+            ["gcc", "-O2", "-o", "faultrun", "faultrun.c"], cwd=self.folder, check=True)
+
+    def store(self, level, words, bug=""):
+        """Returns the command line of the probe for a script."""
+        flag = "--full " if level == "full" else ""
+        return f"env STOREPROBE_BUG={bug} {shlex.quote(self.probe)} {flag}{{dir}} {words}"
+
+    def call(self, script, arguments, seconds=7200):
+        """Runs a script; returns its exit code, its text, and the JSON that it wrote."""
+        out = os.path.join(self.work, "out.json")
+        if os.path.exists(out):
+            os.unlink(out)
+        command = [
+            sys.executable, "-B", os.path.join(self.folder, script),
+            "--workdir", self.work, "--jobs", str(self.options.jobs),
+            # A hang is one also on a machine that is busy with other things.
+            "--timeout", "60", *arguments]
+        if script not in ("bitrot.py", "torntail.py"):
+            command += ["--ackdir", self.work]
+        if script in ("crashpoints.py", "errinject.py", "powerloss_model.py", "bitrot.py"):
+            command += ["--json", out]
+        if self.options.keep and script != "torntail.py":
+            command += ["--keep", os.path.join(self.options.keep, f"{time.time_ns():x}")]
+        command += ["--show", "1000000"] if script != "realfull.py" else []
+        run = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", timeout=seconds, start_new_session=True,
+            env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
+        if self.options.verbose:
+            print(shlex.join(command), run.stdout, sep="\n", file=sys.stderr)
+        found = None
+        if os.path.exists(out):
+            with open(out, encoding="utf-8") as file:
+                found = json.load(file)
+        return run.returncode, run.stdout, found
+
+    def _failed_lines(self, text):
+        return [line for line in text.splitlines() if line.startswith("FAIL")]
+
+    def _numbers(self, script, text, pattern):
+        found = re.search(pattern, text)
+        if not found:
+            raise Unusable(f"{script} did not come to its end: {text.strip()[-600:]}")
+        return [int(number) for number in found.groups()]
+
+    def crashpoints(self, arguments):
+        """Kills the workload; returns points, lost, wrong."""
+        _, text, found = self.call("crashpoints.py", arguments)
+        if found is None:
+            raise Unusable(f"crashpoints.py: {text.strip()[-600:]}")
+        lost, wrong = count_failures(
+            [bad["out"] for bad in found["bad"]]
+            + [line for line in self._failed_lines(text) if "in recovery" in line])
+        return found["hit"] + found["recovery"], lost, wrong
+
+    def errinject(self, arguments):
+        """Lets calls fail; returns points, lost, wrong, errors that the caller was told of."""
+        _, text, found = self.call("errinject.py", arguments)
+        if found is None:
+            raise Unusable(f"errinject.py: {text.strip()[-600:]}")
+        bad = [point for point in found if point["bad"]]
+        lost, wrong = count_failures([point["out"] for point in bad])
+        return len(found), lost, wrong, sum(point["kind"] == "reported" for point in found)
+
+    def powerloss(self, arguments):
+        """Builds the states after a power cut; returns states, lost, wrong."""
+        _, text, found = self.call("powerloss_model.py", arguments)
+        if found is None:
+            raise Unusable(f"powerloss_model.py: {text.strip()[-600:]}")
+        return found["n"], *count_failures([fail[3] for fail in found["fails"]])
+
+    def multikill(self, arguments):
+        """Kills some of several processes; returns rounds, lost, wrong."""
+        _, text, _ = self.call("multikill.py", arguments)
+        rounds, hung, failed = self._numbers(
+            "multikill.py", text, r"rounds (\d+), .*hung (\d+), .*failed rounds (\d+)")
+        lost, wrong = count_failures(self._failed_lines(text))
+        if lost + wrong != failed:
+            raise Unusable(f"multikill.py: {text.strip()[-600:]}")
+        return rounds, lost, wrong + hung
+
+    def realfull(self, arguments):
+        """Fills file systems up; returns runs, lost, wrong, runs that said so."""
+        _, text, _ = self.call("realfull.py", arguments)
+        runs, _ = self._numbers("realfull.py", text, r": (\d+) runs, failures (\d+)")
+        lost, wrong = count_failures(self._failed_lines(text))
+        return runs, lost, wrong, len(re.findall(r"^\d+ \w+ +reported", text, re.MULTILINE))
+
+    def torntail(self, arguments):
+        """Damages one file at every byte; returns damages, lost, wrong."""
+        _, text, _ = self.call("torntail.py", arguments)
+        damages, _ = self._numbers("torntail.py", text, r"(\d+) damages, failures (\d+)")
+        return damages, *count_failures(self._failed_lines(text))
+
+    def bitrot(self, arguments):
+        """Damages stores; returns a row without names, and the trials by class."""
+        _, text, found = self.call("bitrot.py", arguments)
+        if found is None:
+            raise Unusable(f"bitrot.py: {text.strip()[-600:]}")
+        steps = ("scrub", "safe", "read", "repair", "scrub2", "safe2", "read2")
+        wrong = failed = lost = 0
+        for trial in found:
+            broken = trial["escape"] or any(trial.get(step) in ("hang", "crash") for step in steps)
+            false = broken or any(trial.get(step) not in (None, 0) for step in ("safe", "safe2"))
+            wrong += false
+            failed += false or trial.get("scrub2") not in (None, 0)
+            lost += (trial.get("read2") if trial.get("repair") is not None
+                     else trial.get("read")) not in (None, 0)
+        detected = sum(trial.get("scrub") not in (None, 0) for trial in found)
+        return Row(
+            "", "", len(found), len(found) - failed, lost, wrong, failed, detected), found
