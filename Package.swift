@@ -37,6 +37,7 @@ let package = Package(
   products: [
     .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat"]),
     .library(name: "StoreChecking", targets: ["StoreChecking"]),
+    .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
@@ -80,6 +81,9 @@ let package = Package(
         "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
       ]),
 
+    // Moving in.
+    library("StoreMigration", ["CacheSystem", "CacheFormat", "HTTPSemantics", "CSQLite"]),
+
     // The tools.
     library("CommandLineOptions", []),
     tool(
@@ -105,6 +109,8 @@ let package = Package(
     tests("CacheFormat", ["CacheFormat"]),
     tests("CacheStore", ["CacheStore", "CacheFormat", "CacheSystem", "storeprobe"]),
     tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
+    tests(
+      "StoreMigration", ["StoreMigration", "CacheSystem", "CacheFormat", "HTTPSemantics"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
@@ -140,7 +146,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "FuzzTests",
-      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      dependencies: [
+        "StoreMigration", "CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics",
+      ],
       swiftSettings: house),
   ]
 )
