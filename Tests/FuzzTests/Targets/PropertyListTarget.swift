@@ -9,11 +9,7 @@ import HTTPSemantics
 func fuzzPropertyList(_ input: [UInt8]) {
   let (isSealed, rest) = sealing(input)
   let bytes = isSealed ? list(of: rest) : rest
-  let value = try? PropertyListValue(binary: bytes)
-  // As text, since NaN is not equal to itself.
-  let again = try? PropertyListValue(binary: bytes)
-  require("\(value as Any)" == "\(again as Any)", "the same bytes are the same value")
-  if let value { checkBounds(value) }
+  if let value = try? PropertyListValue(binary: bytes) { checkBounds(value) }
   if let archive = try? KeyedArchive(bytes), let root = archive.root {
     var budget = PropertyListBudget()
     if let value = try? archive.value(root, &budget) { checkBounds(value) }
