@@ -39,6 +39,8 @@ class Kit:
         self.work = os.path.join(work, "points")
         self.probe = probe
         self.options = options
+        # Where a bug is planted, failures are what is asked for.
+        self.options.is_control = False
         os.mkdir(self.work)
         # The kit is read-only, and builds its engine beside itself: so a copy.
         shutil.copytree(source, self.folder, ignore=shutil.ignore_patterns("demo", "__pycache__"))
@@ -75,6 +77,9 @@ class Kit:
             env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
         if self.options.verbose:
             print(shlex.join(command), run.stdout, sep="\n", file=sys.stderr)
+        elif not self.options.is_control:
+            for line in self._failed_lines(run.stdout)[:20]:
+                print(f"  {line}", file=sys.stderr)
         found = None
         if os.path.exists(out):
             with open(out, encoding="utf-8") as file:

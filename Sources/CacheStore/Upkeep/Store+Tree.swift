@@ -99,10 +99,12 @@ extension Store {
     return placed != nil || isThere
   }
 
-  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed.
+  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed. After
+  /// a clean end nothing that was removed can be there again, whatever the times of storing say.
   private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
-    state.withLock {
-      $0.removals?.cover(hash, entry.variant, created: entry.created) ?? false
+    state.withLock { state in
+      (state.endedUncleanly || isReadOnly)
+        && state.removals?.cover(hash, entry.variant, created: entry.created) ?? false
     }
   }
 

@@ -65,7 +65,7 @@ import Testing
     store = try folder.open()
     #expect(store.lookUp(Self.key(4)).entry?.body == [44])
     store.close()
-    #expect(folder.keyDirectories == 9)
+    #expect(folder.keyDirectories == 10)
   }
 
   @Test func `changed metadata stays though the old file is there again`() throws {
