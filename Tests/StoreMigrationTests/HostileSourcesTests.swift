@@ -155,6 +155,32 @@ struct HostileSourcesTests {
     #expect(try rows(cache).map(reason) == [.unsafeFileName, .unsafeFileName])
   }
 
+  @Test func `text in UTF-16 is no body, its bytes would be others; keys are read`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "m",
+      "PRAGMA encoding='UTF-16';" + Self.manifest + Self.row("https://a/", "'text'")
+        + Self.row("https://b/", "x'07'"))
+    let found = try rows(SourceCache(path: path, temporaryFolder: sandbox.copies))
+    #expect(found.map(reason) == [.noBody, nil])
+    #expect(found.map(\.key) == ["https://a/", "https://b/"])
+  }
+
+  @Test func `of three rows with one key the newest that is good counts`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "c",
+      """
+      CREATE TABLE ZCACHEDURLRESPONSE(Z_PK INTEGER PRIMARY KEY, Z_ENT, ZTIMESTAMP, ZENCODING,
+        ZMIMETYPE, ZURL, ZDATA);
+      INSERT INTO ZCACHEDURLRESPONSE VALUES(1, 1, 30, NULL, NULL, 'https://a/', NULL),
+        (2, 1, 10, NULL, NULL, 'https://a/', x'02'), (3, 1, 20, NULL, NULL, 'https://a/', x'03'),
+        (4, 1, 20, NULL, NULL, 'https://b/', x'04');
+      """)
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [.noBody, .duplicateKeySuperseded, nil, nil])
+  }
+
   @Test func `a key of 20 MB is skipped, the rows around it are not`() throws {
     let sandbox = try SourceSandbox()
     let path = try sandbox.database(

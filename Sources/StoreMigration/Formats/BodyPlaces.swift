@@ -7,11 +7,14 @@ struct BodyPlaces {
   /// For reading the whole, so that rows and bodies may be asked for by turns.
   let contents: BodyValues
   let folder: BodyFolder
+  /// Whether text is stored as its bytes.
+  private let isUTF8: Bool
 
   init(_ database: Database, table: String, column: String, folder: BodyFolder) {
     values = BodyValues(database, table: table, column: column)
     contents = BodyValues(database, table: table, column: column)
     self.folder = folder
+    isUTF8 = (try? database.prepare("PRAGMA encoding").first()?[0].string) == "UTF-8"
   }
 
   /// A body that was found, with the first bytes of it.
@@ -30,6 +33,10 @@ struct BodyPlaces {
   ///   - offset: how many bytes in front are no part of it; there are as many.
   func value(_ row: Int64, type: DatabaseValue, offset: Int = 0) throws(RowError) -> Found {
     guard type.string == "blob" || type.string == "text" else { throw RowError.skip(.noBody, "") }
+    guard isUTF8 || type.string == "blob" else {
+      // Its bytes are not those that somebody has stored.
+      throw RowError.skip(.noBody, "a text in UTF-16")
+    }
     do throws(DatabaseError) {
       let blob = try values.open(row)
       let start = try blob.read(at: offset, count: Self.startBytes)
