@@ -37,6 +37,7 @@ let package = Package(
   products: [
     .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat"]),
     .library(name: "StoreChecking", targets: ["StoreChecking"]),
+    .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
@@ -80,6 +81,9 @@ let package = Package(
         "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
       ]),
 
+    // Moving in.
+    library("StoreMigration", ["CacheSystem", "CacheFormat", "HTTPSemantics", "CSQLite"]),
+
     // The tools.
     library("CommandLineOptions", []),
     tool(
@@ -113,6 +117,8 @@ let package = Package(
       "CacheStore",
       ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
     tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
+    tests(
+      "StoreMigration", ["StoreMigration", "CacheSystem", "CacheFormat", "HTTPSemantics"]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
@@ -148,7 +154,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "FuzzTests",
-      dependencies: ["CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics"],
+      dependencies: [
+        "StoreMigration", "CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics",
+      ],
       swiftSettings: house),
   ]
 )

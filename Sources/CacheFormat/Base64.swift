@@ -1,5 +1,5 @@
 /// Base 64 as in RFC 4648, section 4: the standard alphabet, always padded.
-enum Base64 {
+package enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -24,7 +24,7 @@ enum Base64 {
 
   /// Gives the bytes of `text`; nil when it is not padded to fours, has another character, or sets
   /// bits that no byte takes up: one value has one spelling.
-  static func decode(_ text: [UInt8]) -> [UInt8]? {
+  package static func decode(_ text: [UInt8]) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     let digits = text.count - text.suffix(2).count(where: { $0 == padding })
     var result: [UInt8] = []

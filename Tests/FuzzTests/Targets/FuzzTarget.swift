@@ -8,6 +8,7 @@ enum FuzzTarget: String, CaseIterable {
   case journal
   case json
   case metadata
+  case propertyList = "property-list"
   case range
   case records
   case segmentHeader = "segment-header"
@@ -24,6 +25,7 @@ enum FuzzTarget: String, CaseIterable {
     case .journal: fuzzJournal(bytes)
     case .json: fuzzJSON(bytes)
     case .metadata: fuzzMetadata(bytes)
+    case .propertyList: fuzzPropertyList(bytes)
     case .range: fuzzRange(bytes)
     case .records: fuzzRecords(bytes)
     case .segmentHeader: fuzzSegmentHeader(bytes)

@@ -1,0 +1,113 @@
+internal import CacheFormat
+
+/// Looks into what NSKeyedArchiver has written, without making an object of any class.
+///
+///     {$version: 100000, $archiver: "NSKeyedArchiver", $top: {root: UID}, $objects: ["$null", ...]}
+///
+/// An object is its entry of `$objects`; objects refer to one another by UID, an index there.
+struct KeyedArchive {
+  /// One archived object: a dictionary with its class, or a plain string, number or data.
+  struct Object {
+    let number: Int
+    let content: PropertyListObject
+  }
+
+  let list: BinaryPropertyList
+  private let objects: References
+
+  /// The archived object; nil where nil was archived.
+  let root: Object?
+
+  /// Finds the parts of the frame.
+  ///
+  /// - Throws: `.wrongType` where it is a property list, but no archive.
+  init(_ bytes: [UInt8]) throws(PropertyListError) {
+    let list = try BinaryPropertyList(bytes)
+    var budget = PropertyListBudget()
+    guard case .dictionary(let frame) = try list.object(list.root),
+      let archiver = try Self.member("$archiver", of: frame, in: list, &budget),
+      try list.text(list.object(archiver), &budget) == "NSKeyedArchiver",
+      let objects = try Self.member("$objects", of: frame, in: list, &budget),
+      case .array(let references) = try list.object(objects),
+      let top = try Self.member("$top", of: frame, in: list, &budget),
+      case .dictionary(let tops) = try list.object(top)
+    else { throw PropertyListError(.wrongType) }
+    self.list = list
+    self.objects = references
+    // iOS 10.0 and 10.1 wrote the constant's name instead of its value; web archives have their own.
+    var found = try Self.member("root", of: tops, in: list, &budget)
+    if found == nil {
+      found = try Self.member("NSKeyedArchiveRootObjectKey", of: tops, in: list, &budget)
+    }
+    if found == nil, tops.count == 1 { found = try list.element(1, of: tops) }
+    guard let found else { throw PropertyListError(.wrongType) }
+    root = try Self.resolve(found, references, list, &budget)
+  }
+
+  /// Gives the object that stands for a number of the property list: what a UID refers to, or the
+  /// value itself; nil for `$null`.
+  func resolve(_ number: Int, _ budget: inout PropertyListBudget) throws(PropertyListError)
+    -> Object?
+  {
+    try Self.resolve(number, objects, list, &budget)
+  }
+
+  /// Gives what an object holds for a key: a UID or a plain value.
+  func member(
+    _ key: String, of object: Object, _ budget: inout PropertyListBudget
+  ) throws(PropertyListError) -> Int? {
+    guard case .dictionary(let references) = object.content else { return nil }
+    return try Self.member(key, of: references, in: list, &budget)
+  }
+
+  /// Gives the name of an object's class, that of the plain values' classes included.
+  func className(
+    of object: Object, _ budget: inout PropertyListBudget
+  ) throws(PropertyListError) -> String {
+    switch object.content {
+    case .ascii, .utf16: return "NSString"
+    case .data: return "NSData"
+    case .bool, .integer, .real: return "NSNumber"
+    case .date: return "NSDate"
+    case .dictionary:
+      guard let place = try member("$class", of: object, &budget),
+        let type = try resolve(place, &budget),
+        let name = try member("$classname", of: type, &budget)
+      else { return "?" }
+      return try list.text(list.object(name), &budget) ?? "?"
+    default: return "?"
+    }
+  }
+
+  private static func resolve(
+    _ number: Int, _ objects: References, _ list: BinaryPropertyList,
+    _ budget: inout PropertyListBudget
+  ) throws(PropertyListError) -> Object? {
+    try budget.spend(objects: 1)
+    let content = try list.object(number)
+    guard case .uid(let index) = content else { return Object(number: number, content: content) }
+    guard index < objects.count else { throw PropertyListError(.outside) }
+    let target = try list.element(index, of: objects)
+    let object = try list.object(target)
+    if index == 0 { return nil }
+    if case .uid = object { throw PropertyListError(.wrongType) }
+    if case .ascii(let text) = object, list.isText(text, "$null") { return nil }
+    return Object(number: target, content: object)
+  }
+
+  /// Gives the number of the value of a key that is an ASCII string.
+  private static func member(
+    _ key: String, of references: References, in list: BinaryPropertyList,
+    _ budget: inout PropertyListBudget
+  ) throws(PropertyListError) -> Int? {
+    try budget.spend(objects: references.count)
+    for index in 0..<references.count {
+      if case .ascii(let text) = try list.object(list.element(index, of: references)),
+        list.isText(text, key)
+      {
+        return try list.element(references.count + index, of: references)
+      }
+    }
+    return nil
+  }
+}

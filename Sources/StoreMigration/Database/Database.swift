@@ -1,0 +1,87 @@
+internal import CSQLite
+
+/// One connection to an SQLite database, for one thread at a time.
+@safe
+final class Database {
+  /// The longest value that a statement may touch, in bytes. Bodies are read through `DatabaseBlob`,
+  /// which has no such limit, as it takes no memory for them.
+  static let maximumValueBytes = PropertyListBudget.maximumBytes
+
+  // Safety: opened in init and closed in deinit; statements and blobs hold this object.
+  private let handle: OpaquePointer
+
+  /// Opens a database file.
+  init(path: String, _ access: Access) throws(DatabaseError) {
+    var opened: OpaquePointer?
+    // Safety: SQLite fills in the handle, also when it fails; the path lives for the call.
+    let code = unsafe sqlite3_open_v2(path, &opened, access.flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard let opened = unsafe opened else {
+      throw DatabaseError(code: SQLITE_NOMEM, message: "out of memory")
+    }
+    unsafe handle = opened
+    guard code == SQLITE_OK else { throw failure(code) }
+    // Safety: the handle is open.
+    unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(Self.maximumValueBytes))
+    unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
+    unsafe sqlite3_busy_timeout(handle, 2_000)
+    let distrust = unsafe csqlite_distrust(handle)
+    guard distrust == SQLITE_OK else { throw failure(distrust) }
+    try execute(
+      "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA ignore_check_constraints=ON")
+  }
+
+  deinit {
+    // Safety: closed once; with statements that still live it would close after the last one.
+    unsafe sqlite3_close_v2(handle)
+  }
+
+  /// How a file is opened.
+  enum Access {
+    /// Nothing is written, no file is made.
+    case read
+    /// The file is there, and may be written: what is needed for recovery.
+    case recover
+    case create
+
+    fileprivate var flags: Int32 {
+      switch self {
+      case .read: SQLITE_OPEN_READONLY
+      case .recover: SQLITE_OPEN_READWRITE
+      case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      }
+    }
+  }
+
+  /// Runs statements of our own that return nothing.
+  func execute(_ sql: String) throws(DatabaseError) {
+    // Safety: the text lives for the call; no callback, no error buffer.
+    let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// Compiles a statement.
+  func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+    var compiled: OpaquePointer?
+    // Safety: SQLite fills in the statement; the text lives for the call.
+    let code = unsafe sqlite3_prepare_v3(
+      handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+    guard code == SQLITE_OK, let compiled = unsafe compiled else { throw failure(code) }
+    return unsafe Statement(compiled, of: self)
+  }
+
+  /// Opens a value for reading in pieces.
+  func openBlob(_ table: String, _ column: String, row: Int64) throws(DatabaseError) -> DatabaseBlob
+  {
+    var opened: OpaquePointer?
+    // Safety: SQLite fills in the handle; the names live for the call.
+    let code = unsafe sqlite3_blob_open(handle, "main", table, column, row, 0, &opened)
+    guard code == SQLITE_OK, let opened = unsafe opened else { throw failure(code) }
+    return unsafe DatabaseBlob(opened, of: self, row: row)
+  }
+
+  /// Describes the last error of this connection.
+  func failure(_ code: Int32) -> DatabaseError {
+    // Safety: the message is NUL-terminated and copied at once.
+    DatabaseError(code: code & 0xff, message: unsafe String(cString: sqlite3_errmsg(handle)))
+  }
+}

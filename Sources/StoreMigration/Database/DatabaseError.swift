@@ -1,0 +1,31 @@
+internal import CSQLite
+
+/// What SQLite says when it fails.
+struct DatabaseError: Error {
+  /// The primary result code, such as SQLITE_CORRUPT.
+  let code: Int32
+  let message: String
+
+  /// Makes the error for what SQLite's check of all pages has found.
+  static func damage(_ finding: String) -> DatabaseError {
+    DatabaseError(code: SQLITE_CORRUPT, message: RowError.excerpt(finding))
+  }
+
+  /// Whether a value is longer than the limit of the connection.
+  var isTooLarge: Bool { code == SQLITE_TOOBIG }
+
+  /// Whether a table or a column that a statement names is not there.
+  var isSchema: Bool { code == SQLITE_ERROR || code == SQLITE_SCHEMA }
+
+  /// What it means for the source.
+  var cause: SourceError.Cause {
+    switch code {
+    case SQLITE_NOTADB: .notADatabase
+    case SQLITE_CORRUPT: .corrupt
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
+    case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN, SQLITE_READONLY: .permission
+    case SQLITE_FULL: .copy
+    default: isSchema ? .missingColumns : .unreadable
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/// Reads the first bytes of a database file (sqlite.org/fileformat2.html, section 1.3).
+struct DatabaseHeader {
+  /// How many bytes are looked at.
+  static let sampleBytes = 4096
+
+  private static let magic = Array("SQLite format 3\0".utf8)
+
+  /// Whether the file is not in the mode that needs a -wal and a -shm.
+  let isRollbackMode: Bool
+  /// Whether there are fewer pages than the header counts.
+  let isCutOff: Bool
+
+  /// Judges the first bytes of a file.
+  ///
+  /// - Throws: `.empty`, `.encrypted`, `.notADatabase`.
+  init(_ bytes: [UInt8], path: String, length: UInt64) throws(SourceError) {
+    guard length > 0 else { throw SourceError(.empty, path) }
+    guard Self.begins(bytes), bytes.count >= 100 else {
+      throw SourceError(Self.looksEncrypted(bytes) ? .encrypted : .notADatabase, path)
+    }
+    isRollbackMode = bytes[18] == 1 && bytes[19] == 1
+    let field = { (start: Int) in
+      bytes[start..<start + 4].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    }
+    let size = field(16) >> 16
+    // The count is only right where the two change counters agree.
+    let pages = field(24) == field(92) ? field(28) : 0
+    isCutOff = pages * (size == 1 ? 65_536 : size) > length
+  }
+
+  /// Tells whether bytes are the beginning of an SQLite database.
+  static func begins(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+
+  /// Random bytes have nearly all values among 4,096 of them; text and pictures have not.
+  private static func looksEncrypted(_ bytes: [UInt8]) -> Bool {
+    bytes.count == sampleBytes && Set(bytes).count >= 250
+  }
+}

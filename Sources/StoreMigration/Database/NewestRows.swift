@@ -1,0 +1,47 @@
+internal import CacheFormat
+
+/// Knows which rows have one key, and how new they are, in a scratch database: memory stays bounded
+/// for any number of rows. Of a key there is only its hash, so who asks compares the keys.
+final class NewestRows {
+  private let insertion: Statement
+  private let nth: Statement
+  private let removal: Statement
+
+  /// Makes an empty scratch database.
+  init(in folder: TemporaryFolder) throws(DatabaseError) {
+    let database = try Database(path: folder.path + "/scratch", .create)
+    try database.execute(
+      """
+      PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
+      PRAGMA cache_size=-8192;
+      CREATE TABLE newest(hash INTEGER, recency REAL, row INTEGER,
+        PRIMARY KEY(hash, recency, row)) WITHOUT ROWID;
+      BEGIN
+      """)
+    insertion = try database.prepare("INSERT OR IGNORE INTO newest VALUES(?1, ?2, ?3)")
+    nth = try database.prepare(
+      """
+      SELECT row FROM newest WHERE hash = ?1 ORDER BY recency DESC, row DESC LIMIT 1 OFFSET ?2
+      """)
+    removal = try database.prepare("DELETE FROM newest WHERE hash = ?1 AND row = ?2")
+  }
+
+  /// Takes a row; without a recency it is older than all that have one.
+  func add(_ row: Int64, key: ByteString, recency: Double?) throws(DatabaseError) {
+    insertion.restart([
+      .integer(Int64(key.hashValue)), .real(recency ?? -.infinity), .integer(row),
+    ])
+    _ = try insertion.step()
+  }
+
+  /// Gives the row of a key, or of another key with the same hash, that has `index` newer ones.
+  func row(_ index: Int, key: ByteString) throws(DatabaseError) -> Int64? {
+    try nth.first([.integer(Int64(key.hashValue)), .integer(Int64(index))])?[0].integer
+  }
+
+  /// Forgets a row that gives no entry.
+  func remove(_ row: Int64, key: ByteString) throws(DatabaseError) {
+    removal.restart([.integer(Int64(key.hashValue)), .integer(row)])
+    _ = try removal.step()
+  }
+}

@@ -1,0 +1,150 @@
+internal import CacheSystem
+
+/// Brings a database to where it can be opened without altering it.
+///
+/// A database with a -wal or a hot -journal beside it cannot be read where it is: read-only, SQLite
+/// fails, and opened as immutable it shows no rows or torn ones (FORMATS, section 0).
+struct PrivateCopy {
+  private static let pieceBytes = 1 << 20
+  private static let attempts = 3
+
+  /// Where the database is opened.
+  let path: String
+  /// Whether that is the source itself, which is only read then.
+  let isInPlace: Bool
+  /// What stood in the file's header.
+  let header: DatabaseHeader
+
+  /// Copies a database with its -wal and its -journal, or finds that it can be read in place.
+  ///
+  /// - Parameter copyLimit: a longer database is read in place where that is safe.
+  init(of source: String, into folder: TemporaryFolder, copyLimit: UInt64) throws(SourceError) {
+    for _ in 0..<Self.attempts {
+      let before = try Siblings(of: source)
+      let header = try Self.header(of: source, length: before.main.length)
+      if before.main.length > copyLimit, !before.hasLog, header.isRollbackMode {
+        path = source
+        isInPlace = true
+        self.header = header
+        return
+      }
+      try Self.copy(source, to: "source", in: folder)
+      // The -shm is left out: SQLite builds it anew.
+      if before.log != nil { try Self.copy(source + "-wal", to: "source-wal", in: folder) }
+      if before.journal != nil {
+        try Self.copy(source + "-journal", to: "source-journal", in: folder)
+        try Self.refuseSuperJournal(source, in: folder)
+      }
+      if try Siblings(of: source) == before {
+        path = folder.path + "/source"
+        isInPlace = false
+        self.header = header
+        return
+      }
+      try Self.removeCopies(in: folder, source)
+    }
+    throw SourceError(.busy, source, "it changed \(Self.attempts) times while it was copied")
+  }
+
+  /// What of the source says whether it has changed.
+  private struct Siblings: Equatable {
+    let main: FileStatus
+    let log: FileStatus?
+    let journal: FileStatus?
+
+    var hasLog: Bool { log != nil || journal != nil }
+
+    init(of source: String) throws(SourceError) {
+      guard let main = try Self.status(source) else { throw SourceError(.notFound, source) }
+      self.main = main
+      log = try Self.status(source + "-wal")
+      journal = try Self.status(source + "-journal")
+    }
+
+    /// The parameter keeps the file open for as long as the call lasts.
+    private static func status(
+      _ file: borrowing Descriptor, _ files: RealFileSystem
+    ) throws(SystemError) -> FileStatus { try files.status(of: file.raw) }
+
+    private static func status(_ path: String) throws(SourceError) -> FileStatus? {
+      do throws(SystemError) {
+        let files = RealFileSystem()
+        let status = try status(files.open(userPath: path, [.read]), files)
+        guard status.kind == .file else { throw SystemError.inputOutput }
+        return status
+      } catch  where error == .notFound { return nil } catch {
+        throw SourceError(reading: path, error)
+      }
+    }
+  }
+
+  private static func header(
+    of source: String, length: UInt64
+  ) throws(SourceError) -> DatabaseHeader {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      let files = RealFileSystem()
+      let file = try files.open(userPath: source, [.read])
+      bytes = try files.readBytes(file, count: DatabaseHeader.sampleBytes, at: 0)
+    } catch { throw SourceError(reading: source, error) }
+    return try DatabaseHeader(bytes, path: source, length: length)
+  }
+
+  private static func copy(
+    _ source: String, to name: StaticString, in folder: TemporaryFolder
+  ) throws(SourceError) {
+    let files = RealFileSystem()
+    let from: Descriptor
+    do throws(SystemError) {
+      from = try files.open(userPath: source, [.read])
+    } catch { throw SourceError(reading: source, error) }
+    do throws(SystemError) {
+      let to = try files.open(PathName(name), in: folder.descriptor, [.write, .create, .exclusive])
+      var offset: Int64 = 0
+      while true {
+        let piece = try files.readBytes(from, count: pieceBytes, at: offset)
+        if piece.isEmpty { return }
+        try files.write(to, piece)
+        offset += Int64(piece.count)
+      }
+    } catch { throw SourceError(.copy, source, error.description) }
+  }
+
+  /// A journal may end with the name of a super-journal, and SQLite removes the file of that name
+  /// when it has rolled back: any file that this user can remove.
+  private static func refuseSuperJournal(
+    _ source: String, in folder: TemporaryFolder
+  ) throws(SourceError) {
+    let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+    let end: [UInt8]
+    do throws(SystemError) {
+      let files = RealFileSystem()
+      let file = try files.open(PathName("source-journal"), in: folder.descriptor, [.read])
+      let length = try files.status(of: file.raw).length
+      guard length >= 16 else { return }
+      end = try files.readBytes(file, count: 8, at: Int64(length) - 8)
+    } catch { throw SourceError(reading: source + "-journal", error) }
+    if end == magic { throw SourceError(.superJournal, source) }
+  }
+
+  private static func removeCopies(
+    in folder: TemporaryFolder, _ source: String
+  ) throws(SourceError) {
+    for name in ["source", "source-wal", "source-journal"] as [StaticString] {
+      do throws(SystemError) {
+        try RealFileSystem().removeFile(PathName(name), in: folder.descriptor.raw)
+      } catch  where error == .notFound { continue } catch {
+        throw SourceError(.copy, source, error.description)
+      }
+    }
+  }
+}
+
+extension SourceError {
+  /// Makes the error for a file of the source that cannot be opened or read.
+  init(reading path: String, _ error: SystemError) {
+    let cause: Cause =
+      error == .notFound ? .notFound : error.isPermission ? .permission : .unreadable
+    self.init(cause, path, cause == .unreadable ? error.description : "")
+  }
+}

@@ -1,0 +1,86 @@
+internal import CacheSystem
+
+/// The database of a source, opened without altering it: what the formats read from.
+final class SourceDatabase {
+  /// The path that the user gave, or the file that was found in it.
+  let path: String
+  let isInPlace: Bool
+  let database: Database
+  let folder: TemporaryFolder
+  private let isCutOff: Bool
+
+  /// Copies and opens a database, lets SQLite recover it, and looks at all its pages.
+  ///
+  /// - Throws: everything of ``SourceError/Cause`` but what is about formats.
+  /// - Complexity: O(size of the file), in bounded memory.
+  init(path: String, temporary place: String, copyLimit: UInt64) throws(SourceError) {
+    self.path = path
+    do throws(SystemError) {
+      folder = try TemporaryFolder(in: place)
+    } catch { throw SourceError(.copy, place, error.description) }
+    let copy = try PrivateCopy(of: path, into: folder, copyLimit: copyLimit)
+    isInPlace = copy.isInPlace
+    isCutOff = copy.header.isCutOff
+    do throws(DatabaseError) {
+      database = try Database(path: copy.path, copy.isInPlace ? .read : .recover)
+      // The first look recovers; from then on nothing is written, in place a shared lock is held.
+      _ = try database.prepare("SELECT count(*) FROM sqlite_master").first()
+      try database.execute("PRAGMA query_only=ON; BEGIN")
+      try Self.checkPages(database)
+    } catch { throw Self.error(error, path, isCutOff: isCutOff) }
+  }
+
+  /// Makes the error for a failure of the database.
+  func error(_ error: DatabaseError) -> SourceError {
+    Self.error(error, path, isCutOff: isCutOff)
+  }
+
+  /// Gives the names of a table's columns in lower case; nil where there is no such table. Views and
+  /// virtual tables, which may do anything, are none.
+  func columns(of table: String) throws(SourceError) -> Set<String>? {
+    do throws(DatabaseError) {
+      let found = try database.prepare(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = ?")
+      guard try found.first([.text(Array(table.utf8))]) != nil else { return nil }
+      let names = try database.prepare("SELECT name FROM pragma_table_info(?)")
+      names.restart([.text(Array(table.utf8))])
+      var columns: Set<String> = []
+      while try names.step() {
+        if let name = try names.value(0).string { columns.insert(name.lowercased()) }
+      }
+      return columns
+    } catch { throw self.error(error) }
+  }
+
+  /// Gives the columns of a table that has to have some.
+  func columns(
+    of table: String, needing needed: [String]
+  ) throws(SourceError) -> Set<String> {
+    let columns = try columns(of: table) ?? []
+    let missing = needed.filter { !columns.contains($0.lowercased()) }
+    guard missing.isEmpty else {
+      throw SourceError(
+        .missingColumns, path, "\(table) lacks \(missing.joined(separator: ", "))")
+    }
+    return columns
+  }
+
+  /// Damage may hide in the last page of a body, which nothing points on from: so all pages are
+  /// checked before one row is believed. Rows that break a constraint are no damage.
+  private static func checkPages(_ database: Database) throws(DatabaseError) {
+    let check = try database.prepare("PRAGMA quick_check(100)")
+    check.restart()
+    while try check.step() {
+      if let message = try check.value(0).string, message.hasPrefix("*** in database") {
+        throw DatabaseError.damage(message)
+      }
+    }
+  }
+
+  private static func error(
+    _ error: DatabaseError, _ path: String, isCutOff: Bool
+  ) -> SourceError {
+    let cause = error.cause == .corrupt && isCutOff ? .truncated : error.cause
+    return SourceError(cause, path, error.message)
+  }
+}

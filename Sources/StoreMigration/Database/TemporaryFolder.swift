@@ -1,0 +1,65 @@
+internal import CacheSystem
+
+/// A folder of our own for private copies; removed with all that is in it when the last reference goes.
+///
+/// Its lock tells others that the owner lives: what a killed process has left is removed by the next
+/// one that uses the same place.
+final class TemporaryFolder {
+  private static let prefix = Array("offlinecache-migration-".utf8)
+
+  /// The path, for SQLite.
+  let path: String
+
+  private let files = RealFileSystem()
+  private let parent: Descriptor
+  private let name: PathName
+  let descriptor: Descriptor
+
+  /// Makes a folder that only this user can look into.
+  ///
+  /// - Parameter place: the path of an existing folder on a volume with room for the copy.
+  init(in place: String) throws(SystemError) {
+    parent = try files.open(userPath: place, [.read, .directory])
+    Self.sweep(parent, files)
+    var name = PathName()
+    name.append("offlinecache-migration-")
+    name.appendHex(UInt64.random(in: .min ... .max), digits: 16)
+    try files.makeDirectory(name, in: parent.raw, mode: 0o700)
+    self.name = name
+    descriptor = try files.open(name, in: parent, [.read, .directory])
+    guard try files.tryLock(descriptor) else { throw SystemError.wouldBlock }
+    path = (place.hasSuffix("/") ? place : place + "/") + name.text
+  }
+
+  deinit { Self.remove(name, descriptor, from: parent, files) }
+
+  private static func sweep(_ parent: borrowing Descriptor, _ files: RealFileSystem) {
+    var found: [PathName] = []
+    try? files.list(parent.raw) { name, kind in
+      if kind == .directory, name.count == prefix.count + 16, name.bytes.starts(with: prefix) {
+        found.append(name)
+      }
+      return found.count < 64
+    }
+    for name in found {
+      guard let folder = try? files.open(name, in: parent, [.read, .directory]),
+        (try? files.tryLock(folder)) == true
+      else { continue }
+      remove(name, folder, from: parent, files)
+    }
+  }
+
+  private static func remove(
+    _ name: PathName, _ folder: borrowing Descriptor, from parent: borrowing Descriptor,
+    _ files: RealFileSystem
+  ) {
+    var names: [PathName] = []
+    try? files.list(folder.raw) { name, _ in
+      names.append(name)
+      return names.count < 64
+    }
+    // What cannot be removed stays for the next one; nothing here is worth an error.
+    for name in names { try? files.removeFile(name, in: folder.raw) }
+    try? files.removeDirectory(name, in: parent.raw)
+  }
+}

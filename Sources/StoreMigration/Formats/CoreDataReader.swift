@@ -1,0 +1,95 @@
+internal import HTTPSemantics
+
+/// Reads the entity CachedURLResponse of a Core Data store (FORMATS, section 3).
+struct CoreDataReader: FormatReader {
+  static let table = "ZCACHEDURLRESPONSE"
+
+  let bodies: BodyPlaces
+  let query: String
+  /// NULL is the oldest of all.
+  let order: String? = """
+    SELECT rowid, ZURL, ZTIMESTAMP FROM ZCACHEDURLRESPONSE WHERE rowid >= ?1 ORDER BY rowid
+    """
+  /// The number of the entity; sub-entities share the table. Nil where nothing tells it.
+  private let entity: Int64?
+  /// Whether each value begins with a byte that says where the body is.
+  private let isTagged: Bool
+
+  init(_ source: SourceDatabase) throws(SourceError) {
+    let columns = try source.columns(
+      of: Self.table,
+      needing: ["Z_PK", "Z_ENT", "ZTIMESTAMP", "ZENCODING", "ZMIMETYPE", "ZURL", "ZDATA"])
+    let status = columns.contains("zstatuscode") ? "ZSTATUSCODE" : "NULL"
+    query = """
+      SELECT ZURL, Z_ENT, typeof(ZDATA), ZTIMESTAMP, ZMIMETYPE, ZENCODING, \(status) \
+      FROM ZCACHEDURLRESPONSE WHERE rowid = ?1
+      """
+    let name = SourceLocation.split(source.path).name
+    let base = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { String(name[..<$0]) } ?? name
+    bodies = BodyPlaces(
+      source.database, table: Self.table, column: "ZDATA",
+      folder: BodyFolder([".\(base)_SUPPORT", "_EXTERNAL_DATA"], besides: source.path))
+    do throws(DatabaseError) {
+      entity = try Self.entity(source)
+      isTagged =
+        bodies.folder.exists ? try Self.areTagged(bodies.values, source.database) : false
+    } catch { throw source.error(error) }
+  }
+
+  func entry(row: Int64, _ values: [DatabaseValue]) throws(RowError) -> SourceEntry {
+    if let entity, values[1].integer != entity { throw RowError.skip(.foreignEntity, "") }
+    let url = key(of: values)
+    try SourceURL.check(url)
+    let found = try body(row, type: values[2])
+    let status = values[6].integer ?? 0
+    guard status == 0 || 100...599 ~= status else { throw RowError.skip(.badStatus, "\(status)") }
+    guard status != 206 else { throw RowError.skip(.partialContent, "") }
+    let type = values[4].string
+    var entry = SourceEntry(
+      url: url, status: status == 0 ? 200 : Int(status),
+      fields: MadeUpFields.contentType(type, charset: values[5].string), body: found.body)
+    entry.madeUp = status == 0 ? [.status, .fields] : .fields
+    entry.created = SourceDate.sinceReference(values[3])
+    entry.received = entry.created
+    entry.mediaType = type
+    return entry
+  }
+
+  private func body(_ row: Int64, type: DatabaseValue) throws(RowError) -> BodyPlaces.Found {
+    guard isTagged else { return try bodies.value(row, type: type) }
+    let tagged = try bodies.value(row, type: type, offset: 0)
+    guard let tag = tagged.start.first else { return tagged }
+    if tag == 1 { return try bodies.value(row, type: type, offset: 1) }
+    guard tagged.body.length <= 256, let name = try bodies.whole(tagged.body) else {
+      throw RowError.skip(.unsafeFileName, "")
+    }
+    let end = name.lastIndex { $0 != 0 } ?? 0
+    return try bodies.file(Array(name[1...].prefix(end)), accepts: BodyFolder.isUUID)
+  }
+
+  private static func entity(_ source: SourceDatabase) throws(DatabaseError) -> Int64? {
+    guard let columns = try? source.columns(of: "Z_PRIMARYKEY"), columns.contains("z_name") else {
+      return nil
+    }
+    let found = try source.database.prepare(
+      "SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'CachedURLResponse' LIMIT 1")
+    return try found.first()?[0].integer
+  }
+
+  /// Tells whether each value that is not empty begins with 1 or 2, as in a store that was made with
+  /// external storage.
+  private static func areTagged(
+    _ values: BodyValues, _ database: Database
+  ) throws(DatabaseError) -> Bool {
+    let rows = try database.prepare(
+      "SELECT rowid FROM ZCACHEDURLRESPONSE WHERE typeof(ZDATA) IN ('blob', 'text')")
+    rows.restart()
+    while try rows.step() {
+      guard let row = try rows.value(0).integer else { continue }
+      if let tag = try values.open(row).read(at: 0, count: 1).first, tag != 1, tag != 2 {
+        return false
+      }
+    }
+    return true
+  }
+}

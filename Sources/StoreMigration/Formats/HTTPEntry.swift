@@ -1,0 +1,43 @@
+internal import CacheFormat
+internal import HTTPSemantics
+
+/// What the formats with archived responses have in common.
+enum HTTPEntry {
+  /// Refuses methods whose responses are not kept.
+  static func check(method: String) throws(RowError) {
+    guard method == "GET" || method == "HEAD" else {
+      throw RowError.skip(.methodNotCacheable, RowError.excerpt(method))
+    }
+  }
+
+  /// Makes an entry of a response and its body.
+  static func make(
+    url: String, method: String, _ response: ArchivedResponse, _ found: BodyPlaces.Found
+  ) throws(RowError) -> SourceEntry {
+    guard response.status != 206 else { throw RowError.skip(.partialContent, "") }
+    var entry = SourceEntry(
+      url: url, method: method, status: response.status, fields: response.fields, body: found.body)
+    entry.obsoleteFields = ObsoleteFields.names(
+      in: response.fields, method: method, start: found.start, length: found.body.length,
+      expected: response.length)
+    if response.isStatusMadeUp { entry.madeUp = [.status, .fields] }
+    entry.received = response.received
+    entry.responseURL = response.url
+    entry.mediaType = response.mediaType
+    entry.invalidFields = response.invalidFields
+    return entry
+  }
+
+  /// Tells until when a response is fresh by its own fields (RFC 9111, section 4.2.1).
+  static func freshUntil(_ response: ArchivedResponse) -> Timestamp? {
+    let received = response.received ?? Timestamp(nanoseconds: 0)
+    let second = HTTPDate(seconds: received.nanoseconds / 1_000_000_000)
+    let facts = ResponseFacts(response.fields, rules: CacheRules(), now: second)
+    if let seconds = facts.directives.maxAge {
+      let start = facts.date.map { Timestamp(seconds: Double($0.seconds)) } ?? response.received
+      return start?.advanced(bySeconds: Double(seconds))
+    }
+    guard case .at(let time) = facts.expires else { return nil }
+    return Timestamp(seconds: Double(time.seconds))
+  }
+}

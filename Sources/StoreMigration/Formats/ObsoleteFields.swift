@@ -1,0 +1,37 @@
+internal import HTTPSemantics
+
+/// Finds the fields that do not describe the body as it is stored.
+///
+/// Apple's URL loading hands out the decoded body while the fields stay as received (FORMATS,
+/// "Headers versus stored body").
+enum ObsoleteFields {
+  /// Gives the names of the fields to leave out.
+  ///
+  /// - Parameters:
+  ///   - start: The first bytes of the body; two are looked at.
+  ///   - expected: The length of the decoded body that the archive tells.
+  static func names(
+    in fields: HTTPFields, method: String, start: [UInt8], length: UInt64, expected: Int?
+  ) -> [String] {
+    // The fields of a HEAD describe what a GET would get.
+    if method == "HEAD" { return [] }
+    var names: [String] = []
+    if isDecoded(fields, start, length, expected) {
+      names = ["Content-Encoding", "Content-Length"].filter { fields.contains($0) }
+    }
+    // Apple writes "Identity" there, which is no transfer coding.
+    return names + (fields.contains("Transfer-Encoding") ? ["Transfer-Encoding"] : [])
+  }
+
+  private static func isDecoded(
+    _ fields: HTTPFields, _ start: [UInt8], _ length: UInt64, _ expected: Int?
+  ) -> Bool {
+    guard let coding = fields.combinedValue(of: "Content-Encoding") else { return false }
+    guard start.starts(with: [0x1f, 0x8b]),
+      String(decoding: coding, as: UTF8.self).lowercased().contains("gzip")
+    else { return true }
+    // It is gzip, and so it was sent: decoded only where the length is that of the decoded body,
+    // which then is a gzip file of its own.
+    return expected.map { UInt64(exactly: $0) == length } == true && fields.contentLength != length
+  }
+}

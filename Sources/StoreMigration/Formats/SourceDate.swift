@@ -1,0 +1,41 @@
+internal import CacheFormat
+
+/// Reads the times of the sources.
+enum SourceDate {
+  /// Reads what FMDB and SQLite write: seconds since 1970, or text in UTC; nil for anything else.
+  static func unix(_ value: DatabaseValue) -> Timestamp? {
+    switch value {
+    case .integer(let seconds): Timestamp(seconds: Double(seconds))
+    case .real(let seconds) where !seconds.isNaN: Timestamp(seconds: seconds)
+    case .text(let text): parse(text)
+    default: nil
+    }
+  }
+
+  /// Reads what Core Data writes: seconds since 2001.
+  static func sinceReference(_ value: DatabaseValue) -> Timestamp? {
+    value.number.flatMap { Timestamp(secondsSince2001: $0) }
+  }
+
+  /// Reads `YYYY-MM-DD`, with ` HH:MM:SS` and a fraction of a second, or with `THH:MM:SSZ`.
+  private static func parse(_ text: [UInt8]) -> Timestamp? {
+    let midnight = Array("T00:00:00.000000000Z".utf8)
+    guard text.count >= 10, text.count <= 29 else { return nil }
+    var whole = Array(text[..<10])
+    if text.count == 10 { return Timestamp(rfc3339: whole + midnight) }
+    guard text.count >= 19, text[10] == UInt8(ascii: " ") || text[10] == UInt8(ascii: "T") else {
+      return nil
+    }
+    whole += [UInt8(ascii: "T")] + text[11..<19]
+    var fraction = text[19...]
+    if fraction.last == UInt8(ascii: "Z") { fraction.removeLast() }
+    guard fraction.isEmpty || (fraction.first == UInt8(ascii: ".") && fraction.count > 1) else {
+      return nil
+    }
+    let digits = Array(fraction.dropFirst())
+    guard digits.count <= 9 else { return nil }
+    whole += [UInt8(ascii: ".")] + digits
+    whole += Array(repeating: UInt8(ascii: "0"), count: 9 - digits.count) + [UInt8(ascii: "Z")]
+    return Timestamp(rfc3339: whole)
+  }
+}

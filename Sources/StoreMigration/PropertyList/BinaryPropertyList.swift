@@ -1,0 +1,80 @@
+/// Looks into a binary property list, one object at a time (CoreFoundation's CFBinaryPList.c; the
+/// format has no other specification).
+///
+///     bplist0?  objects  offset table  6 unused  offset size  reference size
+///     8 bytes                                    1            1
+///               number of objects  number of the root  start of the offset table
+///               8                  8                   8
+///
+/// Nothing is taken for granted: each offset, count and reference is held against the bytes before
+/// anything is read or allocated, and nothing is followed until it is asked for.
+struct BinaryPropertyList {
+  private static let headerLength = 8
+  private static let trailerLength = 32
+
+  let bytes: [UInt8]
+  private let count: Int
+  private let offsetSize: Int
+  private let tableStart: Int
+  let referenceSize: Int
+
+  /// The number of the top object.
+  let root: Int
+
+  /// Reads header and trailer.
+  ///
+  /// - Complexity: O(1).
+  init(_ bytes: [UInt8]) throws(PropertyListError) {
+    guard bytes.count <= PropertyListBudget.maximumBytes else { throw PropertyListError(.tooMuch) }
+    guard bytes.count >= Self.headerLength + Self.trailerLength,
+      bytes.starts(with: "bplist0".utf8)
+    else { throw PropertyListError(.notBinary) }
+    self.bytes = bytes
+    let trailer = bytes.count - Self.trailerLength
+    offsetSize = Int(bytes[trailer + 6])
+    referenceSize = Int(bytes[trailer + 7])
+    let numbers = bytes.span
+    let objects = Self.unsigned(numbers, trailer + 8, 8)
+    let root = Self.unsigned(numbers, trailer + 16, 8)
+    let start = Self.unsigned(numbers, trailer + 24, 8)
+    let sizes = 1...8
+    guard sizes.contains(offsetSize), sizes.contains(referenceSize), objects > 0, root < objects,
+      start >= UInt64(Self.headerLength), start <= UInt64(trailer),
+      objects <= (UInt64(trailer) - start) / UInt64(offsetSize)
+    else { throw PropertyListError(.badTrailer, at: trailer) }
+    // They fit: both are below the number of bytes.
+    count = Int(objects)
+    self.root = Int(root)
+    tableStart = Int(start)
+  }
+
+  /// Gives the offset of an object, which lies before the offset table.
+  func offset(of object: Int) throws(PropertyListError) -> Int {
+    guard object >= 0, object < count else { throw PropertyListError(.outside) }
+    let place = tableStart + object * offsetSize
+    let offset = Self.unsigned(bytes.span, place, offsetSize)
+    guard offset >= UInt64(Self.headerLength), offset < UInt64(tableStart) else {
+      throw PropertyListError(.outside, at: place)
+    }
+    return Int(offset)
+  }
+
+  /// Gives the end of what objects may take up.
+  var objectsEnd: Int { tableStart }
+
+  /// Gives the number of the object that a reference names.
+  ///
+  /// - Parameter place: where the reference stands; `referenceSize` bytes are there.
+  func reference(at place: Int) throws(PropertyListError) -> Int {
+    let number = Self.unsigned(bytes.span, place, referenceSize)
+    guard number < UInt64(count) else { throw PropertyListError(.outside, at: place) }
+    return Int(number)
+  }
+
+  /// Gives a number of 1 to 8 bytes, the most significant first; the caller has checked the place.
+  static func unsigned(_ bytes: borrowing Span<UInt8>, _ start: Int, _ size: Int) -> UInt64 {
+    var value: UInt64 = 0
+    for index in start..<start + size { value = value << 8 | UInt64(bytes[index]) }
+    return value
+  }
+}

@@ -1,0 +1,236 @@
+internal import CacheFormat
+
+/// A cache in an SQLite database that is moved from: gives its rows one after the other.
+///
+/// The source is only read. Memory is bounded: neither the number of rows nor the length of a body
+/// counts, only the 16 MiB that an archive may have. One thread at a time may use it.
+public final class SourceCache {
+  /// A database longer than this is read in place where that is safe, instead of being copied.
+  public static let usualCopyLimit: UInt64 = 256 << 20
+
+  /// The format that was found or asked for.
+  public let format: SourceFormat
+
+  /// The database file.
+  public let path: String
+
+  /// Whether the source is read where it is, under a shared lock that keeps writers out.
+  public let isInPlace: Bool
+
+  /// The number of rows, for progress.
+  public let rowCount: Int64
+
+  private let source: SourceDatabase
+  private let reader: any FormatReader
+  private let next: Statement
+  private let read: Statement
+  private let newest: NewestRows?
+  private var last: Int64?
+
+  /// Opens the cache at a path.
+  ///
+  /// - Parameters:
+  ///   - path: the database, or the folder with it.
+  ///   - format: the format it has to have; nil: any.
+  ///   - temporaryFolder: an existing folder with room for a copy of the database; what a killed
+  ///     process has left there is removed.
+  ///   - copyLimit: see ``usualCopyLimit``.
+  /// - Throws: ``SourceError`` where there is no cache or it cannot be read.
+  /// - Complexity: O(size of the database).
+  public convenience init(
+    path: String, format: SourceFormat? = nil, temporaryFolder: String,
+    copyLimit: UInt64 = SourceCache.usualCopyLimit
+  ) throws(SourceError) {
+    let candidates = try SourceLocation.databases(at: path)
+    var found: [(SourceDatabase, SourceFormat)] = []
+    var failure: SourceError?
+    for candidate in candidates {
+      do throws(SourceError) {
+        let source = try SourceDatabase(
+          path: candidate, temporary: temporaryFolder, copyLimit: copyLimit)
+        if let format = try source.format(among: format.map { [$0] } ?? SourceFormat.allCases) {
+          found.append((source, format))
+        }
+      } catch { failure = error }
+    }
+    guard let (source, format) = found.first else {
+      throw failure ?? SourceError(.unknownSchema, path, "\(candidates.count) databases")
+    }
+    guard found.count == 1 else {
+      throw SourceError(.ambiguous, path, found.map(\.0.path).joined(separator: ", "))
+    }
+    try self.init(source, format)
+  }
+
+  private init(_ source: SourceDatabase, _ format: SourceFormat) throws(SourceError) {
+    self.source = source
+    self.format = format
+    path = source.path
+    isInPlace = source.isInPlace
+    let type = format.reader
+    let reader = try type.init(source)
+    self.reader = reader
+    do throws(DatabaseError) {
+      let database = source.database
+      let count = try database.prepare("SELECT count(*) FROM \(type.table)")
+      rowCount = try count.first()?[0].integer ?? 0
+      let next = try database.prepare(
+        "SELECT rowid FROM \(type.table) WHERE rowid >= ?1 ORDER BY rowid LIMIT 1")
+      self.next = next
+      read = try database.prepare(reader.query)
+      newest = try reader.order.map { order throws(DatabaseError) in
+        try Self.order(order, reader, next, source)
+      }
+    } catch { throw source.error(error) }
+  }
+
+  /// Gives the next row; nil at the end.
+  ///
+  /// - Throws: ``SourceError`` where the source fails: what came before it came whole.
+  public func nextRow() throws(SourceError) -> SourceRow? {
+    do throws(DatabaseError) {
+      guard let row = try following(last) else { return nil }
+      last = row
+      return try examine(row)
+    } catch { throw source.error(error) }
+  }
+
+  /// Goes on behind a row, whether it is there or not; what was given before comes out the same.
+  public func startAfter(_ row: Int64) { last = row }
+
+  /// Opens the body of an entry of this cache.
+  ///
+  /// Rows may be asked for meanwhile. Of the bodies in the database only the one that was opened last
+  /// can be read.
+  public func openBody(_ body: SourceBody) throws(SourceError) -> SourceBodyReader {
+    try SourceBodyReader(body, reader.bodies, source)
+  }
+
+  private func following(_ row: Int64?) throws(DatabaseError) -> Int64? {
+    try Self.following(row, next)
+  }
+
+  private static func following(_ row: Int64?, _ next: Statement) throws(DatabaseError) -> Int64? {
+    guard row != .max else { return nil }
+    let start = row.map { $0 + 1 } ?? .min
+    guard let found = try next.first([.integer(start)]) else { return nil }
+    // A column of an enemy's may be named rowid, and would never end.
+    guard let number = found[0].integer, number >= start else {
+      throw .damage("the rows have no numbers")
+    }
+    return number
+  }
+
+  private func examine(_ row: Int64) throws(DatabaseError) -> SourceRow {
+    var key = ""
+    do throws(RowError) {
+      let values = try values(row)
+      key = reader.key(of: values)
+      let entry = try reader.entry(row: row, values)
+      let outcome: SourceRow.Outcome =
+        try isSuperseded(entry, row) ? .skipped(.duplicateKeySuperseded, detail: "") : .entry(entry)
+      return SourceRow(row: row, key: Self.shown(key), outcome: outcome)
+    } catch {
+      switch error {
+      case .database(let failure): throw failure
+      case .skip(let reason, let detail):
+        return SourceRow(
+          row: row, key: Self.shown(key), outcome: .skipped(reason, detail: detail))
+      }
+    }
+  }
+
+  private static func shown(_ key: String) -> String {
+    key.utf8.count <= 2_048 ? key : String(decoding: key.utf8.prefix(2_048), as: UTF8.self)
+  }
+
+  private func values(_ row: Int64) throws(RowError) -> [DatabaseValue] {
+    do throws(DatabaseError) {
+      return try read.first([.integer(row)]) ?? []
+    } catch {
+      throw error.isTooLarge ? RowError.skip(.tooLarge, "a value of the row") : .database(error)
+    }
+  }
+}
+
+// Which of several rows with one key counts.
+extension SourceCache {
+  /// Tells whether a newer row of the same key gives an entry, too. Each row that gives none is looked
+  /// at once and forgotten.
+  private func isSuperseded(_ entry: SourceEntry, _ row: Int64) throws(RowError) -> Bool {
+    guard let newest else { return false }
+    let key = Self.key(entry.method, entry.url)
+    var index = 0
+    do throws(DatabaseError) {
+      while let other = try newest.row(index, key: key), other != row {
+        if let found = try self.entry(other) {
+          if Self.key(found.method, found.url) == key { return true }
+          index += 1
+        } else {
+          try newest.remove(other, key: key)
+        }
+      }
+      return false
+    } catch { throw .database(error) }
+  }
+
+  private func entry(_ row: Int64) throws(DatabaseError) -> SourceEntry? {
+    do throws(RowError) {
+      return try reader.entry(row: row, values(row))
+    } catch {
+      if case .database(let failure) = error { throw failure }
+      return nil
+    }
+  }
+
+  private static func key(_ method: String, _ url: String) -> ByteString {
+    ByteString("\(method) \(url)")
+  }
+
+  private static func order(
+    _ sql: String, _ reader: any FormatReader, _ next: Statement, _ source: SourceDatabase
+  ) throws(DatabaseError) -> NewestRows {
+    let newest = try NewestRows(in: source.folder)
+    let rows = try source.database.prepare(sql)
+    var start = Int64.min
+    while true {
+      rows.restart([.integer(start)])
+      do throws(DatabaseError) {
+        while try rows.step() {
+          guard let row = try rows.value(0).integer, row >= start else { return newest }
+          start = row == .max ? row : row + 1
+          let key = try rows.value(1).string ?? ""
+          let (method, url) = reader.identity(ofKey: key)
+          try newest.add(
+            row, key: Self.key(method, url), recency: rows.value(2).number)
+        }
+        return newest
+      } catch  where error.isTooLarge {
+        // A key that is too long is skipped when its row comes; so it is here.
+        guard let row = try following(start == .min ? nil : start - 1, next), row < .max else {
+          return newest
+        }
+        start = row + 1
+      } catch { throw error }
+    }
+  }
+}
+
+extension SourceFormat {
+  var reader: any FormatReader.Type {
+    switch self {
+    case .offlinecache: OfflineCacheReader.self
+    case .coredata: CoreDataReader.self
+    case .cfnetwork: CFNetworkReader.self
+    case .yycache: YYCacheReader.self
+    }
+  }
+}
+
+extension SourceDatabase {
+  /// Finds the first format whose main table is there.
+  fileprivate func format(among formats: [SourceFormat]) throws(SourceError) -> SourceFormat? {
+    for format in formats where try columns(of: format.reader.table) != nil { return format }
+    return nil
+  }
+}

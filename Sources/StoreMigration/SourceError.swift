@@ -1,0 +1,78 @@
+/// Tells why a source cannot be read, or not any further.
+public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Names the cause.
+  public enum Cause: String, Sendable, Hashable, CaseIterable {
+    /// There is no such file or folder.
+    case notFound
+    /// The file or its folder may not be read.
+    case permission
+    /// The file is empty, which SQLite takes for a database without tables.
+    case empty
+    /// The file is no SQLite database.
+    case notADatabase
+    /// The file looks like an encrypted database: nothing in it has a pattern.
+    case encrypted
+    /// The file is shorter than its header says.
+    case truncated
+    /// SQLite finds damage.
+    case corrupt
+    /// No table, or no file in the folder, is that of a known cache.
+    case unknownSchema
+    /// The tables are there, but not all of their columns.
+    case missingColumns
+    /// There are several caches in the folder.
+    case ambiguous
+    /// The source was changed again and again while it was copied, or is locked.
+    case busy
+    /// The journal is part of a transaction over several databases.
+    case superJournal
+    /// The copy cannot be written.
+    case copy
+    /// The source cannot be read for another reason.
+    case unreadable
+  }
+
+  /// Names the cause.
+  public let cause: Cause
+
+  /// Names the file or folder.
+  public let path: String
+
+  /// Says what was found there; may be empty.
+  public let detail: String
+
+  init(_ cause: Cause, _ path: String, _ detail: String = "") {
+    self.cause = cause
+    self.path = path
+    self.detail = detail
+  }
+
+  /// Says which file, what is wrong with it, and what to do.
+  public var description: String {
+    let (what, remedy) = words
+    return "\(path): \(what)\(detail.isEmpty ? "" : " (\(detail))"); \(remedy)"
+  }
+
+  private var words: (String, String) {
+    switch cause {
+    case .notFound: ("there is no such file or folder", "check the path")
+    case .permission: ("it may not be read", "run as its owner, or copy it to where you may read")
+    case .empty:
+      ("the file is empty", "the -wal file beside it may have been lost; copy both again")
+    case .notADatabase: ("it is no SQLite database", "name the cache's database or its folder")
+    case .encrypted:
+      ("it looks encrypted", "decrypt it first, for SQLCipher with sqlcipher_export")
+    case .truncated: ("the file is cut off", "copy it again from where it came from")
+    case .corrupt: ("the database is damaged", "`sqlite3 DATABASE .recover` may get rows out of it")
+    case .unknownSchema:
+      ("there is no cache of a known format in it", "see --from in the help for the formats")
+    case .missingColumns: ("columns are missing", "the format is not supported in this version")
+    case .ambiguous: ("there are several caches in it", "name the database instead of the folder")
+    case .busy: ("it is being written to", "end the program that uses it, and try again")
+    case .superJournal:
+      ("its journal names another journal", "open it once with the program that it belongs to")
+    case .copy: ("the private copy failed", "make room in the folder for temporary files")
+    case .unreadable: ("it cannot be read", "check the file system")
+    }
+  }
+}

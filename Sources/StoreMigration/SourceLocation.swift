@@ -1,0 +1,44 @@
+internal import CacheSystem
+
+/// Finds databases where the user says there is a cache.
+enum SourceLocation {
+  /// The most files of a folder that are looked at.
+  private static let maximumFiles = 10_000
+
+  /// Gives the database files that a path stands for: itself, or those in the folder.
+  static func databases(at path: String) throws(SourceError) -> [String] {
+    let files = RealFileSystem()
+    do throws(SystemError) {
+      let place = try files.open(userPath: path, [.read])
+      guard try files.status(of: place.raw).kind == .directory else { return [path] }
+      var names: [PathName] = []
+      try files.list(place.raw) { name, kind in
+        if kind == .file { names.append(name) }
+        return names.count < maximumFiles
+      }
+      var found: [String] = []
+      for name in names where isDatabase(name, in: place, files) {
+        // A name that is no UTF-8 cannot be told to SQLite.
+        guard let text = String(validating: name.bytes, as: UTF8.self) else { continue }
+        found.append(path.hasSuffix("/") ? path + text : "\(path)/\(text)")
+      }
+      return found.sorted()
+    } catch { throw SourceError(reading: path, error) }
+  }
+
+  /// Splits the path of a file into that of its folder and its name.
+  static func split(_ path: String) -> (folder: String, name: String) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+    let name = String(path[path.utf8.index(after: slash)...])
+    return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+  }
+
+  private static func isDatabase(
+    _ name: PathName, in place: borrowing Descriptor, _ files: RealFileSystem
+  ) -> Bool {
+    guard let file = try? files.open(name, in: place, [.read]),
+      let bytes = try? files.readBytes(file, count: 16, at: 0)
+    else { return false }
+    return DatabaseHeader.begins(bytes)
+  }
+}

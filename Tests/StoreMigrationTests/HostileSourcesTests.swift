@@ -1,0 +1,286 @@
+import Foundation
+import StoreMigration
+import Testing
+
+/// Sources that nobody should have, and places where there is none.
+@Suite(.enabled(if: Python.isThere, "python3 is needed"))
+struct HostileSourcesTests {
+  private func cause(
+    _ path: String, _ sandbox: SourceSandbox, format: SourceFormat? = nil,
+    copyLimit: UInt64 = 1 << 30
+  ) -> SourceError.Cause? {
+    do throws(SourceError) {
+      let cache = try SourceCache(
+        path: path, format: format, temporaryFolder: sandbox.copies, copyLimit: copyLimit)
+      while try cache.nextRow() != nil {}
+      return nil
+    } catch {
+      #expect(error.description.hasPrefix(error.path + ": "))
+      return error.cause
+    }
+  }
+
+  private static let manifest = """
+    CREATE TABLE manifest(key text, filename text, size integer, inline_data blob,
+      modification_time integer, last_access_time integer, extended_data blob, primary key(key));
+    """
+
+  private static func row(_ key: String, _ data: String = "x'01'", _ name: String = "NULL")
+    -> String
+  {
+    "INSERT INTO manifest VALUES('\(key)', \(name), NULL, \(data), 1, 2, NULL);"
+  }
+
+  private func rows(_ cache: SourceCache) throws -> [SourceRow] {
+    var rows: [SourceRow] = []
+    while let row = try cache.nextRow() { rows.append(row) }
+    return rows
+  }
+
+  private func reason(_ row: SourceRow) -> SkipReason? {
+    if case .skipped(let reason, _) = row.outcome { reason } else { nil }
+  }
+
+  @Test func `nothing, an empty file, text, random bytes`() throws {
+    let sandbox = try SourceSandbox()
+    #expect(cause(sandbox.path + "/none", sandbox) == .notFound)
+    #expect(cause(try sandbox.write("empty", []), sandbox) == .empty)
+    #expect(cause(try sandbox.write("text", Array("a,b,c\n".utf8)), sandbox) == .notADatabase)
+    let random = (0..<8192).map { _ in UInt8.random(in: 0...255) }
+    #expect(cause(try sandbox.write("random", random), sandbox) == .encrypted)
+  }
+
+  @Test func `a folder with no cache, with one, with two`() throws {
+    let sandbox = try SourceSandbox()
+    #expect(cause(sandbox.path, sandbox) == .unknownSchema)
+    _ = try sandbox.database("other", "CREATE TABLE t(a);")
+    #expect(cause(sandbox.path, sandbox) == .unknownSchema)
+    _ = try sandbox.database("a", Self.manifest)
+    #expect(cause(sandbox.path, sandbox) == nil)
+    #expect(cause(sandbox.path, sandbox, format: .coredata) == .unknownSchema)
+    _ = try sandbox.database("b", Self.manifest)
+    #expect(cause(sandbox.path, sandbox) == .ambiguous)
+  }
+
+  @Test func `a view, and a table without row numbers, are no table of a cache`() throws {
+    let sandbox = try SourceSandbox()
+    let view = try sandbox.database(
+      "view", "CREATE VIEW manifest AS SELECT 1 AS key, 2 AS filename, 3 AS size;")
+    #expect(cause(view, sandbox) == .unknownSchema)
+    let sql = Self.manifest.replacingOccurrences(of: ");", with: ") WITHOUT ROWID;")
+    #expect(cause(try sandbox.database("without", sql), sandbox) == .missingColumns)
+  }
+
+  @Test func `a column that is called rowid does not keep the reader busy for ever`() throws {
+    let sandbox = try SourceSandbox()
+    let sql =
+      Self.manifest.replacingOccurrences(of: "key text,", with: "key text, rowid text,")
+      + "INSERT INTO manifest(key, rowid) VALUES('https://a/', 'z'), ('https://b/', 'y');"
+    #expect(cause(try sandbox.database("rowid", sql), sandbox) == .corrupt)
+  }
+
+  @Test func `rows of NULLs are skipped in every format`() throws {
+    let sandbox = try SourceSandbox()
+    let tables: [(SourceFormat, String, SkipReason)] = [
+      (
+        .offlinecache,
+        """
+        CREATE TABLE cache_entry(id INTEGER PRIMARY KEY, creation_time, last_access_time,
+          expiration_date, search_key, request, response, data, user_info);
+        INSERT INTO cache_entry(id) VALUES(1), (2);
+        """, .badURL
+      ),
+      (
+        .coredata,
+        """
+        CREATE TABLE ZCACHEDURLRESPONSE(Z_PK INTEGER PRIMARY KEY, Z_ENT, ZTIMESTAMP, ZENCODING,
+          ZMIMETYPE, ZURL, ZDATA);
+        INSERT INTO ZCACHEDURLRESPONSE(Z_PK) VALUES(1), (2);
+        """, .badURL
+      ),
+      (
+        .cfnetwork,
+        """
+        CREATE TABLE cfurl_cache_response(entry_ID INTEGER PRIMARY KEY, storage_policy,
+          request_key, time_stamp);
+        CREATE TABLE cfurl_cache_blob_data(entry_ID INTEGER PRIMARY KEY, response_object,
+          request_object, proto_props, user_info);
+        CREATE TABLE cfurl_cache_receiver_data(entry_ID INTEGER PRIMARY KEY, isDataOnFS,
+          receiver_data);
+        INSERT INTO cfurl_cache_response(entry_ID) VALUES(1), (2);
+        """, .missingResponse
+      ),
+      (
+        .yycache,
+        Self.manifest + "INSERT INTO manifest(key) VALUES(NULL), (NULL);", .notAURLKey
+      ),
+    ]
+    for (format, sql, expected) in tables {
+      let path = try sandbox.database("\(format)", sql)
+      let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+      #expect(cache.format == format)
+      #expect(try rows(cache).map(reason) == [expected, expected])
+    }
+  }
+
+  @Test func `a folder of bodies that is a link leads nowhere`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database("m", Self.manifest + Self.row("https://a/", "NULL", "'hosts'"))
+    try FileManager.default.createSymbolicLink(
+      atPath: sandbox.path + "/data", withDestinationPath: "/etc")
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [.missingBodyFile])
+  }
+
+  @Test(arguments: ["..", ".", "a/b", "../data/x", ".hidden", "/etc/hosts"])
+  func `names of body files that lead elsewhere are unsafe`(name: String) throws {
+    let sandbox = try SourceSandbox()
+    try FileManager.default.createDirectory(
+      atPath: sandbox.path + "/data", withIntermediateDirectories: false)
+    _ = try sandbox.write("data/x", [1])
+    let path = try sandbox.database(
+      "m", Self.manifest + Self.row("https://a/", "NULL", "'\(name)'"))
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [.unsafeFileName])
+  }
+
+  @Test func `a name with a NUL, and one of 300 bytes, are unsafe`() throws {
+    let sandbox = try SourceSandbox()
+    let long = String(repeating: "n", count: 300)
+    let path = try sandbox.database(
+      "m",
+      Self.manifest + Self.row("https://a/", "NULL", "CAST(x'780079' AS TEXT)")
+        + Self.row("https://b/", "NULL", "'\(long)'"))
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [.unsafeFileName, .unsafeFileName])
+  }
+
+  @Test func `text in UTF-16 is no body, its bytes would be others; keys are read`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "m",
+      "PRAGMA encoding='UTF-16';" + Self.manifest + Self.row("https://a/", "'text'")
+        + Self.row("https://b/", "x'07'"))
+    let found = try rows(SourceCache(path: path, temporaryFolder: sandbox.copies))
+    #expect(found.map(reason) == [.noBody, nil])
+    #expect(found.map(\.key) == ["https://a/", "https://b/"])
+  }
+
+  @Test func `of three rows with one key the newest that is good counts`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "c",
+      """
+      CREATE TABLE ZCACHEDURLRESPONSE(Z_PK INTEGER PRIMARY KEY, Z_ENT, ZTIMESTAMP, ZENCODING,
+        ZMIMETYPE, ZURL, ZDATA);
+      INSERT INTO ZCACHEDURLRESPONSE VALUES(1, 1, 30, NULL, NULL, 'https://a/', NULL),
+        (2, 1, 10, NULL, NULL, 'https://a/', x'02'), (3, 1, 20, NULL, NULL, 'https://a/', x'03'),
+        (4, 1, 20, NULL, NULL, 'https://b/', x'04');
+      """)
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [.noBody, .duplicateKeySuperseded, nil, nil])
+  }
+
+  @Test func `a key of 20 MB is skipped, the rows around it are not`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "m",
+      Self.manifest + Self.row("https://a/")
+        + "INSERT INTO manifest(key, inline_data) VALUES(CAST(zeroblob(20000000) AS TEXT), x'02');"
+        + Self.row("https://b/"))
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    #expect(try rows(cache).map(reason) == [nil, .tooLarge, nil])
+  }
+
+  @Test func `a body of 20 MB comes in pieces, while rows are asked for`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database(
+      "m",
+      Self.manifest + Self.row("https://a/", "zeroblob(20000000)") + Self.row("https://b/", "x'07'")
+    )
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    guard case .entry(let big)? = try cache.nextRow()?.outcome else {
+      Issue.record("no entry")
+      return
+    }
+    let reader = try cache.openBody(big.body)
+    #expect(try reader.next()?.count == SourceBodyReader.pieceBytes)
+    #expect(try cache.nextRow()?.row == 2)
+    var count = SourceBodyReader.pieceBytes
+    while let piece = try reader.next() { count += piece.count }
+    #expect(count == 20_000_000 && reader.length == 20_000_000)
+  }
+
+  @Test func `it goes on after any row`() throws {
+    let sandbox = try SourceSandbox()
+    let keys = (1...5).map { "https://h/\($0)" }
+    let path = try sandbox.database("m", Self.manifest + keys.map { Self.row($0) }.joined())
+    let cache = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    cache.startAfter(3)
+    #expect(try rows(cache).map(\.key) == Array(keys[3...]))
+    cache.startAfter(.max)
+    #expect(try cache.nextRow()?.row == nil)
+    cache.startAfter(.min)
+    #expect(try rows(cache).count == 5)
+  }
+
+  @Test func `a journal that names a super-journal is refused, and no file goes away`() throws {
+    let sandbox = try SourceSandbox()
+    let victim = try sandbox.write("victim", Array("keep me".utf8))
+    // A hot journal, to which the name of the victim is appended as SQLite appends a super-journal.
+    let script = """
+      import shutil, sqlite3, struct, sys
+      base, victim = sys.argv[1], sys.argv[2].encode()
+      c = sqlite3.connect(base + '/w.db', isolation_level=None)
+      c.executescript(sys.argv[3])
+      c.execute('pragma cache_size=1'); c.execute('begin')
+      for i in range(200):
+          c.execute('insert into manifest(key, inline_data) values(?, zeroblob(3000))', (str(i),))
+      shutil.copyfile(base + '/w.db', base + '/m.db')
+      b = open(base + '/w.db-journal', 'rb').read()
+      b += struct.pack('>I', 0x40000000) + victim
+      b += struct.pack('>II', len(victim), sum(victim)) + bytes.fromhex('d9d505f920a163d7')
+      open(base + '/m.db-journal', 'wb').write(b)
+      """
+    _ = try Python.run(["-c", script, sandbox.path, victim, Self.manifest])
+    #expect(cause(sandbox.path + "/m.db", sandbox) == .superJournal)
+    #expect(FileManager.default.fileExists(atPath: victim))
+  }
+
+  @Test func `a database that another process writes to is busy in place`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database("m", Self.manifest + Self.row("https://a/"))
+    let writer = Process()
+    writer.executableURL = URL(filePath: "/usr/bin/env")
+    let script = """
+      import sqlite3, sys
+      c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('begin exclusive')
+      print('locked', flush=True); sys.stdin.read()
+      """
+    writer.arguments = ["python3", "-c", script, path]
+    let (input, output) = (Pipe(), Pipe())
+    writer.standardInput = input
+    writer.standardOutput = output
+    try writer.run()
+    #expect(output.fileHandleForReading.availableData.count > 0)
+    #expect(cause(path, sandbox, copyLimit: 0) == .busy)
+    try input.fileHandleForWriting.close()
+    writer.waitUntilExit()
+    #expect(cause(path, sandbox, copyLimit: 0) == nil)
+  }
+
+  @Test func `what a killed process has left is removed, what a living one has is not`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database("m", Self.manifest)
+    let left = sandbox.copies + "/offlinecache-migration-0123456789abcdef"
+    try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: false)
+    _ = try sandbox.write("copies/offlinecache-migration-0123456789abcdef/source", [1, 2, 3])
+    let first = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    let one = try FileManager.default.contentsOfDirectory(atPath: sandbox.copies)
+    #expect(one.count == 1 && !FileManager.default.fileExists(atPath: left))
+    let second = try SourceCache(path: path, temporaryFolder: sandbox.copies)
+    let two = try FileManager.default.contentsOfDirectory(atPath: sandbox.copies)
+    #expect(two.count == 2 && Set(two).isSuperset(of: one))
+    #expect(first.rowCount == second.rowCount)
+  }
+}

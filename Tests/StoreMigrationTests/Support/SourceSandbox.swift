@@ -1,0 +1,72 @@
+import Foundation
+
+/// A folder for one test, removed at its end.
+final class SourceSandbox {
+  let path: String
+
+  init() throws {
+    path =
+      FileManager.default.temporaryDirectory
+      .appending(path: "migration-tests-\(UInt64.random(in: .min ... .max))").path
+    for folder in [copies, bodies] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Where private copies are made.
+  var copies: String { path + "/copies" }
+
+  /// Where bodies are written to be compared.
+  var bodies: String { path + "/bodies" }
+
+  /// Writes a file.
+  func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+    try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
+    return "\(path)/\(name)"
+  }
+
+  /// Makes a database with the statements given.
+  func database(_ name: String, _ sql: String) throws -> String {
+    let script = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2])"
+    _ = try Python.run(["-c", script, "\(path)/\(name)", sql])
+    return "\(path)/\(name)"
+  }
+}
+
+/// Runs Python 3, which the generators of test data need.
+enum Python {
+  static let isThere =
+    (try? run(["-c", "import sqlite3, plistlib"])) != nil
+
+  /// Gives what a program prints.
+  static func run(_ arguments: [String]) throws -> String {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["python3", "-B"] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let text = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw CocoaError(.executableRuntimeMismatch) }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
+
+/// The generators and samples beside the package, or where `OFFLINECACHE_SHARED` says.
+enum SharedSources {
+  static let folder: String? = {
+    let package = URL(filePath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let root =
+      ProcessInfo.processInfo.environment["OFFLINECACHE_SHARED"].map { URL(filePath: $0) }
+      ?? package.deletingLastPathComponent().appending(path: "shared")
+    let path = root.appending(path: "sqlite").path
+    return FileManager.default.fileExists(atPath: path + "/gen/gen_all.py") && Python.isThere
+      ? path : nil
+  }()
+
+  static let areThere = folder != nil
+}
