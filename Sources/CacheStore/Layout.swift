@@ -51,6 +51,15 @@ package enum Layout {
     return number
   }
 
+  /// Whether a name is that of a session: 16 digits.
+  package static func isSession(_ name: PathName) -> Bool {
+    name.count == 16
+      && name.bytes.allSatisfy { digit in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit)
+          || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit)
+      }
+  }
+
   /// `3f`
   package static func shard(_ number: Int) -> PathName {
     var name = PathName()

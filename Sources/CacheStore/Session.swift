@@ -95,7 +95,7 @@ extension Store {
     var names: [PathName] = []
     try system("\(path)/staging") { () throws(SystemError) in
       try fileSystem.list(place.staging.raw) { name, kind in
-        if kind == .directory { names.append(name) }
+        if kind == .directory && Layout.isSession(name) { names.append(name) }
         return true
       }
     }

@@ -79,17 +79,30 @@ extension Store {
     }
   }
 
-  /// Opens a directory, making it where it is missing.
+  /// Opens a shard, making it where it is missing. What else stands in its place goes to the
+  /// quarantine.
   func openOrMake(
     _ name: PathName, in parent: borrowing Descriptor
   ) throws(SystemError) -> Descriptor {
     do throws(SystemError) {
       return try fileSystem.open(name, in: parent, [.read, .directory])
-    } catch  where error == .notFound {
+    } catch  where error == .notFound || error.isWrongKind {
+      if error.isWrongKind { clearPlace(of: name, in: parent.raw) }
       do throws(SystemError) {
         try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
       } catch  where error == .exists {}
       return try fileSystem.open(name, in: parent, [.read, .directory])
+    }
+  }
+
+  /// Moves away what is no directory. Under the lock of the journal, so that nobody moves the
+  /// directory that another one has just made in its place.
+  private func clearPlace(of name: PathName, in parent: Int32) {
+    _ = try? withJournalLock { () throws(StoreError) in
+      guard let status = try? fileSystem.status(at: name, in: parent), status.kind != .directory
+      else { return }
+      try? StrayQuarantine(fileSystem, clock).move(
+        name, in: parent, of: Layout.entries.bytes, to: place.quarantine)
     }
   }
 }

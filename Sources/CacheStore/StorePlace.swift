@@ -34,18 +34,15 @@ package final class StorePlace: Sendable {
     let root = try Self.openRoot(path, options)
     try Self.checkOwner(of: root, path, files)
     try Self.checkContent(of: root, path, options)
-    if !options.isReadOnly { try Self.makeDirectories(root, path, files) }
-    let lock = try system("\(path)/lock") { () throws(SystemError) in
-      try files.open(
-        Layout.lock, in: root, options.isReadOnly ? [.read] : [.read, .write, .create])
+    let lock = try Self.openLock(root, path, options)
+    if !options.isReadOnly {
+      // Whoever opens at the same time waits for the lock, so that each part is made once.
+      try system("\(path)/lock") { () throws(SystemError) in try files.lock(lock) }
+      try Self.makeDirectories(root, path, options)
     }
     let journal = try Self.open(Layout.journal, in: root, path, files)
     staging = try Self.open(Layout.staging, in: root, path, files)
     quarantine = try Self.open(Layout.quarantine, in: root, path, files)
-    if !options.isReadOnly {
-      try system("\(path)/lock") { () throws(SystemError) in try files.lock(lock) }
-    }
-    // Whoever opens at the same time waits for the lock, so store.json is made once.
     description = try Self.readOrMakeDescription(root, path, options)
     if options.durability == .full && !options.isReadOnly {
       try Self.makeDurable(root, path, files)
@@ -168,19 +165,6 @@ package final class StorePlace: Sendable {
       throw StoreError(
         .notFound, path: path, cause: "the directory is empty, there is no store",
         remedy: "check the path, or store something to make one")
-    }
-  }
-
-  private static func makeDirectories(
-    _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem
-  ) throws(StoreError) {
-    let raw = root.raw
-    for name in [Layout.journal, Layout.entries, Layout.staging, Layout.quarantine] {
-      do throws(SystemError) {
-        try files.makeDirectory(name, in: raw, mode: directoryMode)
-      } catch  where error == .exists {} catch {
-        throw StoreError(error, path: "\(path)/\(name.text)")
-      }
     }
   }
 }

@@ -9,8 +9,7 @@ struct Probe: Sendable {
 
   /// - Parameter evicts: whether a full disk may evict. What is promised must stay, so only where
   ///   the workload has announced that limits evict.
-  /// - Parameter refuses: whether a store whose directories are none may stay closed.
-  func open(evicts: Bool = false, refuses: Bool = false) -> Store {
+  func open(evicts: Bool = false) -> Store {
     do {
       return try Store(
         at: path,
@@ -18,9 +17,6 @@ struct Probe: Sendable {
           durability: isFull ? .full : .process, evictsOnFullDisk: evicts,
           fileSystem: PlantedBug.fileSystem))
     } catch {
-      // Where a link or a file stands in place of a directory, the store is not opened, which is told
-      // and wrong about nothing.
-      if refuses && error.code == .notADirectory { stop(0, "OK, not opened: \(error)") }
       stop(3, "ERR open \(error)")
     }
   }

@@ -11,7 +11,7 @@ enum StagingCheck {
   ) -> [Suspicion] {
     var names: [PathName] = []
     try? fileSystem.list(staging.raw) { name, kind in
-      if kind == .directory { names.append(name) }
+      if kind == .directory && Layout.isSession(name) { names.append(name) }
       return names.count < CheckLimits.segments
     }
     var found: [Suspicion] = []

@@ -27,7 +27,7 @@ struct StrayNames {
       checkJournal(journal, foreign)
     }
     if let staging = try? fileSystem.open(Layout.staging, in: root, [.read, .directory]) {
-      list(staging, Layout.staging.bytes) { $1 == .directory }
+      list(staging, Layout.staging.bytes) { $1 == .directory && Layout.isSession($0) }
     }
   }
 

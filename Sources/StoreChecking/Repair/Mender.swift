@@ -189,6 +189,12 @@ extension Mender: Mending {
         return .failed("something could not be mended; what dead processes left stays until it is")
       }
       store.removeSessions(dead)
+      // Deeper than anything of ours: it goes as it is.
+      for name in dead where (try? fileSystem.status(at: name, in: store.place.staging.raw)) != nil
+      {
+        try moveAway(
+          name, in: store.place.staging.raw, path: Layout.staging.bytes + [0x2F] + name.bytes)
+      }
       return .done
     } catch {
       return .failed("\(error.cause); \(error.remedy)")

@@ -66,9 +66,7 @@ struct PlaceMender {
   private func makePart(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
     switch name.bytes {
     case Layout.journal.bytes, Layout.entries.bytes, Layout.staging.bytes, Layout.quarantine.bytes:
-      do throws(SystemError) {
-        try fileSystem.makeDirectory(name, in: root.raw, mode: StorePlace.directoryMode)
-      } catch  where error == .exists {}
+      try StorePlace.makeDirectory(name, root, fileSystem)
     case Layout.lock.bytes: _ = try fileSystem.open(name, in: root, [.write, .create])
     case Layout.description.bytes: try restoreDescription(root)
     case Layout.backupTag.bytes: try writeTag(root)
@@ -76,18 +74,8 @@ struct PlaceMender {
     }
   }
 
-  /// Moves a name of the top into the quarantine; the quarantine itself, where it is no directory,
-  /// into a new one.
   private func setAside(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
-    var moved = name
-    if name.bytes == Layout.quarantine.bytes {
-      moved = PathName("quarantine-")
-      moved.appendHex(.random(in: .min ... .max), digits: 8)
-      try fileSystem.rename(name, in: root.raw, to: moved, in: root.raw)
-    }
-    try makePart(Layout.quarantine, root)
-    let quarantine = try fileSystem.open(Layout.quarantine, in: root, [.read, .directory])
-    try strays.move(moved, in: root.raw, of: [], to: quarantine)
+    try StorePlace.setAside(name, root, strays, fileSystem)
   }
 
   /// Writes a file of the top beside and renames it, under the name that a description has until then.

@@ -1,6 +1,5 @@
 internal import CacheFormat
-internal import CacheStore
-internal import CacheSystem
+package import CacheSystem
 internal import Synchronization
 
 /// Moves what is none of the store's out of the way, unopened, by one rename each: into
@@ -8,7 +7,7 @@ internal import Synchronization
 /// (Docs/Format.md, "The tree").
 ///
 /// What comes from one directory goes into one, so that a million files need one note.
-final class StrayQuarantine: Sendable {
+package final class StrayQuarantine: Sendable {
   /// The directory of the quarantine that takes what comes from `source`.
   private struct Bin {
     var source: [UInt8]
@@ -22,7 +21,7 @@ final class StrayQuarantine: Sendable {
   private static let maximumBins = 16
   private static let files = PathName("files")
 
-  init(_ fileSystem: any FileSystem, _ clock: any WallClock) {
+  package init(_ fileSystem: any FileSystem, _ clock: any WallClock) {
     self.fileSystem = fileSystem
     self.clock = clock
   }
@@ -33,7 +32,7 @@ final class StrayQuarantine: Sendable {
   ///   - path: the path of `directory` below the store, for the note.
   ///   - quarantine: the quarantine of the store.
   /// - Throws: also where the directory is not on the same volume.
-  func move(
+  package func move(
     _ name: PathName, in directory: Int32, of path: [UInt8], to quarantine: borrowing Descriptor
   ) throws(SystemError) {
     let bin = last.withLock { $0.first { $0.source == path } }

@@ -1,0 +1,66 @@
+package import CacheSystem
+
+// The directories of a store and its lock: made where they are missing. What else has got into their
+// places is moved into the quarantine, unopened, so that a store opens whatever happened to it.
+extension StorePlace {
+  private static let directories = [
+    Layout.quarantine, Layout.journal, Layout.entries, Layout.staging,
+  ]
+
+  /// Opens the file `lock`.
+  static func openLock(
+    _ root: borrowing Descriptor, _ path: String, _ options: Options
+  ) throws(StoreError) -> Descriptor {
+    let files = options.fileSystem
+    return try system("\(path)/lock") { () throws(SystemError) in
+      if options.isReadOnly { return try files.open(Layout.lock, in: root, [.read]) }
+      if let status = try? files.status(at: Layout.lock, in: root.raw), status.kind != .file {
+        try setAside(Layout.lock, root, StrayQuarantine(files, options.clock), files)
+      }
+      return try files.open(Layout.lock, in: root, [.read, .write, .create])
+    }
+  }
+
+  /// Makes the directories. The caller holds the lock.
+  static func makeDirectories(
+    _ root: borrowing Descriptor, _ path: String, _ options: Options
+  ) throws(StoreError) {
+    let files = options.fileSystem
+    for name in directories {
+      try system("\(path)/\(name.text)") { () throws(SystemError) in
+        if try makeDirectory(name, root, files) { return }
+        if try files.status(at: name, in: root.raw).kind == .directory { return }
+        try setAside(name, root, StrayQuarantine(files, options.clock), files)
+        try makeDirectory(name, root, files)
+      }
+    }
+  }
+
+  /// - Returns: false where something stands there already.
+  @discardableResult
+  package static func makeDirectory(
+    _ name: PathName, _ root: borrowing Descriptor, _ files: any FileSystem
+  ) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      try files.makeDirectory(name, in: root.raw, mode: directoryMode)
+      return true
+    } catch  where error == .exists { return false }
+  }
+
+  /// Moves a name of the top into the quarantine; the quarantine itself, where it is no directory,
+  /// into a new one.
+  package static func setAside(
+    _ name: PathName, _ root: borrowing Descriptor, _ strays: StrayQuarantine,
+    _ files: any FileSystem
+  ) throws(SystemError) {
+    var moved = name
+    if name.bytes == Layout.quarantine.bytes {
+      moved = PathName("quarantine-")
+      moved.appendHex(.random(in: .min ... .max), digits: 8)
+      try files.rename(name, in: root.raw, to: moved, in: root.raw)
+    }
+    try makeDirectory(Layout.quarantine, root, files)
+    let quarantine = try files.open(Layout.quarantine, in: root, [.read, .directory])
+    try strays.move(moved, in: root.raw, of: [], to: quarantine)
+  }
+}
