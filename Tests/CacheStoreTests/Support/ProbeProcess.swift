@@ -27,8 +27,12 @@ final class ProbeProcess: Sendable {
 
   /// Starts the executable; its standard output is appended to `output`.
   ///
-  /// - Parameter bug: the bug that is planted in it; see `Tools/storeprobe/PlantedBug.swift`.
-  init(_ arguments: [String], output: String, bug: String = "") throws {
+  /// - Parameters:
+  ///   - bug: the bug that is planted in it; see `Tools/storeprobe/PlantedBug.swift`.
+  ///   - wrapper: words that run the command behind them.
+  init(
+    _ arguments: [String], output: String, bug: String = "", through wrapper: [String] = []
+  ) throws {
     let path = try #require(Self.executable)
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -36,8 +40,8 @@ final class ProbeProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(
       &actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     // The variable stands before the program: changing our own environment would be a race.
-    let program = bug.isEmpty ? path : "/usr/bin/env"
-    let given = bug.isEmpty ? [path] : [program, "STOREPROBE_BUG=\(bug)", path]
+    let program = "/usr/bin/env"
+    let given = [program, "STOREPROBE_BUG=\(bug)"] + wrapper + [path]
     var words = unsafe (given + arguments).map { unsafe strdup($0) }
     unsafe words.append(nil)
     defer { unsafe words.forEach { unsafe free($0) } }
@@ -69,7 +73,9 @@ final class ProbeProcess: Sendable {
   }
 
   /// Runs the executable to its end.
-  static func run(_ arguments: [String], output: String, bug: String = "") throws -> Int32 {
-    try ProbeProcess(arguments, output: output, bug: bug).wait()
+  static func run(
+    _ arguments: [String], output: String, bug: String = "", through wrapper: [String] = []
+  ) throws -> Int32 {
+    try ProbeProcess(arguments, output: output, bug: bug, through: wrapper).wait()
   }
 }
