@@ -108,10 +108,20 @@ struct Workload: Sendable {
   }
 
   private func announce(_ what: String, _ change: () throws -> Void) throws {
+    try announce(
+      what,
+      ifFound: {
+        try change()
+        return true
+      })
+  }
+
+  /// - Parameter change: returns false where there was nothing to change: another process may have
+  ///   evicted the entry since it was looked at. Nothing is promised then.
+  private func announce(_ what: String, ifFound change: () throws -> Bool) throws {
     say("TRY \(what)")
     if PlantedBug.isOn(.ackearly) { say("ACK \(what)") }
-    try change()
-    say("ACK \(what)")
+    if try change() { say("ACK \(what)") }
   }
 
   private func stream(_ key: String, _ body: [UInt8], _ note: ByteString) throws {
@@ -132,9 +142,9 @@ struct Workload: Sendable {
     guard let info = store.info(for: ByteString(key)) else { return }
     var value = Value(info)
     value.note = Digest(hashing: note.bytes).low
-    try announce("P \(key) \(value)") {
-      try store.update(ByteString(key)) { $0 = Value.metadata(note) }
-    }
+    try announce(
+      "P \(key) \(value)",
+      ifFound: { try store.update(ByteString(key)) { $0 = Value.metadata(note) } })
   }
 
   private func setPin(_ key: String, _ isPinned: Bool) throws {
@@ -143,13 +153,11 @@ struct Workload: Sendable {
     if isPinned && store.statistics.pinnedEntries >= Self.mostPinned { return }
     var value = Value(info)
     value.isPinned = isPinned
-    try announce("P \(key) \(value)") {
-      if isPinned {
-        try store.pin(ByteString(key))
-      } else {
-        try store.unpin(ByteString(key))
-      }
-    }
+    try announce(
+      "P \(key) \(value)",
+      ifFound: {
+        isPinned ? try store.pin(ByteString(key)) : try store.unpin(ByteString(key))
+      })
   }
 }
 
