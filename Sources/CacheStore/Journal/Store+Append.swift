@@ -65,7 +65,7 @@ extension Store {
       state.tornBytes = 0
       // The journal is not whole, perhaps because of this very tail: a number that is left out says so
       // to whoever opens the store before it is written anew.
-      if !state.isJournalWhole { state.sequence += 1 }
+      if !state.isJournalWhole { state.sequence &+= 1 }
     }
   }
 
