@@ -19,6 +19,9 @@ struct Located {
   var slot: Slot
   var segment: Segment?
   var entries: EntriesDirectory
+  /// Whether the journal is not whole and the tree has not been asked yet: the record of a later change
+  /// may be lost.
+  var isDoubtful = false
 
   /// What `record`, with the access time of the index, says of the entry.
   func info(_ record: PutRecord) -> EntryInfo {
@@ -48,6 +51,10 @@ extension Store {
         eventHub.send(.hit(.memory), key: key, bytes: UInt64(entry.body.count))
         return .hit(entry)
       case .disk(let located):
+        if located.isDoubtful && isReplaced(located) {
+          state.withLock { $0.counters.hits -= 1 }
+          continue
+        }
         do throws(ReadFailure) {
           return .hit(try readEntry(located, key))
         } catch {
@@ -90,9 +97,7 @@ extension Store {
         let info = EntryInfo(record: record, accessed: Timestamp(nanoseconds: entry.accessed))
         return (.memory(Entry(info: info, body: body, source: .memory)), isFirstTouch)
       }
-      let located = Located(
-        slot: entry, segment: state.segment(entry.segment), entries: state.entries)
-      return (.disk(located), isFirstTouch)
+      return (.disk(state.located(entry)), isFirstTouch)
     }
     if isFirstTouch && !isReadOnly { upkeep.request(.touches, of: self) }
     return found
@@ -212,7 +217,7 @@ extension Store {
   public func info(for key: ByteString, variant: UInt64 = 0) -> EntryInfo? {
     let hash = hash(key)
     for _ in 0..<Self.maximumAttempts {
-      guard let located = locate(hash, variant) else {
+      guard let located = locateCertain(hash, variant) else {
         if adopt(hash, variant, key) { continue }
         return nil
       }
@@ -241,9 +246,17 @@ extension Store {
     state.withLock { state in
       follow(&state)
       guard let slot = state.index.find(hash, variant), !state.isClosed else { return nil }
-      let entry = state.index[slot]
-      return Located(slot: entry, segment: state.segment(entry.segment), entries: state.entries)
+      return state.located(state.index[slot])
     }
+  }
+
+  /// Where an entry is, after the tree was asked where that is in doubt.
+  private func locateCertain(_ hash: KeyHash, _ variant: UInt64) -> Located? {
+    for _ in 0..<Self.maximumAttempts {
+      guard let located = locate(hash, variant) else { return nil }
+      if !located.isDoubtful || !isReplaced(located) { return located }
+    }
+    return nil
   }
 
   /// Opens the body of a key for reading piece by piece, and counts as an access.
@@ -251,7 +264,7 @@ extension Store {
     let hash = hash(key)
     for _ in 0..<Self.maximumAttempts {
       let now = clock.now()
-      guard let located = locate(hash, variant) else {
+      guard let located = locateCertain(hash, variant) else {
         if adopt(hash, variant, key) { continue }
         _ = miss(.absent, key)
         return .miss(.absent)

@@ -31,6 +31,8 @@ struct StoreState {
   var journalDamages: UInt64 = 0
   /// What the journal says was removed; only where it is not whole.
   var removals: Removals?
+  /// While the index is not complete: the records that say what the tree says, by segment and offset.
+  var confirmed: Set<UInt64> = []
   /// Whether a process or the machine ended without closing the store, before it was opened here.
   var endedUncleanly = false
   var entries: EntriesDirectory
@@ -78,6 +80,13 @@ struct StoreState {
 
   /// How far the current segment has been read.
   var position: Int64 { segments.last??.readBytes ?? 0 }
+
+  /// Where the entry of a slot is.
+  func located(_ slot: Slot) -> Located {
+    Located(
+      slot: slot, segment: segment(slot.segment), entries: entries,
+      isDoubtful: !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace))
+  }
 
   @inline(__always)
   func segment(_ number: UInt32) -> Segment? {

@@ -75,6 +75,9 @@ package struct Slot: Sendable {
   /// A hash of digest and file.
   var fileHash: UInt64 { digest.low ^ UInt64(bodyFile) &* 0x9E37_79B9_7F4A_7C15 }
 
+  /// The place of the record as one number.
+  var recordPlace: UInt64 { UInt64(segment) << 32 | UInt64(offset) }
+
   /// Whether both are the same stored response, byte for byte of the record.
   package func isSameRecord(as other: Slot) -> Bool {
     segment == other.segment && offset == other.offset

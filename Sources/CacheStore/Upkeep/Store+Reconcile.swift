@@ -34,7 +34,10 @@ extension Store {
 
   /// Writes the journal anew after every entry of the tree was taken up.
   private func renewWhenTakenUp() throws(StoreError) {
-    state.withLock { $0.isComplete = true }
+    state.withLock { state in
+      state.isComplete = true
+      state.confirmed = []
+    }
     try renewJournal()
     state.withLock { state in
       // Nothing is taken up from the tree any more.
@@ -153,9 +156,12 @@ extension Store {
         guard
           let directory = try? fileSystem.open(Layout.key(hash), in: shard, [.read, .directory])
         else { return }
-        for case .metadata(let variant) in (try? files(in: directory)) ?? []
-        where locate(hash, variant) == nil {
-          _ = try? takeUp(hash, variant, entries)
+        for case .metadata(let variant) in (try? files(in: directory)) ?? [] {
+          if let located = locate(hash, variant) {
+            _ = isReplaced(located)
+          } else {
+            _ = try? takeUp(hash, variant, entries)
+          }
         }
       }
     }

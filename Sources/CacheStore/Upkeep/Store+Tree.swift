@@ -63,6 +63,32 @@ extension Store {
     return (try? takeUp(hash, variant, shard.entries)) ?? false
   }
 
+  /// While the index is not complete: asks the tree whether it has a later version of an entry, whose
+  /// record may be lost, and takes that up.
+  ///
+  /// - Returns: whether the index has another one now.
+  func isReplaced(_ located: Located) -> Bool {
+    let slot = located.slot
+    if isReadOnly { return isReplaced(slot, located.entries) }
+    guard let shard = try? lockShard(slot.keyHash, located.entries) else { return false }
+    defer { shard.unlock() }
+    return isReplaced(slot, shard.entries)
+  }
+
+  private func isReplaced(_ slot: Slot, _ entries: EntriesDirectory) -> Bool {
+    guard
+      let directory = try? fileSystem.open(
+        Layout.keyPath(slot.keyHash), in: entries.directory, [.read, .directory])
+    else { return false }
+    let isReplaced = (try? takeUpNewer(slot, in: directory, entries)) ?? false
+    if !isReplaced {
+      state.withLock { state in
+        if !state.isComplete { state.confirmed.insert(slot.recordPlace) }
+      }
+    }
+    return isReplaced
+  }
+
   /// Takes up one entry of the tree; where the store is written to, the caller holds the shard.
   ///
   /// - Parameter old: the entry of the index that it may take the place of.
