@@ -105,7 +105,8 @@ let package = Package(
 
     // Files in memory that fail, end and lose power, for tests.
     .target(
-      name: "SimulatedFiles", dependencies: ["CacheSystem"], path: "Tests/SimulatedFiles",
+      name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
+      path: "Tests/SimulatedFiles",
       swiftSettings: house),
     // What the tests share.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),

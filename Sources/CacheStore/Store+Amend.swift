@@ -39,7 +39,7 @@ extension Store {
   ) throws(StoreError) -> Bool {
     if isReadOnly { throw .readOnly(path) }
     let hash = hash(key)
-    _ = adopt(hash, variant, key)
+    try askTree(hash, variant)
     for _ in 0..<Self.maximumAttempts {
       let session = try ownSession()
       let shard = try lockShard(hash)

@@ -19,9 +19,6 @@ struct Located {
   var slot: Slot
   var segment: Segment?
   var entries: EntriesDirectory
-  /// Whether the journal is not whole and the tree has not been asked yet: the record of a later change
-  /// may be lost.
-  var isDoubtful = false
 
   /// What `record`, with the access time of the index, says of the entry.
   func info(_ record: PutRecord) -> EntryInfo {
@@ -34,8 +31,8 @@ extension Store {
     case memory(Entry)
     case disk(Located)
     case absent
-    /// The index does not know every entry.
-    case unknown
+    /// The index does not know every entry, or not the last version of each.
+    case uncertain(isKnown: Bool)
   }
 
   /// Finds the whole entry of a key and counts as an access.
@@ -45,16 +42,13 @@ extension Store {
   /// - Complexity: O(1) and the reading of the body. One lseek(2) for a miss.
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) -> Lookup {
     let hash = hash(key)
+    var hasAsked = false
     for _ in 0..<Self.maximumAttempts {
       switch find(hash, variant, key) {
       case .memory(let entry):
         eventHub.send(.hit(.memory), key: key, bytes: UInt64(entry.body.count))
         return .hit(entry)
       case .disk(let located):
-        if located.isDoubtful && isReplaced(located) {
-          state.withLock { $0.counters.hits -= 1 }
-          continue
-        }
         do throws(ReadFailure) {
           return .hit(try readEntry(located, key))
         } catch {
@@ -65,8 +59,11 @@ extension Store {
       case .absent:
         eventHub.send(.miss(.absent), key: key)
         return .miss(.absent)
-      case .unknown:
-        guard adopt(hash, variant, key) else { return miss(.absent, key) }
+      case .uncertain(let isKnown):
+        // Once is enough to see that it is absent; what is known may change meanwhile.
+        guard isKnown || !hasAsked, (try? askTree(hash, variant)) != nil
+        else { return miss(isKnown ? .damaged : .absent, key) }
+        hasAsked = true
       }
     }
     return miss(.absent, key)
@@ -81,10 +78,13 @@ extension Store {
     let (found, isFirstTouch) = state.withLock { state -> (Found, Bool) in
       follow(&state, after: settled)
       guard let slot = state.index.find(hash, variant), !state.isClosed else {
-        guard state.isComplete || state.isClosed else { return (.unknown, false) }
+        guard state.isComplete || state.isClosed else {
+          return (.uncertain(isKnown: false), false)
+        }
         state.counters.misses += 1
         return (.absent, false)
       }
+      if state.isDoubtful(state.index[slot]) { return (.uncertain(isKnown: true), false) }
       // Taken back where what the index says cannot be read.
       state.counters.hits += 1
       let touches = state.touched.count
@@ -217,10 +217,7 @@ extension Store {
   public func info(for key: ByteString, variant: UInt64 = 0) -> EntryInfo? {
     let hash = hash(key)
     for _ in 0..<Self.maximumAttempts {
-      guard let located = locateCertain(hash, variant) else {
-        if adopt(hash, variant, key) { continue }
-        return nil
-      }
+      guard let located = locateCertain(hash, variant) else { return nil }
       if let record = try? readRecord(located) {
         guard record.hasKey(key) else { return nil }
         return located.info(record)
@@ -232,8 +229,8 @@ extension Store {
 
   /// Gives the stored responses of a key, in no particular order.
   public func variants(of key: ByteString) -> [EntryInfo] {
-    completeIndex()
     let hash = hash(key)
+    try? askTree(hash)
     let numbers = state.withLock { state in
       follow(&state)
       return state.index.variants(of: hash).map { state.index[$0].variant }
@@ -250,13 +247,16 @@ extension Store {
     }
   }
 
-  /// Where an entry is, after the tree was asked where that is in doubt.
+  /// Where an entry is, without an access, after the tree was asked where that is in doubt; nil where
+  /// it cannot be asked.
   private func locateCertain(_ hash: KeyHash, _ variant: UInt64) -> Located? {
-    for _ in 0..<Self.maximumAttempts {
-      guard let located = locate(hash, variant) else { return nil }
-      if !located.isDoubtful || !isReplaced(located) { return located }
+    let isUncertain = state.withLock { state in
+      follow(&state)
+      return !state.isComplete
+        && state.index.find(hash, variant).map { state.isDoubtful(state.index[$0]) } ?? true
     }
-    return nil
+    if isUncertain && (try? askTree(hash, variant)) == nil { return nil }
+    return locate(hash, variant)
   }
 
   /// Opens the body of a key for reading piece by piece, and counts as an access.
@@ -265,7 +265,6 @@ extension Store {
     for _ in 0..<Self.maximumAttempts {
       let now = clock.now()
       guard let located = locateCertain(hash, variant) else {
-        if adopt(hash, variant, key) { continue }
         _ = miss(.absent, key)
         return .miss(.absent)
       }

@@ -9,8 +9,8 @@ extension Store {
   ///
   /// - Complexity: O(number of variants), at most 64. One lseek(2).
   public func outline(of key: ByteString) -> [VariantOutline] {
-    completeIndex()
     let hash = hash(key)
+    try? askTree(hash)
     return state.withLock { state in
       follow(&state)
       return state.index.variants(of: hash).map { VariantOutline(state.index[$0]) }

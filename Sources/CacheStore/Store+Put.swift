@@ -27,6 +27,8 @@ extension Store {
   func commit(_ entry: NewEntry) throws(StoreError) -> EntryInfo {
     try checkLength(entry.length, path)
     let hash = hash(entry.key)
+    // Where the tree cannot be asked, what is there counts as damaged and is replaced.
+    try? askTree(hash)
     try makeRoom(for: entry, hash)
     var hasMadeSpace = false
     for _ in 0..<Self.maximumAttempts {

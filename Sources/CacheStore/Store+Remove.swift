@@ -11,7 +11,7 @@ extension Store {
   @discardableResult
   public func remove(_ key: ByteString, variant: UInt64? = nil) throws(StoreError) -> Int {
     let hash = hash(key)
-    if let variant { _ = adopt(hash, variant, key) } else { completeIndex() }
+    try askTree(hash, variant)
     var count = 0
     for slot in slots(of: hash) where variant == nil || slot.variant == variant {
       guard hasKey(slot, key) else { continue }
@@ -67,6 +67,12 @@ extension Store {
   ) throws(StoreError) -> Int {
     if isReadOnly { throw .readOnly(path) }
     completeIndex()
+    if !state.withLock({ $0.isComplete }) {
+      throw StoreError(
+        .inputOutput, path: "\(path)/entries",
+        cause: "the journal is damaged, and not every entry can be read for now",
+        remedy: "check the permissions and the disk, then try again")
+    }
     var count = 0
     var cursor = SlotCursor()
     while let located = cursor.next(in: self) {

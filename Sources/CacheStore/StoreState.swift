@@ -31,7 +31,7 @@ struct StoreState {
   var journalDamages: UInt64 = 0
   /// What the journal says was removed; only where it is not whole.
   var removals: Removals?
-  /// While the index is not complete: the records that say what the tree says, by segment and offset.
+  /// While the index is not complete: the records for which the tree was asked, by segment and offset.
   var confirmed: Set<UInt64> = []
   /// Whether a process or the machine ended without closing the store, before it was opened here.
   var endedUncleanly = false
@@ -83,9 +83,14 @@ struct StoreState {
 
   /// Where the entry of a slot is.
   func located(_ slot: Slot) -> Located {
-    Located(
-      slot: slot, segment: segment(slot.segment), entries: entries,
-      isDoubtful: !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace))
+    Located(slot: slot, segment: segment(slot.segment), entries: entries)
+  }
+
+  /// Whether the journal is not whole and the tree has not been asked for an entry yet: the record of
+  /// a later change may be lost.
+  @inline(__always)
+  func isDoubtful(_ slot: Slot) -> Bool {
+    !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace)
   }
 
   @inline(__always)

@@ -1,4 +1,5 @@
 internal import CacheSystem
+internal import TestSupport
 
 /// A change of names: one of them, or with a rename two. No file system in use tears a rename: both
 /// halves are one transaction.
@@ -95,7 +96,7 @@ extension Disk {
   ///
   /// - Parameter seed: decides what of the rest is there; nil for nothing but what is sure.
   func afterPowerLoss(_ profile: PowerLossProfile, seed: UInt64?) -> Disk {
-    var random = SeededChoice(seed: seed ?? 0)
+    var random = SplitMix64(seed: seed ?? 0)
     let applied = appliedChanges(profile, isLeast: seed == nil, &random)
     var result = self
     for (number, node) in nodes {
@@ -122,7 +123,7 @@ extension Disk {
   }
 
   private func appliedChanges(
-    _ profile: PowerLossProfile, isLeast: Bool, _ random: inout SeededChoice
+    _ profile: PowerLossProfile, isLeast: Bool, _ random: inout SplitMix64
   ) -> [Bool] {
     let sure =
       switch profile {

@@ -1,3 +1,5 @@
+internal import TestSupport
+
 /// The bytes of a simulated file, in pages; a page that was never written is a hole of zeros.
 struct FileData: Sendable, Hashable {
   /// What the kernel writes back in one piece, and where a killed write(2) is cut.
@@ -73,7 +75,7 @@ struct FileData: Sendable, Hashable {
   /// What a power cut may leave of a file that was durable as `self` and has become `newer`: the
   /// length is the old one, the new one or one between; each page is the old one, the new one, or a
   /// new one torn at a sector.
-  func torn(towards newer: FileData, _ random: inout SeededChoice) -> FileData {
+  func torn(towards newer: FileData, _ random: inout SplitMix64) -> FileData {
     if self == newer { return self }
     var result = FileData()
     result.length = chosenLength(newer, &random)
@@ -95,7 +97,7 @@ struct FileData: Sendable, Hashable {
     return result
   }
 
-  private func chosenLength(_ newer: FileData, _ random: inout SeededChoice) -> Int {
+  private func chosenLength(_ newer: FileData, _ random: inout SplitMix64) -> Int {
     let (low, high) = (min(length, newer.length), max(length, newer.length))
     if low == high { return low }
     switch random.next() % 4 {
@@ -106,21 +108,5 @@ struct FileData: Sendable, Hashable {
       return boundary > low ? boundary : newer.length
     default: return newer.length
     }
-  }
-}
-
-/// Choices that one seed decides (SplitMix64; Steele, Lea, Flood 2014), so that a state can be made
-/// again.
-struct SeededChoice: Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
   }
 }

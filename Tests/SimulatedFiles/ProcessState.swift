@@ -18,6 +18,8 @@ struct ProcessState: Sendable {
   /// The calls that matched the fault.
   var matched = 0
   var struck: SimulatedOperation?
+  /// The kinds of the calls that were struck.
+  var struckKinds: Set<SimulatedOperation.Kind> = []
   private(set) var hasEnded = false
   var operations = 0
   /// The calls, where they are recorded.
@@ -59,6 +61,7 @@ struct ProcessState: Sendable {
     matched += 1
     guard matched == fault.number || fault.lasts && matched > fault.number else { return nil }
     struck = struck ?? operation
+    struckKinds.insert(operation.kind)
     return fault.effect
   }
 }

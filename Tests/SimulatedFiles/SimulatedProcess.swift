@@ -47,11 +47,15 @@ public final class SimulatedProcess: FileSystem {
       volume.processes[number].fault = fault
       volume.processes[number].matched = 0
       volume.processes[number].struck = nil
+      volume.processes[number].struckKinds = []
     }
   }
 
   /// The first call that the fault has struck.
   public var struck: SimulatedOperation? { own(\.struck) }
+
+  /// The kinds of all calls that it has struck.
+  public var struckKinds: Set<SimulatedOperation.Kind> { own(\.struckKinds) }
 
   /// Whether the fault strikes again and again.
   public var isFaultLasting: Bool { own(\.fault)?.lasts ?? false }

@@ -53,12 +53,7 @@ extension Store {
     if isIndexWhole { return }
     beginJournal()
     for number in 0..<Layout.shardCount {
-      try forEachKey(of: number) { hash, _, entries throws(StoreError) in
-        let shard = try lockShard(hash, entries)
-        defer { shard.unlock() }
-        guard let directory = try openKey(hash, in: shard) else { return }
-        try takeUp(files(in: directory), of: hash, in: directory, entries)
-      }
+      try forEachKey(of: number) { hash, _, _ throws(StoreError) in try askTree(hash) }
     }
     try renewWhenTakenUp()
     if !isIndexWhole {
@@ -152,18 +147,7 @@ extension Store {
       return
     }
     for number in 0..<Layout.shardCount {
-      try? forEachKey(of: number) { hash, shard, entries throws(StoreError) in
-        guard
-          let directory = try? fileSystem.open(Layout.key(hash), in: shard, [.read, .directory])
-        else { return }
-        for case .metadata(let variant) in (try? files(in: directory)) ?? [] {
-          if let located = locate(hash, variant) {
-            _ = isReplaced(located)
-          } else {
-            _ = try? takeUp(hash, variant, entries)
-          }
-        }
-      }
+      try? forEachKey(of: number) { hash, _, _ throws(StoreError) in try? askTree(hash) }
     }
     state.withLock { $0.isComplete = true }
   }
@@ -195,7 +179,7 @@ extension Store {
     return files
   }
 
-  private func files(
+  func files(
     in directory: borrowing Descriptor
   ) throws(StoreError) -> Set<Layout.KeyFile> {
     var files: Set<Layout.KeyFile> = []
@@ -232,24 +216,6 @@ extension Store {
     removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
     if slots.isEmpty {
       try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
-    }
-  }
-
-  /// Takes up the entries of a key that the tree has and the journal does not, or has in an older
-  /// version. The caller holds the shard.
-  ///
-  /// - Throws: where the system cannot say, or the journal cannot be written.
-  private func takeUp(
-    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor,
-    _ entries: EntriesDirectory
-  ) throws(StoreError) {
-    let slots = slots(of: hash)
-    for case .metadata(let variant) in found {
-      if let slot = slots.first(where: { $0.variant == variant }) {
-        _ = try takeUpNewer(slot, in: directory, entries)
-      } else {
-        try takeUp(hash, variant, entries)
-      }
     }
   }
 

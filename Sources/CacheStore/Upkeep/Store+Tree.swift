@@ -46,47 +46,66 @@ extension Store {
       key: entry.key, metadata: entry.metadata)
   }
 
-  /// While the index is not complete: looks for an entry in the tree and takes it up.
+  /// While the index is not complete: takes up what the tree has of a key and the index has not, or has
+  /// in an older version. The record of the newer one may be lost.
   ///
-  /// - Returns: whether the index has it now.
-  func adopt(_ hash: KeyHash, _ variant: UInt64, _ key: ByteString) -> Bool {
-    let (isThere, entries) = state.withLock { state -> (Bool, EntriesDirectory?) in
-      if state.isClosed { return (false, nil) }
-      // Another thread may have taken it up, or all entries, since the caller looked.
-      let isThere = state.index.find(hash, variant) != nil
-      return (isThere, isThere || state.isComplete ? nil : state.entries)
+  /// - Parameter variant: the one to ask for; nil: all.
+  /// - Throws: where the system cannot say, or the journal cannot be written.
+  func askTree(_ hash: KeyHash, _ variant: UInt64? = nil) throws(StoreError) {
+    guard let entries = state.withLock({ $0.isComplete || $0.isClosed ? nil : $0.entries })
+    else { return }
+    if isReadOnly { return try askTree(hash, variant, entries) }
+    let shard = try lockShard(hash, entries)
+    defer { shard.unlock() }
+    try askTree(hash, variant, entries)
+  }
+
+  private func askTree(
+    _ hash: KeyHash, _ variant: UInt64?, _ entries: EntriesDirectory
+  ) throws(StoreError) {
+    if let directory = try openKey(hash, in: entries) {
+      let all = try files(in: directory)
+      let found = variant.map { all.intersection([.metadata($0)]) } ?? all
+      try takeUp(found, of: hash, in: directory, entries)
     }
-    guard let entries else { return isThere }
-    if isReadOnly { return (try? takeUp(hash, variant, entries)) ?? false }
-    guard let shard = try? lockShard(hash, entries) else { return false }
-    defer { shard.unlock() }
-    return (try? takeUp(hash, variant, shard.entries)) ?? false
-  }
-
-  /// While the index is not complete: asks the tree whether it has a later version of an entry, whose
-  /// record may be lost, and takes that up.
-  ///
-  /// - Returns: whether the index has another one now.
-  func isReplaced(_ located: Located) -> Bool {
-    let slot = located.slot
-    if isReadOnly { return isReplaced(slot, located.entries) }
-    guard let shard = try? lockShard(slot.keyHash, located.entries) else { return false }
-    defer { shard.unlock() }
-    return isReplaced(slot, shard.entries)
-  }
-
-  private func isReplaced(_ slot: Slot, _ entries: EntriesDirectory) -> Bool {
-    guard
-      let directory = try? fileSystem.open(
-        Layout.keyPath(slot.keyHash), in: entries.directory, [.read, .directory])
-    else { return false }
-    let isReplaced = (try? takeUpNewer(slot, in: directory, entries)) ?? false
-    if !isReplaced {
-      state.withLock { state in
-        if !state.isComplete { state.confirmed.insert(slot.recordPlace) }
+    state.withLock { state in
+      if state.isComplete { return }
+      for number in state.index.variants(of: hash) {
+        let slot = state.index[number]
+        if variant == nil || slot.variant == variant { state.confirmed.insert(slot.recordPlace) }
       }
     }
-    return isReplaced
+  }
+
+  /// Opens the directory of a key; nil where there is none.
+  private func openKey(
+    _ hash: KeyHash, in entries: EntriesDirectory
+  ) throws(StoreError) -> Descriptor? {
+    do throws(SystemError) {
+      return try fileSystem.open(
+        Layout.keyPath(hash), in: entries.directory, [.read, .directory])
+    } catch {
+      if error == .notFound || error.isWrongKind { return nil }
+      throw StoreError(error, path: "\(path)/entries/\(Layout.keyPath(hash).text)")
+    }
+  }
+
+  /// Takes up the entries of a key that the tree has and the journal does not, or has in an older
+  /// version; where the store is written to, the caller holds the shard.
+  ///
+  /// - Throws: where the system cannot say, or the journal cannot be written.
+  func takeUp(
+    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor,
+    _ entries: EntriesDirectory
+  ) throws(StoreError) {
+    let slots = slots(of: hash)
+    for case .metadata(let variant) in found {
+      if let slot = slots.first(where: { $0.variant == variant }) {
+        _ = try takeUpNewer(slot, in: directory, entries)
+      } else {
+        try takeUp(hash, variant, entries)
+      }
+    }
   }
 
   /// Takes up one entry of the tree; where the store is written to, the caller holds the shard.
@@ -180,31 +199,52 @@ extension Store {
   /// what is complete in the tree was committed. The caller holds the shard.
   ///
   /// - Returns: whether it was taken up.
+  /// - Throws: where the system cannot say, or the journal cannot be written.
   package func takeUpNewer(
     _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
-    guard let document = try? document(Layout.metadata(slot.variant), in: directory)
-    else { return false }
-    let entry = document.entry
+    let document: MetadataDocument
+    do throws(ReadFailure) {
+      document = try self.document(Layout.metadata(slot.variant), in: directory)
+    } catch {
+      guard error == .unreadable else { return false }
+      throw .unreadable("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)")
+    }
     let located = state.withLock { state in
       Located(slot: slot, segment: state.segment(slot.segment), entries: entries)
     }
-    if let record = try? readRecord(located) {
-      let isSame =
-        entry.digest == slot.digest && entry.created == record.head.created
-        && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
-      // Changed metadata has the time of storing that it had. After a power cut what is missing in
-      // the journal was not promised, and the file may be the older one.
-      let mayBeOlder =
-        entry.created == record.head.created && state.withLock { $0.endedUncleanly }
-      let isOlder = (entry.created < record.head.created || mayBeOlder) && hasBody(located)
-      if isSame || isOlder { return false }
-    }
+    if try isSuperseded(document.entry, by: located) { return false }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
       && state.withLock { state in
         state.index.find(slot.keyHash, slot.variant)
           .map { !state.index[$0].isSameRecord(as: slot) } ?? false
       }
+  }
+
+  /// Whether a metadata file says what the record of an entry says, or less.
+  ///
+  /// - Throws: where the record cannot be read for now, and may be the newer one.
+  private func isSuperseded(
+    _ entry: StoredEntry, by located: Located
+  ) throws(StoreError) -> Bool {
+    let record: PutRecord
+    do throws(ReadFailure) { record = try readRecord(located) } catch {
+      if error == .unreadable && entry.digest != located.slot.digest {
+        throw .unreadable("\(path)/journal/\(Layout.segment(located.slot.segment).text)")
+      }
+      return false
+    }
+    if entry.digest == located.slot.digest && entry.created == record.head.created
+      && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
+    {
+      return true
+    }
+    // Changed metadata has the time of storing that it had. After a power cut what is missing in the
+    // journal was not promised, and the file may be the older one.
+    let mayBeOlder =
+      entry.created < record.head.created
+      || entry.created == record.head.created && state.withLock { $0.endedUncleanly }
+    return mayBeOlder && hasBody(located)
   }
 }
 

@@ -188,12 +188,13 @@ final class CrashRun: Sendable {
       try body(store)
     } catch {
       if process.hasEnded { throw RunEnded() }
-      guard let struck = process.struck else {
+      guard process.struck != nil else {
         complain("a call fails without a fault: \(error)")
         return .open
       }
-      // A sync begins by asking for the length.
-      return struck.kind == .synchronize || struck.kind == .length ? .open : .refused
+      // A sync begins by asking for the length. It need not be the first call that was struck: the
+      // upkeep makes calls of its own.
+      return process.struckKinds.isDisjoint(with: [.synchronize, .length]) ? .refused : .open
     }
     // What returned while the process was ending was promised to nobody.
     if process.hasEnded { throw RunEnded() }

@@ -89,6 +89,38 @@ import Testing
     }
   }
 
+  @Test func `a removal does not take what cannot be asked for as absent`() throws {
+    try makeStore(20)
+    sandbox.remove("journal")
+    let files = FaultyFiles()
+    // The directories of keys, from a shard or from `entries`.
+    files.faults.set { $0.kind == .open && [30, 33].contains($0.name.count) ? .inputOutput : nil }
+    let store = try sandbox.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    #expect(throws: StoreError.self) { try store.remove("k3") }
+    #expect(throws: StoreError.self) { try store.remove("k3", variant: 1) }
+    #expect(throws: StoreError.self) { try store.remove(prefix: "k") }
+    #expect(throws: StoreError.self) { try store.pin("k3", variant: 1) }
+    files.faults.set(nil)
+    check(store, 20)
+    #expect(try store.remove("k3") == 1)
+    #expect(store.lookUp("k3", variant: 1).entry == nil)
+  }
+
+  @Test func `a pin that only the tree knows survives when the entry is stored again`() throws {
+    try makeStore(20)
+    sandbox.remove("journal")
+    let files = FaultyFiles()
+    // The upkeep cannot go into the keys of a shard, so that the index stays incomplete.
+    files.faults.set { $0.kind == .open && $0.name.count == 30 ? .inputOutput : nil }
+    let store = try sandbox.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    #expect(!store.statistics.isComplete)
+    files.faults.set(nil)
+    try store.put([1], for: "k0")
+    #expect(store.info(for: "k0")?.isPinned == true)
+  }
+
   @Test func `a read-only store without its journal answers from the tree`() throws {
     try makeStore(20)
     for segment in sandbox.segments { sandbox.remove(segment) }

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -21,7 +22,7 @@ enum RandomDamage: String, CaseIterable {
   /// Damages a store.
   ///
   /// - Returns: what was damaged; nil where this damage does not apply.
-  func apply(_ sandbox: CheckSandbox, _ random: inout RepairRandom) throws -> String? {
+  func apply(_ sandbox: CheckSandbox, _ random: inout SplitMix64) throws -> String? {
     let files = try sandbox.allFiles().filter { !$0.hasPrefix("quarantine") }
     let directories = try sandbox.directories()
     guard let file = files.randomElement(using: &random),
@@ -46,7 +47,7 @@ enum RandomDamage: String, CaseIterable {
     return file
   }
 
-  private func change(_ bytes: [UInt8], _ random: inout RepairRandom) -> [UInt8] {
+  private func change(_ bytes: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
     var bytes = bytes
     let place = Int.random(in: 0..<bytes.count, using: &random)
     let count = Int.random(in: 1...512, using: &random)
@@ -66,7 +67,7 @@ enum RandomDamage: String, CaseIterable {
   }
 
   private func replace(
-    _ file: String, _ bytes: [UInt8], _ sandbox: CheckSandbox, _ random: inout RepairRandom
+    _ file: String, _ bytes: [UInt8], _ sandbox: CheckSandbox, _ random: inout SplitMix64
   ) throws {
     switch self {
     case .empty: try sandbox.write(file, [])
@@ -104,7 +105,7 @@ enum RandomDamage: String, CaseIterable {
 
   private func shuffle(
     _ file: String, _ files: [String], _ directory: String, _ sandbox: CheckSandbox,
-    _ random: inout RepairRandom
+    _ random: inout SplitMix64
   ) throws -> Bool {
     let parent = file.contains("/") ? file[...file.lastIndex(of: "/")!] : ""
     let name = file.dropFirst(parent.count)
@@ -140,7 +141,7 @@ enum RandomDamage: String, CaseIterable {
   }
 
   private func apply(
-    to directory: String, _ sandbox: CheckSandbox, _ random: inout RepairRandom
+    to directory: String, _ sandbox: CheckSandbox, _ random: inout SplitMix64
   ) throws -> Bool {
     switch self {
     case .noDirectoryMode: try sandbox.setMode(directory, 0)
@@ -168,7 +169,7 @@ enum RandomDamage: String, CaseIterable {
     return true
   }
 
-  private func hexDigits(_ random: inout RepairRandom) -> String {
+  private func hexDigits(_ random: inout SplitMix64) -> String {
     String(Int.random(in: 16...255, using: &random), radix: 16)
   }
 }

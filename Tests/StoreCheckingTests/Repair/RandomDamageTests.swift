@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import StoreChecking
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -63,7 +64,7 @@ extension CheckSandbox {
   }
 
   private func damage(_ seed: UInt64) throws {
-    var random = RepairRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let sandbox = try CheckSandbox()
     let model = try sandbox.fillModel(seed: seed)
     let files = try EntryFiles.all(sandbox, model)

@@ -3,6 +3,7 @@ import CacheStore
 import CacheSystem
 import StoreChecking
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct RepairBesideWritersTests {
@@ -27,7 +28,7 @@ import Testing
     }
 
     private func run() {
-      var random = RepairRandom(seed: 7)
+      var random = SplitMix64(seed: 7)
       while !stops.load(ordering: .relaxed) {
         let number = Int.random(in: 0..<30, using: &random)
         let key = ByteString("live\(number)")

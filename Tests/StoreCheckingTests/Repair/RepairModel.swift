@@ -2,23 +2,8 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import StoreChecking
+import TestSupport
 import Testing
-
-/// Random numbers that one seed decides (SplitMix64), so that a failing run can be repeated.
-struct RepairRandom: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ mixed >> 31
-  }
-  mutating func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
-  }
-}
 
 /// What was stored in a store that is going to be damaged.
 struct RepairModel {
@@ -30,7 +15,7 @@ struct RepairModel {
 
   /// Fills a store with entries of many kinds: short and long, with equal bodies, with variants, pinned.
   static func fill(_ store: Store, seed: UInt64 = 1) throws -> RepairModel {
-    var random = RepairRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     var model = RepairModel()
     func put(_ body: [UInt8], _ key: ByteString, _ variant: UInt64 = 0) throws {
       let metadata = EntryMetadata(
