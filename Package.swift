@@ -41,6 +41,7 @@ let package = Package(
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
+    .library(name: "OfflineCache", targets: ["OfflineCache"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
@@ -81,6 +82,16 @@ let package = Package(
         "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
       ]),
 
+    // The Foundation face.
+    .target(
+      name: "CLoadingQueue", linkerSettings: [.linkedLibrary("dispatch", .when(platforms: [.linux]))]),
+    library(
+      "OfflineCache",
+      [
+        "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
+      ]),
+
     // Moving in.
     library("StoreMigration", ["CacheSystem", "CacheFormat", "HTTPSemantics", "CSQLite"]),
 
@@ -103,6 +114,10 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    tool("sessionprobe", ["OfflineCache", "LoopbackOrigin", "TestSupport"]),
+
+    // A server that answers as a test says.
+    .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),
     // Files in memory that fail, end and lose power, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
@@ -130,6 +145,12 @@ let package = Package(
       [
         "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
         "CacheFormat", "CacheSystem",
+      ]),
+    tests(
+      "OfflineCache",
+      [
+        "OfflineCache", "LoopbackOrigin", "sessionprobe", "CachingClient", "HTTPCaching",
+        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "Conformance",

@@ -9,8 +9,8 @@ extension CachingClient {
     _ forwarding: Forwarding, _ body: RequestBody?, _ options: FetchOptions
   ) async throws(ClientError) -> ClientResponse {
     let onInterim = options.onInterim ?? { _ in }
-    if forwarding.isShareable {
-      let (flight, isFirst) = flights.join(forwarding.key)
+    let sending = options.transport ?? self.options.transport
+    if forwarding.isShareable, let (flight, isFirst) = flights.join(forwarding.key, sending) {
       if isFirst { carry(out: forwarding, flight, onInterim) }
       defer { flight.leave() }
       guard let outcome = await flight.outcome.value() else { throw cancelled(forwarding) }
@@ -18,7 +18,8 @@ extension CachingClient {
         return response
       }
     }
-    let outcome = await exchange.run(forwarding, body: body, onInterim: onInterim)
+    let outcome = await exchange.run(
+      forwarding, body: body, options: sending, onInterim: onInterim)
     await invalidate(forwarding.original, outcome)
     let response = try response(to: forwarding, outcome, isFirst: true)
     // The body has its reader now.
@@ -34,7 +35,8 @@ extension CachingClient {
   ) {
     flight.carry(
       Task { [exchange, flights] in
-        let outcome = await exchange.run(forwarding, body: nil, onInterim: onInterim)
+        let outcome = await exchange.run(
+          forwarding, body: nil, options: flight.sending, onInterim: onInterim)
         if case .shared(_, let body) = outcome {
           flight.settle(outcome)
           await body.run()

@@ -39,8 +39,7 @@ public final class CachingClient: Sendable {
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
     exchange = Exchange(
-      cache: cache, store: asyncStore, transport: transport, options: options.transport,
-      clock: clock, permits: permits)
+      cache: cache, store: asyncStore, transport: transport, clock: clock, permits: permits)
   }
 
   /// Answers a request from the store or the network, as soon as the head is there.

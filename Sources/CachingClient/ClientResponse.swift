@@ -56,7 +56,7 @@ public enum StoringState: Sendable {
 }
 
 /// Tells why an answer is not stored.
-public enum NotStored: Sendable, Hashable, CustomStringConvertible {
+public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
   /// The rules of HTTP forbid it.
   case forbidden(NotStoredReason)
   /// The body was not read to its end, or ended too early.

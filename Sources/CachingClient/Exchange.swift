@@ -22,13 +22,12 @@ struct Exchange: Sendable {
   let cache: ResponseCache
   let store: AsyncStore
   let transport: any HTTPTransport
-  let options: TransportOptions
   let clock: any WallClock
   let permits: StoringPermits
 
   /// Asks the origin; once more where it confirms something that is not stored.
   func run(
-    _ forwarding: Forwarding, body: RequestBody?,
+    _ forwarding: Forwarding, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async -> Outcome {
     var forwarding = forwarding

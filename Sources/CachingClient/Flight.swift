@@ -16,8 +16,12 @@ final class Flight: Sendable {
     var hold: SharedReader?
   }
 
+  /// Says how the request is sent.
+  let sending: TransportOptions
   let outcome = Promise<Outcome>()
   let state = Mutex(State())
+
+  init(_ sending: TransportOptions) { self.sending = sending }
 
   /// Keeps the task, to cancel it when nobody waits any more.
   func carry(_ task: Task<Void, Never>) {
@@ -62,13 +66,18 @@ final class Flights: Sendable {
   let flights = Mutex<[ByteString: Flight]>([:])
 
   /// Joins what is under way for a key, or begins; the one who begins must carry it out.
-  func join(_ key: ByteString) -> (flight: Flight, isFirst: Bool) {
+  ///
+  /// - Returns: nil where what is under way is sent with other timeouts than the caller's.
+  func join(
+    _ key: ByteString, _ sending: TransportOptions
+  ) -> (flight: Flight, isFirst: Bool)? {
     flights.withLock { flights in
       if let flight = flights[key] {
+        guard flight.sending == sending else { return nil }
         flight.join()
         return (flight, false)
       }
-      let flight = Flight()
+      let flight = Flight(sending)
       flights[key] = flight
       return (flight, true)
     }
@@ -84,5 +93,10 @@ final class Flights: Sendable {
   /// Forgets what is under way for a key: who asks now gets a newer answer.
   func end(_ key: ByteString) {
     flights.withLock { flights in flights[key] = nil }
+  }
+
+  /// Forgets all that is under way.
+  func endAll() {
+    flights.withLock { $0 = [:] }
   }
 }

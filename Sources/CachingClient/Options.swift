@@ -56,17 +56,23 @@ public struct FetchOptions: Sendable {
   /// Bounds how many redirects in a row are followed; 0 hands redirects over. One more is an error.
   public var maximumRedirects: Int
 
+  /// Says how the request is sent; nil: as the client's options say. Requests wait for the answer to
+  /// one another only where these are the same.
+  public var transport: TransportOptions?
+
   /// Gets each interim answer (1xx) before the final one comes; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 
   /// Makes options; the defaults suit a program that wants the content.
   public init(
     policy: CachePolicy = .protocolRules, decodesContent: Bool = true,
-    maximumRedirects: Int = 20, onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
+    maximumRedirects: Int = 20, transport: TransportOptions? = nil,
+    onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
   ) {
     self.policy = policy
     self.decodesContent = decodesContent
     self.maximumRedirects = maximumRedirects
+    self.transport = transport
     self.onInterim = onInterim
   }
 }

@@ -10,6 +10,12 @@ protocol PieceSource: AnyObject, Sendable {
   /// Returns the next piece, never an empty one, or nil at the end of a complete body.
   func next() async throws(ClientError) -> [UInt8]?
 
+  /// Returns all bytes that are left of a stored body, without waiting for anything but the disk; nil
+  /// where it comes from the network.
+  ///
+  /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` where it is longer than the limit in bytes.
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]?
+
   /// Gives the trailer fields; empty before the end.
   var trailers: HTTPFields { get }
 
@@ -18,6 +24,7 @@ protocol PieceSource: AnyObject, Sendable {
 }
 
 extension PieceSource {
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? { nil }
   var trailers: HTTPFields { [] }
   func cancel() {}
 }
@@ -31,11 +38,18 @@ final class BytesSource: PieceSource {
   }
 
   func next() async throws(ClientError) -> [UInt8]? {
-    let all = bytes.withLock { bytes in
+    let all = rest()
+    return all.isEmpty ? nil : all
+  }
+
+  /// What is in memory already is given whatever the limit; whoever joins pieces looks at the sum.
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? { rest() }
+
+  private func rest() -> [UInt8] {
+    bytes.withLock { bytes in
       defer { bytes = [] }
       return bytes
     }
-    return all.isEmpty ? nil : all
   }
 }
 
@@ -69,6 +83,21 @@ final class FileSource: PieceSource {
         try read(at: offset, upTo: count, isFirst: start == nil)
       }
       position.withLock { $0 = offset + UInt64(bytes.count) }
+      return bytes
+    } catch {
+      throw ClientError(.store(error), url: url)
+    }
+  }
+
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
+    let start = position.withLock { $0 }
+    let offset = start ?? range.lowerBound
+    let count = range.upperBound - offset
+    guard count <= UInt64(max(0, limit)) else { throw ClientError(.tooLarge(limit: limit), url: url) }
+    guard count > 0 else { return [] }
+    do throws(StoreError) {
+      let bytes = try read(at: offset, upTo: Int(count), isFirst: start == nil)
+      position.withLock { $0 = range.upperBound }
       return bytes
     } catch {
       throw ClientError(.store(error), url: url)
@@ -133,6 +162,16 @@ final class JoinedSource: PieceSource {
     return nil
   }
 
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    while let source = rest.withLock({ $0.last }) {
+      guard let more = try source.storedBytes(limit: limit - bytes.count) else { return nil }
+      bytes += more
+      rest.withLock { _ = $0.popLast() }
+    }
+    return bytes
+  }
+
   func cancel() {
     for source in rest.withLock({ $0 }) { source.cancel() }
   }
@@ -162,6 +201,23 @@ final class DecodingSource: PieceSource {
         try finish()
       }
     }
+  }
+
+  /// Decodes piece by piece: what a few bytes stand for may be longer than the limit.
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
+    guard let all = try coded.storedBytes(limit: limit) else { return nil }
+    decoder.withLock { $0.append(all) }
+    var bytes: [UInt8] = []
+    while let piece = try decoded() {
+      guard bytes.count + piece.count <= limit else {
+        coded.cancel()
+        throw ClientError(.tooLarge(limit: limit), url: url)
+      }
+      bytes += piece
+    }
+    isOver.withLock { $0 = true }
+    try finish()
+    return bytes
   }
 
   private func decoded() throws(ClientError) -> [UInt8]? {

@@ -42,6 +42,13 @@ final class StoringPermits: Sendable {
     open.withLock { $0[key]?.generation += 1 }
   }
 
+  /// Takes all permits back.
+  func revokeAll() {
+    open.withLock { open in
+      for key in open.keys { open[key]?.generation += 1 }
+    }
+  }
+
   fileprivate func generation(of key: ByteString) -> UInt64? {
     open.withLock { $0[key]?.generation }
   }

@@ -1,0 +1,71 @@
+public import CacheFormat
+public import CacheStore
+import HTTPCaching
+public import HTTPSemantics
+
+// What callers do to the store by hand, in terms of requests. Blocks as the store does.
+extension CachingClient {
+  /// Returns the key of a request in the store.
+  public func key(of request: HTTPRequest) -> ByteString {
+    cache.key(of: request)
+  }
+
+  /// Stores an answer that the caller has, as if it had come from the network just now.
+  ///
+  /// - Parameters:
+  ///   - body: Gives the content, with the content coding that the head states.
+  ///   - head: Gives status and fields.
+  ///   - request: Gives the request that it answers; the codings that ``fetch(_:body:options:)``
+  ///     would offer are added to it.
+  ///   - userInfo: Gives what is kept beside it.
+  /// - Returns: what is stored, or why the rules of HTTP do not let it be.
+  /// - Throws: as `Store.put`.
+  /// - Durability: that of the store, once it has returned.
+  public func store(
+    _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
+    options: FetchOptions = FetchOptions()
+  ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+    // An unsafe method has done nothing to a server here, so it makes nothing invalid either.
+    let asked = ContentDecoding.offer(request, options)
+    let now = now
+    guard request.method == .get else {
+      return .failure(.forbidden(.method(request.method.rawValue)))
+    }
+    guard case .forward(let forwarding) = cache.decide(asked, policy: .reload, now: now) else {
+      // `only-if-cached`: it can have no answer but the one that is stored.
+      return .failure(.forbidden(.noStoreRequest))
+    }
+    let times = ResponseTimes(request: now, response: now)
+    switch cache.receive(head, for: forwarding, times: times) {
+    case .pass(_, .yes(let plan)):
+      var metadata = plan.metadata
+      metadata.userInfo += userInfo
+      return .success(
+        try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata))
+    case .pass(_, .no(let reason)): return .failure(.forbidden(reason))
+    case .validated, .stale, .again: return .failure(.forbidden(.status(head.status)))
+    }
+  }
+
+  /// Removes all that is stored for a request, whatever selects it, and keeps answers that are under
+  /// way from being stored.
+  ///
+  /// - Returns: the number of stored responses that were there.
+  /// - Throws: as `Store.remove`.
+  @discardableResult
+  public func remove(_ request: HTTPRequest) throws(StoreError) -> Int {
+    let key = key(of: request)
+    flights.end(key)
+    permits.revoke(key)
+    return try store.remove(key)
+  }
+
+  /// Removes everything, and keeps answers that are under way from being stored.
+  ///
+  /// - Throws: as `Store.removeAll`.
+  public func removeAll() throws(StoreError) {
+    flights.endAll()
+    permits.revokeAll()
+    try store.removeAll()
+  }
+}

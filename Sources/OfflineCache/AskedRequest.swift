@@ -1,0 +1,102 @@
+import CachingClient
+import Foundation
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Holds a `URLRequest` as the client understands it.
+struct AskedRequest: Sendable {
+  /// The timeouts of a `URLRequest` that states none: 60 seconds.
+  static let defaultTimeouts = TransportOptions(
+    connectTimeout: .seconds(60), idleTimeout: .seconds(60))
+
+  /// Gives the caller's URL.
+  let url: URL
+  let request: HTTPRequest
+  var body: RequestBody?
+  var options: FetchOptions
+  /// Tells whether the URL had a user or password in it.
+  let hasCredentials: Bool
+
+  /// Translates a request.
+  ///
+  /// - Throws: `unsupportedURL` for schemes other than http and https, `badURL` for what is no URL that
+  ///   can be fetched; with ``InvalidURL`` underneath.
+  init(_ asked: URLRequest, mode: OfflineMode) throws(URLError) {
+    guard let url = asked.url else {
+      throw URLError(.badURL, url: nil, cause: "the request has no URL", underlying: nil)
+    }
+    self.url = url
+    let text = url.absoluteString
+    do throws(InvalidURL) {
+      var request = HTTPRequest(
+        method: HTTPMethod(rawValue: asked.httpMethod ?? "GET"), url: try NormalizedURL(text))
+      for (name, value) in asked.allHTTPHeaderFields ?? [:] {
+        request.fields.append(HTTPField(name, value))
+      }
+      hasCredentials = text.utf8.contains(UInt8(ascii: "@")) && url.user() != nil
+      if hasCredentials, !request.fields.contains("Authorization") {
+        request.fields.append(HTTPField("Authorization", Self.basic(url)))
+      }
+      self.request = request
+    } catch {
+      throw URLError(error, url: url)
+    }
+    if let data = asked.httpBody {
+      body = .bytes([UInt8](data))
+    } else if let stream = asked.httpBodyStream {
+      body = .stream(length: nil, StreamSource(stream))
+    }
+    options = FetchOptions(
+      policy: mode == .always ? .offline : CachePolicy(asked.cachePolicy),
+      transport: Self.timeouts(asked.timeoutInterval))
+  }
+
+  /// Tells whether a stored response may stand in for the origin when that cannot be reached.
+  ///
+  /// Who reloads or validates wants the origin by name.
+  var acceptsFallback: Bool {
+    guard body == nil else { return false }
+    switch options.policy {
+    case .protocolRules, .storedElseLoad: return true
+    default: return false
+    }
+  }
+
+  /// What stands before the `@`, in the form of RFC 7617, without its percent-encoding.
+  private static func basic(_ url: URL) -> String {
+    let user = url.user(percentEncoded: false) ?? ""
+    let password = url.password(percentEncoded: false) ?? ""
+    return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+  }
+
+  /// The time without any byte, which is also that for making a connection; 0 or less, and what is no
+  /// number, is the default, a time beyond a year is no bound.
+  private static func timeouts(_ interval: TimeInterval) -> TransportOptions {
+    guard interval > 0, interval != 60 else { return defaultTimeouts }
+    guard interval < 365 * 86_400 else {
+      return TransportOptions(connectTimeout: nil, idleTimeout: nil)
+    }
+    let time = Duration.milliseconds(max(1, Int64(interval * 1000)))
+    return TransportOptions(connectTimeout: time, idleTimeout: time)
+  }
+}
+
+extension CachePolicy {
+  /// Translates Foundation's policy; Docs/Foundation.md has the table.
+  init(_ policy: URLRequest.CachePolicy) {
+    switch policy {
+    case .useProtocolCachePolicy: self = .protocolRules
+    case .reloadIgnoringLocalCacheData: self = .reload
+    case .reloadIgnoringLocalAndRemoteCacheData: self = .reloadFromOrigin
+    case .returnCacheDataElseLoad: self = .storedElseLoad
+    case .returnCacheDataDontLoad: self = .storedOnly
+    case .reloadRevalidatingCacheData: self = .revalidate
+    @unknown default: self = .protocolRules
+    }
+  }
+}

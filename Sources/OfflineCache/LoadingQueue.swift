@@ -1,0 +1,51 @@
+import Foundation
+
+#if canImport(Darwin)
+  /// The thread on which a URLProtocol is to be told things: its client must not be called on another.
+  final class LoadingQueue: Sendable {
+    // Safety: `perform` of a run loop may be called from any thread.
+    private nonisolated(unsafe) let loop: RunLoop
+
+    /// Remembers the caller's.
+    init?() { unsafe loop = RunLoop.current }
+
+    /// Runs work there, later.
+    func run(_ work: @escaping @Sendable () -> Void) {
+      unsafe loop.perform(inModes: [.default, .common], block: work)
+      CFRunLoopWakeUp(unsafe loop.getCFRunLoop())
+    }
+  }
+#else
+  import CLoadingQueue
+
+  /// The dispatch queue on which a URLProtocol is to be told things: anywhere else its client would be a
+  /// data race.
+  @safe
+  final class LoadingQueue: @unchecked Sendable {
+    // Unchecked: queues may be used from any thread, and the number never changes.
+    private let queue: UnsafeMutableRawPointer
+
+    /// Remembers the caller's; nil where it runs on none.
+    init?() {
+      guard let queue = unsafe clq_retain_current() else { return nil }
+      unsafe self.queue = queue
+    }
+
+    deinit { unsafe clq_release(queue) }
+
+    /// Runs work there, later.
+    func run(_ work: @escaping @Sendable () -> Void) {
+      // Safety: the box is retained here and released by the one call that the queue makes.
+      let box = unsafe Unmanaged.passRetained(Work(work))
+      unsafe clq_async(queue, box.toOpaque()) { context in
+        guard let context = unsafe context else { return }
+        unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
+      }
+    }
+  }
+
+  private final class Work: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+#endif

@@ -1,0 +1,148 @@
+import CachingClient
+public import Foundation
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+// Fetching, as URLSession spells it.
+extension OfflineCache {
+  /// Answers a request from the store or the network and returns the whole content.
+  ///
+  /// Honours policy, timeout and body of the request and the cancellation of the task. A hit is
+  /// answered at once, on the caller's thread, which blocks for the few microseconds that the disk
+  /// takes.
+  ///
+  /// - Throws: `URLError` with the typed error (`ClientError`, `InvalidURL`) as `NSUnderlyingErrorKey`;
+  ///   Docs/Foundation.md has the table. Any status is a good answer.
+  public func data(
+    for request: URLRequest
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    let asked = try AskedRequest(request, mode: offlineMode)
+    let (bytes, response) = try await whole(asked)
+    return (Data(bytes), response)
+  }
+
+  /// Fetches a URL with `GET` and returns the whole content; see ``data(for:)``.
+  public func data(from url: URL) async throws(URLError) -> (Data, OfflineURLResponse) {
+    try await data(for: URLRequest(url: url))
+  }
+
+  /// Sends data and returns the whole answer; see ``data(for:)``.
+  ///
+  /// The method is `POST` where the request says `GET`. What the request makes invalid is removed from
+  /// the store.
+  public func upload(
+    for request: URLRequest, from bodyData: Data
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    var request = request
+    request.httpBody = bodyData
+    if request.httpMethod == "GET" { request.httpMethod = "POST" }
+    return try await data(for: request)
+  }
+
+  /// Answers with the whole content.
+  func whole(
+    _ asked: AskedRequest
+  ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
+    try await answering(asked) { [client, options] response throws(ClientError) in
+      if case .bytes(let bytes) = response.body.content { return bytes }
+      return try await client.wholeBody(of: response, limit: options.maximumDataBytes)
+    }
+  }
+
+  /// Answers a request, and makes something of the answer, once more of what is stored where the
+  /// network fails and may be stood in for.
+  func answering<R: Sendable>(
+    _ asked: AskedRequest,
+    _ use: @Sendable (ClientResponse) async throws(ClientError) -> R
+  ) async throws(URLError) -> (R, OfflineURLResponse) {
+    do throws(ClientError) {
+      if Task.isCancelled { throw cancelled(asked) }
+      do throws(ClientError) {
+        let response = try await fetch(asked)
+        return try await finish(asked, response, nil, use)
+      } catch {
+        guard offlineMode == .whenUnreachable, error.isUnreachable,
+          let stored = fallback(asked)
+        else { throw error }
+        return try await finish(asked, stored, error, use)
+      }
+    } catch {
+      throw failure(error, asked)
+    }
+  }
+
+  /// Answers a request from the store alone, whole and at once; nil where the network has to be asked,
+  /// or a body is not in memory.
+  func storedNow(_ asked: AskedRequest) -> ([UInt8], OfflineURLResponse)? {
+    guard asked.body == nil,
+      let response = client.storedAnswer(to: asked.request, options: asked.options),
+      case .bytes(let bytes) = response.body.content, redirectFault(response) == nil,
+      let made = OfflineURLResponse.make(response, to: asked)
+    else { return nil }
+    return (bytes, made)
+  }
+
+  private func fetch(_ asked: AskedRequest) async throws(ClientError) -> ClientResponse {
+    if asked.body == nil,
+      let stored = client.storedAnswer(to: asked.request, options: asked.options)
+    {
+      return stored
+    }
+    return try await client.fetch(asked.request, body: asked.body, options: asked.options)
+  }
+
+  private func fallback(_ asked: AskedRequest) -> ClientResponse? {
+    guard asked.acceptsFallback else { return nil }
+    var options = asked.options
+    options.policy = .offline
+    return client.storedAnswer(to: asked.request, options: options)
+  }
+
+  private func finish<R: Sendable>(
+    _ asked: AskedRequest, _ response: ClientResponse, _ failure: ClientError?,
+    _ use: @Sendable (ClientResponse) async throws(ClientError) -> R
+  ) async throws(ClientError) -> (R, OfflineURLResponse) {
+    if let fault = redirectFault(response) {
+      response.body.cancel()
+      throw fault
+    }
+    guard let made = OfflineURLResponse.make(response, to: asked, failure: failure) else {
+      throw broken(response, "Foundation makes no response of status \(response.head.status)")
+    }
+    return (try await use(response), made)
+  }
+
+  /// Returns why a redirect that was handed over is no answer: it leads to what is no URL to fetch, such
+  /// as `file:`. One without any `Location` is an answer like others.
+  private func redirectFault(_ response: ClientResponse) -> ClientError? {
+    guard [301, 302, 303, 307, 308].contains(response.head.status),
+      let location = response.head.fields.first(named: "Location")
+    else { return nil }
+    do throws(InvalidURL) {
+      _ = try response.url.resolving(location.text)
+      return nil
+    } catch {
+      return broken(response, "the redirect leads to \(error.description)")
+    }
+  }
+
+  private func broken(_ response: ClientResponse, _ detail: String) -> ClientError {
+    let url = response.url.string
+    return ClientError(
+      .transport(TransportError(.protocolViolation, url: url, detail: detail)), url: url)
+  }
+
+  private func cancelled(_ asked: AskedRequest) -> ClientError {
+    let url = asked.request.url.string
+    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
+  }
+
+  func failure(_ error: ClientError, _ asked: AskedRequest) -> URLError {
+    URLError(error, url: asked.url, isOffline: asked.options.policy == .offline)
+  }
+}

@@ -1,0 +1,188 @@
+public import CacheStore
+public import CachingClient
+import CurlTransport
+public import Foundation
+import HTTPSemantics
+public import HTTPTransport
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Answers `URLRequest`s from a persistent store and from the network, by the rules of HTTP.
+///
+/// What URLSession and URLCache are together, in one object that keeps its promises offline, on Linux
+/// too: `data(for:)` and its relatives fetch through the store; `cachedResponse(for:)` and its
+/// relatives look after it. Safe to use from any thread and many tasks at once. Several processes may
+/// use one directory. Guide: Docs/Foundation.md.
+public final class OfflineCache: Sendable {
+  /// Counts what is stored, in bytes.
+  public struct Size: Sendable, Hashable {
+    /// The lengths of all bodies together, each as often as it is stored.
+    public var logical: Int
+    /// What is allocated on disk: bodies (equal ones once), metadata, directories, the journal. This
+    /// is what the capacity is held against.
+    public var physical: Int
+  }
+
+  /// Gives the client that fetches, for what this face does not have.
+  public let client: CachingClient
+
+  /// Gives the store behind it.
+  public var store: Store { client.store }
+
+  let options: OfflineCacheOptions
+  let delegates: DelegateBox
+  /// Runs completion handlers, one after the other, as the delegate queue of a URLSession does.
+  let handlerQueue = DispatchQueue(label: "OfflineCache.handlers")
+  private let mode: Mutex<OfflineMode>
+  private let sizeTask = Mutex<Task<Void, Never>?>(nil)
+
+  private static let sharedCache = Mutex<OfflineCache?>(nil)
+
+  /// Opens the cache in a directory, or makes one.
+  ///
+  /// - Parameters:
+  ///   - capacity: The most bytes on disk; recorded in the store, for all its users. The least
+  ///     recently used responses go first.
+  ///   - directory: A directory of its own.
+  /// - Throws: as `Store.init`, with path, cause and remedy; `invalidLimits` for a capacity of 0 or
+  ///   less.
+  public convenience init(
+    capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
+  ) throws(StoreError) {
+    let transport: CurlTransport
+    do throws(TransportError) {
+      transport = try CurlTransport(options.network)
+    } catch {
+      throw StoreError(
+        .inputOutput, path: directory.path, cause: "libcurl cannot be started (\(error.detail))",
+        remedy: "check the limits on threads and files of this process")
+    }
+    try self.init(
+      capacity: capacity, directory: directory, options: options, transport: transport)
+  }
+
+  /// Opens the cache with another way to the network than libcurl; see
+  /// ``init(capacity:directory:options:)``.
+  public init(
+    capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions(),
+    transport: any HTTPTransport
+  ) throws(StoreError) {
+    guard directory.isFileURL else {
+      throw StoreError(
+        .notADirectory, path: directory.absoluteString, cause: "it is no URL of a file",
+        remedy: "make it with URL(fileURLWithPath:)")
+    }
+    let bytes = try Self.limit(capacity, directory)
+    let store = try Store(
+      at: directory.path,
+      options: Options(
+        durability: options.durability, memoryBytes: max(0, options.memoryCapacity),
+        clock: options.clock))
+    var limits = store.limits
+    if limits.bytes != bytes {
+      limits.bytes = bytes
+      try store.setLimits(limits)
+    }
+    let delegates = DelegateBox()
+    self.options = options
+    self.delegates = delegates
+    mode = Mutex(options.offlineMode)
+    client = CachingClient(
+      store: store, transport: transport,
+      options: ClientOptions(
+        transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
+        mayReturnStored: { delegates.mayReturn($1, to: $0) }),
+      clock: options.clock)
+    delegates.cache = self
+  }
+
+  deinit {
+    sizeTask.withLock { $0 }?.cancel()
+    store.close()
+  }
+
+  /// Gives the cache that ``OfflineURLProtocol`` uses, and who else wants it; nil until a program has
+  /// set one.
+  public static var shared: OfflineCache? {
+    get { sharedCache.withLock { $0 } }
+    set {
+      // The old one may close its store as it goes: not within the lock.
+      let old = sharedCache.withLock { shared in
+        defer { shared = newValue }
+        return shared
+      }
+      _ = old
+    }
+  }
+
+  /// Says when stored responses answer in place of the network.
+  public var offlineMode: OfflineMode {
+    get { mode.withLock { $0 } }
+    set { mode.withLock { $0 = newValue } }
+  }
+
+  /// Is asked and told; held weakly.
+  public var delegate: (any OfflineCacheDelegate)? {
+    get { delegates.delegate }
+    set {
+      delegates.delegate = newValue
+      watchSize(newValue != nil)
+    }
+  }
+
+  /// Gives the most bytes on disk.
+  public var capacity: Int { Int(clamping: store.limits.bytes ?? .max) }
+
+  /// Changes the most bytes on disk, for all users of the store, and evicts what is beyond them.
+  ///
+  /// - Throws: `invalidLimits` where it is 0 or less, or more is pinned; `readOnly`.
+  public func setCapacity(_ capacity: Int) throws(StoreError) {
+    var limits = store.limits
+    limits.bytes = try Self.limit(capacity, URL(fileURLWithPath: store.path))
+    try store.setLimits(limits)
+  }
+
+  /// Counts what is stored.
+  public var size: Size {
+    let statistics = store.statistics
+    return Size(
+      logical: Int(clamping: statistics.logicalBytes),
+      physical: Int(clamping: statistics.allocatedBytes))
+  }
+
+  private static func limit(_ capacity: Int, _ directory: URL) throws(StoreError) -> UInt64 {
+    guard capacity > 0 else {
+      throw StoreError(
+        .invalidLimits, path: directory.path,
+        cause: "a capacity of \(capacity) bytes leaves no room for anything",
+        remedy: "give it some megabytes")
+    }
+    return UInt64(capacity)
+  }
+
+  /// Tells the delegate of changes, off the way of those who make them.
+  private func watchSize(_ isWanted: Bool) {
+    sizeTask.withLock { task in
+      task?.cancel()
+      task = nil
+      guard isWanted else { return }
+      // One event waits at most: what counts is that something has changed since.
+      let events = store.events(bufferingNewest: 1)
+      task = Task { [weak self] in
+        var last: Size?
+        for await event in events {
+          if case .hit = event.kind { continue }
+          if case .miss = event.kind { continue }
+          guard let self, let delegate = self.delegate else { return }
+          let size = self.size
+          guard size != last else { continue }
+          last = size
+          delegate.offlineCache(self, didChangeSize: size)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+public import CacheStore
+package import CacheSystem
+public import CachingClient
+public import CurlTransport
+public import HTTPCaching
+public import HTTPSemantics
+import HTTPTransport
+
+/// Says how an ``OfflineCache`` works.
+public struct OfflineCacheOptions: Sendable {
+  /// Tells which requests are equal: those of one method and normal URL, or what the user's function
+  /// says.
+  public var keyRule: KeyRule
+
+  /// Says when stored responses answer in place of the network; may be changed later.
+  public var offlineMode: OfflineMode
+
+  /// Gives the rules of HTTP: the lifetime of responses that state none, targeted fields. The role is
+  /// that of a private cache: it serves one user.
+  public var rules: CacheRules
+
+  /// Bounds the memory for bodies in front of the disk, in bytes; 0: those that are asked for often
+  /// stay in memory nevertheless, up to 4 MiB.
+  public var memoryCapacity: Int
+
+  /// Says what survives when a response has been stored.
+  public var durability: Durability
+
+  /// Bounds the length of a body that is given as `Data`, in bytes; more is an error.
+  public var maximumDataBytes: Int
+
+  /// Says how libcurl is set up: user agent, trusted authorities, proxy.
+  public var network: CurlSetup
+
+  /// Tells the time; replaced in tests.
+  package var clock: any WallClock = SystemClock()
+
+  /// Makes options; the defaults suit an app.
+  public init(
+    keyRule: KeyRule = .url, offlineMode: OfflineMode = .never,
+    rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 0,
+    durability: Durability = .process,
+    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup()
+  ) {
+    self.keyRule = keyRule
+    self.offlineMode = offlineMode
+    self.rules = rules
+    self.memoryCapacity = memoryCapacity
+    self.durability = durability
+    self.maximumDataBytes = maximumDataBytes
+    self.network = network
+  }
+}

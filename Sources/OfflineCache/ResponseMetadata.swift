@@ -1,0 +1,81 @@
+import CachingClient
+public import Foundation
+import HTTPCaching
+import HTTPSemantics
+
+/// Tells where an answer came from, how old it is, and why.
+public struct ResponseMetadata: Sendable, Hashable {
+  /// Names where the body came from.
+  public enum Source: String, Sendable, Hashable {
+    /// A server sent it now.
+    case network
+    /// The store had it in memory.
+    case memory
+    /// The store had it on disk.
+    case disk
+  }
+
+  /// Tells where it came from.
+  public let source: Source
+
+  /// Tells how long ago the origin made or confirmed it, in seconds (RFC 9111, section 4.2.3).
+  public let age: TimeInterval
+
+  /// Tells for how many seconds it stays fresh; negative once it is stale; nil where the answer came
+  /// from the network.
+  public let freshness: TimeInterval?
+
+  /// Tells whether it is stale: served because there was nothing better, or by permission.
+  public var isStale: Bool { freshness.map { $0 <= 0 } ?? false }
+
+  /// Says in a few words why it is this answer: why the network was asked, or why not.
+  public var reason: String { why.description }
+
+  /// Says the same for machines, as the field `Cache-Status` does (RFC 9211).
+  public var cacheStatus: String { status.description }
+
+  private let why: Why
+  private let status: CacheStatus
+
+  /// Keeps the reason as a value: most callers never ask for the words.
+  private enum Why: Hashable, CustomStringConvertible {
+    case fresh(seconds: Int64)
+    case stale(seconds: Int64)
+    case forwarded(String)
+    case unreachable(String)
+
+    var description: String {
+      switch self {
+      case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
+      case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
+      case .forwarded(let reason): reason
+      case .unreachable(let failure): "it is stored, and the origin cannot be reached: \(failure)"
+      }
+    }
+  }
+
+  /// - Parameter failure: Tells how the network failed, where the answer stands in for it.
+  init(_ response: ClientResponse, failure: ClientError?) {
+    source =
+      switch response.source {
+      case .network: .network
+      case .memory: .memory
+      case .disk: .disk
+      }
+    let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
+    age = max(0, seconds)
+    status = response.cacheStatus
+    let ttl = status.ttl
+    freshness = ttl.map { TimeInterval($0) }
+    why =
+      if let failure {
+        .unreachable(failure.description)
+      } else if let reason = response.reason {
+        .forwarded(reason.description)
+      } else if let ttl, ttl <= 0 {
+        .stale(seconds: -ttl)
+      } else {
+        .fresh(seconds: ttl ?? 0)
+      }
+  }
+}

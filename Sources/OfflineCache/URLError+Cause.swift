@@ -1,0 +1,80 @@
+import CachingClient
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension URLError {
+  /// Makes an error that names URL and cause, with the typed error underneath.
+  init(_ code: URLError.Code, url: URL?, cause: String, underlying: (any Error)?) {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: cause]
+    if let underlying { info[NSUnderlyingErrorKey] = underlying }
+    if let url, let shown = Self.withoutCredentials(url) {
+      info[NSURLErrorFailingURLErrorKey] = shown
+    }
+    self.init(code, userInfo: info)
+  }
+
+  /// Says that the text of a URL is none that can be fetched.
+  init(_ error: InvalidURL, url: URL) {
+    let isOther = error.code == .unsupportedScheme || error.code == .noScheme
+    self.init(
+      isOther ? .unsupportedURL : .badURL, url: url, cause: error.description, underlying: error)
+  }
+
+  /// Says how a fetch failed.
+  ///
+  /// - Parameter isOffline: tells that the network was not asked because of the offline mode.
+  init(_ error: ClientError, url: URL?, isOffline: Bool) {
+    self.init(
+      Self.code(of: error.cause, isOffline: isOffline), url: url, cause: error.description,
+      underlying: error)
+  }
+
+  private static func code(of cause: ClientError.Cause, isOffline: Bool) -> URLError.Code {
+    switch cause {
+    case .notStored: isOffline ? .notConnectedToInternet : .resourceUnavailable
+    case .transport(let error): code(of: error.code)
+    case .store: .cannotOpenFile
+    case .coding: .cannotDecodeContentData
+    case .tooManyRedirects: .httpTooManyRedirects
+    case .tooLarge: .dataLengthExceedsMaximum
+    }
+  }
+
+  private static func code(of code: TransportError.Code) -> URLError.Code {
+    switch code {
+    case .invalidRequest: .badURL
+    case .requestBodyFailed: .requestBodyStreamExhausted
+    case .cannotResolve: .cannotFindHost
+    case .cannotConnect: .cannotConnectToHost
+    case .timeout: .timedOut
+    case .tls: .secureConnectionFailed
+    case .connectionLost, .truncatedBody: .networkConnectionLost
+    case .headTooLarge: .dataLengthExceedsMaximum
+    case .protocolViolation: .badServerResponse
+    case .cancelled: .cancelled
+    default: .unknown
+    }
+  }
+
+  private static func withoutCredentials(_ url: URL) -> URL? {
+    guard url.absoluteString.utf8.contains(UInt8(ascii: "@")) else { return url }
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+    parts.user = nil
+    parts.password = nil
+    return parts.url
+  }
+}
+
+extension ClientError {
+  /// Tells whether there was no way to the origin, or none that held.
+  var isUnreachable: Bool {
+    guard case .transport(let error) = cause else { return false }
+    return [.cannotResolve, .cannotConnect, .timeout, .tls, .connectionLost, .truncatedBody]
+      .contains(error.code)
+  }
+}
