@@ -140,8 +140,13 @@ final class ProtocolLoad: Sendable {
     task?.cancel()
   }
 
+  /// Tells whether the client may still be told, and takes care that it is told once.
+  ///
+  /// Between `cancel()` of a task and ``stop()`` other work of the queue may run. URLSession reports the
+  /// cancellation itself then, and crashes on Linux where the task has ended before.
   private func end() -> Bool {
-    state.withLock { state in
+    if unsafe target.task?.state == .canceling { return false }
+    return state.withLock { state in
       defer { state.isOver = true }
       return !state.isOver
     }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// Serves scripted answers on a free port of loopback, over connections that stay open.
@@ -29,7 +29,7 @@ package final class LoopbackOrigin: Sendable {
     Thread.detachNewThread { [weak self] in
       defer { close(listener) }
       while true {
-        let descriptor = unsafe accept(listener, nil, nil)
+        let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else { return }
         guard let self, self.serve(descriptor) else {
           close(descriptor)

@@ -1,0 +1,72 @@
+import Foundation
+import FoundationNetworking
+import LoopbackOrigin
+import OfflineCache
+import Synchronization
+
+/// Measures what a hit costs, as medians: the machine has other things to do, too.
+struct Measurement {
+  private let setting: Setting
+  private let count: Int
+
+  init(_ setting: Setting, count: Int) {
+    self.setting = setting
+    self.count = max(1, count)
+  }
+
+  func run() async {
+    let url = setting.origin.url("/hot/1")
+    let request = URLRequest(url: url)
+    guard let (data, response) = try? await setting.cache.data(for: request),
+      let fields = response.allHeaderFields as? [String: String]
+    else { stop(3, "the server does not answer") }
+    print("a stored body of \(data.count) bytes, \(fields.count) fields, \(count) times each:")
+    tell(
+      "HTTPURLResponse(url:statusCode:httpVersion:headerFields:) alone",
+      samples {
+        _ = HTTPURLResponse(
+          url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
+      })
+    var times: [UInt64] = []
+    for _ in 0..<count {
+      let start = DispatchTime.now().uptimeNanoseconds
+      let answer = try? await setting.cache.data(for: request)
+      times.append(DispatchTime.now().uptimeNanoseconds - start)
+      if answer?.1.metadata?.source == .network { stop(1, "it was no hit") }
+    }
+    tell("OfflineCache.data(for:)", times)
+    measureSession(request)
+    setting.remove()
+  }
+
+  private func measureSession(_ request: URLRequest) {
+    let session = setting.session()
+    let done = DispatchSemaphore(value: 0)
+    tell(
+      "URLSession with OfflineURLProtocol, one after the other",
+      samples {
+        session.dataTask(with: request) { data, _, _ in
+          if data?.isEmpty ?? true { stop(1, "a hit has no data") }
+          done.signal()
+        }.resume()
+        done.wait()
+      })
+  }
+
+  private func samples(_ work: () -> Void) -> [UInt64] {
+    (0..<count).map { _ in
+      let start = DispatchTime.now().uptimeNanoseconds
+      work()
+      return DispatchTime.now().uptimeNanoseconds - start
+    }
+  }
+
+  private func tell(_ name: String, _ times: [UInt64]) {
+    let sorted = times.sorted()
+    func at(_ part: Double) -> String {
+      let time = Double(sorted[Int(Double(sorted.count - 1) * part)]) / 1000
+      return "\((time * 10).rounded() / 10) us"
+    }
+    print("  \(name): median \(at(0.5)), 10 % under \(at(0.1)), 90 % under \(at(0.9))")
+  }
+}
