@@ -84,7 +84,8 @@ let package = Package(
 
     // The Foundation face.
     .target(
-      name: "CLoadingQueue", linkerSettings: [.linkedLibrary("dispatch", .when(platforms: [.linux]))]),
+      name: "CLoadingQueue",
+      linkerSettings: [.linkedLibrary("dispatch", .when(platforms: [.linux]))]),
     library(
       "OfflineCache",
       [

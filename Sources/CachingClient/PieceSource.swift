@@ -93,7 +93,9 @@ final class FileSource: PieceSource {
     let start = position.withLock { $0 }
     let offset = start ?? range.lowerBound
     let count = range.upperBound - offset
-    guard count <= UInt64(max(0, limit)) else { throw ClientError(.tooLarge(limit: limit), url: url) }
+    guard count <= UInt64(max(0, limit)) else {
+      throw ClientError(.tooLarge(limit: limit), url: url)
+    }
     guard count > 0 else { return [] }
     do throws(StoreError) {
       let bytes = try read(at: offset, upTo: Int(count), isFirst: start == nil)

@@ -48,7 +48,8 @@ final class FileTarget: Sendable {
         underlying: SystemError(EISDIR))
     }
     let unique = String(UInt64.random(in: .min ... .max), radix: 36)
-    hiddenPath = URL(fileURLWithPath: path).deletingLastPathComponent()
+    hiddenPath =
+      URL(fileURLWithPath: path).deletingLastPathComponent()
       .appendingPathComponent(".offlinecache-\(unique).part").path
   }
 
@@ -116,7 +117,9 @@ final class FileTarget: Sendable {
         return unsafe Foundation.write(descriptor, start + done, bytes.count - done)
       }
       if count < 0 {
-        guard errno == EINTR else { throw failure(.cannotWriteToFile, "it cannot be written", errno) }
+        guard errno == EINTR else {
+          throw failure(.cannotWriteToFile, "it cannot be written", errno)
+        }
         continue
       }
       done += count

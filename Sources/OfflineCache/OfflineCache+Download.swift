@@ -15,6 +15,7 @@ extension OfflineCache {
   /// - Throws: as ``data(for:)``; `badServerResponse` for a status other than 200 to 299, as an error
   ///   page must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and `cannotMoveFile` with
   ///   the path and `SystemError` underneath; `fileIsDirectory`.
+  @discardableResult
   public func download(
     for request: URLRequest, to file: URL
   ) async throws(URLError) -> OfflineURLResponse {
@@ -42,6 +43,7 @@ extension OfflineCache {
   }
 
   /// Fetches a URL with `GET` into a file; see ``download(for:to:)``.
+  @discardableResult
   public func download(
     from url: URL, to file: URL
   ) async throws(URLError) -> OfflineURLResponse {

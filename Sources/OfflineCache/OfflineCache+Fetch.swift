@@ -112,7 +112,8 @@ extension OfflineCache {
       throw fault
     }
     guard let made = OfflineURLResponse.make(response, to: asked, failure: failure) else {
-      throw broken(response, "Foundation makes no response of status \(response.head.status)")
+      throw broken(
+        response, .protocolViolation, "Foundation makes no response of \(response.head.status)")
     }
     return (try await use(response), made)
   }
@@ -127,14 +128,15 @@ extension OfflineCache {
       _ = try response.url.resolving(location.text)
       return nil
     } catch {
-      return broken(response, "the redirect leads to \(error.description)")
+      return broken(response, .unusableRedirect, "the redirect leads to \(error.description)")
     }
   }
 
-  private func broken(_ response: ClientResponse, _ detail: String) -> ClientError {
+  private func broken(
+    _ response: ClientResponse, _ code: TransportError.Code, _ detail: String
+  ) -> ClientError {
     let url = response.url.string
-    return ClientError(
-      .transport(TransportError(.protocolViolation, url: url, detail: detail)), url: url)
+    return ClientError(.transport(TransportError(code, url: url, detail: detail)), url: url)
   }
 
   private func cancelled(_ asked: AskedRequest) -> ClientError {

@@ -36,6 +36,8 @@ open class OfflineURLProtocol: URLProtocol {
 
   /// Answers what is in memory at once, all else later on the queue that this is called on.
   public override func startLoading() {
+    guard isWaiting else { return }
+    load?.stop()
     let load = ProtocolLoad(self)
     self.load = load
     #if !canImport(Darwin)
@@ -66,6 +68,18 @@ open class OfflineURLProtocol: URLProtocol {
       }
     } catch {
       load.fail(error)
+    }
+  }
+
+  /// Tells whether the task still waits for an answer.
+  ///
+  /// Between `cancel()` of a task and `stopLoading` other work of the queue may run, on Linux even
+  /// `startLoading` after both. URLSession reports the cancellation itself then, and crashes there where
+  /// a task that has ended is told of anything.
+  fileprivate var isWaiting: Bool {
+    switch task?.state {
+    case .canceling, .completed: false
+    default: true
     }
   }
 
@@ -141,11 +155,8 @@ final class ProtocolLoad: Sendable {
   }
 
   /// Tells whether the client may still be told, and takes care that it is told once.
-  ///
-  /// Between `cancel()` of a task and ``stop()`` other work of the queue may run. URLSession reports the
-  /// cancellation itself then, and crashes on Linux where the task has ended before.
   private func end() -> Bool {
-    if unsafe target.task?.state == .canceling { return false }
+    guard unsafe target.isWaiting else { return false }
     return state.withLock { state in
       defer { state.isOver = true }
       return !state.isOver

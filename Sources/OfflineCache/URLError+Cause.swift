@@ -1,7 +1,7 @@
 import CachingClient
 import Foundation
 import HTTPSemantics
-import HTTPTransport
+public import HTTPTransport
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -56,6 +56,7 @@ extension URLError {
     case .connectionLost, .truncatedBody: .networkConnectionLost
     case .headTooLarge: .dataLengthExceedsMaximum
     case .protocolViolation: .badServerResponse
+    case .unusableRedirect: .redirectToNonExistentLocation
     case .cancelled: .cancelled
     default: .unknown
     }
@@ -68,6 +69,11 @@ extension URLError {
     parts.password = nil
     return parts.url
   }
+}
+
+extension TransportError.Code {
+  /// A redirect leads to what is no URL that can be fetched.
+  public static let unusableRedirect = TransportError.Code(rawValue: "unusableRedirect")
 }
 
 extension ClientError {

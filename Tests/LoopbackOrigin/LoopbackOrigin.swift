@@ -74,7 +74,9 @@ package final class LoopbackOrigin: Sendable {
       while let request = connection.readRequest() {
         if keepsRequests { state.withLock { $0.requests.append(request) } }
         let answer = script(request)
-        if !connection.send(answer.bytes(isHead: request.method == "HEAD")) || answer.closes { break }
+        if !connection.send(answer.bytes(isHead: request.method == "HEAD")) || answer.closes {
+          break
+        }
       }
       state.withLock { _ = $0.descriptors.remove(descriptor) }
       close(descriptor)

@@ -75,7 +75,8 @@ final class Stress: Sendable {
           + "\(results.cancelled) cancelled, \(once) completed once")
       for fault in results.faults.prefix(10) { print("  \(fault)") }
       if once != requests.count || !results.faults.isEmpty {
-        stop(1, "\(mode): \(requests.count - once) not completed once, \(results.faults.count) faults")
+        stop(
+          1, "\(mode): \(requests.count - once) not completed once, \(results.faults.count) faults")
       }
     }
   }

@@ -9,7 +9,9 @@
 // was asked for, 1 not so, 2 usage, 3 it could not be set up. A hang ends with 1 after 60 seconds.
 
 let words = Array(CommandLine.arguments.dropFirst())
-guard let verb = words.first else { stop(2, "usage: sessionprobe stress|measure ..., see main.swift") }
+guard let verb = words.first else {
+  stop(2, "usage: sessionprobe stress|measure ..., see main.swift")
+}
 @MainActor func number(_ place: Int, _ missing: Int) -> Int {
   words.count > place ? Int(words[place]) ?? missing : missing
 }
