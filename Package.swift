@@ -144,8 +144,8 @@ let package = Package(
     tests(
       "CachingClient",
       [
-        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
-        "CacheFormat", "CacheSystem",
+        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "OfflineCache",

@@ -49,7 +49,9 @@ extension OfflineCache {
     _ asked: AskedRequest
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
     try await answering(asked) { [client, options] response throws(ClientError) in
-      if case .bytes(let bytes) = response.body.content { return bytes }
+      if case .bytes(let bytes) = response.body.content, bytes.count <= options.maximumDataBytes {
+        return bytes
+      }
       return try await client.wholeBody(of: response, limit: options.maximumDataBytes)
     }
   }

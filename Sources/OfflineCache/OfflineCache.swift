@@ -101,7 +101,6 @@ public final class OfflineCache: Sendable {
 
   deinit {
     sizeTask.withLock { $0 }?.cancel()
-    store.close()
   }
 
   /// Gives the cache that ``OfflineURLProtocol`` uses, and who else wants it; nil until a program has
@@ -109,7 +108,7 @@ public final class OfflineCache: Sendable {
   public static var shared: OfflineCache? {
     get { sharedCache.withLock { $0 } }
     set {
-      // The old one may close its store as it goes: not within the lock.
+      // The old one closes its store as it goes, which takes a while: not within the lock.
       let old = sharedCache.withLock { shared in
         defer { shared = newValue }
         return shared
@@ -169,13 +168,11 @@ public final class OfflineCache: Sendable {
       task?.cancel()
       task = nil
       guard isWanted else { return }
-      // One event waits at most: what counts is that something has changed since.
+      // One event waits at most, so any may stand for one that was pushed out: hits, too.
       let events = store.events(bufferingNewest: 1)
       task = Task { [weak self] in
         var last: Size?
-        for await event in events {
-          if case .hit = event.kind { continue }
-          if case .miss = event.kind { continue }
+        for await _ in events {
           guard let self, let delegate = self.delegate else { return }
           let size = self.size
           guard size != last else { continue }

@@ -83,6 +83,12 @@ open class OfflineURLProtocol: URLProtocol {
     }
   }
 
+  /// Lets go of a load that has ended by itself, which keeps this object until then: URLSession on Linux
+  /// does not call `stopLoading` after it.
+  fileprivate func forget(_ ended: ProtocolLoad) {
+    if load === ended { load = nil }
+  }
+
   /// Ends the load: nothing is delivered any more.
   public override func stopLoading() {
     load?.stop()
@@ -137,12 +143,14 @@ final class ProtocolLoad: Sendable {
       target, didReceive: Self.deliverable(response), cacheStoragePolicy: .notAllowed)
     if !bytes.isEmpty { unsafe client.urlProtocol(target, didLoad: Data(bytes)) }
     unsafe client.urlProtocolDidFinishLoading(target)
+    unsafe target.forget(self)
   }
 
   /// Delivers an error. On the loading queue.
   func fail(_ error: URLError) {
     guard end(), let client = unsafe target.client else { return }
     unsafe client.urlProtocol(target, didFailWithError: error)
+    unsafe target.forget(self)
   }
 
   /// Ends it without a word. On the loading queue.

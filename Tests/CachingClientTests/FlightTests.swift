@@ -54,6 +54,25 @@ struct FlightTests {
     }
   }
 
+  @Test func `requests with other timeouts are sent by themselves, each with its own`() async throws
+  {
+    let gate = Gate()
+    let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
+    let quick = TransportOptions(idleTimeout: .seconds(5))
+    let first = Task { await sandbox.outcome(request()) }
+    await eventually { askers(sandbox.client) == 1 }
+    let second = Task { await sandbox.outcome(request(), FetchOptions(transport: quick)) }
+    await eventually { sandbox.transport.requests.count == 2 }
+    let third = Task {
+      await sandbox.outcome(
+        request(), FetchOptions(transport: sandbox.client.options.transport))
+    }
+    await eventually { askers(sandbox.client) == 2 }
+    gate.open()
+    for task in [first, second, third] { #expect(await task.value.bytes == [0x78]) }
+    #expect(sandbox.transport.options == [sandbox.client.options.transport, quick])
+  }
+
   @Test func `who has joined says so, and gets an age`() async throws {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))

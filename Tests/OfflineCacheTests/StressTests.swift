@@ -19,13 +19,11 @@ struct StressTests {
     return nil
   }()
 
-  @Test(arguments: ["handler", "delegate", "async"])
-  func `requests with random cancels complete once each`(mode: String) async throws {
+  private func run(_ arguments: String...) async throws -> (status: Int32, text: String) {
     let process = Process()
     let executable = try #require(Self.executable, "sessionprobe is not beside the tests")
     process.executableURL = executable
-    let seed = UInt32.random(in: 1...1_000_000)
-    process.arguments = ["stress", mode, "1500", "\(seed)"]
+    process.arguments = arguments
     let output = Pipe()
     process.standardOutput = output
     let status = await withCheckedContinuation { continuation in
@@ -33,7 +31,21 @@ struct StressTests {
       do { try process.run() } catch { continuation.resume(returning: -1) }
     }
     let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    return (status, text)
+  }
+
+  @Test(arguments: ["handler", "delegate", "async"])
+  func `requests with random cancels complete once each`(mode: String) async throws {
+    let seed = UInt32.random(in: 1...1_000_000)
+    let (status, text) = try await run("stress", mode, "1500", "\(seed)")
     #expect(status == 0, "seed \(seed): \(text)")
     #expect(text.contains("1500 completed once"))
+  }
+
+  @Test func `the shared session goes through the cache once the class is registered`() async throws
+  {
+    let (status, text) = try await run("shared")
+    #expect(status == 0)
+    #expect(text == "shared: network, disk\n")
   }
 }

@@ -49,7 +49,10 @@ final class Setting: Sendable {
     if parts.first == "moved" { return .redirect("/hot/\(number)") }
     var answer = OriginAnswer(body(of: target))
     switch parts.first {
-    case "hot": answer.fields = ["Cache-Control: max-age=3600", "Content-Type: text/plain"]
+    case "hot":
+      // A dozen fields, as usual answers have them.
+      answer.fields = ["Cache-Control: max-age=3600", "Content-Type: text/plain", "ETag: \"1\""]
+      answer.fields += (1...8).map { "X-Field-\($0): a value of some length" }
     case "large": answer.fields = ["Cache-Control: max-age=3600"]
     case "slow":
       answer.delay = 3000

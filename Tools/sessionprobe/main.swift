@@ -3,6 +3,7 @@
 //
 //   sessionprobe stress MODE COUNT [SEED]   COUNT requests with random cancels to a server on loopback;
 //                                           MODE is handler, delegate, async or all
+//   sessionprobe shared                     the same cache under URLSession.shared
 //   sessionprobe measure [COUNT]            what a hit costs; build it with -c release
 //
 // Exit codes: 0 each request had exactly one completion with the right bytes or the cancellation that
@@ -24,6 +25,7 @@ case "stress":
     Stress(setting, mode, count: number(2, 20_000), seed: UInt64(number(3, 1))).run()
   }
   setting.remove()
+case "shared": SharedSession(Setting.make()).run()
 case "measure": await Measurement(Setting.make(), count: number(1, 5_000)).run()
 default: stop(2, "unknown verb \(verb)")
 }

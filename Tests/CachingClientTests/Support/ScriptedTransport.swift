@@ -36,6 +36,7 @@ final class ScriptedTransport: HTTPTransport {
   private struct State {
     var script: Script
     var requests: [HTTPRequest] = []
+    var options: [TransportOptions] = []
     var uploads: [[UInt8]] = []
     var bodies: [ScriptedBody] = []
   }
@@ -52,6 +53,7 @@ final class ScriptedTransport: HTTPTransport {
   }
 
   var requests: [HTTPRequest] { state.withLock { $0.requests } }
+  var options: [TransportOptions] { state.withLock { $0.options } }
   var uploads: [[UInt8]] { state.withLock { $0.uploads } }
   var bodies: [ScriptedBody] { state.withLock { $0.bodies } }
 
@@ -75,6 +77,7 @@ final class ScriptedTransport: HTTPTransport {
     let url = request.url.string
     let script = state.withLock { state in
       state.requests.append(request)
+      state.options.append(options)
       return state.script
     }
     if let body { try await take(body, url) }
