@@ -1,3 +1,4 @@
+import CacheFormat
 import CachingClient
 public import Foundation
 import HTTPCaching
@@ -49,11 +50,23 @@ extension OfflineCache {
     _ asked: AskedRequest
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
     try await answering(asked) { [client, options] response throws(ClientError) in
-      if case .bytes(let bytes) = response.body.content, bytes.count <= options.maximumDataBytes {
-        return bytes
-      }
-      return try await client.wholeBody(of: response, limit: options.maximumDataBytes)
+      let limit = options.maximumDataBytes
+      if let bytes = try Self.bytesAtOnce(response, limit) { return bytes }
+      return try await client.wholeBody(of: response, limit: limit)
     }
+  }
+
+  /// The most bytes of a stored body in a content coding that are decoded on the caller's thread.
+  private static let decodedAtOnce = 16 << 10
+
+  /// Returns the content where that takes no longer than a hop to another thread: it is in memory, or
+  /// short and has to be decoded.
+  private static func bytesAtOnce(
+    _ response: ClientResponse, _ limit: Int
+  ) throws(ClientError) -> [UInt8]? {
+    if case .bytes(let bytes) = response.body.content, bytes.count <= limit { return bytes }
+    guard let entry = response.entry, entry.length <= UInt64(decodedAtOnce) else { return nil }
+    return try response.storedBytes(limit: limit)
   }
 
   /// Answers a request, and makes something of the answer, once more of what is stored where the
@@ -79,11 +92,12 @@ extension OfflineCache {
   }
 
   /// Answers a request from the store alone, whole and at once; nil where the network has to be asked,
-  /// or a body is not in memory.
+  /// or the body takes longer.
   func storedNow(_ asked: AskedRequest) -> ([UInt8], OfflineURLResponse)? {
     guard asked.body == nil,
       let response = client.storedAnswer(to: asked.request, options: asked.options),
-      case .bytes(let bytes) = response.body.content, redirectFault(response) == nil,
+      redirectFault(response) == nil,
+      let bytes = try? Self.bytesAtOnce(response, options.maximumDataBytes),
       let made = OfflineURLResponse.make(response, to: asked)
     else { return nil }
     return (bytes, made)

@@ -91,6 +91,10 @@ open class OfflineURLProtocol: URLProtocol {
 
   /// Ends the load: nothing is delivered any more.
   public override func stopLoading() {
+    #if !canImport(Darwin)
+      // A `suspend()` that comes after the `resume()` that followed it, as it may on Linux.
+      if task?.state == .running { return }
+    #endif
     load?.stop()
     load = nil
   }
