@@ -91,6 +91,37 @@ struct OfflineURLProtocolTests {
     }
   }
 
+  /// The server holds its answers back: to resume a task that is just ending is a crash in Foundation.
+  @Test func `tasks that are suspended and resumed have their answers, once each`() async throws {
+    let mayAnswer = DispatchSemaphore(value: 0)
+    let sandbox = try FaceSandbox { request in
+      mayAnswer.wait()
+      mayAnswer.signal()
+      return fresh(request.target)
+    }
+    await with(sandbox) { session in
+      let ended = AsyncStream.makeStream(of: String.self)
+      let count = 40
+      for number in 0..<count {
+        let task = session.dataTask(with: sandbox.request("/\(number)")) { data, _, _ in
+          ended.continuation.yield(data.map { String(decoding: $0, as: UTF8.self) } ?? "none")
+        }
+        task.resume()
+        for _ in 0..<(number % 4) {
+          task.suspend()
+          task.resume()
+        }
+      }
+      mayAnswer.signal()
+      var answers: [String] = []
+      for await answer in ended.stream {
+        answers.append(answer)
+        if answers.count == count { break }
+      }
+      #expect(Set(answers) == Set((0..<count).map { "/\($0)" }))
+    }
+  }
+
   @Test func `a 401 with a challenge ends, as a status`() async throws {
     let sandbox = try FaceSandbox { _ in
       OriginAnswer("who?", status: 401, fields: ["WWW-Authenticate: Basic realm=\"x\""])

@@ -20,8 +20,6 @@ final class Stress: Sendable {
     let target: String
     /// When it is cancelled, in microseconds after its start; nil: not.
     let cancelAfter: Int?
-    /// When it is suspended and resumed, in the same way.
-    let suspendAfter: Int?
   }
 
   private struct Results {
@@ -89,10 +87,8 @@ final class Stress: Sendable {
     let kind = kinds[random.below(kinds.count)]
     let target = "/\(kind)/\(random.below(kind == "large" ? 8 : 200))"
     let isCancelled = random.below(2) == 0
-    let isSuspended = random.below(8) == 0
     return Request(
-      target: target, cancelAfter: isCancelled ? random.below(4) * random.below(1500) : nil,
-      suspendAfter: isSuspended ? random.below(2) * random.below(1500) : nil)
+      target: target, cancelAfter: isCancelled ? random.below(4) * random.below(1500) : nil)
   }
 
   private func start(_ index: Int, _ session: URLSession, _ delegate: StressDelegate) {
@@ -105,12 +101,12 @@ final class Stress: Sendable {
         complete(index, data, response, error)
       }
       task.resume()
-      disturb(task, request)
+      cancel(task, after: request.cancelAfter)
     case .delegate:
       let task = session.dataTask(with: asked)
       delegate.expect(task, index)
       task.resume()
-      disturb(task, request)
+      cancel(task, after: request.cancelAfter)
     case .async:
       let task = Task { [self] in
         do {
@@ -124,14 +120,8 @@ final class Stress: Sendable {
     }
   }
 
-  private func disturb(_ task: URLSessionDataTask, _ request: Request) {
-    if let delay = request.suspendAfter {
-      Self.run(after: delay) {
-        task.suspend()
-        Self.run(after: 300) { task.resume() }
-      }
-    }
-    if let delay = request.cancelAfter { Self.run(after: delay) { task.cancel() } }
+  private func cancel(_ task: URLSessionDataTask, after delay: Int?) {
+    if let delay { Self.run(after: delay) { task.cancel() } }
   }
 
   private static func run(after delay: Int, _ work: @escaping @Sendable () -> Void) {
