@@ -2,12 +2,15 @@ import CacheFormat
 import CacheStore
 import CachingClient
 import Foundation
-import FoundationNetworking
 import HTTPSemantics
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct BadInputTests {

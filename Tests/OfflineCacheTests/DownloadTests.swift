@@ -1,10 +1,13 @@
 import CacheSystem
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct DownloadTests {

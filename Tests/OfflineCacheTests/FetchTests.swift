@@ -1,6 +1,5 @@
 import CachingClient
 import Foundation
-import FoundationNetworking
 import HTTPCaching
 import HTTPSemantics
 import LoopbackOrigin
@@ -8,6 +7,10 @@ import Synchronization
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(2)))
 struct FetchTests {

@@ -1,11 +1,14 @@
 import CachingClient
 import Foundation
-import FoundationNetworking
 import HTTPSemantics
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct OfflineModeTests {

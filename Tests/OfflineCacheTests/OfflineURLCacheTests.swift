@@ -1,9 +1,12 @@
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct OfflineURLCacheTests {

@@ -1,10 +1,13 @@
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import Synchronization
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Under real sessions. What could crash or hang is in the tests that run `sessionprobe`.
 @Suite(.timeLimit(.minutes(1)), .serialized)

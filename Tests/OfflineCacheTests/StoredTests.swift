@@ -1,7 +1,6 @@
 import CacheStore
 import CachingClient
 import Foundation
-import FoundationNetworking
 import HTTPCaching
 import HTTPSemantics
 import LoopbackOrigin
@@ -9,6 +8,10 @@ import Synchronization
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @Suite(.timeLimit(.minutes(1)))
 struct StoredTests {

@@ -1,8 +1,11 @@
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import OfflineCache
 import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Measures what a hit costs, as medians: the machine has other things to do, too.
 struct Measurement {

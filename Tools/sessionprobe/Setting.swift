@@ -1,8 +1,11 @@
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import OfflineCache
 import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Ends the process with a message.
 func stop(_ code: Int32, _ message: String) -> Never {

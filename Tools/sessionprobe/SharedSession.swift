@@ -1,8 +1,11 @@
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import OfflineCache
 import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// The cache under `URLSession.shared`, which takes classes that are registered before its first use.
 struct SharedSession {

@@ -1,9 +1,12 @@
 import Foundation
-import FoundationNetworking
 import LoopbackOrigin
 import OfflineCache
 import Synchronization
 import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// How a program waits for its requests.
 enum Mode: String, CaseIterable {

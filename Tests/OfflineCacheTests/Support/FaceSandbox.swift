@@ -1,13 +1,16 @@
 import CacheSystem
 import CachingClient
 import Foundation
-import FoundationNetworking
 import HTTPSemantics
 import LoopbackOrigin
 import Synchronization
 import Testing
 
 @testable import OfflineCache
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// A cache in a folder of its own and a server on loopback; both go away with it.
 final class FaceSandbox: Sendable {
