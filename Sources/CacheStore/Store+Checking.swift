@@ -57,6 +57,11 @@ extension Store {
     }
   }
 
+  /// The slots of all variants of a key hash as they were when the journal was last followed.
+  package func knownSlots(of hash: KeyHash) -> [Slot] {
+    state.withLock { state in state.index.variants(of: hash).map { state.index[$0] } }
+  }
+
   /// What the index says of one entry now.
   package func slot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
     state.withLock { state in

@@ -43,6 +43,9 @@ final class CheckedStore: Sendable {
   /// What the index says of a key now.
   func slots(of hash: KeyHash) -> [Slot] { engine?.slots(of: hash) ?? [] }
 
+  /// What the index said of a key when the journal was last followed: good for a suspicion.
+  func knownSlots(of hash: KeyHash) -> [Slot] { engine?.knownSlots(of: hash) ?? [] }
+
   /// Makes sure that what was begun in a directory that was removed as a whole is begun again.
   func isOutdated(_ entries: EntriesDirectory) -> Bool { engine?.isOutdated(entries) ?? false }
 

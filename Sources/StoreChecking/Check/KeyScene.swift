@@ -12,7 +12,7 @@ struct KeyScene: Sendable {
 
   let hash: KeyHash
   /// The path of the directory below the store.
-  let path: [UInt8]
+  var path: [UInt8] { Array("entries/".utf8) + Layout.keyPath(hash).bytes }
   /// The variants of the key, by the index.
   var slots: [Slot]
   var directory: DirectoryScene = .missing
@@ -30,9 +30,8 @@ struct KeyScene: Sendable {
   /// The names beyond these bounds, of whatever kind.
   var uncountedNames = 0
 
-  init(hash: KeyHash, path: [UInt8], slots: [Slot]) {
+  init(hash: KeyHash, slots: [Slot]) {
     self.hash = hash
-    self.path = path
     self.slots = slots
   }
 

@@ -67,13 +67,12 @@ final class ShardCheck {
     var failure: CheckError?
     var tally = StrayTally(path: path(of: number))
     var count = 0
-    let shardName = Layout.shard(number).bytes
     let raw = shard.raw
     do throws(SystemError) {
-      try fileSystem.list(raw) { name, kind in
+      try fileSystem.list(fresh: raw) { name, _ in
         count += 1
         do throws(CheckError) {
-          if let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+          if let hash = Layout.keyHash(name, inShard: number) {
             missing.remove(hash)
             try check(hash, in: number, raw, entries)
           } else {
@@ -118,7 +117,8 @@ final class ShardCheck {
     _ hash: KeyHash, in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
   ) throws(CheckError) {
     try run.checkCancelled()
-    let scene = reader.read(hash, in: shard)
+    // The index follows the journal once for the shard, and wherever something looks wrong.
+    let scene = reader.read(hash, store.knownSlots(of: hash), in: shard)
     if let failure = reader.failure { throw CheckError(failure, path: run.path) }
     let suspicions = Examination.examine(scene, run.context)
     if !suspicions.isEmpty, !store.isOutdated(entries) { try confirm(hash, number) }
@@ -132,7 +132,7 @@ final class ShardCheck {
       _ = try? store.engine?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
-      let absent = reader.read(hash, in: nil)
+      let absent = reader.read(hash, store.slots(of: hash), in: nil)
       do throws(SystemError) {
         let shard = try store.lock(number, hash, entries, makes: run.mender != nil)
         findings = look(hash, in: shard)
@@ -152,16 +152,21 @@ final class ShardCheck {
   }
 
   private func look(_ hash: KeyHash, in shard: borrowing Shard) -> [Finding] {
-    let scene = reader.read(hash, in: shard.directory.raw)
+    let scene = read(hash, in: shard)
     let suspicions = Examination.examine(scene, run.context)
     guard let mender = run.mender, !suspicions.isEmpty, !store.isOutdated(shard.entries)
     else { return suspicions.map { $0.finding() } }
     let attempts = mender.mend(suspicions, of: scene, in: shard)
-    let left = Examination.examine(reader.read(hash, in: shard.directory.raw), run.context)
+    let left = Examination.examine(read(hash, in: shard), run.context)
     return zip(suspicions, attempts).map { suspicion, attempt in
       suspicion.finding(
         outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) }))
     }
+  }
+
+  /// Reads a key while nobody can change it, by what the index says just then.
+  private func read(_ hash: KeyHash, in shard: borrowing Shard) -> KeyScene {
+    reader.read(hash, store.slots(of: hash), in: shard.directory.raw)
   }
 
   private func note(_ scene: KeyScene) {
