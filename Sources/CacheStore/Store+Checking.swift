@@ -57,9 +57,19 @@ extension Store {
     }
   }
 
-  /// The slots of all variants of a key hash as they were when the journal was last followed.
-  package func knownSlots(of hash: KeyHash) -> [Slot] {
-    state.withLock { state in state.index.variants(of: hash).map { state.index[$0] } }
+  /// What the index says of some keys now, in the same order.
+  ///
+  /// - Complexity: O(variants) expected, and one lseek(2) for all.
+  package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
+    state.withLock { state in
+      follow(&state)
+      return hashes.map { hash in
+        let numbers = state.index.variants(of: hash)
+        return IndexedKey(
+          slots: numbers.map { state.index[$0] },
+          sharesFiles: numbers.contains { state.index[$0].next != $0 })
+      }
+    }
   }
 
   /// What the index says of one entry now.
@@ -85,6 +95,21 @@ extension Store {
       Located(slot: slot, segment: state.segment(slot.segment), entries: state.entries)
     }
     return located.segment == nil ? nil : try? readRecord(located)
+  }
+}
+
+/// What the index says of a key.
+package struct IndexedKey: Sendable {
+  /// All variants.
+  package var slots: [Slot] = []
+  /// Whether other entries have the same body file as one of them, by their records.
+  package var sharesFiles = false
+
+  package init() {}
+
+  init(slots: [Slot], sharesFiles: Bool) {
+    self.slots = slots
+    self.sharesFiles = sharesFiles
   }
 }
 

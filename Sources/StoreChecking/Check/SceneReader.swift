@@ -28,10 +28,10 @@ final class SceneReader {
   /// Reads one key.
   ///
   /// - Parameters:
-  ///   - slots: what the index said of it before.
+  ///   - indexed: what the index said of it before.
   ///   - shard: the directory of the shard; nil where there is none.
-  func read(_ hash: KeyHash, _ slots: [Slot], in shard: Int32?) -> KeyScene {
-    var scene = KeyScene(hash: hash, slots: slots)
+  func read(_ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?) -> KeyScene {
+    var scene = KeyScene(hash: hash, indexed)
     guard let shard else { return scene }
     let name = Layout.key(hash)
     do throws(SystemError) {
@@ -216,7 +216,7 @@ final class SceneReader {
   // MARK: Bodies
 
   private func readBodies(_ scene: inout KeyScene, _ directory: borrowing Descriptor) {
-    for slot in scene.slots {
+    for slot in scene.slots where scene.sharesFiles {
       guard let body = scene.bodies[slot.digest], body.status.kind == .file else { continue }
       if let other = shared.other(than: body.status, of: slot, in: store) {
         scene.unshared[slot.variant] = other
