@@ -197,14 +197,15 @@ final class CheckRun: Sendable {
     guard let description = place.description,
       let journal = try? options.fileSystem.open(Layout.journal, in: root, [.read, .directory])
     else { return JournalCheck.Result() }
-    var result = readJournal(journal, description, hasDeadSession: false)
+    var result = readJournal(journal, root, description, hasDeadSession: false)
     if !result.suspicions.isEmpty {
-      result = readJournal(journal, description, hasDeadSession: false)
+      result = readJournal(journal, root, description, hasDeadSession: false)
     }
     if !result.suspicions.isEmpty {
       let lock = takeLock(root)
       defer { release(lock) }
-      result = readJournal(journal, description, hasDeadSession: !deadSessions(root).isEmpty)
+      result = readJournal(
+        journal, root, description, hasDeadSession: !deadSessions(root).isEmpty)
     }
     // Nobody has stored anything yet.
     if !hasEntries(root) { result.suspicions.removeAll { $0.kind == .journalMissing } }
@@ -214,10 +215,17 @@ final class CheckRun: Sendable {
   }
 
   private func readJournal(
-    _ journal: borrowing Descriptor, _ description: StoreDescription, hasDeadSession: Bool
+    _ journal: borrowing Descriptor, _ root: borrowing Descriptor,
+    _ description: StoreDescription, hasDeadSession: Bool
   ) -> JournalCheck.Result {
-    JournalCheck.read(
-      journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession
+    var markedEnd: UInt64 = 0
+    if let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read]) {
+      markedEnd =
+        Store.markedEnd(lock, hashSeed: description.hashSeed, options.fileSystem) ?? 0
+    }
+    return JournalCheck.read(
+      journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession,
+      markedEnd: markedEnd
     ) { [cancellation] in cancellation.isSet }
   }
 
