@@ -162,7 +162,8 @@ final class CheckRun: Sendable {
     do throws(StoreError) {
       guard !isSeedLost else {
         throw StoreError(
-          .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
+          .damaged, path: path, cause: "its hash seed is not known",
+          remedy: "see what is said of store.json")
       }
       // What repair writes is on disk before anything goes that it replaces.
       var how = Options(
