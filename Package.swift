@@ -115,7 +115,7 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
-    tool("sessionprobe", ["OfflineCache", "LoopbackOrigin", "TestSupport"]),
+    tool("sessionprobe", ["OfflineCache", "CacheStore", "LoopbackOrigin", "TestSupport"]),
 
     // A server that answers as a test says.
     .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),

@@ -1,3 +1,4 @@
+import CacheStore
 import Foundation
 import LoopbackOrigin
 import OfflineCache
@@ -34,6 +35,7 @@ final class Setting: Sendable {
   func remove() {
     origin.stop()
     OfflineCache.shared = nil
+    cache.store.close()
     try? FileManager.default.removeItem(at: folder)
   }
 

@@ -1,3 +1,4 @@
+import CacheStore
 import CacheSystem
 import CachingClient
 import Foundation
@@ -36,6 +37,8 @@ final class FaceSandbox: Sendable {
 
   deinit {
     origin.stop()
+    // What is still under way must not write while the folder goes.
+    cache.store.close()
     try? FileManager.default.removeItem(at: folder)
   }
 
