@@ -82,7 +82,9 @@ let package = Package(
       ]),
 
     // Moving in.
-    library("StoreMigration", ["CacheSystem", "CacheFormat", "HTTPSemantics", "CSQLite"]),
+    library(
+      "StoreMigration",
+      ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "CSQLite"]),
 
     // The tools.
     library("CommandLineOptions", []),
@@ -119,7 +121,10 @@ let package = Package(
       ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
     tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests(
-      "StoreMigration", ["StoreMigration", "CacheSystem", "CacheFormat", "HTTPSemantics"]),
+      "StoreMigration",
+      [
+        "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+      ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
