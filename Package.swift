@@ -43,6 +43,7 @@ let package = Package(
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
+    .executable(name: "cachemigrate", targets: ["cachemigrate"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -88,6 +89,7 @@ let package = Package(
 
     // The tools.
     library("CommandLineOptions", []),
+    library("ToolState", ["CommandLineOptions", "CacheSystem"]),
     tool(
       "offlinecache",
       [
@@ -96,7 +98,13 @@ let package = Package(
       ]),
     tool(
       "cachefsck",
-      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+      ["CommandLineOptions", "ToolState", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
+      "cachemigrate",
+      [
+        "CommandLineOptions", "ToolState", "StoreMigration", "CacheStore", "CacheFormat",
+        "CacheSystem",
+      ]),
     tool(
       "cachebench",
       [
@@ -155,8 +163,14 @@ let package = Package(
     tests(
       "CachefsckTool",
       [
-        "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
-        "CacheFormat",
+        "ToolTesting", "cachefsck", "CommandLineOptions", "ToolState", "StoreChecking",
+        "CacheStore", "CacheFormat",
+      ]),
+    tests(
+      "CachemigrateTool",
+      [
+        "ToolTesting", "cachemigrate", "StoreMigration", "HTTPCaching", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     .testTarget(
       name: "FuzzTests",

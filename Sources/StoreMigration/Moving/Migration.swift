@@ -65,6 +65,16 @@ public final class Migration {
     } catch { throw .destination(error) }
   }
 
+  /// Refuses a file to be written that is in the source.
+  ///
+  /// - Throws: `same` or `destinationInSource`.
+  public static func check(output path: String, source: String) throws(MigrationError) {
+    try MigrationPlaces.check(source: source, destination: path)
+  }
+
+  /// The bytes that are free where the destination is, or will be; nil: that cannot be told.
+  public static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
+
   /// The volume that a path is on, or will be on.
   static func volume(at path: String) -> VolumeStatus? {
     var path = path

@@ -38,6 +38,16 @@ public struct MigrationCounts: Sendable, Hashable {
     skipped.reduce(0) { $0 + ($1.key.isFault ? $1.value : 0) }
   }
 
+  /// Counts all of another run, too.
+  public mutating func add(_ other: MigrationCounts) {
+    rows += other.rows
+    converted += other.converted
+    replaced += other.replaced
+    bytes += other.bytes
+    neededBytes += other.neededBytes
+    for (reason, count) in other.skipped { skipped[reason, default: 0] += count }
+  }
+
   /// Counts one more row.
   ///
   /// - Parameter blockBytes: what disk space is given out in.

@@ -24,6 +24,12 @@ public struct RowReason: Sendable, Hashable {
   public static let all =
     SkipReason.allCases.map { RowReason($0) } + MoveReason.allCases.map { RowReason($0) }
 
+  /// Finds a reason by its name.
+  public init?(named name: String) {
+    guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
+    self = found
+  }
+
   init(_ reason: SkipReason) {
     let (isFault, meaning) =
       switch reason {
