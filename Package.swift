@@ -131,7 +131,8 @@ let package = Package(
     tests(
       "StoreMigration",
       [
-        "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CacheSystem",
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),

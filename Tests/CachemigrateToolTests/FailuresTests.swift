@@ -118,7 +118,8 @@ import ToolTesting
   }
 
   @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
-  func `a full disk ends it, what was converted is whole, and it goes on when there is room`() throws
+  func `a full disk ends it, what was converted is whole, and it goes on when there is room`()
+    throws
   {
     let tool = try ToolRun()
     let volume = try SmallVolume(at: tool.path("volume"), bytes: 4 << 20)

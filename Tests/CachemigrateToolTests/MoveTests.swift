@@ -11,8 +11,9 @@ import ToolTesting
     defer { store.close() }
     let request = HTTPRequest(url: try NormalizedURL(url))
     let now = Timestamp(nanoseconds: 1_790_000_000_000_000_000)
-    guard case .serve(let serving) = ResponseCache(store: store)
-      .decide(request, policy: .storedOnly, now: now),
+    guard
+      case .serve(let serving) = ResponseCache(store: store)
+        .decide(request, policy: .storedOnly, now: now),
       let slice = serving.slices.first, case .bytes(let bytes, _) = slice.body
     else { return nil }
     return bytes
@@ -26,7 +27,8 @@ import ToolTesting
     #expect(result.status == 0)
     #expect(result.errors == "")
     #expect(result.text.contains("20 converted, 0 skipped, 0 of them for a fault\n"))
-    #expect(try lookUp(tool, "https://EXAMPLE.org:443/7.png")?.starts(with: "000000007".utf8) == true)
+    #expect(
+      try lookUp(tool, "https://EXAMPLE.org:443/7.png")?.starts(with: "000000007".utf8) == true)
     let contents = try tool.contents()
     let again = try tool.migrate(["--json", source, tool.store])
     #expect(again.status == 0)
@@ -65,9 +67,11 @@ import ToolTesting
       "--map-url", "https://example.org/=https://other.example/?a=b&p=", source, tool.store,
     ])
     #expect(result.status == 0)
-    #expect(try lookUp(tool, "http://localhost:8080/one2.png")?.starts(with: "000000012".utf8) == true)
     #expect(
-      try lookUp(tool, "https://other.example/?a=b&p=7.png")?.starts(with: "000000007".utf8) == true)
+      try lookUp(tool, "http://localhost:8080/one2.png")?.starts(with: "000000012".utf8) == true)
+    #expect(
+      try lookUp(tool, "https://other.example/?a=b&p=7.png")?.starts(with: "000000007".utf8) == true
+    )
     #expect(try lookUp(tool, "https://example.org/7.png") == nil)
   }
 
@@ -88,14 +92,17 @@ import ToolTesting
     try tool.sql(source, "INSERT INTO manifest(key) VALUES('http://u:secret@h/x'), ('no url')")
     let report = tool.path(isJSON ? "r.jsonl" : "r.txt")
     #expect(try tool.migrate(["--report", report, source, tool.store]).status == 1)
-    let lines = try tool.read(report).split(separator: 10).map { String(decoding: $0, as: UTF8.self) }
+    let lines = try tool.read(report).split(separator: 10).map {
+      String(decoding: $0, as: UTF8.self)
+    }
     #expect(lines.count == (isJSON ? 7 : 8))
     if isJSON {
       #expect(
         lines[2] == "{\"row\":3,\"key\":\"https://example.org/3.png\",\"result\":\"converted\","
           + "\"replaced\":false,\"bytes\":100}")
       #expect(
-        lines[5] == "{\"row\":6,\"key\":\"http://h/x\",\"result\":\"skipped\",\"reason\":\"no_body\","
+        lines[5]
+          == "{\"row\":6,\"key\":\"http://h/x\",\"result\":\"skipped\",\"reason\":\"no_body\","
           + "\"fault\":true,\"detail\":\"\",\"bytes\":0}")
     } else {
       #expect(lines[0].split(separator: " ") == ["ROW", "RESULT", "REASON", "BYTES", "KEY"])

@@ -97,7 +97,8 @@ struct MovedStoresTests {
       return "('https://h/\(time)', NULL, NULL, x'\(number + 10)', 1500000000, \(time), NULL)"
     }
     let source = try sandbox.database(
-      "m", HostileSourcesTests.manifest + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
+      "m",
+      HostileSourcesTests.manifest + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
     let migration = try Migration(
       from: source, to: sandbox.path + "/store", options: sandbox.options)
     let store = try #require(migration.store)
@@ -117,7 +118,8 @@ struct MovedStoresTests {
       "('https://h/\(number)', NULL, NULL, x'\(number + 10)', 1, \(1_600_000_000 + number), NULL)"
     }
     let source = try sandbox.database(
-      "m", HostileSourcesTests.manifest
+      "m",
+      HostileSourcesTests.manifest
         + "INSERT INTO manifest VALUES\(rows.reversed().joined(separator: ","))")
     let target = sandbox.path + "/store"
     let before = try Store(at: target, options: Options(limits: Limits(entries: 20)))

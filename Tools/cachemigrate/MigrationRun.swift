@@ -53,7 +53,8 @@ struct MigrationRun {
     var counts = earlier?.counts ?? MigrationCounts()
     counts.add(migration.counts)
     let summary = MigrationSummary(
-      request: request, migration: migration, counts: counts, earlierRows: earlier?.counts.rows ?? 0,
+      request: request, migration: migration, counts: counts,
+      earlierRows: earlier?.counts.rows ?? 0,
       failure: failure)
     if let failure {
       let remedy = canResume ? "; --resume goes on there" : ""

@@ -55,7 +55,9 @@ final class ReportFile {
   }
 
   private static func json(_ result: RowResult) -> String {
-    var members: [(String, JSONText)] = [("row", .integer(result.row)), ("key", .string(result.key))]
+    var members: [(String, JSONText)] = [
+      ("row", .integer(result.row)), ("key", .string(result.key)),
+    ]
     switch result.outcome {
     case .converted(let replaced):
       members += [("result", "converted"), ("replaced", .bool(replaced))]

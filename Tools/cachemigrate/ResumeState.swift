@@ -55,7 +55,8 @@ struct ResumeState: Sendable, Hashable {
     counts.neededBytes = numbers[4]
     for line in lines[5..<(lines.count - 2)] {
       let words = line.split(separator: " ")
-      guard words.count == 3, words[0] == "skipped", let reason = RowReason(named: String(words[1])),
+      guard words.count == 3, words[0] == "skipped",
+        let reason = RowReason(named: String(words[1])),
         let count = Int(words[2]), count >= 0, count < 1 << 48
       else { return nil }
       counts.skipped[reason] = count
