@@ -108,7 +108,8 @@ let package = Package(
     tool(
       "cachebench",
       [
-        "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CommandLineOptions", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
+        "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
