@@ -135,18 +135,22 @@ package enum Layout {
   }
 
   package static func keyFile(_ name: PathName) -> KeyFile {
-    let bytes = name.bytes
-    if bytes.count == 37, bytes[32...].elementsEqual(".body".utf8),
-      let digest = Digest(digits: bytes[..<32])
+    if name.count == 37, name.hasSuffix(".body"), let high = name.hex(in: 0..<16),
+      let low = name.hex(in: 16..<32)
     {
-      return .body(digest)
+      return .body(Digest(high: high, low: low))
     }
-    if bytes.count == 21, bytes[16...].elementsEqual(".json".utf8),
-      let variant = UInt64(String(decoding: bytes[..<16], as: UTF8.self), radix: 16),
-      metadata(variant).bytes == bytes
-    {
+    if name.count == 21, name.hasSuffix(".json"), let variant = name.hex(in: 0..<16) {
       return .metadata(variant)
     }
     return .foreign
+  }
+
+  /// The hash of the key whose directory in a shard has this name; nil for any other name.
+  package static func keyHash(_ name: PathName, inShard number: Int) -> KeyHash? {
+    guard name.count == KeyHash.directoryNameLength, let high = name.hex(in: 0..<14),
+      let low = name.hex(in: 14..<30)
+    else { return nil }
+    return KeyHash(high: UInt64(number) &<< 56 | high, low: low)
   }
 }

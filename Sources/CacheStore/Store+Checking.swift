@@ -57,6 +57,21 @@ extension Store {
     }
   }
 
+  /// What the index says of some keys now, in the same order.
+  ///
+  /// - Complexity: O(variants) expected, and one lseek(2) for all.
+  package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
+    state.withLock { state in
+      follow(&state)
+      return hashes.map { hash in
+        let numbers = state.index.variants(of: hash)
+        return IndexedKey(
+          slots: numbers.map { state.index[$0] },
+          sharesFiles: numbers.contains { state.index[$0].next != $0 })
+      }
+    }
+  }
+
   /// What the index says of one entry now.
   package func slot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
     state.withLock { state in
@@ -80,6 +95,21 @@ extension Store {
       Located(slot: slot, segment: state.segment(slot.segment), entries: state.entries)
     }
     return located.segment == nil ? nil : try? readRecord(located)
+  }
+}
+
+/// What the index says of a key.
+package struct IndexedKey: Sendable {
+  /// All variants.
+  package var slots: [Slot] = []
+  /// Whether other entries have the same body file as one of them, by their records.
+  package var sharesFiles = false
+
+  package init() {}
+
+  init(slots: [Slot], sharesFiles: Bool) {
+    self.slots = slots
+    self.sharesFiles = sharesFiles
   }
 }
 

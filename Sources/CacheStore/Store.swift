@@ -86,10 +86,16 @@ public final class Store: Sendable {
   private func start(_ limits: Limits?) throws(StoreError) {
     var work: UpkeepWork = []
     if isReadOnly {
-      try state.withLock { state throws(StoreError) in try load(&state) }
+      try state.withLock { state throws(StoreError) in
+        try load(&state)
+        try holdAgainstMark(&state)
+      }
     } else {
       work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
-        try state.withLock { state throws(StoreError) in try load(&state) }
+        try state.withLock { state throws(StoreError) in
+          try load(&state)
+          try holdAgainstMark(&state)
+        }
         if try hasDeadSessions() {
           state.withLock { $0.endedUncleanly = true }
           return .reconcile
@@ -173,6 +179,7 @@ public final class Store: Sendable {
       state.withLock { $0.isClosed = false }
       try? flush()
       state.withLock { $0.isClosed = true }
+      markEnd()
       endSession()
     }
     eventHub.finish()

@@ -46,11 +46,23 @@ extension FileSystem {
   public func readFile(
     _ path: PathName, in directory: borrowing Descriptor, limit: Int
   ) throws(SystemError) -> [UInt8] {
+    var status: FileStatus?
+    return try readFile(path, in: directory, limit: limit, &status)
+  }
+
+  /// Reads a whole regular file of at most `limit` bytes, and tells its status once it is open, also
+  /// where it then cannot be read.
+  ///
+  /// - Throws: as without the status.
+  public func readFile(
+    _ path: PathName, in directory: borrowing Descriptor, limit: Int, _ status: inout FileStatus?
+  ) throws(SystemError) -> [UInt8] {
     let file = try open(path, in: directory, [.read])
-    let status = try status(of: file.raw)
-    guard status.kind == .file else { throw .notAFile }
-    guard status.length <= UInt64(limit) else { throw .tooLarge }
-    return try readBytes(file, count: Int(status.length), at: 0)
+    let found = try self.status(of: file.raw)
+    status = found
+    guard found.kind == .file else { throw .notAFile }
+    guard found.length <= UInt64(limit) else { throw .tooLarge }
+    return try readBytes(file, count: Int(found.length), at: 0)
   }
 
   /// Writes all bytes of an array.

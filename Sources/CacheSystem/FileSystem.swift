@@ -124,9 +124,16 @@ public protocol FileSystem: Sendable {
   /// readdir(3): calls `body` with each name and its kind until it returns false. "." and ".." are
   /// left out. Names that come or go meanwhile may be seen or not.
   func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError)
+  /// As `list`, with fewer calls, once for a directory of which nothing was read since it was opened:
+  /// it may be read through the descriptor itself. The default lists it as any other.
+  func list(fresh descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError)
 }
 
 extension FileSystem {
+  public func list(
+    fresh descriptor: Int32, _ body: (PathName, FileKind) -> Bool
+  ) throws(SystemError) { try list(descriptor, body) }
+
   public func readFile(
     _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {

@@ -71,6 +71,36 @@ public struct PathName: Sendable {
     count += text.count
   }
 
+  /// The value of the lower-case hex digits in `range`, at most 16; nil where that is beyond the path or
+  /// something else stands there.
+  ///
+  /// - Complexity: O(digits), without allocation.
+  public func hex(in range: Range<Int>) -> UInt64? {
+    guard range.lowerBound >= 0, range.upperBound <= count, 1...16 ~= range.count
+    else { return nil }
+    var value: UInt64 = 0
+    for index in range {
+      let byte = storage[index]
+      switch byte {
+      case 48...57: value = value &<< 4 | UInt64(byte &- 48)
+      case 97...102: value = value &<< 4 | UInt64(byte &- 87)
+      default: return nil
+      }
+    }
+    return value
+  }
+
+  /// Whether the path ends with `text`, which is ASCII.
+  ///
+  /// - Complexity: O(length of `text`), without allocation.
+  public func hasSuffix(_ text: StaticString) -> Bool {
+    let start = count - text.utf8CodeUnitCount
+    guard start >= 0 else { return false }
+    // Safety: the literal has as many bytes as it says.
+    let bytes = unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    return bytes.indices.allSatisfy { unsafe bytes[$0] == storage[start + $0] }
+  }
+
   /// The bytes, without the NUL.
   public var bytes: [UInt8] { (0..<count).map { storage[$0] } }
 

@@ -136,9 +136,17 @@ public struct RealFileSystem: FileSystem {
 
   public func list(
     _ descriptor: Int32, _ body: (PathName, FileKind) -> Bool
+  ) throws(SystemError) { try list(descriptor, isFresh: false, body) }
+
+  public func list(
+    fresh descriptor: Int32, _ body: (PathName, FileKind) -> Bool
+  ) throws(SystemError) { try list(descriptor, isFresh: true, body) }
+
+  private func list(
+    _ descriptor: Int32, isFresh: Bool, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) {
     var stream: UnsafeMutableRawPointer?
-    unsafe try check(cp_list_open(descriptor, &stream))
+    unsafe try check(cp_list_open(descriptor, isFresh ? 1 : 0, &stream))
     defer { unsafe cp_list_close(stream) }
     while true {
       var name: UnsafePointer<CChar>?

@@ -78,6 +78,10 @@ extension FindingKind {
       .init(
         .note, "The last record of the journal was written in part, and never promised.",
         "It is cut off.", .safe)
+    case .journalShort:
+      .init(
+        .fault, "The journal ends before what it had when the store was closed.",
+        "The journal is written anew from the tree.", .safe)
     case .segmentMissing:
       .init(
         .fault, "A segment of the journal is missing.",

@@ -21,6 +21,7 @@ public enum FindingKind: String, Sendable, Hashable, CaseIterable {
   // The journal.
   case journalMissing = "journal-missing"
   case journalTorn = "journal-torn"
+  case journalShort = "journal-short"
   case segmentMissing = "segment-missing"
   case segmentDamaged = "segment-damaged"
   case recordDamaged = "record-damaged"

@@ -24,6 +24,26 @@ import Testing
     #expect(path.text == text)
   }
 
+  @Test(
+    arguments: [
+      ("00ff", 0..<4, 0xff), ("x0123456789abcdefx", 1..<17, 0x0123_4567_89ab_cdef),
+      ("ffffffffffffffff", 0..<16, .max), ("7", 0..<1, 7), ("", 0..<0, nil), ("12", 0..<3, nil),
+      ("12", -1..<1, nil), ("1g", 0..<2, nil), ("1F", 0..<2, nil), ("+1", 0..<2, nil),
+      ("00000000000000001", 0..<17, nil),
+    ] as [(String, Range<Int>, UInt64?)])
+  func `hex digits are read, and nothing else`(text: String, range: Range<Int>, value: UInt64?) {
+    #expect((PathName(bytes: Array(text.utf8)) ?? PathName()).hex(in: range) == value)
+  }
+
+  @Test func `a suffix is that of all bytes`() {
+    let path = PathName("a.body")
+    #expect(path.hasSuffix(".body"))
+    #expect(path.hasSuffix("a.body"))
+    #expect(!path.hasSuffix("aa.body"))
+    #expect(!path.hasSuffix(".bodx"))
+    #expect(!path.hasSuffix(".bod"))
+  }
+
   @Test func `bytes up to the capacity are taken, more are not`() {
     let longest = [UInt8](repeating: 0x61, count: PathName.capacity)
     #expect(PathName(bytes: longest)?.bytes == longest)

@@ -64,6 +64,7 @@ import Testing
     ),
     ("map", { files throws(SystemError) in _ = unsafe try files.map(bad, count: 1) }),
     ("list", { files throws(SystemError) in try files.list(bad) { _, _ in true } }),
+    ("list fresh", { files throws(SystemError) in try files.list(fresh: bad) { _, _ in true } }),
   ]
 
   @Test(arguments: calls.indices)
@@ -232,6 +233,73 @@ import Testing
       }
       #expect(seen == limit)
     }
+  }
+
+  @Test func `more names than are read at once are listed, each once`() throws {
+    let root = try folder.open()
+    // About 200 KB, several times what is read at once.
+    let names = Set((0..<800).map { "\($0)-" + String(repeating: "x", count: 200) })
+    for name in names {
+      let path = try #require(PathName(bytes: Array(name.utf8)))
+      _ = try files.open(path, in: root, [.write, .create])
+    }
+    try files.makeDirectory("directory", in: root.raw, mode: 0o700)
+    var seen: [String] = []
+    try files.list(root.raw) { name, _ in
+      seen.append(name.text)
+      return true
+    }
+    #expect(seen.count == 801)
+    #expect(Set(seen) == names.union(["directory"]))
+    var directories: [String] = []
+    var fresh: [String] = []
+    let again = try folder.open()
+    try files.list(fresh: again.raw) { name, kind in
+      fresh.append(name.text)
+      if kind == .directory { directories.append(name.text) }
+      return true
+    }
+    #expect(fresh.sorted() == seen.sorted())
+    #expect(directories == ["directory"])
+  }
+
+  @Test func `nothing is in a directory that was removed while it was open`() throws {
+    let root = try folder.open()
+    try files.makeDirectory("gone", in: root.raw, mode: 0o700)
+    let gone = try files.open("gone", in: root, [.read, .directory])
+    try files.removeDirectory("gone", in: root.raw)
+    var seen = 0
+    try files.list(fresh: gone.raw) { _, _ in
+      seen += 1
+      return true
+    }
+    #expect(seen == 0)
+  }
+
+  @Test func `reading a file tells its status, also where it is too long or no file`() throws {
+    try folder.make("file", "12345")
+    let root = try folder.open()
+    try files.makeDirectory("directory", in: root.raw, mode: 0o700)
+    var status: FileStatus?
+    expect(try files.readFile("file", in: root, limit: 5, &status) == Array("12345".utf8))
+    #expect(status == (try files.status(at: "file", in: root.raw)))
+    status = nil
+    #expect(
+      error { () throws(SystemError) in
+        _ = try files.readFile("file", in: root, limit: 4, &status)
+      } == .tooLarge)
+    #expect(status?.length == 5)
+    #expect(
+      error { () throws(SystemError) in
+        _ = try files.readFile("directory", in: root, limit: 4, &status)
+      } == .notAFile)
+    #expect(status?.kind == .directory)
+    status = nil
+    #expect(
+      error { () throws(SystemError) in
+        _ = try files.readFile("none", in: root, limit: 4, &status)
+      } == .notFound)
+    #expect(status == nil)
   }
 
   @Test func `a lock excludes another descriptor of the same process`() throws {

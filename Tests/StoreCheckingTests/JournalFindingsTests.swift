@@ -49,6 +49,18 @@ import Testing
       })
   }
 
+  @Test func `a journal that was cut between two records is short`() throws {
+    let sandbox = try three()
+    let last = try #require(records(sandbox).last)
+    try sandbox.cut(Self.first, by: last.count)
+    let checked = try sandbox.check()
+    #expect(checked.kinds == [.entryUnrecorded, .journalShort])
+    #expect(
+      checked.findings.contains { $0.detail == "its last record is 2, it had 3" })
+    #expect(try sandbox.repair().unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
   @Test func `half a record at the end was never promised where a process was killed`() throws {
     let sandbox = try three()
     try sandbox.append(Self.first, [1, 2, 3, 4, 5, 6, 7, 8])

@@ -65,8 +65,9 @@ int cp_unlock(int descriptor);
 int cp_map(int descriptor, size_t length, const void **address);
 void cp_unmap(const void *address, size_t length);
 
-/// Opens a stream of the names in a directory; does not take over `descriptor`.
-int cp_list_open(int descriptor, void **stream);
+/// Opens a stream of the names in a directory; does not take over `descriptor`. With `is_fresh` nothing
+/// was read of it yet: then it may be read itself, and has to stay open as long as the stream.
+int cp_list_open(int descriptor, int is_fresh, void **stream);
 /// 1 with *name (valid until the next call) and *kind, 0 at the end, or a negative errno.
 int cp_list_next(void *stream, const char **name, uint8_t *kind);
 void cp_list_close(void *stream);

@@ -162,7 +162,8 @@ final class CheckRun: Sendable {
     do throws(StoreError) {
       guard !isSeedLost else {
         throw StoreError(
-          .damaged, path: path, cause: "the hash seed is lost", remedy: "repair the store")
+          .damaged, path: path, cause: "its hash seed is not known",
+          remedy: "see what is said of store.json")
       }
       // What repair writes is on disk before anything goes that it replaces.
       var how = Options(
@@ -197,14 +198,15 @@ final class CheckRun: Sendable {
     guard let description = place.description,
       let journal = try? options.fileSystem.open(Layout.journal, in: root, [.read, .directory])
     else { return JournalCheck.Result() }
-    var result = readJournal(journal, description, hasDeadSession: false)
+    var result = readJournal(journal, root, description, hasDeadSession: false)
     if !result.suspicions.isEmpty {
-      result = readJournal(journal, description, hasDeadSession: false)
+      result = readJournal(journal, root, description, hasDeadSession: false)
     }
     if !result.suspicions.isEmpty {
       let lock = takeLock(root)
       defer { release(lock) }
-      result = readJournal(journal, description, hasDeadSession: !deadSessions(root).isEmpty)
+      result = readJournal(
+        journal, root, description, hasDeadSession: !deadSessions(root).isEmpty)
     }
     // Nobody has stored anything yet.
     if !hasEntries(root) { result.suspicions.removeAll { $0.kind == .journalMissing } }
@@ -214,10 +216,17 @@ final class CheckRun: Sendable {
   }
 
   private func readJournal(
-    _ journal: borrowing Descriptor, _ description: StoreDescription, hasDeadSession: Bool
+    _ journal: borrowing Descriptor, _ root: borrowing Descriptor,
+    _ description: StoreDescription, hasDeadSession: Bool
   ) -> JournalCheck.Result {
-    JournalCheck.read(
-      journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession
+    var markedEnd: UInt64 = 0
+    if let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read]) {
+      markedEnd =
+        Store.markedEnd(lock, hashSeed: description.hashSeed, options.fileSystem) ?? 0
+    }
+    return JournalCheck.read(
+      journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession,
+      markedEnd: markedEnd
     ) { [cancellation] in cancellation.isSet }
   }
 

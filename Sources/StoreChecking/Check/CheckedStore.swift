@@ -43,6 +43,14 @@ final class CheckedStore: Sendable {
   /// What the index says of a key now.
   func slots(of hash: KeyHash) -> [Slot] { engine?.slots(of: hash) ?? [] }
 
+  /// What the index says of some keys now.
+  func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
+    engine?.indexed(hashes) ?? Array(repeating: IndexedKey(), count: hashes.count)
+  }
+
+  /// What the index says of a key now.
+  func indexed(_ hash: KeyHash) -> IndexedKey { indexed([hash])[0] }
+
   /// Makes sure that what was begun in a directory that was removed as a whole is begun again.
   func isOutdated(_ entries: EntriesDirectory) -> Bool { engine?.isOutdated(entries) ?? false }
 

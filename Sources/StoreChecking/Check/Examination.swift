@@ -42,16 +42,16 @@ struct Examination {
     case .missing:
       missEntries("its directory is missing")
     case .other(let kind):
-      add(.wrongKind, scene.path, nil, "\(kind.words), should be a directory")
+      add(.wrongKind, nil, "\(kind.words), should be a directory")
       missEntries("no directory stands where it should be")
     case .unreadable(let error):
-      add(.unreadable, scene.path, nil, error.description)
+      add(.unreadable, nil, error.description)
     case .directory(let status):
-      addPermissions(status, scene.path, nil)
+      addPermissions(status, nil)
       for slot in scene.slots { examine(slot) }
       for (variant, file) in scene.metadata.sorted(by: { $0.key < $1.key }) {
         if scene.slot(variant) == nil { examineUnrecorded(variant, file) }
-        addPermissions(file.status, scene.path(Layout.metadata(variant)), Layout.metadata(variant))
+        addPermissions(file.status, Layout.metadata(variant))
       }
       examineOtherBodies()
       examineStrays()
@@ -61,7 +61,7 @@ struct Examination {
   private mutating func missEntries(_ detail: String) {
     for slot in scene.slots {
       let name = Layout.metadata(slot.variant)
-      add(.entryMissing, scene.path(name), name, detail, slot.variant)
+      add(.entryMissing, name, detail, slot.variant)
     }
   }
 
@@ -73,11 +73,11 @@ struct Examination {
     let limit = context.now.addingReportingOverflow(CheckLimits.aheadNanoseconds).partialValue
     if slot.accessed > limit || Int64(slot.createdSeconds) > limit / 1_000_000_000 {
       add(
-        .timeImplausible, scene.path(name), name,
+        .timeImplausible, name,
         "accessed \(Timestamp(nanoseconds: slot.accessed)), which is to come", slot.variant)
     }
     if scene.metadata[slot.variant] == nil, scene.bodies[slot.digest] == nil {
-      add(.entryMissing, scene.path(name), name, "its files are missing", slot.variant)
+      add(.entryMissing, name, "its files are missing", slot.variant)
       return
     }
     examineMetadata(of: slot, name)
@@ -86,25 +86,24 @@ struct Examination {
     if isFirst, let other = scene.unshared[slot.variant] {
       let body = Layout.body(slot.digest)
       add(
-        .bodyUnshared, scene.path(body), body,
+        .bodyUnshared, body,
         "should be one file with \(String(decoding: other, as: UTF8.self))", slot.variant)
     }
   }
 
   private mutating func examineMetadata(of slot: Slot, _ name: PathName) {
-    let path = scene.path(name)
     guard let file = scene.metadata[slot.variant] else {
-      add(.metadataMissing, path, name, "it is missing", slot.variant)
+      add(.metadataMissing, name, "it is missing", slot.variant)
       return
     }
-    guard let facts = readable(file, path, name, slot.variant) else {
+    guard let facts = readable(file, name, slot.variant) else {
       if case .wrongKind = file.reading {
-        add(.metadataMissing, path, name, "another thing stands there", slot.variant)
+        add(.metadataMissing, name, "another thing stands there", slot.variant)
       }
       return
     }
     guard facts.keyHash == scene.hash, facts.variant == slot.variant else {
-      add(.metadataForeign, path, name, "it is of \(words(facts))", slot.variant)
+      add(.metadataForeign, name, "it is of \(words(facts))", slot.variant)
       return
     }
     var differences: [String] = []
@@ -119,12 +118,12 @@ struct Examination {
       // Where the tree may be right, so may the body that it names.
       if !context.isJournalWhole { usedBodies.insert(facts.digest) }
       add(
-        .metadataDiffers, path, name,
+        .metadataDiffers, name,
         "the journal says otherwise: " + differences.joined(separator: ", "), slot.variant,
         facts.key)
     } else if facts.isOverheadWrong {
       add(
-        .usageWrong, path, name,
+        .usageWrong, name,
         "counted with \(slot.overhead) bytes for a file of \(facts.bytes)", slot.variant, facts.key)
     }
   }
@@ -136,23 +135,23 @@ struct Examination {
 
   /// The facts of a metadata file, or nil where it has none: then that has been noted.
   private mutating func readable(
-    _ file: MetadataScene, _ path: [UInt8], _ name: PathName, _ variant: UInt64
+    _ file: MetadataScene, _ name: PathName, _ variant: UInt64
   ) -> DocumentFacts? {
     switch file.reading {
     case .document(let facts): return facts
     case .wrongKind:
-      add(.wrongKind, path, name, "\(file.status.kind.words), should be a file", variant)
+      add(.wrongKind, name, "\(file.status.kind.words), should be a file", variant)
     case .unreadable(let error):
       hasUnknownBodies = true
       // A file that its owner may not read is told by its mode.
-      if !error.isPermission { add(.unreadable, path, name, error.description, variant) }
+      if !error.isPermission { add(.unreadable, name, error.description, variant) }
     case .damaged(let error):
       switch error.code {
       case .newerFormat:
         hasUnknownBodies = true
-        add(.newerFormat, path, name, error.detail, variant)
-      case .foreignStore: add(.metadataForeign, path, name, error.detail, variant)
-      default: add(.metadataDamaged, path, name, error.detail, variant)
+        add(.newerFormat, name, error.detail, variant)
+      case .foreignStore: add(.metadataForeign, name, error.detail, variant)
+      default: add(.metadataDamaged, name, error.detail, variant)
       }
     }
     return nil
@@ -164,38 +163,38 @@ struct Examination {
     // Variants with one body have it wrong together.
     guard examinedBodies.insert(digest).inserted else { return }
     let name = Layout.body(digest)
-    let path = scene.path(name)
     guard let body = scene.bodies[digest] else {
-      add(.bodyMissing, path, name, "it is missing", variant)
+      add(.bodyMissing, name, "it is missing", variant)
       return
     }
     guard body.status.kind == .file else {
-      add(.wrongKind, path, name, "\(body.status.kind.words), should be a file", variant)
-      add(.bodyMissing, path, name, "another thing stands there", variant)
+      add(.wrongKind, name, "\(body.status.kind.words), should be a file", variant)
+      add(.bodyMissing, name, "another thing stands there", variant)
       return
     }
-    let detail = "\(body.status.length) bytes, should be \(length)"
-    if body.status.length < length { add(.bodyShort, path, name, detail, variant) }
-    if body.status.length > length { add(.bodyLong, path, name, detail, variant) }
+    if body.status.length != length {
+      add(
+        body.status.length < length ? .bodyShort : .bodyLong, name,
+        "\(body.status.length) bytes, should be \(length)", variant)
+    }
     switch body.reading {
     case .notRead, .right: break
     case .wrong(let found):
-      add(.bodyWrong, path, name, "its bytes have the digest \(found)", variant)
+      add(.bodyWrong, name, "its bytes have the digest \(found)", variant)
     case .unreadable(let error):
-      if !error.isPermission { add(.unreadable, path, name, error.description, variant) }
+      if !error.isPermission { add(.unreadable, name, error.description, variant) }
     }
   }
 
   private mutating func examineOtherBodies() {
     for (digest, body) in scene.bodies.sorted(by: { $0.key.description < $1.key.description }) {
       let name = Layout.body(digest)
-      let path = scene.path(name)
-      if body.status.kind == .file { addPermissions(body.status, path, name) }
+      if body.status.kind == .file { addPermissions(body.status, name) }
       if usedBodies.contains(digest) { continue }
       if body.status.kind != .file {
-        add(.wrongKind, path, name, "\(body.status.kind.words), should be a file")
+        add(.wrongKind, name, "\(body.status.kind.words), should be a file")
       } else if !hasUnknownBodies {
-        add(.bodyOrphan, path, name, "\(body.status.length) bytes")
+        add(.bodyOrphan, name, "\(body.status.length) bytes")
       }
     }
   }
@@ -204,27 +203,26 @@ struct Examination {
 
   private mutating func examineUnrecorded(_ variant: UInt64, _ file: MetadataScene) {
     let name = Layout.metadata(variant)
-    let path = scene.path(name)
     if case .damaged(let error) = file.reading, context.hasIndex, context.isJournalWhole,
       error.code != .newerFormat, error.code != .foreignStore
     {
       // What was being written when a process was killed; the journal knows of nothing there.
-      add(.entryUnrecorded, path, name, "its metadata file is not whole", variant)
+      add(.entryUnrecorded, name, "its metadata file is not whole", variant)
       return
     }
-    guard let facts = readable(file, path, name, variant) else { return }
+    guard let facts = readable(file, name, variant) else { return }
     let body = scene.bodies[facts.digest]
     let isBodyThere = body?.status.kind == .file && body?.status.length == facts.length
     if body?.status.kind == .file { usedBodies.insert(facts.digest) }
     guard facts.keyHash == scene.hash, facts.variant == variant else {
       let kind: FindingKind =
         isBodyThere && facts.variant == variant ? .entryMisplaced : .metadataForeign
-      add(kind, path, name, "it is of \(words(facts))", variant, facts.key)
+      add(kind, name, "it is of \(words(facts))", variant, facts.key)
       return
     }
     if context.hasIndex {
       add(
-        .entryUnrecorded, path, name,
+        .entryUnrecorded, name,
         isBodyThere ? "the journal does not know it" : "without its body", variant, facts.key)
     } else {
       usedBodies.insert(facts.digest)
@@ -234,30 +232,35 @@ struct Examination {
 
   private mutating func examineStrays() {
     for (name, kind) in scene.strays {
-      add(.foreignFile, scene.path(name), name, kind.words)
+      add(.foreignFile, name, kind.words)
     }
     if scene.uncountedNames > 0 {
-      add(.foreignFile, scene.path, nil, "\(scene.uncountedNames) more foreign names")
+      add(.foreignFile, nil, "\(scene.uncountedNames) more foreign names")
     }
     if scene.metadata.isEmpty, scene.bodies.isEmpty, scene.strays.isEmpty, scene.slots.isEmpty {
-      add(.directoryEmpty, scene.path, nil, "nothing is in it")
+      add(.directoryEmpty, nil, "nothing is in it")
     }
   }
 
   // MARK: Notes
 
-  private mutating func addPermissions(_ status: FileStatus, _ path: [UInt8], _ name: PathName?) {
+  private mutating func addPermissions(_ status: FileStatus, _ name: PathName?) {
     guard status.kind == .file || status.kind == .directory else { return }
-    found += Permissions(owner: context.owner).suspicions(of: status, path: path, name: name)
+    let permissions = Permissions(owner: context.owner)
+    if permissions.areRight(status) { return }
+    found += permissions.suspicions(of: status, path: path(name), name: name)
   }
 
+  /// The path of a name in the directory, or of the directory itself.
+  private func path(_ name: PathName?) -> [UInt8] { name.map { scene.path($0) } ?? scene.path }
+
   private mutating func add(
-    _ kind: FindingKind, _ path: [UInt8], _ name: PathName?, _ detail: String,
-    _ variant: UInt64? = nil, _ key: ByteString? = nil
+    _ kind: FindingKind, _ name: PathName?, _ detail: String, _ variant: UInt64? = nil,
+    _ key: ByteString? = nil
   ) {
     let known = key ?? variant.flatMap { scene.key(of: $0) }
     found.append(
-      Suspicion(kind, path: path, name: name, variant: variant, key: known?.bytes, detail))
+      Suspicion(kind, path: path(name), name: name, variant: variant, key: known?.bytes, detail))
   }
 }
 

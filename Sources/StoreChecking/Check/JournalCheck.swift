@@ -20,33 +20,45 @@ struct JournalCheck {
   /// Whether a process was killed: then what stands after the last record was never promised.
   private let hasDeadSession: Bool
   private let isCancelled: @Sendable () -> Bool
+  /// The sequence number that it had reached when the store was closed, as far as that is known.
+  private let markedEnd: UInt64
   private var result = Result()
   /// The sequence number of the last record, 0 before the first and where the next may be any.
   private var sequence: UInt64 = 0
+  /// The highest that was read.
+  private var lastSequence: UInt64 = 0
   /// The oldest segment that is needed, by the last drop record.
   private var oldestNeeded: UInt64 = 1
 
   private init(
     _ directory: Int32, _ description: StoreDescription, _ fileSystem: any FileSystem,
-    hasDeadSession: Bool, _ isCancelled: @escaping @Sendable () -> Bool
+    hasDeadSession: Bool, markedEnd: UInt64, _ isCancelled: @escaping @Sendable () -> Bool
   ) {
     self.directory = directory
     self.description = description
     self.fileSystem = fileSystem
     self.hasDeadSession = hasDeadSession
+    self.markedEnd = markedEnd
     self.isCancelled = isCancelled
   }
 
   /// Reads all segments.
   ///
+  /// - Parameter markedEnd: the sequence number that `lock` says it had reached, or 0; read before.
   /// - Complexity: O(bytes of the journal), in memory of 6 MiB.
   static func read(
     _ directory: Int32, _ description: StoreDescription, _ fileSystem: any FileSystem,
-    hasDeadSession: Bool, _ isCancelled: @escaping @Sendable () -> Bool
+    hasDeadSession: Bool, markedEnd: UInt64, _ isCancelled: @escaping @Sendable () -> Bool
   ) -> Result {
     var check = JournalCheck(
-      directory, description, fileSystem, hasDeadSession: hasDeadSession, isCancelled)
+      directory, description, fileSystem, hasDeadSession: hasDeadSession,
+      markedEnd: markedEnd, isCancelled)
     check.readAll()
+    // Where something else is wrong, that is told.
+    if check.lastSequence < markedEnd && check.result.suspicions.isEmpty && !isCancelled() {
+      check.add(
+        .journalShort, nil, "its last record is \(check.lastSequence), it had \(markedEnd)")
+    }
     return check.result
   }
 
@@ -246,6 +258,7 @@ struct JournalCheck {
         .recordOutOfSequence, name, "byte \(place): number \(header.sequence) after \(sequence)")
     }
     sequence = header.sequence
+    lastSequence = max(lastSequence, sequence)
   }
 
   /// - Returns: whether the record seals the segment.

@@ -12,9 +12,11 @@ struct KeyScene: Sendable {
 
   let hash: KeyHash
   /// The path of the directory below the store.
-  let path: [UInt8]
+  var path: [UInt8] { Array("entries/".utf8) + Layout.keyPath(hash).bytes }
   /// The variants of the key, by the index.
-  var slots: [Slot]
+  let slots: [Slot]
+  /// Whether one of them has its body file together with other entries, by the index.
+  let sharesFiles: Bool
   var directory: DirectoryScene = .missing
   /// The metadata files that are there, by variant.
   var metadata: [UInt64: MetadataScene] = [:]
@@ -30,10 +32,10 @@ struct KeyScene: Sendable {
   /// The names beyond these bounds, of whatever kind.
   var uncountedNames = 0
 
-  init(hash: KeyHash, path: [UInt8], slots: [Slot]) {
+  init(hash: KeyHash, _ indexed: IndexedKey) {
     self.hash = hash
-    self.path = path
-    self.slots = slots
+    slots = indexed.slots
+    sharesFiles = indexed.sharesFiles
   }
 
   func slot(_ variant: UInt64) -> Slot? { slots.first { $0.variant == variant } }

@@ -7,17 +7,29 @@ internal import CacheSystem
 struct Permissions {
   let owner: UInt32
 
+  /// Whether nothing is wrong with a file or directory.
+  func areRight(_ status: FileStatus) -> Bool {
+    hasRightMode(status) && status.owner == owner
+  }
+
+  private func needed(_ status: FileStatus) -> UInt16 {
+    status.kind == .directory ? 0o700 : 0o600
+  }
+
+  private func hasRightMode(_ status: FileStatus) -> Bool {
+    status.mode & needed(status) == needed(status) && status.mode & 0o077 == 0
+  }
+
   /// What is wrong with a file or directory.
   func suspicions(
     of status: FileStatus, path: [UInt8], name: PathName?
   ) -> [Suspicion] {
     var found: [Suspicion] = []
-    let needed: UInt16 = status.kind == .directory ? 0o700 : 0o600
-    if status.mode & needed != needed || status.mode & 0o077 != 0 {
+    if !hasRightMode(status) {
       found.append(
         Suspicion(
           .wrongMode, path: path, name: name,
-          "mode \(octal(status.mode)), should be \(octal(needed))"))
+          "mode \(octal(status.mode)), should be \(octal(needed(status)))"))
     }
     if status.owner != owner {
       found.append(

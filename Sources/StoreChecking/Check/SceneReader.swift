@@ -4,7 +4,8 @@ internal import CacheSystem
 
 /// Reads what there is of one key; for one thread.
 ///
-/// Nothing is opened but regular files and directories, as fstatat(2) says, and never through a link.
+/// Nothing is opened but regular files and directories, as the directory above or fstatat(2) says, and
+/// never through a link. What stands elsewhere is asked for by fstatat(2), what is open by fstat(2).
 final class SceneReader {
   private let store: CheckedStore
   private let bodies: BodyHasher
@@ -26,71 +27,105 @@ final class SceneReader {
 
   /// Reads one key.
   ///
-  /// - Parameter shard: the directory of the shard; nil where there is none.
-  func read(_ hash: KeyHash, in shard: Int32?) -> KeyScene {
-    var scene = KeyScene(
-      hash: hash, path: Array("entries/".utf8) + Layout.keyPath(hash).bytes,
-      slots: store.slots(of: hash))
-    let name = Layout.key(hash)
+  /// - Parameters:
+  ///   - indexed: what the index said of it before.
+  ///   - shard: the directory of the shard; nil where there is none.
+  func read(_ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?) -> KeyScene {
+    var scene = KeyScene(hash: hash, indexed)
     guard let shard else { return scene }
+    let name = Layout.key(hash)
     do throws(SystemError) {
-      let status = try fileSystem.status(at: name, in: shard)
+      let directory = try open(name, in: shard)
+      scene.directory = .directory(try fileSystem.status(of: directory.raw))
       files += 1
-      guard status.kind == .directory else {
-        scene.directory = .other(status.kind)
-        return scene
-      }
-      scene.directory = .directory(status)
-      let directory = Descriptor(
-        try fileSystem.openOnce(name, in: shard, [.read, .directory], mode: 0), of: fileSystem)
       try readNames(&scene, directory)
       readBodies(&scene, directory)
     } catch {
       note(error)
-      scene.directory = error == .notFound ? .missing : .unreadable(error)
+      scene.directory = whatStands(name, in: shard, after: error)
     }
     return scene
+  }
+
+  /// Opens the directory of a key. Of what is none, nothing is opened.
+  private func open(_ name: PathName, in shard: Int32) throws(SystemError) -> Descriptor {
+    Descriptor(
+      try fileSystem.openOnce(name, in: shard, [.read, .directory], mode: 0), of: fileSystem)
+  }
+
+  /// What stands where a directory could not be opened or read.
+  private func whatStands(
+    _ name: PathName, in shard: Int32, after error: SystemError
+  ) -> DirectoryScene {
+    if error == .notFound { return .missing }
+    do throws(SystemError) {
+      let status = try fileSystem.status(at: name, in: shard)
+      files += 1
+      return status.kind == .directory ? .unreadable(error) : .other(status.kind)
+    } catch {
+      return error == .notFound ? .missing : .unreadable(error)
+    }
   }
 
   private func note(_ error: SystemError) {
     if error.isOutOfDescriptors { failure = error }
   }
 
-  /// Looks at what the index expects first, and then at what else there is.
+  /// Looks what is there, then at what the index expects, and then at what else there is.
   private func readNames(
     _ scene: inout KeyScene, _ directory: borrowing Descriptor
   ) throws(SystemError) {
-    for slot in scene.slots { readMetadata(slot.variant, &scene, directory) }
+    let found = try list(directory, scene.slots)
+    scene.uncountedNames = found.uncounted
+    for slot in scene.slots {
+      readMetadata(
+        slot.variant, isFile: found.metadataFiles.contains(slot.variant), &scene, directory)
+    }
     for slot in scene.slots where scene.bodies[slot.digest] == nil {
       readStatus(of: slot.digest, &scene, directory)
     }
-    // Safety of the borrow: a closure cannot hold the descriptor, its number can.
-    var extras: [(PathName, FileKind)] = []
-    var more = 0
-    let known = scene
-    try fileSystem.list(directory.raw) { name, kind in
+    for (name, kind) in found.extras {
       switch Layout.keyFile(name) {
-      case .metadata(let variant) where known.metadata[variant] != nil: return true
-      case .body(let digest) where known.bodies[digest] != nil: return true
-      default: break
-      }
-      if extras.count < KeyScene.maximumExtras {
-        extras.append((name, kind))
-      } else {
-        more += 1
-      }
-      return more < CheckLimits.names
-    }
-    scene.uncountedNames = more
-    for (name, kind) in extras {
-      switch Layout.keyFile(name) {
-      case .metadata(let variant): readMetadata(variant, &scene, directory)
+      case .metadata(let variant):
+        readMetadata(variant, isFile: kind == .file, &scene, directory)
       case .body(let digest): readStatus(of: digest, &scene, directory)
       case .foreign where scene.strays.count < CheckLimits.strays:
         scene.strays.append((name, kind))
       case .foreign: scene.uncountedNames += 1
       }
     }
+  }
+
+  /// The names in the directory of a key.
+  private struct Names {
+    /// The variants of the index whose metadata files are there, as regular files.
+    var metadataFiles: Set<UInt64> = []
+    /// What the index does not know, at most `KeyScene.maximumExtras`.
+    var extras: [(PathName, FileKind)] = []
+    /// The names beyond.
+    var uncounted = 0
+  }
+
+  private func list(
+    _ directory: borrowing Descriptor, _ slots: [Slot]
+  ) throws(SystemError) -> Names {
+    var names = Names()
+    try fileSystem.list(fresh: directory.raw) { name, kind in
+      switch Layout.keyFile(name) {
+      case .metadata(let variant) where slots.contains { $0.variant == variant }:
+        if kind == .file { names.metadataFiles.insert(variant) }
+        return true
+      case .body(let digest) where slots.contains { $0.digest == digest }: return true
+      default: break
+      }
+      if names.extras.count < KeyScene.maximumExtras {
+        names.extras.append((name, kind))
+      } else {
+        names.uncounted += 1
+      }
+      return names.uncounted < CheckLimits.names
+    }
+    return names
   }
 
   private func readStatus(
@@ -108,29 +143,34 @@ final class SceneReader {
 
   // MARK: Metadata
 
+  /// - Parameter isFile: whether a regular file of the name has been seen; it need not be there any more.
   private func readMetadata(
-    _ variant: UInt64, _ scene: inout KeyScene, _ directory: borrowing Descriptor
+    _ variant: UInt64, isFile: Bool, _ scene: inout KeyScene, _ directory: borrowing Descriptor
   ) {
     let name = Layout.metadata(variant)
-    guard let status = try? fileSystem.status(at: name, in: directory.raw) else { return }
-    files += 1
-    guard status.kind == .file else {
+    var status = isFile ? nil : try? fileSystem.status(at: name, in: directory.raw)
+    if !isFile, status?.kind != .file {
+      guard let status else { return }
+      files += 1
       scene.metadata[variant] = MetadataScene(status: status, reading: .wrongKind)
       return
     }
-    var reading: DocumentReading
+    let reading: DocumentReading
     do throws(SystemError) {
       let bytes = try fileSystem.readFile(
-        name, in: directory, limit: MetadataDocument.maximumBytes)
+        name, in: directory, limit: MetadataDocument.maximumBytes, &status)
       reading = read(bytes, scene.slot(variant), &scene.records)
     } catch  where error == .notFound { return } catch  where error == .tooLarge {
-      reading = .damaged(
-        FormatError(
-          .tooLarge, "it has \(status.length) bytes, over \(MetadataDocument.maximumBytes)"))
+      let detail = "it has \(status?.length ?? 0) bytes, over \(MetadataDocument.maximumBytes)"
+      reading = .damaged(FormatError(.tooLarge, detail))
     } catch {
       note(error)
-      reading = .unreadable(error)
+      // What could not be opened has not told its status.
+      if status == nil { status = try? fileSystem.status(at: name, in: directory.raw) }
+      reading = status?.kind == .file ? .unreadable(error) : .wrongKind
     }
+    guard let status else { return }
+    files += 1
     scene.metadata[variant] = MetadataScene(status: status, reading: reading)
   }
 
@@ -176,7 +216,7 @@ final class SceneReader {
   // MARK: Bodies
 
   private func readBodies(_ scene: inout KeyScene, _ directory: borrowing Descriptor) {
-    for slot in scene.slots {
+    for slot in scene.slots where scene.sharesFiles {
       guard let body = scene.bodies[slot.digest], body.status.kind == .file else { continue }
       if let other = shared.other(than: body.status, of: slot, in: store) {
         scene.unshared[slot.variant] = other

@@ -10,6 +10,8 @@ final class ShardCheck {
   private let reader: SceneReader
   private let bodies: BodyHasher
   private let strays: StrayCheck
+  /// For how many keys the index is asked at once: what it says is soon old where bodies are read.
+  private let batch: Int
   private var toldFiles = 0
   private var toldBytes: UInt64 = 0
 
@@ -23,6 +25,7 @@ final class ShardCheck {
     }
     reader = SceneReader(store, bodies, run.shared, isDeep: run.options.depth == .deep)
     strays = StrayCheck(run, store)
+    batch = run.options.depth == .deep ? 1 : 64
   }
 
   /// Checks all keys of a shard.
@@ -67,15 +70,19 @@ final class ShardCheck {
     var failure: CheckError?
     var tally = StrayTally(path: path(of: number))
     var count = 0
-    let shardName = Layout.shard(number).bytes
+    var hashes: [KeyHash] = []
     let raw = shard.raw
     do throws(SystemError) {
-      try fileSystem.list(raw) { name, kind in
+      try fileSystem.list(fresh: raw) { name, _ in
         count += 1
         do throws(CheckError) {
-          if let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+          if let hash = Layout.keyHash(name, inShard: number) {
             missing.remove(hash)
-            try check(hash, in: number, raw, entries)
+            hashes.append(hash)
+            if hashes.count == batch {
+              defer { hashes.removeAll(keepingCapacity: true) }
+              try check(hashes, in: number, raw, entries)
+            }
           } else {
             strays.checkForeign(name, in: raw, &tally)
           }
@@ -89,6 +96,7 @@ final class ShardCheck {
       }
     }
     if let failure { throw failure }
+    try check(hashes, in: number, raw, entries)
     strays.end(tally)
   }
 
@@ -103,22 +111,31 @@ final class ShardCheck {
       Layout.shard(number), in: entries.directory, [.read, .directory])
     switch shard {
     case .some(let shard): try check(hash, in: number, shard, entries)
-    case .none: try check(hash, in: number, nil, entries)
+    case .none: try check([hash], in: number, nil, entries)
     }
   }
 
   private func check(
     _ hash: KeyHash, in number: Int, _ shard: borrowing Descriptor, _ entries: EntriesDirectory
   ) throws(CheckError) {
-    try check(hash, in: number, shard.raw, entries)
+    try check([hash], in: number, shard.raw, entries)
   }
 
   /// - Parameter shard: the directory, which the caller keeps open.
   private func check(
-    _ hash: KeyHash, in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
+    _ hashes: [KeyHash], in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
+  ) throws(CheckError) {
+    for (hash, indexed) in zip(hashes, store.indexed(hashes)) {
+      try check(hash, indexed, in: number, shard, entries)
+    }
+  }
+
+  private func check(
+    _ hash: KeyHash, _ indexed: IndexedKey, in number: Int, _ shard: Int32?,
+    _ entries: EntriesDirectory
   ) throws(CheckError) {
     try run.checkCancelled()
-    let scene = reader.read(hash, in: shard)
+    let scene = reader.read(hash, indexed, in: shard)
     if let failure = reader.failure { throw CheckError(failure, path: run.path) }
     let suspicions = Examination.examine(scene, run.context)
     if !suspicions.isEmpty, !store.isOutdated(entries) { try confirm(hash, number) }
@@ -132,7 +149,7 @@ final class ShardCheck {
       _ = try? store.engine?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
-      let absent = reader.read(hash, in: nil)
+      let absent = reader.read(hash, store.indexed(hash), in: nil)
       do throws(SystemError) {
         let shard = try store.lock(number, hash, entries, makes: run.mender != nil)
         findings = look(hash, in: shard)
@@ -152,16 +169,21 @@ final class ShardCheck {
   }
 
   private func look(_ hash: KeyHash, in shard: borrowing Shard) -> [Finding] {
-    let scene = reader.read(hash, in: shard.directory.raw)
+    let scene = read(hash, in: shard)
     let suspicions = Examination.examine(scene, run.context)
     guard let mender = run.mender, !suspicions.isEmpty, !store.isOutdated(shard.entries)
     else { return suspicions.map { $0.finding() } }
     let attempts = mender.mend(suspicions, of: scene, in: shard)
-    let left = Examination.examine(reader.read(hash, in: shard.directory.raw), run.context)
+    let left = Examination.examine(read(hash, in: shard), run.context)
     return zip(suspicions, attempts).map { suspicion, attempt in
       suspicion.finding(
         outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) }))
     }
+  }
+
+  /// Reads a key while nobody can change it, by what the index says just then.
+  private func read(_ hash: KeyHash, in shard: borrowing Shard) -> KeyScene {
+    reader.read(hash, store.indexed(hash), in: shard.directory.raw)
   }
 
   private func note(_ scene: KeyScene) {

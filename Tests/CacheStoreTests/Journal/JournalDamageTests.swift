@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import Foundation
 import Testing
 
 @Suite struct JournalDamageTests {
@@ -49,6 +50,31 @@ import Testing
         try JournalScript.checkHealing(folder, "records \(first) to \(last) are zero")
       }
     }
+  }
+
+  @Test(arguments: [Durability.process, .full])
+  func `a cut between any two records costs no entry`(durability: Durability) throws {
+    let original = try JournalFolder()
+    try JournalScript.run(in: original, durability)
+    let segment = try #require(original.segments.first)
+    let records = original.records(in: segment)
+    #expect(records.count > 10)
+    for record in records {
+      let folder = try JournalFolder(copying: original)
+      try folder.write(Array(folder.bytes(segment)[..<record.offset]), to: segment)
+      try JournalScript.checkHealing(folder, "cut at \(record.offset)")
+    }
+  }
+
+  @Test func `a closing mark of an earlier run of the machine says nothing`() throws {
+    let folder = try JournalFolder()
+    try JournalScript.run(in: folder)
+    let seed = try folder.open().hashSeed
+    let mark = ClosingMark(sequence: 1_000_000, boot: 1).encoded(hashSeed: seed)
+    try Data(mark).write(to: URL(filePath: folder.path + "/lock"))
+    let store = try folder.open(Options(isReadOnly: true))
+    #expect(store.statistics.isComplete)
+    #expect(store.statistics.journalDamages == 0)
   }
 
   @Test func `a journal of zeros, or cut to nothing, costs no entry`() throws {

@@ -23,8 +23,9 @@ final class JournalFolder: Sendable {
     let files = FileManager.default
     try files.createDirectory(
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    try files.copyItem(atPath: other.path + "/store.json", toPath: path + "/store.json")
-    try files.copyItem(atPath: other.path + "/journal", toPath: path + "/journal")
+    for name in ["store.json", "lock", "journal"] {
+      try files.copyItem(atPath: "\(other.path)/\(name)", toPath: "\(path)/\(name)")
+    }
     try files.linkItem(atPath: other.path + "/entries", toPath: path + "/entries")
   }
 
@@ -55,8 +56,9 @@ final class JournalFolder: Sendable {
   /// The bytes of all segments.
   var journalBytes: Int { segments.reduce(0) { $0 + bytes($1).count } }
 
-  /// Leaves what a killed process leaves: a session that nobody holds.
+  /// Leaves what a killed process leaves: a session that nobody holds, and no closing mark.
   func leaveDeadSession() throws {
+    try Data().write(to: URL(fileURLWithPath: "\(path)/lock"))
     try FileManager.default.createDirectory(
       atPath: path + "/staging/00000000deadbeef", withIntermediateDirectories: true)
   }

@@ -11,8 +11,10 @@ struct JournalScript {
   static let tag: ByteString = "amended"
 
   /// Makes the store and closes it.
-  static func run(in folder: JournalFolder) throws {
-    let store = try folder.open()
+  static func run(
+    in folder: JournalFolder, _ durability: Durability = .process
+  ) throws {
+    let store = try folder.open(Options(durability: durability))
     try store.put([0], for: "z")
     try store.removeAll()
     try store.put([1], for: "a")

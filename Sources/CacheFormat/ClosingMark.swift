@@ -1,0 +1,44 @@
+/// How far the journal went when a process closed the store: the 32 bytes in the file `lock`.
+///
+///     0  "OCCLOSED"
+///     8  sequence number of the last record u64
+///     16 what it holds for u64: 0 for ever, as the journal was synced first; otherwise until the
+///        machine starts again: the XXH3-64 of the name that the system gave its run
+///     24 checksum u64: XXH3-64 of the 24 bytes before, seeded with the hash seed
+///
+/// A journal that ends before it has been cut, also where the cut is just between two records.
+public struct ClosingMark: Sendable, Hashable {
+  /// The number of bytes.
+  public static let count = 32
+
+  /// The sequence number of the last record.
+  public var sequence: UInt64
+  /// The run of the machine that it holds for; nil: for all.
+  public var boot: UInt64?
+
+  /// Creates a mark.
+  public init(sequence: UInt64, boot: UInt64?) {
+    self.sequence = sequence
+    self.boot = boot
+  }
+
+  /// Reads a mark; nil where there is none, or a damaged one.
+  public init?(decoding bytes: [UInt8], hashSeed: UInt64) {
+    guard bytes.count == Self.count, bytes.starts(with: Array("OCCLOSED".utf8)) else { return nil }
+    var cursor = RecordCursor(bytes, from: 8, to: Self.count)
+    guard let sequence = cursor.number(UInt64.self), let boot = cursor.number(UInt64.self),
+      let sum = cursor.number(UInt64.self),
+      sum == Checksum.of(Array(bytes[..<24]), seed: hashSeed)
+    else { return nil }
+    self.init(sequence: sequence, boot: boot == 0 ? nil : boot)
+  }
+
+  /// Encodes the mark.
+  public func encoded(hashSeed: UInt64) -> [UInt8] {
+    var bytes = Array("OCCLOSED".utf8)
+    bytes.append(littleEndian: sequence)
+    bytes.append(littleEndian: boot ?? 0)
+    bytes.append(littleEndian: Checksum.of(bytes, seed: hashSeed))
+    return bytes
+  }
+}

@@ -1,0 +1,29 @@
+#if canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The name that the system gave the present run of the machine: another one after each start.
+public enum BootName {
+  /// The name; nil where the system tells none.
+  public static let current: [UInt8]? = read()
+
+  #if canImport(Darwin)
+    private static func read() -> [UInt8]? {
+      // A UUID and its end, sysctl(3).
+      var text = [UInt8](repeating: 0, count: 64)
+      var count = text.count
+      // Safety: the buffer is as long as its count says.
+      guard unsafe sysctlbyname("kern.bootsessionuuid", &text, &count, nil, 0) == 0, count > 1
+      else { return nil }
+      return Array(text[..<(count - 1)])
+    }
+  #else
+    private static func read() -> [UInt8]? {
+      let files = RealFileSystem()
+      guard let file = try? files.open(userPath: "/proc/sys/kernel/random/boot_id", [.read]),
+        let text = try? files.readBytes(file, count: 64, at: 0), text.count > 1
+      else { return nil }
+      return text
+    }
+  #endif
+}
