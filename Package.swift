@@ -44,6 +44,7 @@ let package = Package(
     .library(name: "OfflineCache", targets: ["OfflineCache"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
+    .executable(name: "cachemigrate", targets: ["cachemigrate"]),
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
@@ -94,10 +95,13 @@ let package = Package(
       ]),
 
     // Moving in.
-    library("StoreMigration", ["CacheSystem", "CacheFormat", "HTTPSemantics", "CSQLite"]),
+    library(
+      "StoreMigration",
+      ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "CSQLite"]),
 
     // The tools.
     library("CommandLineOptions", []),
+    library("ToolState", ["CommandLineOptions", "CacheSystem"]),
     tool(
       "offlinecache",
       [
@@ -106,11 +110,18 @@ let package = Package(
       ]),
     tool(
       "cachefsck",
-      ["CommandLineOptions", "StoreChecking", "CacheFormat", "CacheSystem"]),
+      ["CommandLineOptions", "ToolState", "StoreChecking", "CacheFormat", "CacheSystem"]),
+    tool(
+      "cachemigrate",
+      [
+        "CommandLineOptions", "ToolState", "StoreMigration", "CacheStore", "CacheFormat",
+        "CacheSystem",
+      ]),
     tool(
       "cachebench",
       [
-        "CommandLineOptions", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CommandLineOptions", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
+        "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
@@ -135,7 +146,11 @@ let package = Package(
       ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
     tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests(
-      "StoreMigration", ["StoreMigration", "CacheSystem", "CacheFormat", "HTTPSemantics"]),
+      "StoreMigration",
+      [
+        "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CacheSystem",
+      ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
@@ -172,8 +187,14 @@ let package = Package(
     tests(
       "CachefsckTool",
       [
-        "ToolTesting", "cachefsck", "CommandLineOptions", "StoreChecking", "CacheStore",
-        "CacheFormat",
+        "ToolTesting", "cachefsck", "CommandLineOptions", "ToolState", "StoreChecking",
+        "CacheStore", "CacheFormat",
+      ]),
+    tests(
+      "CachemigrateTool",
+      [
+        "ToolTesting", "cachemigrate", "StoreMigration", "HTTPCaching", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     .testTarget(
       name: "FuzzTests",

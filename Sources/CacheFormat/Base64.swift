@@ -6,7 +6,7 @@ package enum Base64 {
   private static let padding = UInt8(ascii: "=")
 
   /// Appends the digits of `bytes` to `target`.
-  static func encode(_ bytes: [UInt8], into target: inout [UInt8]) {
+  package static func encode(_ bytes: [UInt8], into target: inout [UInt8]) {
     var index = 0
     while index < bytes.count {
       let count = min(3, bytes.count - index)

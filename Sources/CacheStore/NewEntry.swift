@@ -1,4 +1,4 @@
-internal import CacheFormat
+package import CacheFormat
 internal import CacheSystem
 
 /// Where the bytes of a body come from.
@@ -6,6 +6,24 @@ enum BodySource {
   case bytes([UInt8])
   /// A file in the staging directory.
   case staged(PathName, Session)
+}
+
+/// The times of an entry that another cache has kept before.
+///
+/// Neither is later than now when the entry has been stored: what is to come is taken for now. Such
+/// an entry takes its place in the order of eviction by its time, and never the place of one that
+/// was asked for later.
+package struct Past: Sendable, Hashable {
+  /// When it was stored there; nil: it counts as stored now.
+  package var created: Timestamp?
+  /// When it was asked for last.
+  package var accessed: Timestamp
+
+  /// Creates the times.
+  package init(created: Timestamp?, accessed: Timestamp) {
+    self.created = created
+    self.accessed = accessed
+  }
 }
 
 /// What is to be stored.
@@ -16,6 +34,8 @@ struct NewEntry {
   var digest: Digest
   var length: UInt64
   var body: BodySource
+  /// nil: it is stored now.
+  var past: Past? = nil
 }
 
 /// An entry on its way in: the values that its record and its metadata file share.

@@ -85,21 +85,26 @@ extension Store {
 
   /// Makes room for an entry before it is stored, so that the limits hold when it is there.
   ///
-  /// - Throws: `noSpace` where all that is left is pinned.
+  /// - Throws: `noSpace` where all that is left is pinned; `leastRecent` where all that is left was
+  ///   asked for later than an entry with a past.
   func makeRoom(for entry: NewEntry, _ hash: KeyHash) throws(StoreError) {
     let limits = limits
     if limits == .none { return }
-    if limits.freeBytes > 0 { try keepFree(limits.freeBytes, adding: entry.length) }
     let (old, cost) = state.withLock { state -> (Slot?, UInt64) in
       let old = state.index.find(hash, entry.variant).map { state.index[$0] }
       return (old, added(by: entry, old, state))
     }
+    let bound = entry.past.map { max($0.accessed.nanoseconds, old?.accessed ?? .min) }
+    if limits.freeBytes > 0 {
+      try keepFree(limits.freeBytes, adding: entry.length, olderThan: bound)
+    }
     var hasCompacted = false
     while let reason = excess(addingBytes: cost, entries: old == nil ? 1 : 0) {
-      upkeep.request(.evict, of: self)
-      if try evictOne(reason) { continue }
+      // The upkeep makes more room than is needed: not for what may find no place at all.
+      if bound == nil { upkeep.request(.evict, of: self) }
+      if try evictOne(reason, olderThan: bound) { continue }
       // What crowds the store may be dead records.
-      guard !hasCompacted, reason == .bytes else { throw full(limits) }
+      guard !hasCompacted, reason == .bytes else { throw full(bound) }
       compact()
       hasCompacted = true
     }
@@ -119,8 +124,14 @@ extension Store {
     }
   }
 
-  private func full(_ limits: Limits) -> StoreError {
-    StoreError(
+  private func full(_ bound: Int64?) -> StoreError {
+    if bound != nil, state.withLock({ $0.index.oldest() }) != nil {
+      return StoreError(
+        .leastRecent, path: path,
+        cause: "the store is at its limits, and all in it was asked for later",
+        remedy: "raise the limits of the store")
+    }
+    return StoreError(
       .noSpace, path: path, cause: "the store is at its limits, and nothing more can be evicted",
       remedy: "unpin something, or raise the limits")
   }
@@ -136,10 +147,15 @@ extension Store {
 
   /// Evicts the least recently accessed entry.
   ///
+  /// - Parameter bound: only one that was accessed before goes.
   /// - Returns: false where there is none that may go.
-  func evictOne(_ reason: RemovalReason) throws(StoreError) -> Bool {
+  func evictOne(
+    _ reason: RemovalReason, olderThan bound: Int64? = nil
+  ) throws(StoreError) -> Bool {
     for _ in 0..<1000 {
-      guard let victim = state.withLock({ $0.index.oldest() }) else { return false }
+      guard let victim = state.withLock({ $0.index.oldest() }),
+        bound.map({ victim.accessed < $0 }) ?? true
+      else { return false }
       if try remove(victim, reason) {
         state.withLock { $0.counters.evictions += 1 }
         return true
@@ -170,7 +186,9 @@ extension Store {
   // MARK: The volume
 
   /// Evicts until the volume has the free bytes that the limits leave to others.
-  private func keepFree(_ free: UInt64, adding bytes: UInt64) throws(StoreError) {
+  private func keepFree(
+    _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64?
+  ) throws(StoreError) {
     while true {
       let available = room.known.withLock { known -> UInt64 in
         if known.written > 16 << 20,
@@ -184,7 +202,7 @@ extension Store {
       }
       if available >= free { return }
       room.known.withLock { $0.written = .max - bytes - bytes }
-      guard try evictOne(.freeSpace) else {
+      guard try evictOne(.freeSpace, olderThan: bound) else {
         throw StoreError(
           .noSpace, path: path,
           cause: "\(available) bytes are free, \(free) are to be left to others",

@@ -16,11 +16,21 @@ extension Store {
     _ body: [UInt8], for key: ByteString, variant: UInt64 = 0,
     metadata: EntryMetadata = EntryMetadata()
   ) throws(StoreError) -> EntryInfo {
+    try put(body, for: key, variant: variant, metadata: metadata, past: nil)
+  }
+
+  /// Stores what another cache has kept; see ``Past``.
+  ///
+  /// - Throws: as ``put(_:for:variant:metadata:)``, and `leastRecent`.
+  @discardableResult
+  package func put(
+    _ body: [UInt8], for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
+  ) throws(StoreError) -> EntryInfo {
     try check(key, metadata)
     return try commit(
       NewEntry(
         key: key, variant: variant, metadata: metadata, digest: Digest(hashing: body),
-        length: UInt64(body.count), body: .bytes(body)))
+        length: UInt64(body.count), body: .bytes(body), past: past))
   }
 
   /// Puts an entry into the tree and the journal.
@@ -100,10 +110,16 @@ extension Store {
 
   private func draft(_ entry: NewEntry, _ hash: KeyHash, _ before: Before) -> Draft {
     let now = Timestamp(nanoseconds: clock.now())
+    var accessed = Timestamp(nanoseconds: before.tick)
+    if let past = entry.past {
+      // The key was asked for when what is replaced was.
+      let known = before.old.map { Timestamp(nanoseconds: $0.accessed) } ?? .distantPast
+      accessed = max(min(past.accessed, now), known)
+    }
     return Draft(
       head: PutHead(
         keyHash: hash, digest: entry.digest, variant: entry.variant, length: entry.length,
-        created: now, accessed: Timestamp(nanoseconds: before.tick),
+        created: min(entry.past?.created ?? now, now), accessed: accessed,
         expires: entry.metadata.expires, bodyFile: 0, overhead: 0,
         status: entry.metadata.status, isPinned: before.old?.isPinned ?? false),
       key: entry.key, metadata: entry.metadata)

@@ -23,6 +23,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let newerFormat = Code(rawValue: "newerFormat")
     /// The disk or the quota is full, also after making room.
     public static let noSpace = Code(rawValue: "noSpace")
+    /// The store is at its limits, and all in it was asked for later than what was to be moved in.
+    public static let leastRecent = Code(rawValue: "leastRecent")
     /// A key has at least one byte.
     public static let keyEmpty = Code(rawValue: "keyEmpty")
     /// A key has at most `Store.maximumKeyBytes`.

@@ -30,6 +30,15 @@ public struct KeyRule: Sendable {
     ByteString("GET \(text(request))")
   }
 
+  /// Returns the key of an answer to `HEAD` that came from another cache: it has no body, so it
+  /// must not stand where the answer to a `GET` is looked for.
+  func headKey(of request: HTTPRequest) -> ByteString {
+    ByteString("\(Self.headPrefix)\(text(request))")
+  }
+
+  /// What such a key begins with.
+  static let headPrefix = "HEAD "
+
   private static func without(_ names: Set<String>, _ url: String) -> String {
     guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
     let query = url[url.index(after: mark)...]

@@ -16,7 +16,12 @@ extension ResponseCache {
   /// Finds what is stored for a request.
   func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
     var found = FoundVariants()
-    for variant in stored(key, &found.reason) where isForThisRole(variant.response) {
+    var variants = stored(key, &found.reason)
+    if variants.isEmpty, request.method == .head {
+      var ignored = found.reason
+      variants = stored(keyRule.headKey(of: request), &ignored)
+    }
+    for variant in variants where isForThisRole(variant.response) {
       if isSelected(variant.response.selection, by: request) {
         found.matching.append(variant)
       } else {

@@ -168,8 +168,9 @@ extension ResponseCache {
   public func invalidated(
     by request: HTTPRequest, _ head: HTTPResponseHead
   ) -> [ByteString] {
-    Invalidation.targets(of: request, answered: head).map { url in
-      key(of: HTTPRequest(url: url, fields: request.fields))
+    Invalidation.targets(of: request, answered: head).flatMap { url in
+      let request = HTTPRequest(url: url, fields: request.fields)
+      return [key(of: request), keyRule.headKey(of: request)]
     }
   }
 }

@@ -52,7 +52,7 @@ extension ResponseCache {
         head.status = 200
         head.fields.removeAll(named: "Content-Range")
       }
-      if head.status != 204, !Self.tells(length, head.fields) {
+      if head.status != 204, !found.base.isOfHead, !Self.tells(length, head.fields) {
         head.fields.replace(with: HTTPField("Content-Length", String(length)))
       }
       return isWanted ? slices(of: found, 0..<length) : []

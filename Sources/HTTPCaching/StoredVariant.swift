@@ -21,6 +21,9 @@ public final class StoredVariant: Sendable {
   /// Gives the body; nil: it is not opened yet.
   public let body: StoredBody?
 
+  /// Tells whether it is an answer to `HEAD`: the length that its fields tell is not that of its body.
+  var isOfHead: Bool { info.key.bytes.starts(with: KeyRule.headPrefix.utf8) }
+
   /// Counts the bytes of the body.
   public var length: UInt64 { info.length }
 

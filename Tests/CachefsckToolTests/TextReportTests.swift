@@ -1,5 +1,6 @@
 import CommandLineOptions
 import Testing
+import ToolState
 
 @testable import StoreChecking
 @testable import cachefsck

@@ -1,6 +1,7 @@
 import CommandLineOptions
 import Synchronization
 import Testing
+import ToolState
 
 @testable import StoreChecking
 @testable import cachefsck

@@ -20,7 +20,7 @@ struct HostileSourcesTests {
     }
   }
 
-  private static let manifest = """
+  static let manifest = """
     CREATE TABLE manifest(key text, filename text, size integer, inline_data blob,
       modification_time integer, last_access_time integer, extended_data blob, primary key(key));
     """

@@ -5,7 +5,7 @@ enum Workload: String, CaseIterable, Sendable {
   case fill, hit
   case hitMemory = "hit-memory"
   case miss, concurrent, processes, replace, evict, duplicate, durable, open, large, scale
-  case decision
+  case decision, migrate
 
   /// What it does, for the help.
   var summary: String {
@@ -24,6 +24,7 @@ enum Workload: String, CaseIterable, Sendable {
     case .large: "stream one body of 2 GiB in and out"
     case .scale: "the same steps at growing numbers of entries"
     case .decision: "decide on a request that hits, by the rules of HTTP"
+    case .migrate: "move a cache of YYCache into a store"
     }
   }
 }

@@ -6,7 +6,7 @@ extension Bench {
   /// after a removal ext4 searches around the inodes it freed, and all that makes files slows down.
   func run() throws(BenchmarkError) {
     let first = try fill([.store, .floor, .sqliteTuned])
-    try runAlone([.decision, .duplicate, .open, .large, .scale])
+    try runAlone([.decision, .migrate, .duplicate, .open, .large, .scale])
     let second = try fill([.sqlite, .urlcache])
     for caches in [first, second] { try caches?.run(.replace, in: configuration) }
     for caches in [first, second] { caches?.close() }
@@ -36,6 +36,7 @@ extension Bench {
       case .large: try large()
       case .scale: try scale()
       case .decision: try decision()
+      case .migrate: try migrate()
       case .durable: try durable()
       case .evict: try evict()
       case .fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace: break

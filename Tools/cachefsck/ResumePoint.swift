@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheSystem
 import StoreChecking
+import ToolState
 
 /// Where a check can go on: the file of its state, and what stands in it if that may be used.
 struct ResumePoint: Sendable {
@@ -15,7 +16,9 @@ struct ResumePoint: Sendable {
   /// - Throws: where the store does not tell its id, or there is no folder for the file.
   init(store path: String, _ request: CheckRequest) throws(StateFile.Problem) {
     storeID = try Self.storeID(path)
-    file = try StateFile(storeID: storeID, request)
+    file = try StateFile(
+      named:
+        "fsck-\(storeID)-\(request.depth.rawValue)-\(request.effectiveRepair?.rawValue ?? "none")")
   }
 
   private static func storeID(_ path: String) throws(StateFile.Problem) -> String {
@@ -35,9 +38,12 @@ struct ResumePoint: Sendable {
   func state(
     for request: CheckRequest, store path: String, now: Int64
   ) throws(StateFile.Problem) -> ResumeState? {
-    guard let state = try file.load() else { return nil }
+    guard let bytes = try file.load(limit: ResumeState.maximumBytes) else { return nil }
     func refuse(_ reason: String) -> StateFile.Problem {
       StateFile.Problem(text: "\(file.path) \(reason)")
+    }
+    guard let state = ResumeState(decoding: bytes) else {
+      throw refuse("is not as cachefsck writes it")
     }
     guard state.storeID == storeID, state.depth == request.depth,
       state.repair == request.effectiveRepair

@@ -1,6 +1,7 @@
 import CacheSystem
 import CommandLineOptions
 import StoreChecking
+import ToolState
 
 /// The check of one store: from its path to what is printed and the exit status.
 struct StoreCheck {
@@ -42,7 +43,8 @@ struct StoreCheck {
       try point.file.save(
         ResumeState(
           storeID: point.storeID, depth: request.depth, repair: request.effectiveRepair,
-          saved: clock.now(), progress: progress, tally: sum))
+          saved: clock.now(), progress: progress, tally: sum
+        ).encoded)
     }
     Interruption.onRequest { checker.cancel() }
     var verdict = Verdict(argument: argument, request: request, earlier: earlier)

@@ -1,6 +1,7 @@
 import CommandLineOptions
 import StoreChecking
 import Synchronization
+import ToolState
 
 /// Hears of the findings and the progress of one check: prints, counts, and saves the state.
 final class Watcher: CheckObserver {

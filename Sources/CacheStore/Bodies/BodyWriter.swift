@@ -18,13 +18,14 @@ public final class BodyWriter: Sendable {
   private let key: ByteString
   private let variant: UInt64
   private let metadata: EntryMetadata
+  private let past: Past?
   private let state: Mutex<State>
 
   /// Reads what has been written, while it is written and after the end.
   public let written: StagedBody
 
   init(
-    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata
+    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
   ) throws(StoreError) {
     let session = try store.ownSession()
     let name = session.unusedName()
@@ -39,6 +40,7 @@ public final class BodyWriter: Sendable {
     self.key = key
     self.variant = variant
     self.metadata = metadata
+    self.past = past
     written = StagedBody(
       file, fileSystem: store.fileSystem,
       path: "\(store.path)/staging/\(session.name.text)/\(name.text)")
@@ -124,7 +126,7 @@ public final class BodyWriter: Sendable {
     return try store.commit(
       NewEntry(
         key: key, variant: variant, metadata: metadata ?? self.metadata, digest: digest,
-        length: length, body: .staged(name, session)))
+        length: length, body: .staged(name, session), past: past))
   }
 
   /// Forgets what was written. Does nothing after `commit`.
@@ -151,7 +153,17 @@ extension Store {
   public func makeWriter(
     for key: ByteString, variant: UInt64 = 0, metadata: EntryMetadata = EntryMetadata()
   ) throws(StoreError) -> BodyWriter {
+    try makeWriter(for: key, variant: variant, metadata: metadata, past: nil)
+  }
+
+  /// Begins to write a body that another cache has kept; see ``Past``.
+  ///
+  /// - Throws: as ``makeWriter(for:variant:metadata:)``; the commit may throw `leastRecent`, too.
+  package func makeWriter(
+    for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
+  ) throws(StoreError) -> BodyWriter {
     try check(key, metadata)
-    return try BodyWriter(store: self, key: key, variant: variant, metadata: metadata)
+    return try BodyWriter(
+      store: self, key: key, variant: variant, metadata: metadata, past: past)
   }
 }

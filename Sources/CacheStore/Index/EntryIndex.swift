@@ -96,7 +96,7 @@ struct EntryIndex {
         fill(old, head)
       }
     } else {
-      number = takeFree()
+      number = takeFree(for: head.accessed.nanoseconds)
       fill(number, head)
       byKey.insert(head.keyHash.low, number)
       joinRing(number)
@@ -156,8 +156,12 @@ struct EntryIndex {
     return nil
   }
 
-  private mutating func takeFree() -> UInt32 {
-    if firstFree == Slot.none {
+  /// Takes a slot number for an entry that was accessed at a time.
+  private mutating func takeFree(for time: Int64) -> UInt32 {
+    // The heap's item of a free slot may be later than an entry with a past: it would be no bound.
+    if firstFree == Slot.none
+      || slots[Int(firstFree)].isInHeap && slots[Int(firstFree)].accessed > time
+    {
       slots.append(Slot())
       precondition(slots.count < Int(UInt32.max), "an index holds fewer than 2^32 entries")
       return UInt32(slots.count - 1)

@@ -21,6 +21,9 @@ final class BodyFolder {
     self.folder = folder
   }
 
+  /// What such folders are called beside a database, for all formats.
+  static let names = ["fsCachedData", "data"]
+
   /// Whether the folder is there.
   var exists: Bool { folder != nil }
 

@@ -1,4 +1,5 @@
 import Foundation
+import StoreMigration
 
 /// A folder for one test, removed at its end.
 final class SourceSandbox {
@@ -20,6 +21,16 @@ final class SourceSandbox {
 
   /// Where bodies are written to be compared.
   var bodies: String { path + "/bodies" }
+
+  /// What a migration is told.
+  var options: MigrationOptions { MigrationOptions(temporaryFolder: copies) }
+
+  /// The same, without writing anything.
+  var dryRun: MigrationOptions {
+    var options = options
+    options.isDryRun = true
+    return options
+  }
 
   /// Writes a file.
   func write(_ name: String, _ bytes: [UInt8]) throws -> String {

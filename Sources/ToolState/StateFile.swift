@@ -1,13 +1,15 @@
-import CacheFormat
-import CacheSystem
-import CommandLineOptions
-import StoreChecking
+internal import CacheSystem
+internal import CommandLineOptions
 
-/// The file that an interrupted check of one store and kind leaves, in the user's folder for such things.
-struct StateFile: Sendable {
+/// A small file in the user's folder for the state of programs, where interrupted work says how far
+/// it was.
+public struct StateFile: Sendable {
   /// Why the file cannot be used, in words.
-  struct Problem: Error {
-    var text: String
+  public struct Problem: Error, Sendable {
+    public var text: String
+
+    /// Makes a problem.
+    public init(text: String) { self.text = text }
   }
 
   private let folder: String
@@ -15,24 +17,21 @@ struct StateFile: Sendable {
   private let newName: PathName
   private var files: RealFileSystem { RealFileSystem() }
 
-  /// Chooses the file of a store and a kind of check; nothing is read or made yet.
+  /// Chooses the file with a name; nothing is read or made yet.
   ///
   /// - Throws: where the environment names no folder.
-  init(storeID: String, _ request: CheckRequest) throws(Problem) {
+  public init(named stem: String) throws(Problem) {
     folder = try Self.folder()
-    let stem = Array(
-      "fsck-\(storeID)-\(request.depth.rawValue)-\(request.effectiveRepair?.rawValue ?? "none")"
-        .utf8)
-    let new = stem + Array(".\(UInt64.random(in: .min ... .max)).new".utf8)
-    guard let name = PathName(bytes: stem), let newName = PathName(bytes: new) else {
-      throw Problem(text: "the id of the store is no name")
+    let new = Array("\(stem).\(UInt64.random(in: .min ... .max)).new".utf8)
+    guard let name = PathName(bytes: Array(stem.utf8)), let newName = PathName(bytes: new) else {
+      throw Problem(text: "'\(stem)' is no name")
     }
     self.name = name
     self.newName = newName
   }
 
   /// The path, for messages.
-  var path: String { "\(folder)/\(name.text)" }
+  public var path: String { "\(folder)/\(name.text)" }
 
   /// `$XDG_STATE_HOME/offlinecache`; the XDG Base Directory Specification has relative paths ignored.
   private static func folder() throws(Problem) -> String {
@@ -49,33 +48,28 @@ struct StateFile: Sendable {
     #endif
   }
 
-  /// Reads the state; nil where there is none.
+  /// Reads the file; nil where there is none.
   ///
-  /// - Throws: where there is something that is no state.
-  func load() throws(Problem) -> ResumeState? {
-    let bytes: [UInt8]
+  /// - Throws: where it cannot be read, or is longer than a limit.
+  public func load(limit: Int) throws(Problem) -> [UInt8]? {
     do throws(SystemError) {
       let directory = try files.open(userPath: folder, [.read, .directory])
-      bytes = try files.readFile(name, in: directory, limit: ResumeState.maximumBytes)
+      return try files.readFile(name, in: directory, limit: limit)
     } catch  where error == .notFound {
       return nil
     } catch {
       throw Problem(text: "\(path) cannot be read: \(error)")
     }
-    guard let state = ResumeState(decoding: bytes) else {
-      throw Problem(text: "\(path) is not as cachefsck writes it")
-    }
-    return state
   }
 
-  /// Replaces the state, by rename, so that a kill leaves the old one or the new one.
-  func save(_ state: ResumeState) throws(Problem) {
+  /// Replaces the file, by rename, so that a kill leaves the old one or the new one.
+  public func save(_ bytes: [UInt8]) throws(Problem) {
     do throws(SystemError) {
       makeFolders()
       let directory = try files.open(userPath: folder, [.read, .directory])
       do throws(SystemError) {
         let file = try files.open(newName, in: directory, [.write, .create, .exclusive])
-        try files.write(file, state.encoded)
+        try files.write(file, bytes)
         try files.rename(newName, in: directory.raw, to: name, in: directory.raw)
       } catch {
         try? files.removeFile(newName, in: directory.raw)
@@ -86,8 +80,8 @@ struct StateFile: Sendable {
     }
   }
 
-  /// Removes the state, where there is one.
-  func remove() {
+  /// Removes the file, where there is one.
+  public func remove() {
     guard let directory = try? files.open(userPath: folder, [.read, .directory]) else { return }
     try? files.removeFile(name, in: directory.raw)
   }

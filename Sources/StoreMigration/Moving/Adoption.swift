@@ -1,0 +1,77 @@
+internal import CacheFormat
+internal import CacheStore
+internal import HTTPCaching
+internal import HTTPSemantics
+
+/// Makes of an entry of a source what the cache adopts.
+struct Adoption {
+  /// The response without its body.
+  let kept: KeptResponse
+  /// Its times in the store.
+  let past: Past
+
+  /// Makes it for the URL that the entry is to have.
+  ///
+  /// - Parameter now: times that are later are not believed.
+  init(_ entry: SourceEntry, row: Int64, _ format: SourceFormat, url: NormalizedURL, now: Timestamp)
+  {
+    let known = [entry.received, entry.created, entry.lastAccess].compactMap { $0 }
+    // Without any time it is older than all others, and stale.
+    let received = known.first { $0 <= now } ?? Timestamp(nanoseconds: 0)
+    kept = KeptResponse(
+      request: HTTPRequest(
+        method: HTTPMethod(rawValue: entry.method), url: url, fields: entry.requestFields ?? []),
+      head: HTTPResponseHead(status: entry.status, fields: entry.storedFields),
+      times: ResponseTimes(request: received, response: received), expires: entry.expires,
+      userInfo: Self.userInfo(entry, row, format))
+    past = Past(created: entry.created, accessed: entry.lastAccess ?? received)
+  }
+
+  /// The name of the user info that tells what format an entry was moved from.
+  static let formatName = ByteString("source-format")
+
+  /// What is known of the source, and the user's own dictionary (Docs/Migrate.md, "What arrives").
+  private static func userInfo(
+    _ entry: SourceEntry, _ row: Int64, _ format: SourceFormat
+  ) -> [Field] {
+    var info = [
+      Field(formatName, ByteString(format.rawValue)),
+      Field(ByteString("source-row"), ByteString("\(row)")),
+    ]
+    // Without the credentials that may stand in it.
+    if let text = entry.responseURL, let url = try? NormalizedURL(text),
+      url != (try? NormalizedURL(entry.url))
+    {
+      info.append(Field(ByteString("source-response-url"), ByteString(url.string)))
+    }
+    if let partition = entry.partition {
+      info.append(Field(ByteString("source-partition"), ByteString(partition)))
+    }
+    if !entry.madeUp.isEmpty {
+      let names = [(SourceEntry.MadeUp.status, "status"), (.fields, "fields")]
+      let text = names.filter { entry.madeUp.contains($0.0) }.map(\.1).joined(separator: " ")
+      info.append(Field(ByteString("source-made-up"), ByteString(text)))
+    }
+    guard let own = entry.userInfo else { return info }
+    info.append(Field(ByteString("source-user-info"), ByteString(own.json)))
+    for pair in own.pairs ?? [] {
+      // Names that are taken stand in the whole dictionary alone.
+      guard let name = pair.key.string, !name.isEmpty, !name.hasPrefix("source-"),
+        !name.hasPrefix("http-")
+      else { continue }
+      info.append(Field(ByteString(name), pair.value.bytesOfItem))
+    }
+    return info
+  }
+}
+
+extension PropertyListValue {
+  /// The bytes of an item of user info: text and data as they are, all else as JSON.
+  fileprivate var bytesOfItem: ByteString {
+    switch self {
+    case .string(let text): ByteString(text)
+    case .data(let bytes): ByteString(bytes: bytes)
+    default: ByteString(json)
+    }
+  }
+}

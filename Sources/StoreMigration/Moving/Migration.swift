@@ -1,0 +1,204 @@
+internal import CacheFormat
+public import CacheStore
+internal import CacheSystem
+internal import HTTPCaching
+internal import HTTPSemantics
+internal import Synchronization
+
+/// Moves the entries of a source into a store.
+///
+/// Row after row, in the order of the source: so what has been told of a row holds for all before it,
+/// and a later migration may begin there. One thread at a time may use it.
+public final class Migration {
+  /// The source.
+  public let source: SourceCache
+  /// The destination; nil: it is not there, and nothing is written.
+  public let store: Store?
+  /// What was counted in this run.
+  public private(set) var counts = MigrationCounts()
+
+  private let cache: ResponseCache?
+  private let options: MigrationOptions
+  private let mapper: URLMapper
+  private let now: Timestamp
+  private let blockBytes: UInt64
+  private let stop: MigrationStop
+
+  /// Opens source and destination; where there is no destination, it is made.
+  ///
+  /// - Parameters:
+  ///   - source: the database, or the folder with it.
+  ///   - destination: the folder of a store. For a dry run nothing is made or written there.
+  ///   - stop: asks it to end between two pieces of a body.
+  /// - Throws: everything of ``MigrationError`` but `cancelled`.
+  public init(
+    from source: String, to destination: String, options: MigrationOptions,
+    stop: MigrationStop = MigrationStop()
+  ) throws(MigrationError) {
+    try MigrationPlaces.check(source: source, destination: destination)
+    self.options = options
+    self.stop = stop
+    mapper = URLMapper(options.mappings)
+    now = Timestamp(nanoseconds: SystemClock().now())
+    do throws(SourceError) {
+      self.source = try SourceCache(
+        path: source, format: options.format, temporaryFolder: options.temporaryFolder,
+        copyLimit: options.copyLimit)
+    } catch { throw .source(error) }
+    store = try Self.open(destination, options)
+    cache = store.map { ResponseCache(store: $0) }
+    blockBytes = Self.volume(at: destination)?.blockBytes ?? 4_096
+  }
+
+  private static func open(
+    _ path: String, _ options: MigrationOptions
+  ) throws(MigrationError) -> Store? {
+    do throws(StoreError) {
+      // What is there is worth no less than what comes: a full disk ends the migration.
+      return try Store(
+        at: path,
+        options: Options(
+          isReadOnly: options.isDryRun, createsStore: !options.isDryRun, evictsOnFullDisk: false,
+          fileSystem: options.fileSystem))
+    } catch  where options.isDryRun && error.code == .notFound {
+      return nil
+    } catch { throw .destination(error) }
+  }
+
+  /// Refuses a file to be written that is in the source.
+  ///
+  /// - Throws: `same` or `destinationInSource`.
+  public static func check(output path: String, source: String) throws(MigrationError) {
+    try MigrationPlaces.check(source: source, destination: path)
+  }
+
+  /// The bytes that are free where the destination is, or will be; nil: that cannot be told.
+  public static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
+
+  /// The volume that a path is on, or will be on.
+  static func volume(at path: String) -> VolumeStatus? {
+    var path = path
+    while true {
+      if let place = try? RealFileSystem().open(userPath: path, [.read]) {
+        return try? RealFileSystem().volume(of: place.raw)
+      }
+      let parent = SourceLocation.split(path).folder
+      if parent == path { return nil }
+      path = parent
+    }
+  }
+
+  /// Moves the rows, or counts what would be moved.
+  ///
+  /// - Parameters:
+  ///   - row: begins behind this one; nil: at the first.
+  ///   - observe: hears of each row when what it gives is stored.
+  /// - Throws: ``MigrationError``; what was told until then holds.
+  /// - Durability: the death of the process at any instruction.
+  public func run(after row: Int64? = nil, _ observe: (RowResult) -> Void) throws(MigrationError) {
+    if let row { source.startAfter(row) }
+    while let row = try nextRow() {
+      let result = try move(row)
+      counts.add(result, blockBytes: blockBytes)
+      observe(result)
+    }
+  }
+
+  private func nextRow() throws(MigrationError) -> SourceRow? {
+    if stop.isRequested { throw .cancelled }
+    do throws(SourceError) {
+      return try source.nextRow()
+    } catch { throw .source(error) }
+  }
+
+  private func move(_ row: SourceRow) throws(MigrationError) -> RowResult {
+    func result(_ bytes: UInt64, _ outcome: RowResult.Outcome) -> RowResult {
+      RowResult(row: row.row, key: URLMapper.shown(row.key), bytes: bytes, outcome: outcome)
+    }
+    switch row.outcome {
+    case .skipped(let reason, let detail):
+      return result(0, .skipped(RowReason(reason), detail: detail))
+    case .entry(let entry):
+      do throws(MoveFailure) {
+        return result(entry.body.length, .converted(replaced: try move(entry, row.row)))
+      } catch {
+        switch error {
+        case .stop(let error): throw error
+        case .skip(let reason, let detail):
+          return result(entry.body.length, .skipped(RowReason(reason), detail: detail))
+        }
+      }
+    }
+  }
+
+  /// Moves one entry.
+  ///
+  /// - Returns: whether it takes the place of an older one.
+  private func move(_ entry: SourceEntry, _ row: Int64) throws(MoveFailure) -> Bool {
+    let url = try mapper.url(of: entry.url)
+    let adoption = Adoption(entry, row: row, source.format, url: url, now: now)
+    guard let store, let cache else {
+      // No store, no secret to conceal credentials with; nor is anything kept.
+      let fields = adoption.kept.head.fields
+      guard Selection(varyOf: fields, request: [], conceal: { $0 }) != nil else {
+        throw .skip(.varyAll, "")
+      }
+      try checkExpiry(entry.expires)
+      return false
+    }
+    guard let plan = cache.adopting(adoption.kept) else { throw .skip(.varyAll, "") }
+    try checkExpiry(plan.metadata.expires)
+    let known = store.info(for: plan.key, variant: plan.variant)
+    if let known { try compare(entry, adoption, with: known, cache) }
+    if !options.isDryRun { try store.adopt(plan, adoption.past, body(of: entry)) }
+    return known != nil
+  }
+
+  private func checkExpiry(_ expires: Timestamp?) throws(MoveFailure) {
+    if options.dropsExpired, let expires, expires <= now { throw .skip(.expired, "") }
+  }
+
+  /// Refuses an entry that the destination has already, or has a newer one for.
+  private func compare(
+    _ entry: SourceEntry, _ adoption: Adoption, with known: EntryInfo, _ cache: ResponseCache
+  ) throws(MoveFailure) {
+    // A time to come has become the time of the migration.
+    let isSameTime = entry.created.map { $0 == known.created || $0 > now } ?? true
+    if isSameTime, entry.body.length == known.length, try hasSameBody(entry, known) {
+      throw .skip(.alreadyThere, "")
+    }
+    guard cache.responseTime(of: known) < adoption.kept.times.response else {
+      let isMoved = known.userInfo.contains { $0.name == Adoption.formatName }
+      throw .skip(isMoved ? .duplicateURLSuperseded : .newerInDestination, "")
+    }
+  }
+
+  /// A dry run reads no bodies: there, equal lengths count as equal.
+  private func hasSameBody(_ entry: SourceEntry, _ known: EntryInfo) throws(MoveFailure) -> Bool {
+    if options.isDryRun { return true }
+    let body = try body(of: entry)
+    var hasher = DigestHasher()
+    while let piece = try body.next() { hasher.update(piece) }
+    return hasher.digest() == known.digest
+  }
+
+  private func body(of entry: SourceEntry) throws(MoveFailure) -> MovingBody {
+    do throws(SourceError) {
+      return MovingBody(try source.openBody(entry.body), isFile: entry.body.isFile, stop)
+    } catch { throw MoveFailure(error, isFile: entry.body.isFile) }
+  }
+}
+
+/// Asks a migration to end; from any thread.
+public final class MigrationStop: Sendable {
+  private let flag = Atomic<Bool>(false)
+
+  /// Makes one that asks nothing yet.
+  public init() {}
+
+  /// Asks.
+  public func request() { flag.store(true, ordering: .relaxed) }
+
+  /// Whether it was asked.
+  var isRequested: Bool { flag.load(ordering: .relaxed) }
+}

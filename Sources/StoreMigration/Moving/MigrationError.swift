@@ -1,0 +1,33 @@
+public import CacheStore
+
+/// Tells why a migration cannot be done, or not to its end; what was converted until then is whole.
+public enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The source cannot be read.
+  case source(SourceError)
+  /// The destination cannot be written.
+  case destination(StoreError)
+  /// Source and destination are the same.
+  case same(String)
+  /// The destination, named first, lies in the source.
+  case destinationInSource(String, String)
+  /// The source, named first, lies in the destination.
+  case sourceInDestination(String, String)
+  /// It was asked to stop.
+  case cancelled
+
+  /// Says which file, what is wrong with it, and what to do.
+  public var description: String {
+    switch self {
+    case .source(let error): "\(error)"
+    case .destination(let error): "\(error)"
+    case .same(let path):
+      "\(path): source and destination are the same; name a new folder for the store"
+    case .destinationInSource(let path, let source):
+      "\(path): the destination lies in the source \(source), which is never altered; "
+        + "name a folder elsewhere"
+    case .sourceInDestination(let path, let store):
+      "\(path): the source lies in the destination \(store); move it out of there"
+    case .cancelled: "cancelled"
+    }
+  }
+}

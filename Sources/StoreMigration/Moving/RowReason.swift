@@ -1,0 +1,92 @@
+/// Says why a row of a source is not converted: a stable name, its meaning, and whether it is a fault.
+///
+/// Docs/Migrate.md is the printed form of ``all``.
+public struct RowReason: Sendable, Hashable {
+  /// The name in reports; never changed.
+  public let name: String
+  /// What it means, as a sentence.
+  public let meaning: String
+  /// Whether an entry is lost that somebody may miss; otherwise that is how it should be.
+  public let isFault: Bool
+
+  private init(_ name: String, _ isFault: Bool, _ meaning: String) {
+    self.name = name
+    self.isFault = isFault
+    self.meaning = meaning
+  }
+
+  /// Two reasons with one name are the same.
+  public static func == (left: RowReason, right: RowReason) -> Bool { left.name == right.name }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+
+  /// The reasons that stand in the source, then those that come from the move.
+  public static let all =
+    SkipReason.allCases.map { RowReason($0) } + MoveReason.allCases.map { RowReason($0) }
+
+  /// Finds a reason by its name.
+  public init?(named name: String) {
+    guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
+    self = found
+  }
+
+  init(_ reason: SkipReason) {
+    let (isFault, meaning) =
+      switch reason {
+      case .missingResponse: (true, "There is no archived response, or nil was archived.")
+      case .undecodableResponse: (true, "The archived response cannot be read.")
+      case .unexpectedClass: (true, "The archive holds an object of a class that is no response.")
+      case .badStatus: (true, "The status is not from 100 to 599.")
+      case .badURL: (true, "The key is no URL.")
+      case .notHTTPURL: (false, "The key is a URL of another scheme.")
+      case .notAURLKey: (false, "The key of a key-value store has not the form of a URL.")
+      case .methodNotCacheable: (false, "The method is neither GET nor HEAD.")
+      case .storagePolicy: (false, "The entry was not to be kept on disk.")
+      case .partialContent: (false, "The response is a part (206).")
+      case .duplicateKeySuperseded: (false, "A newer row has the same key.")
+      case .missingBodyFile: (true, "The file with the body is not there.")
+      case .badBodyFileName: (true, "The file of the body has no name.")
+      case .unsafeFileName: (true, "The name of the body's file leads elsewhere, or is a link.")
+      case .sizeMismatch: (true, "The body has another length than the source says.")
+      case .noBody: (true, "There is no body.")
+      case .unsupportedValueClass:
+        (false, "The value is an archived object, not the bytes of a body.")
+      case .foreignEntity: (false, "The row belongs to another entity.")
+      case .tooLarge: (true, "A column other than the body, or an archived value, exceeds 16 MiB.")
+      }
+    self.init(reason.rawValue, isFault, meaning)
+  }
+
+  init(_ reason: MoveReason) {
+    let (isFault, meaning) =
+      switch reason {
+      case .alreadyThere: (false, "The same entry is in the destination.")
+      case .newerInDestination: (false, "The destination has a newer response for the URL.")
+      case .duplicateURLSuperseded:
+        (false, "A newer response, whose URL has the same normal form, was moved in.")
+      case .expired: (false, "It has expired, and --drop-expired was given.")
+      case .varyAll: (false, "Its Vary lets it answer no other request.")
+      case .limitsReached:
+        (false, "The store is at its limits, and all in it was asked for later.")
+      case .badMappedURL: (true, "What --map-url made of its URL is no URL.")
+      case .entryTooLarge: (true, "The body is longer than the limits of the store allow.")
+      case .metadataTooLarge: (true, "Key, fields and user info are too large for the store.")
+      case .unreadableBody: (true, "The file with the body cannot be read, or became shorter.")
+      }
+    self.init(reason.rawValue, isFault, meaning)
+  }
+}
+
+/// Names why an entry of a source is not stored.
+enum MoveReason: String, CaseIterable {
+  case alreadyThere = "already_there"
+  case newerInDestination = "newer_in_destination"
+  case duplicateURLSuperseded = "duplicate_url_superseded"
+  case expired
+  case varyAll = "vary_all"
+  case limitsReached = "limits_reached"
+  case badMappedURL = "bad_mapped_url"
+  case entryTooLarge = "entry_too_large"
+  case metadataTooLarge = "metadata_too_large"
+  case unreadableBody = "unreadable_body"
+}

@@ -1,0 +1,179 @@
+import CacheFormat
+import CacheStore
+import Testing
+import ToolTesting
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@Suite struct FailuresTests {
+  /// Expects the status 8, and one message that names path, cause and remedy.
+  private func expectFailure(
+    _ tool: ToolRun, _ words: [String], _ cause: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let result = try tool.migrate(words)
+    #expect(result.status == 8, sourceLocation: sourceLocation)
+    #expect(result.errors.hasPrefix("cachemigrate: "), sourceLocation: sourceLocation)
+    #expect(result.errors.contains(cause), "\(result.errors)", sourceLocation: sourceLocation)
+    #expect(result.errors.contains("; "), sourceLocation: sourceLocation)
+    #expect(result.output == [], sourceLocation: sourceLocation)
+  }
+
+  private func change(_ path: String, to mode: String) throws {
+    #expect(try Child("/bin/chmod", [mode, path].map { Array($0.utf8) }).wait() == 0)
+  }
+
+  @Test func `sources that are none`() throws {
+    let tool = try ToolRun()
+    try tool.write([], to: tool.path("empty"))
+    try tool.write(Array("text, no database".utf8), to: tool.path("text"))
+    try expectFailure(tool, [tool.path("none"), tool.store], "there is no such file or folder")
+    try expectFailure(tool, [tool.path("empty"), tool.store], "the file is empty")
+    try expectFailure(tool, [tool.path("text"), tool.store], "it is no SQLite database")
+    let source = try tool.makeSource("m", rows: 1...2)
+    try expectFailure(
+      tool, ["--from", "coredata", source, tool.store], "no cache of a known format")
+    #expect(!exists(tool.store))
+  }
+
+  @Test func `source and destination in each other's way`() throws {
+    let tool = try ToolRun()
+    #expect(try Child("/bin/mkdir", [tool.path("in")].map { Array($0.utf8) }).wait() == 0)
+    let source = try tool.makeSource("in/m", rows: 1...2)
+    let before = try tool.state(of: tool.path("in"))
+    try expectFailure(tool, [source, source], "source and destination are the same")
+    try expectFailure(
+      tool, [tool.path("in"), tool.path("in/../in")], "source and destination are the same")
+    try expectFailure(
+      tool, [tool.path("in"), tool.path("in/a/b")], "the destination lies in the source")
+    try expectFailure(tool, [source, tool.path("in")], "")
+    try expectFailure(
+      tool, ["--report", source, source, tool.store], "source and destination are the same")
+    try expectFailure(
+      tool, ["--report", tool.path("in/r"), tool.path("in"), tool.store], "lies in the source")
+    #expect(try tool.state(of: tool.path("in")) == before)
+    // Beside a database that is named itself there may be one.
+    #expect(try tool.migrate([source, tool.path("in/store")]).status == 0)
+    try expectFailure(tool, [source, "/proc/none"], "")
+  }
+
+  @Test func `a source in the destination`() throws {
+    let tool = try ToolRun()
+    try Store(at: tool.store).close()
+    let source = try tool.makeSource("store/m", rows: 1...2)
+    try expectFailure(tool, [source, tool.store], "the source lies in the destination")
+  }
+
+  @Test func `a destination of a newer format, and one that is no store`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    try Store(at: tool.store).close()
+    let path = "\(tool.store)/store.json"
+    let text = String(decoding: try tool.read(path), as: UTF8.self)
+    let range = try #require(text.firstRange(of: "\"format\": 1,"))
+    let end = try #require(text.firstRange(of: ",\n \"checksum\"")).lowerBound
+    let newer = text[..<range.lowerBound] + "\"format\": 2," + text[range.upperBound..<end]
+    let checksum = Hexadecimal.string(Checksum.of(Array(newer.utf8)))
+    try tool.write(Array("\(newer),\n \"checksum\": \"\(checksum)\"\n}\n".utf8), to: path)
+    try expectFailure(tool, [source, tool.store], "newer")
+    try tool.write([], to: tool.path("file"))
+    try expectFailure(tool, [source, tool.path("file")], tool.path("file"))
+  }
+
+  @Test(.enabled(if: getuid() != 0, "root may do everything"))
+  func `no permission`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    try Store(at: tool.store).close()
+    try change(tool.store, to: "500")
+    try expectFailure(tool, [source, tool.store], "")
+    try change(tool.store, to: "700")
+    try change(source, to: "0")
+    try expectFailure(tool, [source, tool.path("other")], "it may not be read")
+  }
+
+  @Test func `a report that cannot be written`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    try expectFailure(
+      tool, ["--report", tool.path("none/report"), source, tool.store], "cannot be written")
+  }
+
+  @Test func `a body that is longer than the limits allow is a fault, the others move`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    try tool.sql(
+      source, "INSERT INTO manifest VALUES('http://h/', NULL, NULL, zeroblob(900000), 1, 1, NULL)")
+    try Store(at: tool.store, options: Options(limits: Limits(entryBytes: 200_000))).close()
+    let result = try tool.migrate(["--json", source, tool.store])
+    #expect(result.status == 1)
+    #expect(result.text.contains("\"converted\":2,"))
+    #expect(result.text.contains("\"skipped\":{\"entry_too_large\":1}"))
+  }
+
+  @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
+  func `a full disk ends it, what was converted is whole, and it goes on when there is room`()
+    throws
+  {
+    let tool = try ToolRun()
+    let volume = try SmallVolume(at: tool.path("volume"), bytes: 4 << 20)
+    let source = try tool.makeSource("m", rows: 1...100, bytes: 100_000)
+    let target = "\(volume.path)/store"
+    let result = try tool.migrate(["--json", source, target])
+    #expect(result.status == 8)
+    #expect(result.errors.contains("; --resume goes on there"))
+    #expect(result.text.contains("\"result\":\"failed\""))
+    let store = try Store(at: target, options: Options(isReadOnly: true))
+    let held = store.statistics.entries
+    #expect(held > 10 && held < 100)
+    for info in store.entries() {
+      guard case .hit(let entry) = store.lookUp(info.key) else {
+        Issue.record("\(info.key) is not whole")
+        continue
+      }
+      #expect(entry.body.count == 100_000)
+    }
+    store.close()
+    try volume.grow(to: 64 << 20)
+    let rest = try tool.migrate(["--json", "--resume", source, target])
+    #expect(rest.status == 0)
+    #expect(rest.errors == "")
+    #expect(rest.text.contains("\"rows\":100,\"earlier_rows\":\(held),\"converted\":100,"))
+  }
+}
+
+/// A file system in memory with little room.
+struct SmallVolume: ~Copyable {
+  let path: String
+
+  static let canBeMade: Bool = {
+    guard let tool = try? ToolRun(), let volume = try? SmallVolume(at: tool.path("v"), bytes: 4096)
+    else { return false }
+    return exists(volume.path)
+  }()
+
+  init(at path: String, bytes: Int) throws {
+    self.path = path
+    _ = try Self.run("/bin/mkdir", [path])
+    try #require(
+      try Self.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path]) == 0)
+  }
+
+  func grow(to bytes: Int) throws {
+    #expect(try Self.run("/bin/mount", ["-o", "remount,size=\(bytes)", path]) == 0)
+  }
+
+  deinit { _ = try? Self.run("/bin/umount", [path]) }
+
+  private static func run(_ program: String, _ words: [String]) throws -> Int32 {
+    let null = try openFile("/dev/null", O_RDWR)
+    defer { close(null) }
+    return try Child(program, words.map { Array($0.utf8) }, descriptors: [null, null, null]).wait()
+  }
+}

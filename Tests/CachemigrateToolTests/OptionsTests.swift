@@ -1,0 +1,37 @@
+import Testing
+import ToolTesting
+
+@Suite struct OptionsTests {
+  @Test(
+    arguments: [
+      [], ["a"], ["a", "b", "c"], ["", "b"], ["--keep-expired", "--drop-expired", "a", "b"],
+      ["--dry-run", "--resume", "a", "b"], ["--from", "sqlite", "a", "b"],
+      ["--map-url", "http://a/", "a", "b"], ["--map-url", "=http://a/", "a", "b"],
+      ["--map-url", "http://a/=ftp://b/", "a", "b"], ["--no-such-option", "a", "b"],
+    ])
+  func `a wrong command line ends with 16`(words: [String]) throws {
+    let tool = try ToolRun()
+    let result = try tool.migrate(words)
+    #expect(result.status == 16)
+    #expect(result.output == [])
+    #expect(result.errors.hasPrefix("cachemigrate: "))
+    #expect(result.errors.contains("; "))
+  }
+
+  @Test func `help and version go to standard output`() throws {
+    let tool = try ToolRun()
+    let help = try tool.migrate(["--help"])
+    #expect(help.status == 0)
+    #expect(help.errors == "")
+    for option in [
+      "--from auto|offlinecache|coredata|cfnetwork|yycache", "--dry-run", "--json", "--report FILE",
+      "--resume", "--keep-expired", "--drop-expired", "--map-url OLD=NEW",
+    ] {
+      #expect(help.text.contains(" \(option)"), "\(option)")
+    }
+    for status in ["0", "1", "8", "16", "32"] {
+      #expect(help.lines.contains { $0.hasPrefix("  \(status) ") })
+    }
+    #expect(try tool.migrate(["--version"]).text == "cachemigrate 0.1.0\n")
+  }
+}

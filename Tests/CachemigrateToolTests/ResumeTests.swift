@@ -1,0 +1,121 @@
+import CacheFormat
+import CacheStore
+import StoreMigration
+import Testing
+import ToolTesting
+
+@testable import cachemigrate
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@Suite struct ResumeTests {
+  private static let rows = 2_500
+
+  /// Starts a migration, and ends it by a signal when it has saved its state.
+  private func interrupt(
+    _ tool: ToolRun, _ words: [String], _ signal: Int32
+  ) throws -> ToolResult {
+    let null = try openFile("/dev/null", O_RDONLY)
+    defer { close(null) }
+    let running = try tool.start(program: tool.migrateWords(words), input: null)
+    while (try? names(in: "\(tool.stateHome)/offlinecache").contains { !$0.hasSuffix(".new") })
+      != true
+    { sched_yield() }
+    running.child.send(signal)
+    return try running.finish()
+  }
+
+  @Test(arguments: [SIGKILL, SIGINT, SIGTERM])
+  func `it goes on after the last row that is safe, and nothing is lost or told twice`(
+    signal: Int32
+  ) throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    let report = tool.path("report.jsonl")
+    let words = ["--report", report, source, tool.store]
+    let killed = try interrupt(tool, words, signal)
+    if signal == SIGKILL {
+      #expect(killed.status == 1000 + SIGKILL)
+    } else {
+      #expect(killed.status == 32)
+      #expect(killed.errors.contains("cancelled after "))
+      #expect(killed.errors.contains("; --resume goes on there"))
+    }
+    let rest = try tool.migrate(["--resume", "--json"] + words)
+    #expect(rest.status == 0)
+    #expect(rest.errors == "")
+    #expect(rest.text.contains("\"rows\":\(Self.rows),\"earlier_rows\":"))
+    #expect(!rest.text.contains("\"earlier_rows\":0,"))
+    let lines = try tool.read(report).split(separator: 10)
+      .map { String(decoding: $0, as: UTF8.self) }
+    #expect(lines.count == Self.rows)
+    for (index, line) in lines.enumerated() {
+      if !line.hasPrefix("{\"row\":\(index + 1),") { Issue.record("\(line)") }
+    }
+    #expect(try names(in: "\(tool.stateHome)/offlinecache") == [])
+    let contents = try tool.contents()
+    #expect(contents.count == Self.rows)
+
+    let again = try tool.migrate(["--json", "--resume", source, tool.store])
+    #expect(again.errors.contains("no migration was interrupted; it begins at the beginning\n"))
+    #expect(again.text.contains("\"skipped\":{\"already_there\":\(Self.rows)}"))
+    #expect(try tool.contents() == contents)
+  }
+
+  @Test(arguments: ["source", "options", "damage"])
+  func `a state of something else is not used`(change: String) throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    _ = try interrupt(tool, [source, tool.store], SIGTERM)
+    var words = ["--json", "--resume", source, tool.store]
+    switch change {
+    case "source": try tool.sql(source, "DELETE FROM manifest WHERE rowid = 5")
+    case "options": words.insert("--drop-expired", at: 0)
+    default:
+      let folder = "\(tool.stateHome)/offlinecache"
+      for name in try names(in: folder) { try tool.write([1, 2], to: "\(folder)/\(name)") }
+    }
+    let result = try tool.migrate(words)
+    #expect(result.status == 0)
+    #expect(result.errors.hasPrefix("cachemigrate: \(source): warning: "))
+    #expect(result.errors.hasSuffix("; the migration begins at the beginning\n"))
+    #expect(result.text.contains("\"earlier_rows\":0,"))
+    #expect(try tool.contents().count == Self.rows)
+  }
+
+  private static let state: ResumeState = {
+    var counts = MigrationCounts()
+    (counts.rows, counts.converted, counts.replaced) = (90, 80, 2)
+    (counts.bytes, counts.neededBytes) = (1234, 99_999)
+    for reason in RowReason.all { counts.skipped[reason] = reason.name.count }
+    return ResumeState(subject: "abc", row: -7, counts: counts, reportLength: 55)
+  }()
+
+  @Test func `a state is what it was when it is read again`() {
+    #expect(ResumeState(decoding: Self.state.encoded) == Self.state)
+    #expect(Self.state.encoded.count < ResumeState.maximumBytes)
+    let bytes = Self.state.encoded
+    for count in 0..<bytes.count {
+      #expect(ResumeState(decoding: Array(bytes.prefix(count))) == nil, "\(count) bytes")
+    }
+    #expect(ResumeState(decoding: bytes + [10]) == nil)
+  }
+
+  @Test(arguments: [
+    ("state 1", "state 2"), ("row -7", "row x"), ("report 55", "report -55"),
+    ("counts 90", "counts -90"), ("counts 90", "counts 9999999999999999999"),
+    ("skipped expired 7", "skipped expired -7"), ("skipped expired 7", "skipped nothing 7"),
+  ])
+  func `a state with a wrong line is none`(right: String, wrong: String) throws {
+    let text = String(decoding: Self.state.encoded, as: UTF8.self)
+    let range = try #require(text.firstRange(of: right))
+    let changed = text[..<range.lowerBound] + wrong + text[range.upperBound...]
+    #expect(ResumeState(decoding: Array(changed.utf8)) == nil)
+  }
+}

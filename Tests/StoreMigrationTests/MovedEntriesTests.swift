@@ -1,0 +1,127 @@
+import CacheFormat
+import CacheStore
+import Foundation
+import HTTPCaching
+import HTTPSemantics
+import StoreMigration
+import Testing
+
+/// What becomes of single entries on their way into a store.
+@Suite(.enabled(if: Python.isThere, "python3 is needed"))
+struct MovedEntriesTests {
+  private let now = Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
+
+  private func move(_ source: String, _ sandbox: SourceSandbox, _ options: MigrationOptions? = nil)
+    throws -> (Store, MigrationCounts)
+  {
+    let migration = try Migration(
+      from: source, to: sandbox.path + "/store", options: options ?? sandbox.options)
+    try migration.run { _ in }
+    return (try #require(migration.store), migration.counts)
+  }
+
+  @Test func `times to come are taken for now, and a row without any is the oldest`() throws {
+    let sandbox = try SourceSandbox()
+    let source = try sandbox.database(
+      "m",
+      HostileSourcesTests.manifest
+        + """
+        INSERT INTO manifest VALUES('https://h/future', NULL, NULL, x'01', 4000000000, 4000000001, NULL),
+          ('https://h/none', NULL, NULL, x'02', NULL, NULL, NULL),
+          ('https://h/old', NULL, NULL, x'03', 1600000000, 1600000001, NULL);
+        """)
+    let (store, _) = try move(source, sandbox)
+    let future = try #require(store.info(for: "GET https://h/future"))
+    #expect(future.created <= future.accessed && future.accessed.seconds < now.seconds + 600)
+    #expect(future.created.seconds > now.seconds - 600)
+    let none = try #require(store.info(for: "GET https://h/none"))
+    #expect(none.accessed == Timestamp(nanoseconds: 0))
+    let old = try #require(store.info(for: "GET https://h/old"))
+    #expect(old.created == Timestamp(nanoseconds: 1_600_000_000 * 1_000_000_000))
+    let again = try Migration(
+      from: source, to: sandbox.path + "/store", options: sandbox.options)
+    try again.run { _ in }
+    #expect(again.counts.converted == 0)
+  }
+
+  @Test(.enabled(if: SharedSources.areThere))
+  func `expired entries stay behind when that is asked for`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try #require(SharedSources.folder)
+    _ = try Python.run([path + "/gen/gen_cfnetwork.py", sandbox.path + "/gen", "3", "40"])
+    var options = sandbox.options
+    options.dropsExpired = true
+    let folder = sandbox.path + "/gen/cfnetwork_good"
+    let expected = try ExpectedStore(folder: folder)
+    let (store, counts) = try move("\(folder)/\(expected.store)", sandbox, options)
+    let expired = try #require(RowReason(named: "expired"))
+    let wanted = expected.entries.values.filter { values in
+      (values["expires_unix"] as? NSNumber).map { $0.doubleValue <= now.seconds } ?? false
+    }
+    #expect(counts.skipped[expired, default: 0] >= wanted.count && !wanted.isEmpty)
+    for values in wanted {
+      let url = try NormalizedURL(values["url"] as? String ?? "")
+      #expect(!store.contains(ByteString("GET \(url)")))
+    }
+  }
+
+  @Test func `bodies that are equal are kept once`() throws {
+    let sandbox = try SourceSandbox()
+    let rows = (0..<5).map { "('https://h/\($0)', NULL, NULL, zeroblob(9000), 1, 1, NULL)" }
+    let source = try sandbox.database(
+      "m",
+      HostileSourcesTests.manifest + "INSERT INTO manifest VALUES\(rows.joined(separator: ","))")
+    let (store, _) = try move(source, sandbox)
+    #expect(store.statistics.sharedBytes == 4 * 9_000)
+  }
+
+  @Test func `a body file that goes away while it is moved is a fault of its row alone`() throws {
+    let sandbox = try SourceSandbox()
+    try FileManager.default.createDirectory(
+      atPath: sandbox.path + "/data", withIntermediateDirectories: false)
+    _ = try sandbox.write("data/\(String(repeating: "a", count: 32))", [1, 2, 3])
+    let source = try sandbox.database(
+      "m",
+      HostileSourcesTests.manifest
+        + """
+        INSERT INTO manifest VALUES
+          ('https://h/1', '\(String(repeating: "a", count: 32))', 3, NULL, 1, 1, NULL),
+          ('https://h/2', '\(String(repeating: "b", count: 32))', 3, NULL, 1, 1, NULL),
+          ('https://h/3', NULL, 1, x'01', 1, 1, NULL);
+        """)
+    let (_, counts) = try move(source, sandbox)
+    #expect(counts.converted == 2)
+    #expect(counts.faults == 1)
+  }
+
+  @Test(
+    .enabled(if: SharedSources.areThere),
+    arguments: [
+      "cfnetwork/ios16_safari_mvs2023", "offlinecache/cache.db",
+    ])
+  func `all rows of real samples move and are found`(name: String) throws {
+    let sandbox = try SourceSandbox()
+    let source = try #require(SharedSources.folder) + "/samples/" + name
+    let before = try FolderState(source)
+    let cache = try SourceCache(path: source, temporaryFolder: sandbox.copies)
+    let (store, counts) = try move(source, sandbox)
+    var entries = 0
+    while let row = try cache.nextRow() {
+      guard case .entry(let entry) = row.outcome else { continue }
+      entries += 1
+      let request = HTTPRequest(
+        method: HTTPMethod(rawValue: entry.method), url: try NormalizedURL(entry.url),
+        fields: entry.requestFields ?? [])
+      let decision = ResponseCache(store: store).decide(request, policy: .offline, now: now)
+      guard case .serve(let serving) = decision else {
+        Issue.record("\(entry.url) is not found")
+        continue
+      }
+      #expect(serving.head.status == entry.status)
+      #expect(serving.variant.length == entry.body.length)
+    }
+    #expect(counts.converted == entries)
+    #expect(counts.rows == Int(cache.rowCount))
+    #expect(try FolderState(source) == before)
+  }
+}

@@ -1,0 +1,12 @@
+import CommandLineOptions
+
+/// The command `cachemigrate`: moves the caches of others into a store.
+@main
+enum CachemigrateTool {
+  static func main() async {
+    await Tool.main(Declarations.tool, statuses: ExitStatus.ofFailures, patience: 10) {
+      invocation in
+      try MigrationRun(MigrationRequest(invocation)).run()
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import CommandLineOptions
+import StoreMigration
+
+/// Names a format, or none.
+enum FormatChoice: String, CaseIterable, Sendable {
+  case auto, offlinecache, coredata, cfnetwork, yycache
+
+  /// The format; nil: any.
+  var format: SourceFormat? { SourceFormat(rawValue: rawValue) }
+}
+
+/// What `cachemigrate` understands.
+enum Declarations {
+  static let source = Parameter(
+    "source", .path, help: "The database of a cache, or the folder with it")
+  static let destination = Parameter(
+    "destination", .path, help: "The folder of a store; made where there is none")
+  static let from = Option(
+    "from", ValueKind<FormatChoice>.choice, default: .auto,
+    help: "The format that the source has to have")
+  static let dryRun = Flag("dry-run", short: "n", help: "Show the plan; write nothing")
+  static let json = Flag("json", help: "Print the summary as JSON, and the report as JSON lines")
+  static let report = Option(
+    "report", ValueKind<Argument>.path.named("FILE"),
+    help: "Write a line for each row; JSON lines where the name ends in .json or .jsonl")
+  static let resume = Flag("resume", help: "Go on where an interrupted migration was")
+  static let keepExpired = Flag("keep-expired", help: "Move entries that have expired; the default")
+  static let dropExpired = Flag("drop-expired", help: "Leave entries behind that have expired")
+  static let mapURL = Option(
+    "map-url", mapping, repeats: true,
+    help: "Put NEW in place of the beginning OLD of URLs; the first that fits counts")
+
+  /// OLD may have `=` in it, NEW is a URL: so the first `=` before a scheme parts them.
+  private static let mapping = ValueKind<URLMapping>(
+    "OLD=NEW", describe: { "\($0.old)=\($0.new)" }
+  ) { argument throws(InvalidValue) in
+    if let text = argument.text {
+      for mark in ["=http://", "=https://"] {
+        guard let range = text.firstRange(of: mark), range.lowerBound > text.startIndex else {
+          continue
+        }
+        return URLMapping(
+          from: String(text[..<range.lowerBound]),
+          to: String(text[text.index(after: range.lowerBound)...]))
+      }
+    }
+    throw InvalidValue(expected: "OLD=NEW, where NEW begins with http:// or https://")
+  }
+
+  static let tool = Command(
+    "cachemigrate",
+    summary: "Moves the SQLite-based cache of another library into a store of OfflineCache",
+    discussion: [
+      "The source is only read: OfflineCache's cache.db, Core Data stores with CachedURLResponse, "
+        + "Apple's Cache.db with fsCachedData, YYCache's manifest.sqlite. The format is found by "
+        + "looking, not by the name. A private copy of the database is made in $TMPDIR, else in "
+        + "/var/tmp.",
+      "Responses arrive as if the store had cached them itself: a look-up for the URL finds them, and "
+        + "the order of eviction is that of the source. What the destination has already, or has "
+        + "newer, stays. Running it again changes nothing.",
+      "Results go to standard output, messages and progress to standard error. Docs/Migrate.md has "
+        + "all reasons why a row is skipped, and the names in the JSON.",
+    ],
+    parameters: [source, destination],
+    options: [
+      from, dryRun, json, report, resume, keepExpired, dropExpired, mapURL,
+    ],
+    examples: [
+      .init("cachemigrate --dry-run Cache.db store", "Shows what would be moved, and the space"),
+      .init("cachemigrate --report moved.jsonl Cache.db store", "Moves, and tells of each row"),
+      .init(
+        "cachemigrate --map-url http://old.example/=https://new.example/ cache.db store",
+        "Moves to another server's URLs"),
+      .init("cachemigrate --resume Cache.db store", "Goes on after an interruption"),
+    ],
+    exitStatuses: [
+      (.moved, "All was moved, or skipped for a reason that is no fault"),
+      (.faults, "Some rows could not be converted"),
+      (.operationalError, "The source could not be read, or the destination not be written"),
+      (.wrongUsage, "The command line is wrong"),
+      (.cancelled, "Interrupted (Ctrl-C, SIGTERM); --resume goes on"),
+    ],
+    version: "0.1.0")
+}
+
+extension ExitStatus {
+  static let moved = ExitStatus(rawValue: 0)
+  static let faults = ExitStatus(rawValue: 1)
+  static let operationalError = ExitStatus(rawValue: 8)
+  static let wrongUsage = ExitStatus(rawValue: 16)
+  static let cancelled = ExitStatus(rawValue: 32)
+
+  /// The statuses, where the command throws.
+  static let ofFailures = FailureStatuses(
+    usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
+    interrupted: .cancelled)
+}

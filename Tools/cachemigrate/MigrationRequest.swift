@@ -1,0 +1,62 @@
+import CommandLineOptions
+import StoreMigration
+
+/// What a command line asks for.
+struct MigrationRequest: Sendable {
+  let source: String
+  let destination: String
+  let format: SourceFormat?
+  let mappings: [URLMapping]
+  let dropsExpired: Bool
+  let isDryRun: Bool
+  let isJSON: Bool
+  let report: String?
+  let isResumed: Bool
+
+  /// Reads a command line.
+  ///
+  /// - Throws: `UsageError` for options that do not go together.
+  init(_ invocation: Invocation) throws(UsageError) {
+    let options = Declarations.self
+    func path(_ argument: Argument) throws(UsageError) -> String {
+      guard let text = argument.text else {
+        throw invocation.usageError(
+          "the path \(argument) is not UTF-8", remedy: "go into the folder and name it '.'")
+      }
+      return text
+    }
+    func exclude(_ one: Flag, _ other: Flag, _ names: String) throws(UsageError) {
+      if invocation[one], invocation[other] {
+        throw invocation.usageError(
+          "\(names) exclude each other", remedy: "leave one of them out")
+      }
+    }
+    try exclude(options.keepExpired, options.dropExpired, "--keep-expired and --drop-expired")
+    try exclude(options.dryRun, options.resume, "--dry-run and --resume")
+    source = try path(invocation.value(of: options.source))
+    destination = try path(invocation.value(of: options.destination))
+    report = try invocation[options.report].map(path)
+    format = invocation.value(of: options.from).format
+    mappings = invocation.all(options.mapURL)
+    dropsExpired = invocation[options.dropExpired]
+    isDryRun = invocation[options.dryRun]
+    isJSON = invocation[options.json]
+    isResumed = invocation[options.resume]
+  }
+
+  /// What the library is told.
+  var options: MigrationOptions {
+    let place = Argument.environment("TMPDIR")?.text ?? "/var/tmp"
+    var options = MigrationOptions(temporaryFolder: place)
+    options.format = format
+    options.mappings = mappings
+    options.dropsExpired = dropsExpired
+    options.isDryRun = isDryRun
+    return options
+  }
+
+  /// Whether the report is JSON lines.
+  var reportsJSON: Bool {
+    isJSON || report?.hasSuffix(".json") == true || report?.hasSuffix(".jsonl") == true
+  }
+}

@@ -1,0 +1,95 @@
+import CacheSystem
+import CommandLineOptions
+import StoreMigration
+
+/// The file with a line for each row.
+final class ReportFile {
+  private let path: String
+  private let isJSON: Bool
+  private let file: Descriptor
+  private var waiting: [UInt8] = []
+  private var written: Int64 = 0
+  private let files = RealFileSystem()
+
+  /// How many bytes of text wait before they are written.
+  private static let capacity = 1 << 16
+
+  /// Opens or makes the file.
+  ///
+  /// - Parameter length: how much of it is kept, where a migration goes on; never more than is there.
+  init(_ path: String, isJSON: Bool, keeping length: Int64) throws(OutputError) {
+    self.path = path
+    self.isJSON = isJSON
+    do throws(SystemError) {
+      let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+      let folder = slash.map { path[...$0] } ?? "."
+      let name = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
+      guard let name = PathName(bytes: Array(name.utf8)) else { throw SystemError.notFound }
+      let place = try files.open(userPath: String(folder), [.read, .directory])
+      file = try files.open(name, in: place, [.read, .write, .create])
+      written = min(length, try files.length(of: file.raw))
+      try files.truncate(file, to: written)
+    } catch { throw OutputError(path: path, errno: error.code) }
+    if !isJSON, written == 0 {
+      waiting += Array("\(Self.row("ROW", "RESULT", "REASON", "BYTES"))  KEY\n".utf8)
+    }
+  }
+
+  /// How long the file is when all that waits is written.
+  var length: Int64 { written + Int64(waiting.count) }
+
+  /// Adds the line of a row.
+  func write(_ result: RowResult) throws(OutputError) {
+    waiting += Array((isJSON ? Self.json(result) : Self.text(result)).utf8)
+    waiting.append(10)
+    if waiting.count >= Self.capacity { try flush() }
+  }
+
+  /// Writes what waits.
+  func flush() throws(OutputError) {
+    do throws(SystemError) {
+      try files.write(file, waiting, at: written)
+    } catch { throw OutputError(path: path, errno: error.code) }
+    written += Int64(waiting.count)
+    waiting.removeAll(keepingCapacity: true)
+  }
+
+  private static func json(_ result: RowResult) -> String {
+    var members: [(String, JSONText)] = [
+      ("row", .integer(result.row)), ("key", .string(result.key)),
+    ]
+    switch result.outcome {
+    case .converted(let replaced):
+      members += [("result", "converted"), ("replaced", .bool(replaced))]
+    case .skipped(let reason, let detail):
+      members += [
+        ("result", "skipped"), ("reason", .string(reason.name)), ("fault", .bool(reason.isFault)),
+        ("detail", .string(detail)),
+      ]
+    }
+    members.append(("bytes", .count(result.bytes)))
+    return JSONText.object(members).line
+  }
+
+  private static func text(_ result: RowResult) -> String {
+    let key = terminalSafe(result.key)
+    switch result.outcome {
+    case .converted(let replaced):
+      let word = replaced ? "replaced_older" : ""
+      return "\(row("\(result.row)", "converted", word, "\(result.bytes)"))  \(key)"
+    case .skipped(let reason, let detail):
+      let words = detail.isEmpty ? "" : "  (\(terminalSafe(detail)))"
+      return "\(row("\(result.row)", "skipped", reason.name, "\(result.bytes)"))  \(key)\(words)"
+    }
+  }
+
+  private static func row(_ row: String, _ result: String, _ reason: String, _ bytes: String)
+    -> String
+  {
+    func pad(_ text: String, _ width: Int) -> String {
+      String(repeating: " ", count: max(0, width - text.count))
+    }
+    return
+      "\(pad(row, 10))\(row)  \(result)\(pad(result, 9))  \(reason)\(pad(reason, 26))  \(pad(bytes, 12))\(bytes)"
+  }
+}

@@ -1,0 +1,58 @@
+import CacheFormat
+import CacheSystem
+import StoreMigration
+import ToolState
+
+/// Where a migration can go on: the file of its state, and what it is about.
+struct ResumePoint: Sendable {
+  let file: StateFile
+  let subject: String
+
+  /// Finds the file of a migration.
+  ///
+  /// - Parameter database: the database of the source.
+  /// - Throws: where the store does not tell its id, or there is no folder for the file.
+  init(_ request: MigrationRequest, database: String) throws(StateFile.Problem) {
+    let store = try Self.storeID(request.destination)
+    guard let source = Self.status(database) else {
+      throw StateFile.Problem(text: "\(database) cannot be looked at")
+    }
+    // Rows keep their numbers as long as nobody writes to the database.
+    let log = Self.status(database + "-wal").map { "\($0.length) \($0.modified)" } ?? "none"
+    let mappings = request.mappings.map { "\($0.old)=\($0.new)" }.joined(separator: " ")
+    let text =
+      "\(store) \(source.fileNumber) \(source.length) \(source.modified) \(log) "
+      + "\(request.dropsExpired) \(mappings)"
+    subject = Digest(hashing: Array(text.utf8)).description
+    file = try StateFile(named: "migrate-\(store)-\(source.fileNumber)")
+  }
+
+  /// Reads the state that an earlier run left; nil where there is none.
+  ///
+  /// - Throws: where it may not be used, and why.
+  func state() throws(StateFile.Problem) -> ResumeState? {
+    guard let bytes = try file.load(limit: ResumeState.maximumBytes) else { return nil }
+    guard let state = ResumeState(decoding: bytes) else {
+      throw StateFile.Problem(text: "\(file.path) is not as cachemigrate writes it")
+    }
+    guard state.subject == subject else {
+      throw StateFile.Problem(text: "the source has changed since, or the options are others")
+    }
+    return state
+  }
+
+  private static func status(_ path: String) -> FileStatus? {
+    guard let file = try? RealFileSystem().open(userPath: path, [.read]) else { return nil }
+    return try? RealFileSystem().status(of: file.raw)
+  }
+
+  private static func storeID(_ path: String) throws(StateFile.Problem) -> String {
+    let files = RealFileSystem()
+    guard let root = try? files.open(userPath: path, [.read, .directory]),
+      let bytes = try? files.readFile(
+        PathName("store.json"), in: root, limit: StoreDescription.maximumBytes),
+      let description = try? StoreDescription(decoding: bytes)
+    else { throw StateFile.Problem(text: "store.json does not tell the id of the store") }
+    return description.id.description
+  }
+}

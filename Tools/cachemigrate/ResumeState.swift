@@ -1,0 +1,75 @@
+import CacheFormat
+import StoreMigration
+
+/// How far an interrupted migration was, as lines of text (Docs/Migrate.md, "Going on").
+struct ResumeState: Sendable, Hashable {
+  /// What it is about: store, source as it was, options. What differs is another migration.
+  var subject: String
+  /// The last row that is done.
+  var row: Int64
+  /// What was counted until then.
+  var counts: MigrationCounts
+  /// The length of the report.
+  var reportLength: Int64
+
+  /// The most bytes that are read of a file.
+  static let maximumBytes = 16 << 10
+  private static let title = "cachemigrate state 1"
+
+  /// The bytes of the file.
+  var encoded: [UInt8] {
+    var lines = [
+      Self.title, "subject \(subject)", "row \(row)", "report \(reportLength)",
+      "counts \(counts.rows) \(counts.converted) \(counts.replaced) \(counts.bytes) "
+        + "\(counts.neededBytes)",
+    ]
+    for (reason, count) in counts.skipped.sorted(by: { $0.key.name < $1.key.name }) {
+      lines.append("skipped \(reason.name) \(count)")
+    }
+    // A file that was cut off lacks the end.
+    return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
+  }
+
+  /// Creates a state.
+  init(subject: String, row: Int64, counts: MigrationCounts, reportLength: Int64) {
+    self.subject = subject
+    self.row = row
+    self.counts = counts
+    self.reportLength = reportLength
+  }
+
+  /// Reads a file; nil where it is not as it was written, or of another version.
+  init?(decoding bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.count >= 7, lines[0] == Self.title, lines[lines.count - 2] == "end",
+      lines[lines.count - 1].isEmpty, let subject = Self.value(lines[1], "subject"),
+      let row = Self.value(lines[2], "row").flatMap({ Int64($0) }),
+      let report = Self.value(lines[3], "report").flatMap({ Int64($0) }), report >= 0,
+      let numbers = Self.value(lines[4], "counts").map(Self.numbers), numbers.count == 5
+    else { return nil }
+    (self.subject, self.row, reportLength) = (subject, row, report)
+    counts = MigrationCounts()
+    (counts.rows, counts.converted) = (Int(numbers[0]), Int(numbers[1]))
+    (counts.replaced, counts.bytes) = (Int(numbers[2]), numbers[3])
+    counts.neededBytes = numbers[4]
+    for line in lines[5..<(lines.count - 2)] {
+      let words = line.split(separator: " ")
+      guard words.count == 3, words[0] == "skipped",
+        let reason = RowReason(named: String(words[1])),
+        let count = Int(words[2]), count >= 0, count < 1 << 48
+      else { return nil }
+      counts.skipped[reason] = count
+    }
+  }
+
+  private static func value(_ line: Substring, _ name: String) -> String? {
+    line.hasPrefix(name + " ") ? String(line.dropFirst(name.count + 1)) : nil
+  }
+
+  /// Numbers that sums of cannot overflow; none where one is not.
+  private static func numbers(_ text: String) -> [UInt64] {
+    let numbers = text.split(separator: " ").map { UInt64($0) }
+    return numbers.allSatisfy { ($0 ?? .max) < 1 << 62 } ? numbers.compactMap { $0 } : []
+  }
+}

@@ -1,0 +1,82 @@
+import CommandLineOptions
+import StoreMigration
+import ToolState
+
+/// Hears of each row: shows the progress, writes the report, saves how far it is.
+final class RowWatcher {
+  private let point: ResumePoint?
+  private let report: ReportFile?
+  private let line: ProgressLine
+  private let total: Int
+  private let stop: MigrationStop
+  private let earlier: ResumeState?
+  private var bytes: UInt64 = 0
+  private var rows = 0
+  private var lastSaved = ContinuousClock.now
+  /// The last row that was heard of.
+  private(set) var row: Int64?
+  /// Why the report could not be written.
+  private(set) var outputError: OutputError?
+  /// Why the state could not be saved.
+  private(set) var stateProblem: StateFile.Problem?
+
+  /// After so many rows, or a second, the state is saved.
+  private static let savedRows = 1_000
+
+  init(
+    _ point: ResumePoint?, _ report: ReportFile?, _ line: ProgressLine, total: Int,
+    stop: MigrationStop, earlier: ResumeState?
+  ) {
+    self.point = point
+    self.report = report
+    self.line = line
+    self.total = total
+    self.stop = stop
+    self.earlier = earlier
+  }
+
+  /// Takes a row.
+  ///
+  /// - Parameter counts: what was counted in this run, the row included.
+  func take(_ result: RowResult, _ counts: MigrationCounts) {
+    row = result.row
+    rows += 1
+    bytes += result.bytes
+    line.set(
+      done: rows, total: max(rows, total - (earlier?.counts.rows ?? 0)), bytes: bytes,
+      totalBytes: nil)
+    do throws(OutputError) {
+      try report?.write(result)
+    } catch {
+      // Nobody would hear of the other rows.
+      outputError = error
+      stop.request()
+    }
+    if rows % Self.savedRows == 0 || ContinuousClock.now - lastSaved >= .seconds(1) {
+      save(counts)
+    }
+  }
+
+  /// Saves the state; does nothing where there was no row.
+  func save(_ counts: MigrationCounts) {
+    guard let row, let point, stateProblem == nil, outputError == nil else { return }
+    lastSaved = .now
+    var sum = earlier?.counts ?? MigrationCounts()
+    sum.add(counts)
+    do throws(OutputError) {
+      try report?.flush()
+    } catch { outputError = error }
+    do throws(StateFile.Problem) {
+      try point.file.save(
+        ResumeState(
+          subject: point.subject, row: row, counts: sum, reportLength: report?.length ?? 0
+        ).encoded)
+    } catch { stateProblem = error }
+  }
+
+  /// Writes the end of the report.
+  func finish() {
+    guard outputError == nil else { return }
+    do throws(OutputError) { try report?.flush() } catch { outputError = error }
+  }
+}
