@@ -101,7 +101,7 @@ let package = Package(
 
     // The tools.
     library("CommandLineOptions", []),
-    library("ToolState", ["CommandLineOptions", "CacheSystem"]),
+    library("ToolState", ["CommandLineOptions", "CacheFormat", "CacheSystem"]),
     tool(
       "offlinecache",
       [
@@ -143,7 +143,7 @@ let package = Package(
     tests("CacheFormat", ["CacheFormat"]),
     tests(
       "CacheStore",
-      ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "storeprobe"]),
+      ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "ToolTesting", "storeprobe"]),
     tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests(
       "StoreMigration",
@@ -165,7 +165,8 @@ let package = Package(
     tests(
       "OfflineCache",
       [
-        "OfflineCache", "LoopbackOrigin", "sessionprobe", "CachingClient", "HTTPCaching",
+        "OfflineCache", "LoopbackOrigin", "ToolTesting", "sessionprobe", "CachingClient",
+        "HTTPCaching",
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(

@@ -53,11 +53,7 @@ package enum Layout {
 
   /// Whether a name is that of a session: 16 digits.
   package static func isSession(_ name: PathName) -> Bool {
-    name.count == 16
-      && name.bytes.allSatisfy { digit in
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit)
-          || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(digit)
-      }
+    name.count == 16 && name.hex(in: 0..<16) != nil
   }
 
   /// `3f`

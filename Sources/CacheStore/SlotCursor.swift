@@ -16,8 +16,7 @@ struct SlotCursor {
       for number in start..<max(start, end) {
         let slot = state.index.slots[number]
         guard slot.isLive else { continue }
-        found.append(
-          Located(slot: slot, segment: state.segment(slot.segment), entries: state.entries))
+        found.append(state.located(slot))
       }
       return (found, end)
     }

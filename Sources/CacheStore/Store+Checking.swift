@@ -91,9 +91,7 @@ extension Store {
   /// Reads the record of an entry from the journal; nil where it is in the tree alone, or cannot be
   /// read as the index has it.
   package func record(of slot: Slot) -> PutRecord? {
-    let located = state.withLock { state in
-      Located(slot: slot, segment: state.segment(slot.segment), entries: state.entries)
-    }
+    let located = state.withLock { $0.located(slot) }
     return located.segment == nil ? nil : try? readRecord(located)
   }
 }

@@ -250,13 +250,14 @@ extension Store {
   /// Where an entry is, without an access, after the tree was asked where that is in doubt; nil where
   /// it cannot be asked.
   private func locateCertain(_ hash: KeyHash, _ variant: UInt64) -> Located? {
-    let isUncertain = state.withLock { state in
+    let (located, isUncertain) = state.withLock { state -> (Located?, Bool) in
       follow(&state)
-      return !state.isComplete
-        && state.index.find(hash, variant).map { state.isDoubtful(state.index[$0]) } ?? true
+      if state.isClosed { return (nil, false) }
+      let slot = state.index.find(hash, variant).map { state.index[$0] }
+      return (slot.map(state.located), !state.isComplete && slot.map(state.isDoubtful) ?? true)
     }
-    if isUncertain && (try? askTree(hash, variant)) == nil { return nil }
-    return locate(hash, variant)
+    if !isUncertain { return located }
+    return (try? askTree(hash, variant)) == nil ? nil : locate(hash, variant)
   }
 
   /// Opens the body of a key for reading piece by piece, and counts as an access.

@@ -26,12 +26,7 @@ extension StorePlace {
       restored ?? newDescription(options.clock)
     if !options.isReadOnly {
       try system("\(path)/store.json") { () throws(SystemError) in
-        if let status = try? files.status(at: Layout.description, in: root.raw),
-          status.kind != .file
-        {
-          try setAside(
-            Layout.description, root, StrayQuarantine(files, options.clock), files)
-        }
+        try setAsideUnlessFile(Layout.description, root, options)
         try write(description, root, files, synced: options.durability == .full)
       }
     }

@@ -14,9 +14,7 @@ extension StorePlace {
     let files = options.fileSystem
     return try system("\(path)/lock") { () throws(SystemError) in
       if options.isReadOnly { return try files.open(Layout.lock, in: root, [.read]) }
-      if let status = try? files.status(at: Layout.lock, in: root.raw), status.kind != .file {
-        try setAside(Layout.lock, root, StrayQuarantine(files, options.clock), files)
-      }
+      try setAsideUnlessFile(Layout.lock, root, options)
       return try files.open(Layout.lock, in: root, [.read, .write, .create])
     }
   }
@@ -45,6 +43,16 @@ extension StorePlace {
       try files.makeDirectory(name, in: root.raw, mode: directoryMode)
       return true
     } catch  where error == .exists { return false }
+  }
+
+  /// Moves away what stands in the place of a file and is none.
+  static func setAsideUnlessFile(
+    _ name: PathName, _ root: borrowing Descriptor, _ options: Options
+  ) throws(SystemError) {
+    let files = options.fileSystem
+    guard let status = try? files.status(at: name, in: root.raw), status.kind != .file
+    else { return }
+    try setAside(name, root, StrayQuarantine(files, options.clock), files)
   }
 
   /// Moves a name of the top into the quarantine; the quarantine itself, where it is no directory,

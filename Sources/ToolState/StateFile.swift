@@ -1,3 +1,4 @@
+internal import CacheFormat
 internal import CacheSystem
 internal import CommandLineOptions
 
@@ -46,6 +47,19 @@ public struct StateFile: Sendable {
     #else
       return home + "/.local/state/offlinecache"
     #endif
+  }
+
+  /// Reads the id of a store, after which the file of its work is named.
+  ///
+  /// - Throws: where store.json does not tell it.
+  public static func storeID(_ path: String) throws(Problem) -> String {
+    let files = RealFileSystem()
+    guard let root = try? files.open(userPath: path, [.read, .directory]),
+      let bytes = try? files.readFile(
+        PathName("store.json"), in: root, limit: StoreDescription.maximumBytes),
+      let description = try? StoreDescription(decoding: bytes)
+    else { throw Problem(text: "store.json does not tell the id of the store") }
+    return description.id.description
   }
 
   /// Reads the file; nil where there is none.

@@ -1,30 +1,16 @@
 import Foundation
 import Testing
+import ToolTesting
 
 /// `sessionprobe` in processes of their own: what they look for is crashes and hangs. By hand, with
 /// 20,000 requests for each mode: `.build/debug/sessionprobe stress all 20000`.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct StressTests {
-  private static let executable: URL? = {
-    var places = [CommandLine.arguments.first ?? "", Bundle.main.executablePath ?? ""]
-    places += Bundle.allBundles.map(\.bundlePath)
-    for place in places {
-      var directory = URL(fileURLWithPath: place).resolvingSymlinksInPath()
-      for _ in 0..<5 {
-        directory.deleteLastPathComponent()
-        let file = directory.appendingPathComponent("sessionprobe")
-        if FileManager.default.isExecutableFile(atPath: file.path) { return file }
-      }
-    }
-    return nil
-  }()
-
   private func run(_ arguments: String...) async throws -> (status: Int32, text: String) {
     let process = Process()
-    let executable = try #require(Self.executable, "sessionprobe is not beside the tests")
-    process.executableURL = executable
+    process.executableURL = URL(fileURLWithPath: try ToolRun.executable("sessionprobe"))
     process.arguments = arguments
-    let output = Pipe()
+    let output = Foundation.Pipe()
     process.standardOutput = output
     let status = await withCheckedContinuation { continuation in
       process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }

@@ -1,4 +1,3 @@
-import CacheFormat
 import CacheSystem
 import StoreChecking
 import ToolState
@@ -15,20 +14,10 @@ struct ResumePoint: Sendable {
   ///
   /// - Throws: where the store does not tell its id, or there is no folder for the file.
   init(store path: String, _ request: CheckRequest) throws(StateFile.Problem) {
-    storeID = try Self.storeID(path)
+    storeID = try StateFile.storeID(path)
     file = try StateFile(
       named:
         "fsck-\(storeID)-\(request.depth.rawValue)-\(request.effectiveRepair?.rawValue ?? "none")")
-  }
-
-  private static func storeID(_ path: String) throws(StateFile.Problem) -> String {
-    let files = RealFileSystem()
-    guard let root = try? files.open(userPath: path, [.read, .directory]),
-      let bytes = try? files.readFile(
-        PathName("store.json"), in: root, limit: StoreDescription.maximumBytes),
-      let description = try? StoreDescription(decoding: bytes)
-    else { throw StateFile.Problem(text: "store.json does not tell the id of the store") }
-    return description.id.description
   }
 
   /// Reads the state that an earlier run left.

@@ -13,7 +13,7 @@ struct ResumePoint: Sendable {
   /// - Parameter database: the database of the source.
   /// - Throws: where the store does not tell its id, or there is no folder for the file.
   init(_ request: MigrationRequest, database: String) throws(StateFile.Problem) {
-    let store = try Self.storeID(request.destination)
+    let store = try StateFile.storeID(request.destination)
     guard let source = Self.status(database) else {
       throw StateFile.Problem(text: "\(database) cannot be looked at")
     }
@@ -44,15 +44,5 @@ struct ResumePoint: Sendable {
   private static func status(_ path: String) -> FileStatus? {
     guard let file = try? RealFileSystem().open(userPath: path, [.read]) else { return nil }
     return try? RealFileSystem().status(of: file.raw)
-  }
-
-  private static func storeID(_ path: String) throws(StateFile.Problem) -> String {
-    let files = RealFileSystem()
-    guard let root = try? files.open(userPath: path, [.read, .directory]),
-      let bytes = try? files.readFile(
-        PathName("store.json"), in: root, limit: StoreDescription.maximumBytes),
-      let description = try? StoreDescription(decoding: bytes)
-    else { throw StateFile.Problem(text: "store.json does not tell the id of the store") }
-    return description.id.description
   }
 }

@@ -128,12 +128,7 @@ extension Store {
   package func openKey(
     _ hash: KeyHash, in shard: borrowing Shard
   ) throws(StoreError) -> Descriptor? {
-    do throws(SystemError) {
-      return try fileSystem.open(Layout.key(hash), in: shard.directory, [.read, .directory])
-    } catch {
-      if error == .notFound || error.isWrongKind { return nil }
-      throw StoreError(error, path: "\(path)/entries/\(Layout.keyPath(hash).text)")
-    }
+    try openKey(hash, at: Layout.key(hash), in: shard.directory)
   }
 
   /// For what has to see every entry: waits until the index knows them all.

@@ -63,7 +63,7 @@ extension Store {
   private func askTree(
     _ hash: KeyHash, _ variant: UInt64?, _ entries: EntriesDirectory
   ) throws(StoreError) {
-    if let directory = try openKey(hash, in: entries) {
+    if let directory = try openKey(hash, at: Layout.keyPath(hash), in: entries.directory) {
       let all = try files(in: directory)
       let found = variant.map { all.intersection([.metadata($0)]) } ?? all
       try takeUp(found, of: hash, in: directory, entries)
@@ -77,16 +77,15 @@ extension Store {
     }
   }
 
-  /// Opens the directory of a key; nil where there is none.
-  private func openKey(
-    _ hash: KeyHash, in entries: EntriesDirectory
+  /// Opens the directory of a key by its path from another one; nil where there is none.
+  func openKey(
+    _ hash: KeyHash, at path: PathName, in directory: borrowing Descriptor
   ) throws(StoreError) -> Descriptor? {
     do throws(SystemError) {
-      return try fileSystem.open(
-        Layout.keyPath(hash), in: entries.directory, [.read, .directory])
+      return try fileSystem.open(path, in: directory, [.read, .directory])
     } catch {
       if error == .notFound || error.isWrongKind { return nil }
-      throw StoreError(error, path: "\(path)/entries/\(Layout.keyPath(hash).text)")
+      throw StoreError(error, path: "\(self.path)/entries/\(Layout.keyPath(hash).text)")
     }
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import ToolTesting
 
 /// The executable `storeprobe`, run as a process whose output goes to a file.
 ///
@@ -8,19 +9,7 @@ final class ProbeProcess: Sendable {
   let number: pid_t
 
   /// The path of the executable, or nil where it has not been built.
-  static let executable: String? = {
-    var places = [CommandLine.arguments.first ?? "", Bundle.main.executablePath ?? ""]
-    places += Bundle.allBundles.map(\.bundlePath)
-    for place in places {
-      var directory = URL(fileURLWithPath: place).resolvingSymlinksInPath()
-      for _ in 0..<5 {
-        directory.deleteLastPathComponent()
-        let path = directory.appendingPathComponent("storeprobe").path
-        if FileFacts(path)?.isDirectory == false { return path }
-      }
-    }
-    return nil
-  }()
+  static let executable: String? = try? ToolRun.executable("storeprobe")
 
   /// Says why a test that needs the executable is left out.
   static let isMissing: Comment = "the executable storeprobe is not beside the test bundle"
