@@ -55,6 +55,7 @@ let package = Package(
     .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
     systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev", "sqlite"),
     systemLibrary("CZlib", "zlib", "zlib1g-dev", "zlib"),
+    systemLibrary("CCryptoLibrary", "libcrypto", "libssl-dev", "openssl"),
     systemLibrary("CMicrohttpdLibrary", "libmicrohttpd", "libmicrohttpd-dev", "libmicrohttpd"),
     .target(name: "CMicrohttpd", dependencies: ["CMicrohttpdLibrary"]),
 
@@ -69,6 +70,9 @@ let package = Package(
     library("HTTPTransport", ["HTTPSemantics"]),
     library("CurlTransport", ["HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary"]),
     library("ContentCoding", ["CZlib"]),
+    library(
+      "MessageDigests",
+      [.target(name: "CCryptoLibrary", condition: .when(platforms: [.linux]))]),
     library("HTTPCaching", ["HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
     library(
       "CachingClient",
@@ -154,6 +158,7 @@ let package = Package(
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
+    tests("MessageDigests", ["MessageDigests"]),
     tests(
       "HTTPCaching", ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
     tests(

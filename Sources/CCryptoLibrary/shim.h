@@ -1,0 +1,6 @@
+#ifndef OFFLINECACHE_CCRYPTOLIBRARY_SHIM_H
+#define OFFLINECACHE_CCRYPTOLIBRARY_SHIM_H
+
+#include <openssl/evp.h>
+
+#endif
