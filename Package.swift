@@ -77,8 +77,8 @@ let package = Package(
     library(
       "CachingClient",
       [
-        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "CacheStore",
-        "CacheFormat", "CacheSystem",
+        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "MessageDigests",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
       "CachingProxy",
@@ -165,7 +165,7 @@ let package = Package(
       "CachingClient",
       [
         "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "OfflineCache",

@@ -36,6 +36,16 @@ enum Redirection {
     return (next, nextBody)
   }
 
+  /// Returns where a redirect leads that cannot be followed, because it is no URL to fetch, such as
+  /// `file:`; nil for other answers. One without any `Location` is an answer like others.
+  static func unusableLocation(_ head: HTTPResponseHead, of request: HTTPRequest) -> String? {
+    guard [301, 302, 303, 307, 308].contains(head.status),
+      let location = head.fields.first(named: "Location"),
+      (try? request.url.resolving(location.text)) == nil
+    else { return nil }
+    return location.text
+  }
+
   /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.
   private static func losesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
     status == 303 || (status == 301 || status == 302) && method.rawValue == "POST"
