@@ -110,7 +110,8 @@ let package = Package(
       "offlinecache",
       [
         "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat",
+        "CacheSystem",
       ]),
     tool(
       "cachefsck",
