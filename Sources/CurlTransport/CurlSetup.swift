@@ -25,6 +25,19 @@ public struct CurlSetup: Sendable, Hashable {
   /// Names a file of trusted certificate authorities (PEM) instead of the system's.
   public var certificateAuthoritiesFile: String?
 
+  /// Gives the pins of hosts: a host that is named here must show, over TLS, one of its pins before a
+  /// byte of a request is sent; else the transfer fails with `pinMismatch`, and so does one by http.
+  ///
+  /// The certificate must be trusted as well: for one that signs itself, name it as
+  /// ``certificateAuthoritiesFile``, too. The names of hosts are taken in lower case, without port; an
+  /// IPv6 address has its brackets.
+  public var pins: [String: Set<Pin>] {
+    didSet { pins = Self.lowercased(pins) }
+  }
+
+  /// Names the certificate for servers that ask for one.
+  public var clientCertificate: ClientCertificate?
+
   /// Says which proxy is used.
   public var proxy: Proxy
 
@@ -40,14 +53,21 @@ public struct CurlSetup: Sendable, Hashable {
   /// Makes a set-up; the defaults suit a program that fetches from servers of others.
   public init(
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
-    certificateAuthoritiesFile: String? = nil, proxy: Proxy = .environment,
+    certificateAuthoritiesFile: String? = nil, pins: [String: Set<Pin>] = [:],
+    clientCertificate: ClientCertificate? = nil, proxy: Proxy = .environment,
     usesHTTP2: Bool = true
   ) {
     self.userAgent = userAgent
     self.bufferBytes = bufferBytes
     self.connectionsPerHost = connectionsPerHost
     self.certificateAuthoritiesFile = certificateAuthoritiesFile
+    self.pins = Self.lowercased(pins)
+    self.clientCertificate = clientCertificate
     self.proxy = proxy
     self.usesHTTP2 = usesHTTP2
+  }
+
+  private static func lowercased(_ pins: [String: Set<Pin>]) -> [String: Set<Pin>] {
+    Dictionary(pins.map { ($0.lowercased(), $1) }) { $0.union($1) }
   }
 }

@@ -14,7 +14,7 @@ extension EasyHandle {
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
       && setFields(transfer, setup) && setTimeouts(transfer.options)
-      && setConnection(setup, readBytes: readBytes)
+      && setTrust(setup, request.url) && setConnection(setup, readBytes: readBytes)
   }
 
   /// libcurl frames an upload by itself: with a length, or chunked where there is none.
@@ -82,9 +82,6 @@ extension EasyHandle {
     // Safety: the handle is valid.
     unsafe occurl_set_quick_exit(raw)
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK else { return false }
-    if let file = setup.certificateAuthoritiesFile {
-      guard set(CURLOPT_CAINFO, file) else { return false }
-    }
     if setup.proxy == .none {
       guard set(CURLOPT_PROXY, "") else { return false }
     }
