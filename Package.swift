@@ -183,9 +183,9 @@ let package = Package(
     tests(
       "OfflineCache",
       [
-        "OfflineCache", "LoopbackOrigin", "ToolTesting", "sessionprobe", "CachingClient",
-        "HTTPCaching",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "OfflineCache", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
+        "CachingClient", "CurlTransport", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "Conformance",

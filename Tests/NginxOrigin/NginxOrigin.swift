@@ -48,7 +48,8 @@ package final class NginxOrigin: Sendable {
   }
 
   deinit {
-    process.terminate()
+    // Foundation passes on the signals that its threads block, so nginx may not hear another one.
+    kill(process.processIdentifier, SIGKILL)
     try? FileManager.default.removeItem(at: folder)
   }
 
