@@ -202,7 +202,11 @@ let package = Package(
     tests("CommandLineOptions", ["CommandLineOptions"]),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
-      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+      "OfflinecacheTool",
+      [
+        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache",
+        "HTTPSemantics", "CacheFormat",
+      ]),
     tests(
       "CachefsckTool",
       [

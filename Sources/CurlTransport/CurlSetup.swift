@@ -4,6 +4,12 @@ public struct CurlSetup: Sendable, Hashable {
   public enum Proxy: Sendable, Hashable {
     /// The one in the environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.
     case environment
+    /// This one: a URL of `http`, `https`, `socks5` or `socks5h` (which looks names up itself), such as
+    /// `http://proxy.example:3128`. A name and password in it are sent by the scheme Basic.
+    ///
+    /// `except` names hosts that are asked directly, as `no_proxy` does: names with all below them,
+    /// addresses, networks such as `10.0.0.0/8`, with commas in between; nil: those of `no_proxy`.
+    case url(String, except: String? = nil)
     /// None.
     case none
   }

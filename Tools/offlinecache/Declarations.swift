@@ -21,7 +21,8 @@ enum Declarations {
     ],
     options: [store],
     subcommands: [
-      FetchCommand.declaration, ServeCommand.declaration, PutCommand.declaration,
+      FetchCommand.declaration, UploadCommand.declaration, ServeCommand.declaration,
+      PutCommand.declaration,
       GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,

@@ -80,7 +80,7 @@ struct FetchRun: Sendable {
   }
 
   /// Tells whether there is user-info in front of the host (RFC 3986, section 3.2.1).
-  private static func hasCredentials(_ address: String) -> Bool {
+  static func hasCredentials(_ address: String) -> Bool {
     guard let start = address.firstRange(of: "//")?.upperBound else { return false }
     return address[start...].prefix { !"/?#".contains($0) }.contains("@")
   }
