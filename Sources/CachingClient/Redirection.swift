@@ -12,8 +12,11 @@ enum Redirection {
   ]
 
   /// Returns the request to send next; nil if the answer is no redirect that can be followed.
+  ///
+  /// - Parameter repeated: Gives the body once more, where it can be had.
   static func next(
-    after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?
+    after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?,
+    _ repeated: RepeatedBody?
   ) -> (HTTPRequest, RequestBody?)? {
     guard [301, 302, 303, 307, 308].contains(head.status),
       let location = head.fields.first(named: "Location"),
@@ -29,7 +32,10 @@ enum Redirection {
       for name in content { next.fields.removeAll(named: name) }
     }
     // A stream has been read already.
-    if case .stream = nextBody { return nil }
+    if case .stream = nextBody {
+      guard let repeated else { return nil }
+      nextBody = repeated.body
+    }
     if !url.isSameOrigin(as: request.url) {
       for name in credentials { next.fields.removeAll(named: name) }
     }

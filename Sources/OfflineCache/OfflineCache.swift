@@ -94,7 +94,7 @@ public final class OfflineCache: Sendable {
       store: store, transport: transport,
       options: ClientOptions(
         transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
-        mayReturnStored: { delegates.mayReturn($1, to: $0) }),
+        mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials),
       clock: options.clock)
     delegates.cache = self
   }

@@ -22,7 +22,7 @@ enum Declarations {
     options: [store],
     subcommands: [
       FetchCommand.declaration, DownloadCommand.declaration, CheckCommand.declaration,
-      ServeCommand.declaration, PutCommand.declaration,
+      UploadCommand.declaration, ServeCommand.declaration, PutCommand.declaration,
       GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,

@@ -30,7 +30,8 @@ enum FetchCommand {
         + "as not found; the others are fetched all the same.",
     ],
     parameters: [urls],
-    options: [GetCommand.output, folder, list, offline, refresh, parallel, quiet],
+    options: [GetCommand.output, folder, list, offline, refresh, parallel, quiet]
+      + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -55,8 +56,9 @@ enum FetchCommand {
     }
     let use: StoreUse = invocation[offline] ? .read : .fill
     let pages = addresses
+    let setup = try NetworkOptions.setup(invocation)
     return try await withStore(invocation, use) { store in
-      let client = CachingClient(store: store, transport: try CurlTransport())
+      let client = CachingClient(store: store, transport: try CurlTransport(setup))
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: pages, isQuiet: invocation[quiet])
