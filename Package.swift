@@ -41,7 +41,7 @@ let package = Package(
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
-    .library(name: "OfflineCache", targets: ["OfflineCache"]),
+    .library(name: "OfflineCache", targets: ["OfflineCache", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachemigrate", targets: ["cachemigrate"]),
@@ -98,6 +98,10 @@ let package = Package(
         "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
       ]),
 
+    // The network: is there one?
+    .target(name: "CReachability"),
+    library("Reachability", ["CReachability", "CacheSystem"]),
+
     // Moving in.
     library(
       "StoreMigration",
@@ -110,7 +114,8 @@ let package = Package(
       "offlinecache",
       [
         "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "Reachability", "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "CacheSystem",
       ]),
     tool(
       "cachefsck",
@@ -186,6 +191,7 @@ let package = Package(
         "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
+    tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
