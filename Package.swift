@@ -95,7 +95,7 @@ let package = Package(
       "OfflineCache",
       [
         "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
+        "Reachability", "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
       ]),
 
     // The network: is there one?
@@ -176,7 +176,7 @@ let package = Package(
       "OfflineCache",
       [
         "OfflineCache", "LoopbackOrigin", "ToolTesting", "sessionprobe", "CachingClient",
-        "HTTPCaching",
+        "HTTPCaching", "CurlTransport", "Reachability",
         "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(

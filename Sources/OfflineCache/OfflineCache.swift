@@ -4,6 +4,7 @@ import CurlTransport
 public import Foundation
 import HTTPSemantics
 public import HTTPTransport
+public import Reachability
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -122,6 +123,9 @@ public final class OfflineCache: Sendable {
     get { mode.withLock { $0 } }
     set { mode.withLock { $0 = newValue } }
   }
+
+  /// Tells whether there is a network; nil where nobody knows.
+  public var reachability: (any NetworkReachability)? { options.reachability }
 
   /// Is asked and told; held weakly.
   public var delegate: (any OfflineCacheDelegate)? {

@@ -42,20 +42,20 @@ public struct ResponseMetadata: Sendable, Hashable {
     case fresh(seconds: Int64)
     case stale(seconds: Int64)
     case forwarded(String)
-    case unreachable(String)
+    case instead(StandIn)
 
     var description: String {
       switch self {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
       case .forwarded(let reason): reason
-      case .unreachable(let failure): "it is stored, and the origin cannot be reached: \(failure)"
+      case .instead(let standIn): standIn.description
       }
     }
   }
 
-  /// - Parameter failure: Tells how the network failed, where the answer stands in for it.
-  init(_ response: ClientResponse, failure: ClientError?) {
+  /// - Parameter standIn: Tells why the answer stands in for that of the network, where it does.
+  init(_ response: ClientResponse, standIn: StandIn?) {
     source =
       switch response.source {
       case .network: .network
@@ -68,8 +68,8 @@ public struct ResponseMetadata: Sendable, Hashable {
     let ttl = status.ttl
     freshness = ttl.map { TimeInterval($0) }
     why =
-      if let failure {
-        .unreachable(failure.description)
+      if let standIn {
+        .instead(standIn)
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {
