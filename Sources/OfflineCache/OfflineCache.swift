@@ -91,12 +91,12 @@ public final class OfflineCache: Sendable {
     self.options = options
     self.delegates = delegates
     mode = Mutex(options.offlineMode)
+    var clientOptions = ClientOptions(
+      transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
+      mayReturnStored: { delegates.mayReturn($1, to: $0) })
+    clientOptions.substitutes = options.substitutes
     client = CachingClient(
-      store: store, transport: transport,
-      options: ClientOptions(
-        transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
-        mayReturnStored: { delegates.mayReturn($1, to: $0) }),
-      clock: options.clock)
+      store: store, transport: transport, options: clientOptions, clock: options.clock)
     delegates.cache = self
   }
 

@@ -26,6 +26,10 @@ public struct OfflineCacheOptions: Sendable {
   /// `must-revalidate` and are stale.
   public var sparesConstrainedNetworks = false
 
+  /// Names files that ship with the program and answer for remote URLs, before the store is asked; nil:
+  /// none. Requests that reload or validate pass them by.
+  public var substitutes: Substitutes?
+
   /// Gives the rules of HTTP: the lifetime of responses that state none, targeted fields. The role is
   /// that of a private cache: it serves one user.
   public var rules: CacheRules
