@@ -16,7 +16,7 @@ enum Redirection {
   /// - Parameter repeated: Gives the body once more, where it can be had.
   static func next(
     after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?,
-    _ repeated: RepeatedBody?
+    _ repeated: RepeatedBody? = nil
   ) -> (HTTPRequest, RequestBody?)? {
     guard [301, 302, 303, 307, 308].contains(head.status),
       let location = head.fields.first(named: "Location"),

@@ -33,12 +33,12 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
   ///
   /// Its URL is the caller's own where no redirect was followed: programs compare the two.
   static func make(
-    _ response: ClientResponse, to asked: AskedRequest, failure: ClientError? = nil
+    _ response: ClientResponse, to asked: AskedRequest, standIn: StandIn? = nil
   ) -> OfflineURLResponse? {
     let isOwn = response.url == asked.request.url && !asked.hasCredentials
     guard let url = isOwn ? asked.url : URL(string: response.url.string) else { return nil }
     return OfflineURLResponse(
-      url: url, head: response.head, metadata: ResponseMetadata(response, failure: failure))
+      url: url, head: response.head, metadata: ResponseMetadata(response, standIn: standIn))
   }
 
   /// Makes a response without metadata.

@@ -13,6 +13,8 @@ public struct ResponseMetadata: Sendable, Hashable {
     case memory
     /// The store had it on disk.
     case disk
+    /// A file that ships with the program stands in for it.
+    case substitute
   }
 
   /// Tells where it came from.
@@ -26,7 +28,7 @@ public struct ResponseMetadata: Sendable, Hashable {
   public let freshness: TimeInterval?
 
   /// Tells whether it is stale: served because there was nothing better, or by permission.
-  public var isStale: Bool { freshness.map { $0 <= 0 } ?? false }
+  public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
 
   /// Says in a few words why it is this answer: why the network was asked, or why not.
   public var reason: String { why.description }
@@ -42,25 +44,28 @@ public struct ResponseMetadata: Sendable, Hashable {
     case fresh(seconds: Int64)
     case stale(seconds: Int64)
     case forwarded(String)
-    case unreachable(String)
+    case instead(StandIn)
+    case substitute
 
     var description: String {
       switch self {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
       case .forwarded(let reason): reason
-      case .unreachable(let failure): "it is stored, and the origin cannot be reached: \(failure)"
+      case .instead(let standIn): standIn.description
+      case .substitute: "a file that ships with the program stands in for it"
       }
     }
   }
 
-  /// - Parameter failure: Tells how the network failed, where the answer stands in for it.
-  init(_ response: ClientResponse, failure: ClientError?) {
+  /// - Parameter standIn: Tells why the answer stands in for that of the network, where it does.
+  init(_ response: ClientResponse, standIn: StandIn?) {
     source =
       switch response.source {
       case .network: .network
       case .memory: .memory
       case .disk: .disk
+      case .substitute: .substitute
       }
     let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
     age = max(0, seconds)
@@ -68,8 +73,10 @@ public struct ResponseMetadata: Sendable, Hashable {
     let ttl = status.ttl
     freshness = ttl.map { TimeInterval($0) }
     why =
-      if let failure {
-        .unreachable(failure.description)
+      if response.source == .substitute {
+        .substitute
+      } else if let standIn {
+        .instead(standIn)
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {

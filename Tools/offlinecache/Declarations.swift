@@ -26,7 +26,7 @@ enum Declarations {
       GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
-      LimitCommand.declaration, StatsCommand.declaration,
+      LimitCommand.declaration, StatsCommand.declaration, ReachabilityCommand.declaration,
     ],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches through the cache"),

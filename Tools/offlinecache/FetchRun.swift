@@ -110,7 +110,8 @@ struct FetchRun: Sendable {
   private func outcome(
     _ response: ClientResponse, _ status: Int, _ length: UInt64
   ) -> FetchOutcome {
-    switch response.body.storing {
+    if response.source == .substitute { return .done("local", status, length) }
+    return switch response.body.storing {
     case .fromStore: .done(response.reason == nil ? "hit" : "valid", status, length)
     case .stored: .done("stored", status, length)
     case .notStored(.failed(let error)): .failed(error)

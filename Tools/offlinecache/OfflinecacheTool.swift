@@ -19,6 +19,7 @@ enum OfflinecacheTool {
       case "pin", "unpin": try PinCommand.run(invocation)
       case "trim": try TrimCommand.run(invocation)
       case "limit": try LimitCommand.run(invocation)
+      case "reachability": try await ReachabilityCommand.run(invocation)
       case "stats": try StatsCommand.run(invocation)
       default: preconditionFailure("'\(invocation.command)' is declared but not run")
       }
