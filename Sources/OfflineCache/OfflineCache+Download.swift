@@ -128,6 +128,11 @@ extension OfflineCache {
     _ asked: AskedRequest, _ place: FilePlace, _ settings: DownloadSettings
   ) -> DownloadRequest {
     var wanted = DownloadRequest(asked.request, to: place.path)
+    if let basic = asked.options.credential?.basic,
+      !asked.request.fields.contains("Authorization")
+    {
+      wanted.request.fields.append(HTTPField("Authorization", basic))
+    }
     wanted.digest = settings.digest
     wanted.priority = settings.priority
     wanted.expiry = settings.expiresAfter.map {

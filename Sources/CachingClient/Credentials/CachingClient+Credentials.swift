@@ -32,29 +32,34 @@ extension CachingClient {
       return try await answer(request, body, options)
     }
     var body = body
-    var refused: Credential?
-    var failures = 0
     while true {
       let credential = login.credential(for: request.url, session)
       let again = body.repeated
       let response = try await answer(request, body, options, with: credential)
-      guard response.head.status == 401, options.policy.allowsNetwork, let again else {
-        return response
-      }
-      if let credential {
-        session.forget(credential, at: request.url)
-        login.credential = nil
-        refused = credential
-        failures += 1
-      }
-      guard failures < Self.maximumTries,
-        let next = await find(for: request.url, response.head, failures, refused)
+      guard response.head.status == 401, options.policy.allowsNetwork, let again,
+        await log(in: &login, response.head, request.url, refused: credential)
       else { return response }
-      login.take(next, for: request.url)
-      session.learn(response.head, for: next, to: request.url)
       await response.body.drain(upTo: 1 << 16)
       body = again.body
     }
+  }
+
+  /// Finds another credential for a server that has answered 401.
+  ///
+  /// - Parameter refused: was sent, and is forgotten.
+  /// - Returns: whether there is one.
+  func log(
+    in login: inout Login, _ head: HTTPResponseHead, _ url: NormalizedURL,
+    refused credential: Credential?
+  ) async -> Bool {
+    if let credential { session.forget(credential, at: url) }
+    login.refuse(credential, at: url)
+    guard login.failures < Self.maximumTries,
+      let next = await find(for: url, head, login.failures, login.refused)
+    else { return false }
+    login.take(next, for: url)
+    session.learn(head, for: next, to: url)
+    return true
   }
 
   private func answer(
@@ -104,13 +109,27 @@ extension CachingClient {
 /// Holds what one fetch knows of credentials on its way through redirects.
 struct Login {
   /// What is for this request alone.
-  var credential: Credential?
+  private(set) var credential: Credential?
+  /// Counts the credentials that were refused, and holds the last one.
+  private(set) var failures = 0
+  private(set) var refused: Credential?
+  private var refusing: CredentialSession.Origin?
   private var origin: CredentialSession.Origin?
 
   /// Begins with the caller's credential, which is for the origin of the request and for no other.
   init(_ options: FetchOptions, _ url: NormalizedURL) {
     credential = options.credential
     origin = credential.map { _ in CredentialSession.Origin(url) }
+  }
+
+  /// Counts a refusal; what another origin has refused before does not count.
+  mutating func refuse(_ credential: Credential?, at url: NormalizedURL) {
+    let origin = CredentialSession.Origin(url)
+    if refusing != origin { (failures, refused, refusing) = (0, nil, origin) }
+    guard let credential else { return }
+    self.credential = nil
+    refused = credential
+    failures += 1
   }
 
   mutating func take(_ credential: Credential, for url: NormalizedURL) {

@@ -3,9 +3,9 @@ import CacheSystem
 public import HTTPSemantics
 
 extension CachingClient {
-  /// Makes a downloader that reaches servers as this client does.
+  /// Makes a downloader that reaches servers as this client does, with its credentials.
   public func makeDownloader(options: DownloaderOptions = DownloaderOptions()) -> Downloader {
-    Downloader(transport: exchange.transport, options: options, clock: clock)
+    Downloader(transport: LoginTransport(client: self), options: options, clock: clock)
   }
 
   /// Stores a downloaded file as the answer to a request, where the rules of HTTP let it be; reads it
