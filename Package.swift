@@ -52,7 +52,12 @@ let package = Package(
     .target(name: "CXXHash"),
     .target(name: "CPlatform"),
     systemLibrary("CCurlLibrary", "libcurl", "libcurl4-openssl-dev", "curl"),
-    .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
+    .target(
+      name: "CCurl", dependencies: ["CCurlLibrary"],
+      linkerSettings: [
+        .linkedLibrary("ssl", .when(platforms: [.linux])),
+        .linkedLibrary("crypto", .when(platforms: [.linux])),
+      ]),
     systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev", "sqlite"),
     systemLibrary("CZlib", "zlib", "zlib1g-dev", "zlib"),
     systemLibrary("CCryptoLibrary", "libcrypto", "libssl-dev", "openssl"),
@@ -68,7 +73,11 @@ let package = Package(
     // HTTP.
     library("HTTPSemantics", []),
     library("HTTPTransport", ["HTTPSemantics"]),
-    library("CurlTransport", ["HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary"]),
+    library(
+      "CurlTransport",
+      [
+        "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CCurl", "CCurlLibrary",
+      ]),
     library("ContentCoding", ["CZlib"]),
     library(
       "MessageDigests",
@@ -77,8 +86,8 @@ let package = Package(
     library(
       "CachingClient",
       [
-        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "CacheStore",
-        "CacheFormat", "CacheSystem",
+        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "MessageDigests",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
       "CachingProxy",
@@ -114,7 +123,8 @@ let package = Package(
       "offlinecache",
       [
         "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
-        "Reachability", "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat",
+        "Reachability", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheStore",
+        "CacheFormat",
         "CacheSystem",
       ]),
     tool(
@@ -139,6 +149,8 @@ let package = Package(
 
     // A server that answers as a test says.
     .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),
+    // nginx, and the certificates for it.
+    .target(name: "NginxOrigin", path: "Tests/NginxOrigin", swiftSettings: house),
     // Files in memory that fail, end and lose power, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
@@ -161,7 +173,9 @@ let package = Package(
         "CacheSystem",
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
-    tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
+    tests(
+      "CurlTransport",
+      ["CurlTransport", "HTTPTransport", "HTTPSemantics", "MessageDigests", "NginxOrigin"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
     tests("MessageDigests", ["MessageDigests"]),
     tests(
@@ -170,14 +184,14 @@ let package = Package(
       "CachingClient",
       [
         "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "OfflineCache",
       [
-        "OfflineCache", "LoopbackOrigin", "ToolTesting", "sessionprobe", "CachingClient",
-        "HTTPCaching", "CurlTransport", "Reachability",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "OfflineCache", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
+        "CachingClient", "CurlTransport", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "Reachability", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "Conformance",
@@ -195,7 +209,11 @@ let package = Package(
     tests("CommandLineOptions", ["CommandLineOptions"]),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
-      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+      "OfflinecacheTool",
+      [
+        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache",
+        "HTTPSemantics", "CacheFormat",
+      ]),
     tests(
       "CachefsckTool",
       [

@@ -93,7 +93,7 @@ public final class OfflineCache: Sendable {
     mode = Mutex(options.offlineMode)
     var clientOptions = ClientOptions(
       transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
-      mayReturnStored: { delegates.mayReturn($1, to: $0) })
+      mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)
     clientOptions.substitutes = options.substitutes
     client = CachingClient(
       store: store, transport: transport, options: clientOptions, clock: options.clock)

@@ -44,8 +44,11 @@ public struct OfflineCacheOptions: Sendable {
   /// Bounds the length of a body that is given as `Data`, in bytes; more is an error.
   public var maximumDataBytes: Int
 
-  /// Says how libcurl is set up: user agent, trusted authorities, proxy.
+  /// Says how libcurl is set up: user agent, trusted authorities, pins, client certificate, proxy.
   public var network: CurlSetup
+
+  /// Answers servers that want credentials; nil: a 401 is an answer like others.
+  public var credentials: CredentialProvider?
 
   /// Tells the time; replaced in tests.
   package var clock: any WallClock = SystemClock()
@@ -56,7 +59,8 @@ public struct OfflineCacheOptions: Sendable {
     reachability: (any NetworkReachability)? = SystemReachability.shared,
     rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 0,
     durability: Durability = .process,
-    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup()
+    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup(),
+    credentials: CredentialProvider? = nil
   ) {
     self.keyRule = keyRule
     self.offlineMode = offlineMode
@@ -66,5 +70,6 @@ public struct OfflineCacheOptions: Sendable {
     self.durability = durability
     self.maximumDataBytes = maximumDataBytes
     self.network = network
+    self.credentials = credentials
   }
 }

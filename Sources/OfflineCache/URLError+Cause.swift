@@ -53,6 +53,8 @@ extension URLError {
     case .cannotConnect: .cannotConnectToHost
     case .timeout: .timedOut
     case .tls: .secureConnectionFailed
+    case .pinMismatch: .serverCertificateUntrusted
+    case .clientCertificate: .clientCertificateRejected
     case .connectionLost, .truncatedBody: .networkConnectionLost
     case .headTooLarge: .dataLengthExceedsMaximum
     case .protocolViolation: .badServerResponse

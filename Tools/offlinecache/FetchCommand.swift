@@ -31,9 +31,8 @@ enum FetchCommand {
     ],
     parameters: [urls],
     options: [
-      GetCommand.output, folder, list, offline, refresh, parallel, quiet,
-      SubstituteOption.option,
-    ],
+      GetCommand.output, folder, list, offline, refresh, parallel, quiet, SubstituteOption.option,
+    ] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -58,12 +57,13 @@ enum FetchCommand {
     }
     let use: StoreUse = invocation[offline] ? .read : .fill
     let pages = addresses
+    let setup = try NetworkOptions.setup(invocation)
     var options = ClientOptions()
     options.substitutes = try SubstituteOption.read(invocation)
     let clientOptions = options
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
-        store: store, transport: try CurlTransport(), options: clientOptions)
+        store: store, transport: try CurlTransport(setup), options: clientOptions)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: pages, isQuiet: invocation[quiet])

@@ -7,6 +7,9 @@ enum OfflinecacheTool {
     await Tool.main(Declarations.tool) { invocation in
       switch invocation.command {
       case "fetch": try await FetchCommand.run(invocation)
+      case "download": try await DownloadCommand.run(invocation)
+      case "check": try await CheckCommand.run(invocation)
+      case "upload": try await UploadCommand.run(invocation)
       case "serve": try await ServeCommand.run(invocation)
       case "put": try PutCommand.run(invocation)
       case "get": try GetCommand.run(invocation)

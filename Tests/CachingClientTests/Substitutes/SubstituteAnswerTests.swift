@@ -149,11 +149,14 @@ import Testing
 
   @Test func `a stored answer that is newer goes first only where the rule says so`() async throws {
     for yields in [false, true] {
-      let sandbox = try sandbox(yields: yields)
+      let sandbox = try sandbox(
+        yields: yields, network: .init("remote", fields: fresh(10, vary: "Accept-Encoding")))
       #expect(try await get(sandbox).text == "local")
       // Has no Last-Modified: it is as new as its arrival.
       #expect(try await get(sandbox, [], .reload).text == "remote")
       #expect(try await get(sandbox).text == (yields ? "remote" : "local"))
+      let stored = sandbox.client.storedAnswer(to: request())?.source
+      #expect((stored == .substitute) == !yields)
     }
   }
 
