@@ -193,6 +193,7 @@ let package = Package(
       [
         "OfflineCache", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
         "CachingClient", "CurlTransport", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "MessageDigests",
         "Reachability", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(

@@ -30,6 +30,9 @@ public final class OfflineCache: Sendable {
   /// Gives the client that fetches, for what this face does not have.
   public let client: CachingClient
 
+  /// Downloads files, around the store.
+  public let downloader: Downloader
+
   /// Gives the store behind it.
   public var store: Store { client.store }
 
@@ -97,6 +100,7 @@ public final class OfflineCache: Sendable {
     clientOptions.substitutes = options.substitutes
     client = CachingClient(
       store: store, transport: transport, options: clientOptions, clock: options.clock)
+    downloader = client.makeDownloader(options: options.downloads)
     delegates.cache = self
   }
 

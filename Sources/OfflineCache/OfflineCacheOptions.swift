@@ -50,6 +50,9 @@ public struct OfflineCacheOptions: Sendable {
   /// Answers servers that want credentials; nil: a 401 is an answer like others.
   public var credentials: CredentialProvider?
 
+  /// Says how many downloads run at once, and how often they are tried.
+  public var downloads = DownloaderOptions(maximumRetries: 2)
+
   /// Tells the time; replaced in tests.
   package var clock: any WallClock = SystemClock()
 

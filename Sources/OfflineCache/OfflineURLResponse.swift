@@ -41,6 +41,16 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       url: url, head: response.head, metadata: ResponseMetadata(response, standIn: standIn))
   }
 
+  /// Makes the response to a request whose answer is in a file; the time is in nanoseconds since 1970.
+  static func make(
+    _ file: DownloadedFile, to asked: AskedRequest, now: Int64
+  ) -> OfflineURLResponse? {
+    let isOwn = file.record.answeredBy == asked.request.url.string && !asked.hasCredentials
+    guard let url = isOwn ? asked.url : URL(string: file.record.answeredBy) else { return nil }
+    return OfflineURLResponse(
+      url: url, head: file.record.head, metadata: ResponseMetadata(file, now: now))
+  }
+
   /// Makes a response without metadata.
   static func plain(_ head: HTTPResponseHead, url: URL) -> OfflineURLResponse? {
     OfflineURLResponse(url: url, head: head, metadata: nil)

@@ -15,6 +15,8 @@ public struct ResponseMetadata: Sendable, Hashable {
     case disk
     /// A file that ships with the program stands in for it.
     case substitute
+    /// A file that was downloaded before, see ``download``.
+    case file
   }
 
   /// Tells where it came from.
@@ -26,6 +28,9 @@ public struct ResponseMetadata: Sendable, Hashable {
   /// Tells for how many seconds it stays fresh; negative once it is stale; nil where the answer came
   /// from the network.
   public let freshness: TimeInterval?
+
+  /// Tells of the file that it was downloaded to; nil for all other answers.
+  public let download: DownloadMetadata?
 
   /// Tells whether it is stale: served because there was nothing better, or by permission.
   public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
@@ -44,6 +49,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     case fresh(seconds: Int64)
     case stale(seconds: Int64)
     case forwarded(String)
+    case download(DownloadedFile.Source)
     case instead(StandIn)
     case substitute
 
@@ -52,6 +58,9 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
       case .forwarded(let reason): reason
+      case .download(.file): "it was downloaded before, and has not expired"
+      case .download(.confirmed): "it was downloaded before, and the server has confirmed it"
+      case .download: "it was not there, or no longer good"
       case .instead(let standIn): standIn.description
       case .substitute: "a file that ships with the program stands in for it"
       }
@@ -67,6 +76,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .disk: .disk
       case .substitute: .substitute
       }
+    download = nil
     let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
     age = max(0, seconds)
     status = response.cacheStatus
@@ -84,5 +94,19 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else {
         .fresh(seconds: ttl ?? 0)
       }
+  }
+
+  init(_ file: DownloadedFile, now: Int64) {
+    let download = DownloadMetadata(file)
+    let time = Date(timeIntervalSince1970: TimeInterval(now) / 1e9)
+    let stated = file.record.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
+    self.download = download
+    age = max(0, stated) + max(0, time.timeIntervalSince(download.ended))
+    freshness = download.expires?.timeIntervalSince(time)
+    source = file.source == .file ? .file : .network
+    status = CacheStatus(
+      cacheName: "OfflineCache", isHit: file.source == .file,
+      forward: file.source == .file ? nil : .bypass)
+    why = .download(file.source)
   }
 }

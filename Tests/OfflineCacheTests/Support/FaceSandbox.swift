@@ -62,10 +62,13 @@ final class FaceSandbox: Sendable {
     return URLSession(configuration: configuration)
   }
 
-  /// The names in the folder, the store left out.
+  /// The names in the folder, without the store and the records of downloads.
   var files: [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    return names.filter { $0 != "store" }.sorted()
+    let isRecord = { (name: String) in
+      name.hasPrefix(".offlinecache-") && name.hasSuffix(".json") && !name.hasSuffix(".part.json")
+    }
+    return names.filter { $0 != "store" && !isRecord($0) }.sorted()
   }
 }
 
