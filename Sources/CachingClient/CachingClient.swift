@@ -84,13 +84,13 @@ public final class CachingClient: Sendable {
     var request = request
     let login = Login(options, request.url)
     for _ in 0...max(0, options.maximumRedirects) {
-      if let substitute = substitute(for: request, options.policy) { return substitute }
       var offered = ContentDecoding.offer(request, options)
       if let credential = login.credential(for: request.url, session),
         !request.fields.contains("Authorization")
       {
         offered.fields.append(AuthenticatingTransport.placeholder(credential))
       }
+      if let substitute = substitute(for: offered, options.policy) { return substitute }
       let decision = cache.decide(offered, policy: options.policy, now: now)
       guard case .serve(let serving) = decision else { return nil }
       let response = served(serving, offered)
