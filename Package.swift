@@ -145,6 +145,8 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // The example of the README.
+    tool("reader", ["OfflineCache"]),
     tool(
       "sessionprobe",
       ["OfflineCache", "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport"]),
@@ -214,7 +216,7 @@ let package = Package(
     tests(
       "OfflinecacheTool",
       [
-        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache",
+        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache", "reader",
         "HTTPSemantics", "CacheFormat",
       ]),
     tests(
