@@ -149,7 +149,10 @@ let package = Package(
     tool("reader", ["OfflineCache"]),
     tool(
       "sessionprobe",
-      ["OfflineCache", "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport"]),
+      [
+        "OfflineCache", "CurlTransport", "HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary",
+        "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport",
+      ]),
 
     // A server that answers as a test says.
     .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),
