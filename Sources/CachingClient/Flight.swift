@@ -11,6 +11,8 @@ import Synchronization
 final class Flight: Sendable {
   struct State {
     var askers = 1
+    /// Nobody was left before the head had come.
+    var isAbandoned = false
     var task: Task<Void, Never>?
     /// Keeps the body going until all who waited for the head have their readers.
     var hold: SharedReader?
@@ -28,8 +30,12 @@ final class Flight: Sendable {
     state.withLock { $0.task = task }
   }
 
-  func join() {
-    state.withLock { $0.askers += 1 }
+  /// Adds one who waits; false if it is being cancelled, and no answer comes any more.
+  func join() -> Bool {
+    state.withLock { state in
+      if !state.isAbandoned { state.askers += 1 }
+      return !state.isAbandoned
+    }
   }
 
   /// Ends the wait of one who has begun or joined: with an answer or without.
@@ -38,7 +44,9 @@ final class Flight: Sendable {
       state.askers -= 1
       guard state.askers == 0 else { return (nil, nil) }
       defer { state.hold = nil }
-      return (outcome.valueNow == nil ? state.task : nil, state.hold)
+      // In one step with the look: whoever joins from now on would lose its answer to the cancelling.
+      state.isAbandoned = outcome.valueNow == nil
+      return (state.isAbandoned ? state.task : nil, state.hold)
     }
     task?.cancel()
     hold?.cancel()
@@ -74,8 +82,7 @@ final class Flights: Sendable {
     flights.withLock { flights in
       if let flight = flights[key] {
         guard flight.sending == sending else { return nil }
-        flight.join()
-        return (flight, false)
+        if flight.join() { return (flight, false) }
       }
       let flight = Flight(sending)
       flights[key] = flight

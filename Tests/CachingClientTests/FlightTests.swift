@@ -1,3 +1,4 @@
+import CacheFormat
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
@@ -34,6 +35,21 @@ struct FlightTests {
     var outcomes: [(bytes: [UInt8], error: ClientError?)] = []
     for task in tasks { outcomes.append(await task.value) }
     return outcomes
+  }
+
+  @Test func `what is being cancelled is not joined, and the next one begins anew`() throws {
+    let flights = Flights()
+    let key = ByteString("k")
+    let first = try #require(flights.join(key, TransportOptions()))
+    let second = try #require(flights.join(key, TransportOptions()))
+    #expect(first.isFirst && !second.isFirst && first.flight === second.flight)
+    first.flight.leave()
+    second.flight.leave()
+    let third = try #require(flights.join(key, TransportOptions()))
+    #expect(third.isFirst && third.flight !== first.flight)
+    // The end of the old one takes nothing from the new one.
+    flights.end(key, first.flight)
+    #expect(flights.join(key, TransportOptions())?.flight === third.flight)
   }
 
   @Test
