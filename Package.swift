@@ -178,7 +178,7 @@ let package = Package(
       "CachingClient",
       [
         "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "OfflineCache",
