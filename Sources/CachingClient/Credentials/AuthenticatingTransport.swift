@@ -26,10 +26,14 @@ struct AuthenticatingTransport: HTTPTransport {
 
   /// Returns the name that stands for a credential in a request; nil: there is none.
   static func name(in request: HTTPRequest) -> String? {
-    guard let text = request.fields.first(named: "Authorization")?.text,
-      text.hasPrefix(scheme)
-    else { return nil }
-    return String(text.dropFirst(scheme.count))
+    request.fields.first(named: "Authorization").flatMap { name(in: $0) }
+  }
+
+  /// Returns the name that stands for a credential in a field; nil: there is none.
+  static func name(in field: HTTPField) -> String? {
+    guard field.isNamed("Authorization") else { return nil }
+    let text = field.text
+    return text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : nil
   }
 
   func send(
@@ -53,7 +57,8 @@ struct AuthenticatingTransport: HTTPTransport {
     _ options: TransportOptions, _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
     var body = body
-    for repeats in 0... {
+    var repeats = 0
+    while true {
       var real = request
       let way = session.way(for: credential, to: request.url)
       if let value = value(credential, way, request) {
@@ -68,8 +73,8 @@ struct AuthenticatingTransport: HTTPTransport {
       session.setWay(next, for: credential, to: request.url)
       await Self.end(response.body)
       body = again.body
+      repeats += 1
     }
-    preconditionFailure("the loop ends by its bound")
   }
 
   /// Returns what to send; nil where the server has to say first what it wants.

@@ -25,6 +25,11 @@ extension CachingClient {
     authenticator.session.forgetAll()
   }
 
+  /// Tells whether a field of a request stands for a credential, as `mayReturnStored` may see it.
+  package static func isPlaceholder(_ field: HTTPField) -> Bool {
+    AuthenticatingTransport.name(in: field) != nil
+  }
+
   /// Answers a request, and asks for credentials where a server does.
   func authenticated(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, _ login: inout Login
