@@ -41,7 +41,7 @@ let package = Package(
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
-    .library(name: "OfflineCache", targets: ["OfflineCache"]),
+    .library(name: "OfflineCache", targets: ["OfflineCache", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachemigrate", targets: ["cachemigrate"]),
@@ -104,8 +104,12 @@ let package = Package(
       "OfflineCache",
       [
         "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
+        "Reachability", "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
       ]),
+
+    // The network: is there one?
+    .target(name: "CReachability"),
+    library("Reachability", ["CReachability", "CacheSystem"]),
 
     // Moving in.
     library(
@@ -119,7 +123,9 @@ let package = Package(
       "offlinecache",
       [
         "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "Reachability", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheStore",
+        "CacheFormat",
+        "CacheSystem",
       ]),
     tool(
       "cachefsck",
@@ -185,7 +191,8 @@ let package = Package(
       [
         "OfflineCache", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
         "CachingClient", "CurlTransport", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "MessageDigests",
+        "Reachability", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "Conformance",
@@ -199,6 +206,7 @@ let package = Package(
         "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
+    tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(

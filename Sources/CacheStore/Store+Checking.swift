@@ -80,6 +80,29 @@ extension Store {
     }
   }
 
+  /// What the journal says of an entry that the index does not have, and whose files are there.
+  ///
+  /// - Parameter created: when it was stored, as its metadata file says.
+  /// - Returns: nil where the journal says nothing; it may have, before it was compacted.
+  /// - Throws: where the journal cannot be read.
+  /// - Complexity: O(journal) the first time, O(1) then; memory for each removal in the journal.
+  package func goodbye(
+    to hash: KeyHash, _ variant: UInt64, created: Timestamp
+  ) throws(StoreError) -> Goodbye? {
+    try state.withLock { state throws(StoreError) in
+      follow(&state)
+      if state.removals == nil {
+        // Reading a removal of all opens the directory of entries again, which is the same one.
+        let entries = state.entries
+        try noteRemovals(&state)
+        state.entries = entries
+      }
+      guard let removals = state.removals else { return nil }
+      if removals.haveGivenUp(hash, variant) { return .givenUp }
+      return removals.cover(hash, variant, created: created) ? .removed : nil
+    }
+  }
+
   /// Whether other entries have the same body file, by their records.
   package func sharesFile(_ slot: Slot) -> Bool {
     state.withLock { state in
@@ -94,6 +117,14 @@ extension Store {
     let located = state.withLock { $0.located(slot) }
     return located.segment == nil ? nil : try? readRecord(located)
   }
+}
+
+/// Why the journal does not have an entry any more.
+package enum Goodbye: Sendable, Hashable {
+  /// Somebody removed it, or a limit.
+  case removed
+  /// Its files were damaged or gone.
+  case givenUp
 }
 
 /// What the index says of a key.

@@ -29,7 +29,7 @@ struct StoreState {
   /// Whether the index knows every entry; otherwise the tree is asked, too.
   var isComplete = true
   var journalDamages: UInt64 = 0
-  /// What the journal says was removed; only where it is not whole.
+  /// What the journal says was removed; only where it is not whole, or a checker has asked.
   var removals: Removals?
   /// While the index is not complete: the records for which the tree was asked, by segment and offset.
   var confirmed: Set<UInt64> = []

@@ -87,6 +87,7 @@ public final class CachingClient: Sendable {
     var request = request
     let login = Login(options.credential, for: request.url)
     for _ in 0...max(0, options.maximumRedirects) {
+      if let substitute = substitute(for: request, options.policy) { return substitute }
       var offered = ContentDecoding.offer(request, options)
       let credential =
         request.fields.contains("Authorization")
@@ -118,14 +119,34 @@ public final class CachingClient: Sendable {
   func answer(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions
   ) async throws(ClientError) -> ClientResponse {
+    if let substitute = await substitute(for: request, body, options) { return substitute }
     let now = now
     let decision = await asyncStore.perform { [cache] _ in
       cache.decide(request, hasBody: body != nil, policy: options.policy, now: now)
     }
-    switch decision {
-    case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)
-    case .serve(let serving): return served(serving, request)
-    case .forward(let forwarding): return try await forward(forwarding, body, options)
+    do throws(ClientError) {
+      switch decision {
+      case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)
+      case .serve(let serving): return served(serving, request)
+      case .forward(let forwarding): return try await forward(forwarding, body, options)
+      }
+    } catch {
+      guard !error.isCancellation,
+        let substitute = await substitute(for: request, body, options, isLastResort: true)
+      else { throw error }
+      return substitute
+    }
+  }
+
+  /// Looks for a substitute off the cooperative pool.
+  private func substitute(
+    for request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions,
+    isLastResort: Bool = false
+  ) async -> ClientResponse? {
+    guard self.options.substitutes != nil else { return nil }
+    return await asyncStore.perform { [self] _ in
+      substitute(
+        for: request, hasBody: body != nil, options.policy, isLastResort: isLastResort)
     }
   }
 }

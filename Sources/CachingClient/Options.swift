@@ -24,6 +24,10 @@ public struct ClientOptions: Sendable {
   /// above is served stale without a validation.
   public var maximumBackgroundFetches: Int
 
+  /// Names files that ship with the program and answer for remote URLs; they are asked before the
+  /// store. nil: none.
+  public var substitutes: Substitutes?
+
   /// Decides, after the rules, whether a stored response may be returned for a request; nil: it may.
   public var mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 

@@ -105,12 +105,21 @@ extension FindingKind {
     case .entryMissing:
       .init(
         .damage, "The journal has an entry whose files are gone.",
-        "Its record is taken back.", .safe, losesData: true)
+        "It is linked from an entry with the same body where there is one; otherwise its record is taken back.",
+        .all, losesData: true)
     case .entryUnrecorded:
       .init(
-        .note, "Files of an entry that the journal does not know.",
+        .note, "Files of an entry that the journal does not know, as a crash leaves them.",
         "Where the journal is whole they were never promised, or were removed, and go; otherwise the entry is taken up.",
         .safe)
+    case .entryReturned:
+      .init(
+        .note, "An entry that was given up is there again, whole.", "It is taken up again.", .safe)
+    case .entryUnexplained:
+      .init(
+        .fault,
+        "Files of an entry that the journal does not know, and that no crash has left.",
+        "They are moved to the quarantine.", .all)
     case .entryMisplaced:
       .init(
         .fault, "A whole entry stands where its key does not belong.",

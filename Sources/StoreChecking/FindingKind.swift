@@ -31,6 +31,8 @@ public enum FindingKind: String, Sendable, Hashable, CaseIterable {
   // The entries.
   case entryMissing = "entry-missing"
   case entryUnrecorded = "entry-unrecorded"
+  case entryReturned = "entry-returned"
+  case entryUnexplained = "entry-unexplained"
   case entryMisplaced = "entry-misplaced"
   case metadataMissing = "metadata-missing"
   case metadataDamaged = "metadata-damaged"

@@ -51,6 +51,7 @@ enum ServeCommand {
     ],
     options: [
       listen, origin, shared, isPrivate, offline, memory, log, logFormat, grace,
+      SubstituteOption.option,
     ] + NetworkOptions.all + [proxy],
     examples: [
       .init(
@@ -86,7 +87,7 @@ enum ServeCommand {
     _ store: Store, _ invocation: Invocation, _ signals: ServeSignals
   ) async throws {
     let client = CachingClient(
-      store: store, transport: try transport(invocation), options: clientOptions(invocation))
+      store: store, transport: try transport(invocation), options: try clientOptions(invocation))
     let log = try accessLog(invocation)
     defer { log?.close() }
     let options = serverOptions(invocation)
@@ -124,11 +125,12 @@ enum ServeCommand {
     return try CurlTransport(setup)
   }
 
-  private static func clientOptions(_ invocation: Invocation) -> ClientOptions {
+  private static func clientOptions(_ invocation: Invocation) throws -> ClientOptions {
     var options = ClientOptions(
       rules: CacheRules(role: invocation[shared] ? .sharedCache : .privateCache))
     options.transport.addsDefaultFields = false
     options.hotBytes = Int(clamping: invocation.value(of: memory))
+    options.substitutes = try SubstituteOption.read(invocation)
     return options
   }
 

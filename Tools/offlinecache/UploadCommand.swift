@@ -72,7 +72,7 @@ enum UploadCommand {
   /// Returns the URL, which must not have credentials: command lines are seen by others.
   private static func address(_ invocation: Invocation) throws -> String {
     let address = invocation.value(of: url)
-    guard FetchRun.hasCredentials(address) else { return address }
+    guard AddressList.hasCredentials(address) else { return address }
     throw ToolError(
       subject: try NormalizedURL(address).string,
       problem: "a name and password in a URL are not sent", remedy: "leave them out")

@@ -215,8 +215,10 @@ extension Store {
         recordLength: UInt32(header.length))
     case .remove:
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
-      // What was given up as damaged nobody has removed: it may have been found since, whole.
-      if record.reason != .damaged { state.removals?.remove(record.keyHash, record.variant) }
+      switch record.reason {
+      case .damaged: state.removals?.giveUp(record.keyHash, record.variant)
+      default: state.removals?.remove(record.keyHash, record.variant)
+      }
       state.remove(record.keyHash, record.variant)
     case .touch:
       for touch in unsafe TouchRecord.touches(payload: Array(payload)) {

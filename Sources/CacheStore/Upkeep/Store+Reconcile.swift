@@ -6,9 +6,10 @@ internal import Synchronization
 // under the lock of its shard, while the store is used.
 //
 // - The journal is whole: it decides. Files that it does not know were never promised, or were
-//   removed; they go. Entries whose files are lost go, too.
-// - The journal is damaged: the tree decides. What it has is taken up; only then is the journal
-//   written anew.
+//   removed; they go. Entries whose bodies are lost go, too, unless their whole shard is missing: that
+//   may be away for a moment only.
+// - The journal is damaged: the tree decides. What it has is taken up, what it has not goes, since it
+//   may have been removed; only then is the journal written anew.
 extension Store {
   /// Whether a process went away without closing the store. The caller holds the journal's lock.
   func hasDeadSessions() throws(StoreError) -> Bool {
@@ -23,10 +24,25 @@ extension Store {
       // What could not be looked at may be all that is left of an entry: the signs stay.
       if upkeep.isStopping || (try? reconcile(shard: shard)) == nil { return }
     }
-    guard checkBodies() else { return }
+    guard
+      checkBodies(
+        butNot: isIndexWhole && !dead.contains { hasMovedEntries($0) } ? .shard : .none)
+    else { return }
     if !isIndexWhole { try? renewWhenTakenUp() }
     state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)
+  }
+
+  /// Whether a process was killed while it removed all entries, which it had moved to its session.
+  private func hasMovedEntries(_ session: PathName) -> Bool {
+    var found = false
+    guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
+    else { return false }
+    try? fileSystem.list(directory.raw) { _, kind in
+      if kind == .directory { found = true }
+      return !found
+    }
+    return found
   }
 
   /// Whether the index has every entry, and the journal says so.
@@ -276,14 +292,16 @@ extension Store {
     }
   }
 
-  /// Lets go of the entries whose bodies are not there.
+  /// Lets go of the entries whose bodies are not there, though something of theirs is.
   ///
   /// - Returns: false where the store was closed meanwhile.
-  private func checkBodies() -> Bool {
+  private func checkBodies(butNot away: Away) -> Bool {
     var cursor = SlotCursor()
     while let located = cursor.next(in: self) {
       if upkeep.isStopping { return false }
-      for place in located where !hasBody(place) { setAside(place.slot) }
+      for place in located where !hasBody(place) {
+        setAside(place.slot, butNot: away)
+      }
     }
     return true
   }

@@ -5,24 +5,40 @@ internal import Synchronization
 // Damaged entries are taken out of the way: the entry goes, what is left of its files is kept in
 // the quarantine with a note.
 extension Store {
+  /// Which entries may be away for a moment only, with the volume or the folder that they are in. They
+  /// stay in the index and are misses, until they are back, stored again, removed or evicted, or until
+  /// a repair is asked to give them up.
+  enum Away {
+    /// None: the tree decides.
+    case none
+    /// Those whose shard is missing: no crash takes that away, nor does the store.
+    case shard
+    /// Those of which no file is there.
+    case allFiles
+  }
+
   /// Sets aside what look-ups have found damaged.
   func setDamagedAside() {
     let slots = upkeep.state.change { state -> [Slot] in
       defer { state.damaged = [] }
       return state.damaged
     }
-    for slot in slots where !upkeep.isStopping { setAside(slot) }
+    let away: Away = isJournalWhole ? .allFiles : .none
+    for slot in slots where !upkeep.isStopping { setAside(slot, butNot: away) }
   }
 
   /// Sets one entry aside, if it is still the one that was found damaged, and still damaged.
-  func setAside(_ slot: Slot) {
+  func setAside(_ slot: Slot, butNot away: Away) {
     // What is not in a directory that was deleted may well be in the present one.
     guard (try? confirmEntries()) == true else { return }
     let entries = state.withLock { $0.entries }
+    // Asked before the lock is taken, which would make a shard that is away.
+    if isAway(slot, entries, away) { return }
     guard let shard = try? lockShard(slot.keyHash, entries) else { return }
     defer { shard.unlock() }
     guard let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
-      located.entries === entries, isDamaged(located)
+      located.entries === entries, isDamaged(located),
+      !isAway(slot, entries, away)
     else { return }
     if let directory = try? fileSystem.open(
       Layout.key(slot.keyHash), in: shard.directory, [.read, .directory]),
@@ -33,6 +49,23 @@ extension Store {
     guard (try? release(slot, entries)) == true else { return }
     eventHub.send(.removed(.damaged), bytes: slot.length)
     try? quarantine(slot, in: shard)
+  }
+
+  private func isAway(_ slot: Slot, _ entries: EntriesDirectory, _ away: Away) -> Bool {
+    if away == .none { return false }
+    let shard = Layout.shard(Layout.shardNumber(of: slot.keyHash))
+    if (try? fileSystem.status(at: shard, in: entries.directory.raw)) == nil { return true }
+    if away == .shard { return false }
+    guard
+      let directory = try? openKey(
+        slot.keyHash, at: Layout.keyPath(slot.keyHash), in: entries.directory)
+    else { return true }
+    return [Layout.body(slot.digest), Layout.metadata(slot.variant)].allSatisfy { name in
+      do throws(SystemError) {
+        _ = try fileSystem.status(at: name, in: directory.raw)
+        return false
+      } catch { return error == .notFound }
+    }
   }
 
   /// Says in the journal that an entry is gone because it was damaged. The caller holds the shard.

@@ -28,6 +28,9 @@ public struct DownloadProgress: Sendable, Hashable {
   /// Gives the bytes per second of the last five seconds; nil: nothing has come yet.
   public var bytesPerSecond: Double?
 
+  /// Makes the progress of one that waits.
+  public init() {}
+
   /// Tells whether nothing more will be told.
   public var isOver: Bool {
     switch phase {

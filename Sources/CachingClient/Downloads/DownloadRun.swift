@@ -39,6 +39,16 @@ struct DownloadRun: Sendable {
     return try await transfer(place, part)
   }
 
+  /// Returns the file if it is there, whatever its age.
+  func fileNow() async throws(DownloadError) -> DownloadedFile? {
+    let place = try await opened()
+    let url = asked.request.url.string
+    let record = try await perform { () throws(SystemError) in place.finishedRecord() }
+    guard let record, record.url == url else { return nil }
+    return DownloadedFile(
+      path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
+  }
+
   /// Runs what blocks off the cooperative pool.
   func perform<R: Sendable>(
     _ work: @escaping @Sendable () throws(SystemError) -> R

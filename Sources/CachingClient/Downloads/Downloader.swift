@@ -107,16 +107,28 @@ public final class Downloader: Sendable {
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
     let download = start(request)
-    let result = await withTaskCancellationHandler {
+    // In a task that is not cancelled with the caller's: the part is let go before this returns.
+    let ending = Task { () -> Result<DownloadedFile, DownloadError> in
       do throws(DownloadError) {
-        return Result<DownloadedFile, DownloadError>.success(try await download.value())
+        return .success(try await download.value())
       } catch {
         return .failure(error)
       }
+    }
+    let result = await withTaskCancellationHandler {
+      await ending.value
     } onCancel: {
       download.cancel()
     }
     return try result.get()
+  }
+
+  /// Returns the file of a request if it is there and unchanged, whatever its age, without asking
+  /// anybody; nil if it is not.
+  ///
+  /// - Throws: ``DownloadError`` if the folder cannot be used.
+  public func fileNow(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile? {
+    try await DownloadRun(self, Download(request)).fileNow()
   }
 
   var now: Timestamp { Timestamp(nanoseconds: clock.now()) }

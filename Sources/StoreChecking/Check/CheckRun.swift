@@ -22,7 +22,7 @@ final class CheckRun: Sendable {
 
   private struct State {
     var context = Examination.Context(
-      hasIndex: false, isJournalWhole: true, owner: 0, now: 0)
+      hasIndex: false, isJournalWhole: true, hasDeadSession: false, owner: 0, now: 0)
     var mender: (any Mending)?
     var hasJournal = true
   }
@@ -63,6 +63,7 @@ final class CheckRun: Sendable {
         hasIndex: store?.engine != nil,
         isJournalWhole: !journal.suspicions.contains { $0.kind != .journalTorn }
           && store?.engine?.isJournalWhole ?? true,
+        hasDeadSession: staging.contains { $0.path.starts(with: Layout.staging.bytes) },
         owner: place.owner, now: options.clock.now())
       state.hasJournal = !journal.suspicions.contains { $0.kind == .journalMissing }
     }

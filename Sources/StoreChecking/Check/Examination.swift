@@ -11,6 +11,8 @@ struct Examination {
     var hasIndex: Bool
     /// Whether the journal decides what was never promised; otherwise the tree does.
     var isJournalWhole: Bool
+    /// Whether a process was killed: then files that the journal does not know may be what it left.
+    var hasDeadSession: Bool
     var owner: UInt32
     /// Nanoseconds since 1970.
     var now: Int64
@@ -151,7 +153,10 @@ struct Examination {
         hasUnknownBodies = true
         add(.newerFormat, name, error.detail, variant)
       case .foreignStore: add(.metadataForeign, name, error.detail, variant)
-      default: add(.metadataDamaged, name, error.detail, variant)
+      default:
+        // Where the journal does not know the entry either, its body may be any.
+        if scene.slot(variant) == nil { hasUnknownBodies = true }
+        add(.metadataDamaged, name, error.detail, variant)
       }
     }
     return nil
@@ -204,7 +209,7 @@ struct Examination {
   private mutating func examineUnrecorded(_ variant: UInt64, _ file: MetadataScene) {
     let name = Layout.metadata(variant)
     if case .damaged(let error) = file.reading, context.hasIndex, context.isJournalWhole,
-      error.code != .newerFormat, error.code != .foreignStore
+      context.hasDeadSession, error.code != .newerFormat, error.code != .foreignStore
     {
       // What was being written when a process was killed; the journal knows of nothing there.
       add(.entryUnrecorded, name, "its metadata file is not whole", variant)
@@ -221,12 +226,29 @@ struct Examination {
       return
     }
     if context.hasIndex {
-      add(
-        .entryUnrecorded, name,
-        isBodyThere ? "the journal does not know it" : "without its body", variant, facts.key)
+      let (kind, detail) = unrecorded(variant, body, isBodyThere)
+      add(kind, name, detail, variant, facts.key)
     } else {
       usedBodies.insert(facts.digest)
       examineBody(facts.digest, facts.length, variant)
+    }
+  }
+
+  /// What files of an entry are that the journal does not know.
+  private func unrecorded(
+    _ variant: UInt64, _ body: BodyScene?, _ isBodyThere: Bool
+  ) -> (FindingKind, String) {
+    let detail = isBodyThere ? "the journal does not know it" : "without its body"
+    guard context.isJournalWhole else { return (.entryUnrecorded, detail) }
+    var isWrong = false
+    if case .wrong? = body?.reading { isWrong = true }
+    switch scene.goodbyes[variant] {
+    case .removed: return (.entryUnrecorded, "the journal says that it was removed")
+    case .givenUp where isBodyThere && !isWrong:
+      return (.entryReturned, "it was given up when its files were gone or damaged")
+    default:
+      return context.hasDeadSession
+        ? (.entryUnrecorded, detail) : (.entryUnexplained, "\(detail), and no process was killed")
     }
   }
 

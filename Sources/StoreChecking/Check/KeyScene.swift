@@ -22,6 +22,8 @@ struct KeyScene: Sendable {
   var metadata: [UInt64: MetadataScene] = [:]
   /// The bodies that are there.
   var bodies: [Digest: BodyScene] = [:]
+  /// What the journal says of variants that the index does not have; asked with the shard locked only.
+  var goodbyes: [UInt64: Goodbye] = [:]
   /// What the records say against the metadata files; read by a deep check only.
   var records: [UInt64: RecordReading] = [:]
   /// The slots whose body is another file than that of the entries it should share with: by variant
@@ -76,8 +78,10 @@ struct DocumentFacts: Sendable {
   var digest: Digest
   var length: UInt64
   var isPinned: Bool
-  /// When the entry was stored, in whole seconds since 1970.
-  var createdSeconds: UInt32
+  /// When the entry was stored.
+  var created: Timestamp
+  /// The same in whole seconds since 1970, as a slot has it.
+  var createdSeconds: UInt32 { UInt32(clamping: created.nanoseconds / 1_000_000_000) }
   /// Whether the record counts other bytes for the file and its directory than they take.
   var isOverheadWrong: Bool
   /// The bytes of the file.

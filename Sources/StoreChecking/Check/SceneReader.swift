@@ -30,7 +30,10 @@ final class SceneReader {
   /// - Parameters:
   ///   - indexed: what the index said of it before.
   ///   - shard: the directory of the shard; nil where there is none.
-  func read(_ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?) -> KeyScene {
+  ///   - isLocked: whether the shard is locked, so that nobody is just storing what is not recorded yet.
+  func read(
+    _ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?, isLocked: Bool = false
+  ) -> KeyScene {
     var scene = KeyScene(hash: hash, indexed)
     guard let shard else { return scene }
     let name = Layout.key(hash)
@@ -40,6 +43,7 @@ final class SceneReader {
       files += 1
       try readNames(&scene, directory)
       readBodies(&scene, directory)
+      if isLocked { readGoodbyes(&scene) }
     } catch {
       note(error)
       scene.directory = whatStands(name, in: shard, after: error)
@@ -188,12 +192,24 @@ final class SceneReader {
           key: entry.key, keyHash: KeyHash(hashing: entry.key, seed: store.hashSeed),
           variant: entry.variant, digest: entry.digest, length: entry.length,
           isPinned: entry.isPinned,
-          createdSeconds: UInt32(clamping: entry.created.nanoseconds / 1_000_000_000),
+          created: entry.created,
           isOverheadWrong: slot.map {
             store.isWrong(overhead: $0.overhead, documentBytes: bytes.count)
           } ?? false, bytes: bytes.count))
     } catch {
       return .damaged(error)
+    }
+  }
+
+  /// Asks the journal about whole metadata files that the index does not know.
+  private func readGoodbyes(_ scene: inout KeyScene) {
+    guard let engine = store.engine, engine.isJournalWhole else { return }
+    for (variant, file) in scene.metadata where scene.slot(variant) == nil {
+      guard case .document(let facts) = file.reading, facts.keyHash == scene.hash,
+        facts.variant == variant
+      else { continue }
+      scene.goodbyes[variant] = try? engine.goodbye(
+        to: scene.hash, variant, created: facts.created)
     }
   }
 

@@ -151,7 +151,7 @@ final class ShardCheck {
       var findings: [Finding] = []
       let absent = reader.read(hash, store.indexed(hash), in: nil)
       do throws(SystemError) {
-        let shard = try store.lock(number, hash, entries, makes: run.mender != nil)
+        let shard = try store.lock(number, hash, entries, makes: run.options.repair == .all)
         findings = look(hash, in: shard)
         shard.unlock()
       } catch  where error == .notFound || error.isWrongKind {
@@ -183,7 +183,7 @@ final class ShardCheck {
 
   /// Reads a key while nobody can change it, by what the index says just then.
   private func read(_ hash: KeyHash, in shard: borrowing Shard) -> KeyScene {
-    reader.read(hash, store.indexed(hash), in: shard.directory.raw)
+    reader.read(hash, store.indexed(hash), in: shard.directory.raw, isLocked: true)
   }
 
   private func note(_ scene: KeyScene) {
@@ -214,7 +214,7 @@ func outcome(_ attempt: MendAttempt, isLeft: Bool) -> Finding.Outcome {
 }
 
 extension CheckedStore {
-  /// Locks a shard; where it is missing it is made for a repair.
+  /// Locks a shard; where it is missing it is made for a repair that mends what is missing.
   func lock(
     _ number: Int, _ hash: KeyHash, _ entries: EntriesDirectory, makes: Bool
   ) throws(SystemError) -> Shard {

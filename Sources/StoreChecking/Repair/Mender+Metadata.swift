@@ -49,6 +49,34 @@ extension Mender {
     return true
   }
 
+  /// A whole entry that was given up.
+  func takeUpAgain(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let variant = suspicion.variant, store.slot(scene.hash, variant) == nil,
+      case .document(let facts)? = scene.metadata[variant]?.reading,
+      let directory = try openKey(scene, shard)
+    else { return false }
+    var slot = Slot()
+    slot.digest = facts.digest
+    slot.length = facts.length
+    if try isWhole(Layout.body(facts.digest), in: directory, slot) {
+      return try store.takeUp(scene.hash, variant, shard.entries)
+    }
+    guard level == .all else { return false }
+    return try quarantine(variant, scene, shard, "it was given up, and its body is damaged.")
+  }
+
+  /// Files of an entry that neither the journal nor a crash explains.
+  func mendUnexplained(
+    _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    guard let variant = suspicion.variant, store.slot(scene.hash, variant) == nil
+    else { return false }
+    return try quarantine(
+      variant, scene, shard, "the journal does not know it, and no crash has left it.")
+  }
+
   /// A metadata file that is damaged, or of something else.
   ///
   /// - Parameter keepsBodies: whether it may be that of a body beside it that nothing else names.
@@ -134,6 +162,7 @@ extension Mender {
       let slots = store.slots(of: scene.hash)
       if slots.isEmpty { return try removeDirectory(scene, shard) ? .done : .none }
       guard let directory = try openKey(scene, shard) else {
+        guard level == .all else { return .none }
         for slot in slots { _ = try mendMissing(slot, scene, shard) }
         return .done
       }

@@ -35,7 +35,7 @@ struct Mender: Sendable {
     case .wrongMode: 0
     case .wrongKind, .foreignFile: 1
     case .entryMisplaced, .metadataForeign, .metadataDamaged: 2
-    case .entryUnrecorded, .metadataDiffers, .entryMissing: 3
+    case .entryUnrecorded, .entryReturned, .entryUnexplained, .metadataDiffers, .entryMissing: 3
     case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: 4
     case .metadataMissing: 5
     case .directoryEmpty: 8
@@ -92,6 +92,8 @@ extension Mender: Mending {
     case .directoryEmpty: return try removeDirectory(scene, shard)
     case .entryMissing: return try mendMissing(slot, scene, shard)
     case .entryUnrecorded: return try mendUnrecorded(suspicion, scene, shard)
+    case .entryReturned: return try takeUpAgain(suspicion, scene, shard)
+    case .entryUnexplained: return try mendUnexplained(suspicion, scene, shard)
     case .entryMisplaced: return try mendMisplaced(suspicion, scene, shard)
     case .metadataMissing: return try writeMetadata(slot, scene, shard)
     case .metadataDamaged: return try mendMetadata(suspicion, slot, keepsBodies: true, scene, shard)

@@ -73,6 +73,33 @@ import Testing
     #expect(store.lookUp("k").entry?.body == body)
   }
 
+  @Test(arguments: [false, true])
+  func `an entry whose files are away is a miss and found again`(reopens: Bool) throws {
+    var store = try sandbox.open()
+    try store.put(body, for: "k")
+    let name = try #require(sandbox.bodies.first)
+    let key = sandbox.inside(String(name[..<(try #require(name.lastIndex(of: "/")))]))
+    let away = sandbox.inside("../\(URL(filePath: key).lastPathComponent)")
+    try FileManager.default.moveItem(atPath: key, toPath: away)
+    if reopens {
+      store.close()
+      store = try sandbox.open()
+    }
+    for _ in 0..<3 {
+      #expect(isDamagedMiss(store.lookUp("k")))
+      store.waitUntilIdle()
+    }
+    #expect(store.statistics.entries == 1)
+    try FileManager.default.moveItem(atPath: away, toPath: key)
+    #expect(store.lookUp("k").entry?.body == body)
+    // Or it is stored again.
+    try FileManager.default.removeItem(atPath: key)
+    #expect(isDamagedMiss(store.lookUp("k")))
+    try store.put(body, for: "k")
+    #expect(store.lookUp("k").entry?.body == body)
+    #expect(sandbox.quarantined == [])
+  }
+
   @Test func `all entries that share a damaged body miss and one put heals its own`() throws {
     let store = try sandbox.open()
     for key: ByteString in ["a", "b", "c"] { try store.put(body, for: key) }

@@ -60,12 +60,34 @@ struct RepairCase: Sendable, CustomStringConvertible {
       for (name, bytes) in kept { try sandbox.write(name, bytes) }
     },
     RepairCase(
-      description: "a missing directory of a key", kinds: [.entryMissing], lost: ["single2"]
+      description: "a missing directory of a key", kinds: [.entryMissing], level: .all,
+      lost: ["single2"]
     ) {
       try $0.removeTree(try $0.directory(of: "single2"))
     },
-    RepairCase(description: "a missing directory of a shared body", kinds: [.entryMissing]) {
+    RepairCase(
+      description: "a missing directory of a shared body", kinds: [.entryMissing], level: .all
+    ) {
       try $0.removeTree(try $0.directory(of: "shared1"))
+    },
+    RepairCase(
+      description: "files that neither the journal nor a crash explains",
+      kinds: [.entryUnexplained], level: .all
+    ) { sandbox in
+      // Those of a store that went on without them.
+      let store = try Store(at: sandbox.root)
+      let directory = try sandbox.directory(of: "new")
+      let journal = try sandbox.names("journal").map { ($0, try sandbox.bytes("journal/\($0)")) }
+      try store.put([9], for: "new")
+      let kept = try sandbox.names(directory).map { name in
+        ("\(directory)/\(name)", try sandbox.bytes("\(directory)/\(name)"))
+      }
+      try store.remove("new")
+      store.close()
+      for (name, bytes) in journal { try sandbox.write("journal/\(name)", bytes) }
+      try sandbox.write("lock", [])
+      try sandbox.makeDirectory(directory)
+      for (name, bytes) in kept { try sandbox.write(name, bytes) }
     },
     RepairCase(description: "an empty directory", kinds: [.directoryEmpty]) {
       try $0.makeDirectory(try $0.directory(of: "removed"))
@@ -96,7 +118,7 @@ struct RepairCase: Sendable, CustomStringConvertible {
     },
     RepairCase(
       description: "a link for the directory of a key", kinds: [.wrongKind, .entryMissing],
-      lost: ["single2"]
+      level: .all, lost: ["single2"]
     ) {
       let directory = try $0.directory(of: "single2")
       try $0.removeTree(directory)
@@ -193,7 +215,7 @@ struct RepairCase: Sendable, CustomStringConvertible {
       try $0.write("store.json.new", [1])
     },
     RepairCase(
-      description: "an empty directory for the entries", kinds: [.entryMissing],
+      description: "an empty directory for the entries", kinds: [.entryMissing], level: .all,
       lost: [
         "single0", "single1", "single2", "single3", "single4", "single5", "single6", "single7",
         "shared0", "shared1", "shared2", "variants", "replaced",
