@@ -52,7 +52,7 @@ enum DownloadCommand {
     options: [
       folder, list, resume, restart, expires, sliding, sha256, parallel, perHost, retries, durable,
       quiet,
-    ],
+    ] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
       .init("offlinecache download --resume -o isos", "Goes on with all that was interrupted"),
@@ -65,8 +65,10 @@ enum DownloadCommand {
     try check(invocation)
     let folder = invocation.value(of: folder)
     try makeFolder(folder)
+    var setup = try NetworkOptions.setup(invocation)
+    setup.connectionsPerHost = invocation.value(of: perHost)
     let downloader = Downloader(
-      transport: try CurlTransport(CurlSetup(connectionsPerHost: invocation.value(of: perHost))),
+      transport: try CurlTransport(setup),
       options: DownloaderOptions(
         maximumTransfers: invocation.value(of: parallel),
         maximumTransfersPerHost: invocation.value(of: perHost),

@@ -83,6 +83,8 @@ struct Authenticator: Sendable {
         if credential.persistence == .session {
           // RFC 7616, section 3.5: without `domain` it is for the whole origin.
           session.keep(credential, in: space, at: url, everywhere: scheme == .digest)
+        } else {
+          session.noteUnkept()
         }
         return credential
       }

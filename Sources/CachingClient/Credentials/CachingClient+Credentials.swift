@@ -25,6 +25,19 @@ extension CachingClient {
     authenticator.session.forgetAll()
   }
 
+  /// Changes with each log-in and log-out: what came between two equal values came with the credential
+  /// that is kept, or without one.
+  package var loginState: UInt64 { authenticator.session.changes }
+
+  /// Returns a request as the store sees it: with the name of the credential that would be sent.
+  func named(_ request: HTTPRequest, _ credential: Credential?) -> HTTPRequest {
+    guard !request.fields.contains("Authorization"),
+      let credential = Login(credential, for: request.url)
+        .credential(for: request.url, authenticator.session)
+    else { return request }
+    return AuthenticatingTransport.naming(credential, in: request)
+  }
+
   /// Tells whether a field of a request stands for a credential, as `mayReturnStored` may see it.
   package static func isPlaceholder(_ field: HTTPField) -> Bool {
     AuthenticatingTransport.name(in: field) != nil
@@ -41,16 +54,28 @@ extension CachingClient {
   }
 }
 
+extension HTTPTransport {
+  /// Returns a transport that sends a credential to the origin of a URL, if this one is a client's.
+  func sending(_ credential: Credential?, to url: NormalizedURL) -> any HTTPTransport {
+    guard let credential, var login = self as? LoginTransport else { return self }
+    login.own = (credential, url)
+    return login
+  }
+}
+
 /// Sends requests that nothing is known of yet, and again with credentials where a server asks.
 struct LoginTransport: HTTPTransport {
   let transport: any HTTPTransport
   let authenticator: Authenticator
+  /// What is sent to the origin of this URL, before anybody is asked.
+  var own: (credential: Credential, url: NormalizedURL)?
 
   func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
-    var login = Login(nil, for: request.url)
+    let credential = own.flatMap { $0.url.isSameOrigin(as: request.url) ? $0.credential : nil }
+    var login = Login(credential, for: request.url)
     return try await authenticator.answer(
       request, body, &login, head: { $0.head },
       discard: { await AuthenticatingTransport.end($0.body) }

@@ -48,6 +48,7 @@ final class CredentialSession: Sendable {
     var inUse: [String: (credential: Credential, users: Int)] = [:]
     var ways: [WayKey: Way] = [:]
     var asking: [Space: Promise<Asked>] = [:]
+    var changes: UInt64 = 0
   }
 
   private struct WayKey: Hashable {
@@ -56,6 +57,12 @@ final class CredentialSession: Sendable {
   }
 
   private let state = Mutex(State())
+
+  /// Counts what changes who the user is.
+  var changes: UInt64 { state.withLock { $0.changes } }
+
+  /// Notes that a credential is sent that is not kept.
+  func noteUnkept() { state.withLock { $0.changes += 1 } }
 
   /// Returns what is sent to a URL without being asked for; nil: nothing.
   func credential(for url: NormalizedURL) -> Credential? {
@@ -95,6 +102,7 @@ final class CredentialSession: Sendable {
         state.kept.remove(at: index)
       }
       Self.retain(credential, &state)
+      state.changes += 1
       state.kept.append(Kept(space: space, directories: [directory], credential: credential))
     }
   }
@@ -105,6 +113,7 @@ final class CredentialSession: Sendable {
     state.withLock { state in
       for kept in state.kept where kept.space.origin == origin && kept.credential == credential {
         Self.release(kept.credential, &state)
+        state.changes += 1
       }
       state.kept.removeAll { $0.space.origin == origin && $0.credential == credential }
     }
@@ -114,6 +123,7 @@ final class CredentialSession: Sendable {
   func forgetAll() {
     state.withLock { state in
       for kept in state.kept { Self.release(kept.credential, &state) }
+      state.changes += 1
       state.kept = []
       state.ways = [:]
     }
