@@ -145,7 +145,9 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
-    tool("sessionprobe", ["OfflineCache", "CacheStore", "LoopbackOrigin", "TestSupport"]),
+    tool(
+      "sessionprobe",
+      ["OfflineCache", "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport"]),
 
     // A server that answers as a test says.
     .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),

@@ -23,8 +23,9 @@ int cr_open(int listens) {
   memset(&address, 0, sizeof address);
   address.nl_family = AF_NETLINK;
   if (listens) {
-    address.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_IFADDR |
-                        RTMGRP_IPV6_ROUTE;
+    // The last one has no constant of its own: it is the bit of RTNLGRP_IPV6_RULE.
+    address.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_RULE |
+                        RTMGRP_IPV6_IFADDR | RTMGRP_IPV6_ROUTE | 1u << (RTNLGRP_IPV6_RULE - 1);
   }
   if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) {
     int error = errno;

@@ -112,7 +112,7 @@ private struct UpdateCheck {
     for _ in 0..<20 {
       let answer = try await transport.send(request, options: options)
       answer.body.cancel()
-      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil) else {
+      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
         return answer.head
       }
       request = next

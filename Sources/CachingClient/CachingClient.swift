@@ -87,7 +87,6 @@ public final class CachingClient: Sendable {
     var request = request
     let login = Login(options.credential, for: request.url)
     for _ in 0...max(0, options.maximumRedirects) {
-      if let substitute = substitute(for: request, options.policy) { return substitute }
       var offered = ContentDecoding.offer(request, options)
       let credential =
         request.fields.contains("Authorization")
@@ -98,6 +97,7 @@ public final class CachingClient: Sendable {
         offered = AuthenticatingTransport.naming(credential, in: offered)
       }
       defer { if let credential { authenticator.session.release(credential) } }
+      if let substitute = substitute(for: offered, options.policy) { return substitute }
       let decision = cache.decide(offered, policy: options.policy, now: now)
       guard case .serve(let serving) = decision else { return nil }
       let response = served(serving, offered)

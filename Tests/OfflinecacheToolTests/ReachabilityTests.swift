@@ -65,7 +65,7 @@ import ToolTesting
       }
     }
 
-    @Test func `a cut link and a lost route are seen, and that they come back`() throws {
+    @Test func `a cut link, a lost route and a rule are seen, and that they come back`() throws {
       let run = try ToolRun()
       let script =
         watching(try ToolRun.executable(), run.folder) + """
@@ -76,16 +76,25 @@ import ToolTesting
           expect 'link v0 of the default route is down'
           ip link set v1 up
           expect free:
+          ip rule add priority 10 prohibit
+          expect none:
+          ip rule delete priority 10
+          expect free:
           ip route delete default
           expect none:
+          ip -6 rule add priority 10 prohibit
           ip -6 route add default dev v0
+          ip -6 rule delete priority 10
           expect free:
           ip link delete v0
           expect none:
           """ + end
       let result = try run.run(program: OwnNetwork.shell(script))
       #expect(result.status == 143, "\(result.errors)")
-      #expect(try qualities(run) == ["none", "free", "none", "free", "none", "free", "none"])
+      #expect(
+        try qualities(run) == [
+          "none", "free", "none", "free", "none", "free", "none", "free", "none",
+        ])
     }
 
     @Test func `links are constrained by their names`() throws {

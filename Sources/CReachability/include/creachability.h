@@ -9,7 +9,7 @@
 #ifdef __linux__
 
 /// A socket of rtnetlink(7) that never blocks and is closed on exec; with `listens` it hears of changes
-/// of links, addresses and routes.
+/// of links, addresses, routes and routing rules.
 int cr_open(int listens);
 /// Asks which route leads to a public address of AF_INET or AF_INET6; no packet is sent to it.
 int cr_ask_route(int descriptor, uint32_t sequence, int family);

@@ -95,7 +95,7 @@ extension DownloadRun {
         throw .transport(error)
       }
       guard asked.maximumRedirects > 0 else { return answer }
-      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil) else {
+      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
         guard let location = Redirection.unusableLocation(answer.head, of: request) else {
           return answer
         }

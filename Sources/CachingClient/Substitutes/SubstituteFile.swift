@@ -48,8 +48,10 @@ final class SubstituteFile: Sendable {
   /// opened.
   func read(at offset: UInt64, count: Int) throws(SystemError) -> [UInt8] {
     let bytes = try Self.files.readBytes(descriptor, count: count, at: Int64(offset))
-    // Looked at afterwards: what was read before the change is whole.
-    guard bytes.count == count, try Self.files.status(of: descriptor.raw) == status else {
+    // Looked at afterwards: what was read before the change is whole. One that was replaced by another
+    // file, as updates do it, is still the same here.
+    let now = try Self.files.status(of: descriptor.raw)
+    guard bytes.count == count, now.length == status.length, now.modified == status.modified else {
       throw .wrongLength
     }
     return bytes
@@ -72,7 +74,9 @@ final class SubstituteFile: Sendable {
 final class SubstituteDigests: Sendable {
   private struct Key: Hashable {
     let path: String
-    let status: FileStatus
+    let fileNumber: UInt64
+    let length: UInt64
+    let modified: Int64
   }
 
   /// The most that are remembered; then it begins anew.
@@ -88,7 +92,9 @@ final class SubstituteDigests: Sendable {
       let time = String(file.status.modified, radix: 16)
       return "\"\(String(file.status.length, radix: 16))-\(time)\""
     }
-    let key = Key(path: file.path, status: file.status)
+    let key = Key(
+      path: file.path, fileNumber: file.status.fileNumber, length: file.status.length,
+      modified: file.status.modified)
     if let known = digests.withLock({ $0[key] }) { return "\"\(known)\"" }
     let digest = try file.digest()
     digests.withLock { digests in

@@ -149,11 +149,14 @@ import Testing
 
   @Test func `a stored answer that is newer goes first only where the rule says so`() async throws {
     for yields in [false, true] {
-      let sandbox = try sandbox(yields: yields)
+      let sandbox = try sandbox(
+        yields: yields, network: .init("remote", fields: fresh(10, vary: "Accept-Encoding")))
       #expect(try await get(sandbox).text == "local")
       // Has no Last-Modified: it is as new as its arrival.
       #expect(try await get(sandbox, [], .reload).text == "remote")
       #expect(try await get(sandbox).text == (yields ? "remote" : "local"))
+      let stored = sandbox.client.storedAnswer(to: request())?.source
+      #expect((stored == .substitute) == !yields)
     }
   }
 
@@ -203,21 +206,36 @@ import Testing
     let content = String(repeating: "0123456789", count: 30_000)
     let sandbox = try sandbox(content)
     #expect(try await get(sandbox).text == content)
-    let response = try await sandbox.client.fetch(request())
-    #expect(try await response.body.next() != nil)
-    try folder.write(
-      "a.txt", String(repeating: "abcdefghij", count: 30_000), modified: 1_790_000_001)
+    let old = try await sandbox.client.fetch(request())
+    #expect(try await old.body.next() != nil)
+    // In place, so that it is the same file with other bytes.
     let handle = try #require(FileHandle(forWritingAtPath: "\(folder.path)/a.txt"))
     defer { try? handle.close() }
-    let stored = try await sandbox.client.fetch(request())
-    #expect(try await stored.body.next() != nil)
+    handle.write(Data(String(repeating: "abcdefghij", count: 30_000).utf8))
+    let cut = try await sandbox.client.fetch(request())
+    #expect(try await cut.body.next() != nil)
     try handle.truncate(atOffset: 100_000)
-    do {
-      while try await stored.body.next() != nil {}
-      Issue.record("a body of two files")
-    } catch {
-      guard case .store = (error as ClientError).cause else { throw error }
+    for response in [old, cut] {
+      let error = await #expect(throws: ClientError.self) {
+        while try await response.body.next() != nil {}
+      }
+      guard case .store = error?.cause else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
     }
+  }
+
+  @Test func `a file that is replaced while it is read is read to its end`() async throws {
+    let content = String(repeating: "0123456789", count: 30_000)
+    let sandbox = try sandbox(content)
+    let response = try await sandbox.client.fetch(request())
+    var bytes = try await response.body.next() ?? []
+    let other = try folder.write("new", "new")
+    #expect(unsafe rename(other, "\(folder.path)/a.txt") == 0)
+    #expect(try await get(sandbox).text == "new")
+    while let piece = try await response.body.next() { bytes += piece }
+    #expect(String(decoding: bytes, as: UTF8.self) == content)
   }
 
   @Test func `a body beyond the limit is an error`() async throws {
