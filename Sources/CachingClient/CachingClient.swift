@@ -131,7 +131,7 @@ public final class CachingClient: Sendable {
       case .forward(let forwarding): return try await forward(forwarding, body, options)
       }
     } catch {
-      guard !error.isCancellation,
+      guard !error.isCancellation, !error.isPinMismatch,
         let substitute = await substitute(for: request, body, options, isLastResort: true)
       else { throw error }
       return substitute
