@@ -7,7 +7,10 @@ struct Authenticator: Sendable {
   static let maximumTries = 3
 
   let session = CredentialSession()
-  let provider: CredentialProvider?
+  private let questions = PendingQuestions()
+  private let provider: CredentialProvider?
+
+  init(provider: CredentialProvider?) { self.provider = provider }
 
   /// Sends a request, and again with credentials while a server asks for some.
   ///
@@ -73,7 +76,7 @@ struct Authenticator: Sendable {
       return kept
     }
     guard let provider else { return nil }
-    return await session.ask(for: space) { [session] in
+    return await questions.ask(for: space) { [session] in
       // Somebody else has got it meanwhile.
       if let kept = session.credential(in: space), kept != refused { return kept }
       for (scheme, challenge) in supported {

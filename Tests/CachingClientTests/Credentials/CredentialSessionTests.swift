@@ -86,22 +86,4 @@ struct CredentialSessionTests {
     #expect(Set(all.map(\.name)).count == all.count)
     #expect(one == .password(user: "one", password: "1", persistence: .request))
   }
-
-  @Test("who waits for an answer that never comes asks by themselves", .timeLimit(.minutes(1)))
-  func abandoned() async throws {
-    let space = CredentialSession.Space(origin: .init(try url("a.example/")), realm: "r")
-    let begun = AsyncStream.makeStream(of: Void.self)
-    let first = Task { [session] in
-      await session.ask(for: space) {
-        begun.continuation.finish()
-        while !Task.isCancelled { await Task.yield() }
-        return nil
-      }
-    }
-    for await _ in begun.stream {}
-    let second = Task { [session, one] in await session.ask(for: space) { one } }
-    first.cancel()
-    #expect(await second.value == one)
-    #expect(await first.value == nil)
-  }
 }
