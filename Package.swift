@@ -145,9 +145,14 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // The example of the README.
+    tool("reader", ["OfflineCache"]),
     tool(
       "sessionprobe",
-      ["OfflineCache", "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport"]),
+      [
+        "OfflineCache", "CurlTransport", "HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary",
+        "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport",
+      ]),
 
     // A server that answers as a test says.
     .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),
@@ -214,7 +219,7 @@ let package = Package(
     tests(
       "OfflinecacheTool",
       [
-        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache",
+        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache", "reader",
         "HTTPSemantics", "CacheFormat",
       ]),
     tests(

@@ -121,9 +121,11 @@ public final class CachingClient: Sendable {
   ) async throws(ClientError) -> ClientResponse {
     if let substitute = await substitute(for: request, body, options) { return substitute }
     let now = now
-    let decision = await asyncStore.perform { [cache] _ in
+    let decide = { @Sendable [cache] in
       cache.decide(request, hasBody: body != nil, policy: options.policy, now: now)
     }
+    let decision =
+      options.decidesAtOnce ? decide() : await asyncStore.perform { _ in decide() }
     do throws(ClientError) {
       switch decision {
       case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)

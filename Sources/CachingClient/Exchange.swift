@@ -91,10 +91,15 @@ struct Exchange: Sendable {
     body.cancel()
   }
 
-  /// Judges off the cooperative pool: a 304 writes to the store.
+  /// Judges, off the cooperative pool where that may touch the disk: a 304 writes to the store.
   private func judge(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) async -> Receipt {
-    await store.perform { [cache] _ in cache.receive(head, for: forwarding, times: times) }
+    if cache.receivesAtOnce(head, for: forwarding) {
+      return cache.receive(head, for: forwarding, times: times)
+    }
+    return await store.perform { [cache] _ in
+      cache.receive(head, for: forwarding, times: times)
+    }
   }
 }

@@ -73,6 +73,10 @@ public struct FetchOptions: Sendable {
   /// for one; nil: what is kept for the session. Not for requests with an `Authorization` of their own.
   public var credential: Credential?
 
+  /// Looks into the store on the caller's thread, which blocks for the microseconds that the disk takes:
+  /// a hop to another thread and back costs more.
+  package var decidesAtOnce = false
+
   /// Gets each interim answer (1xx) before the final one comes; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 

@@ -31,6 +31,13 @@ extension ResponseCache {
     return .pass(passed, storing(head, forwarding, times))
   }
 
+  /// Tells whether ``receive(_:for:times:)`` judges an answer without a look at the disk: the usual
+  /// case, an answer to `GET` that confirms and completes nothing and is no server's error.
+  package func receivesAtOnce(_ head: HTTPResponseHead, for forwarding: Forwarding) -> Bool {
+    forwarding.original.method == .get && head.status != 304 && head.status != 206
+      && head.status < 500
+  }
+
   /// Returns what may be served when the origin cannot be reached (RFC 9111, section 4.2.4).
   public func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
     guard let selected = forwarding.fallback,

@@ -52,6 +52,7 @@ struct AskedRequest: Sendable {
       policy: mode == .always ? .offline : CachePolicy(asked.cachePolicy),
       transport: Self.timeouts(asked.timeoutInterval),
       credential: hasCredentials ? Self.credential(url) : nil)
+    options.decidesAtOnce = true
   }
 
   /// Tells whether a stored response may stand in for the origin when that cannot be reached.

@@ -87,6 +87,8 @@ public struct ResponseMetadata: Sendable, Hashable {
         .substitute
       } else if let standIn {
         .instead(standIn)
+      } else if response.source != .network, let detail = status.detail {
+        .forwarded("it is stored, and the server could not be asked: \(detail)")
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {
