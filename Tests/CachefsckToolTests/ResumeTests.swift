@@ -66,7 +66,9 @@ import ToolTesting
   }
 
   // The kernel stamps files by a clock that may lag some milliseconds behind.
-  @Test(arguments: ["sleep 0.1; touch \"$0\"/journal", "for f in \"$0\"/../state/*/*; do echo > \"$f\"; done"])
+  @Test(arguments: [
+    "sleep 0.1; touch \"$0\"/journal", "for f in \"$0\"/../state/*/*; do echo > \"$f\"; done",
+  ])
   func `a state that cannot be trusted is not used`(change: String) throws {
     let (tool, count) = try makeStore()
     _ = try interrupt(tool, [], SIGTERM)
