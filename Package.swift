@@ -41,7 +41,7 @@ let package = Package(
     .library(
       name: "CachingClient",
       targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
-    .library(name: "OfflineCache", targets: ["OfflineCache"]),
+    .library(name: "OfflineCache", targets: ["OfflineCache", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachemigrate", targets: ["cachemigrate"]),
@@ -52,7 +52,12 @@ let package = Package(
     .target(name: "CXXHash"),
     .target(name: "CPlatform"),
     systemLibrary("CCurlLibrary", "libcurl", "libcurl4-openssl-dev", "curl"),
-    .target(name: "CCurl", dependencies: ["CCurlLibrary"]),
+    .target(
+      name: "CCurl", dependencies: ["CCurlLibrary"],
+      linkerSettings: [
+        .linkedLibrary("ssl", .when(platforms: [.linux])),
+        .linkedLibrary("crypto", .when(platforms: [.linux])),
+      ]),
     systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev", "sqlite"),
     systemLibrary("CZlib", "zlib", "zlib1g-dev", "zlib"),
     systemLibrary("CCryptoLibrary", "libcrypto", "libssl-dev", "openssl"),
@@ -68,7 +73,11 @@ let package = Package(
     // HTTP.
     library("HTTPSemantics", []),
     library("HTTPTransport", ["HTTPSemantics"]),
-    library("CurlTransport", ["HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary"]),
+    library(
+      "CurlTransport",
+      [
+        "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CCurl", "CCurlLibrary",
+      ]),
     library("ContentCoding", ["CZlib"]),
     library(
       "MessageDigests",
@@ -77,8 +86,8 @@ let package = Package(
     library(
       "CachingClient",
       [
-        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "CacheStore",
-        "CacheFormat", "CacheSystem",
+        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "MessageDigests",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
       "CachingProxy",
@@ -95,8 +104,12 @@ let package = Package(
       "OfflineCache",
       [
         "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
+        "Reachability", "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
       ]),
+
+    // The network: is there one?
+    .target(name: "CReachability"),
+    library("Reachability", ["CReachability", "CacheSystem"]),
 
     // Moving in.
     library(
@@ -110,7 +123,9 @@ let package = Package(
       "offlinecache",
       [
         "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "Reachability", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheStore",
+        "CacheFormat",
+        "CacheSystem",
       ]),
     tool(
       "cachefsck",
@@ -130,10 +145,16 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
-    tool("sessionprobe", ["OfflineCache", "CacheStore", "LoopbackOrigin", "TestSupport"]),
+    // The example of the README.
+    tool("reader", ["OfflineCache"]),
+    tool(
+      "sessionprobe",
+      ["OfflineCache", "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport"]),
 
     // A server that answers as a test says.
     .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),
+    // nginx, and the certificates for it.
+    .target(name: "NginxOrigin", path: "Tests/NginxOrigin", swiftSettings: house),
     // Files in memory that fail, end and lose power, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
@@ -156,7 +177,9 @@ let package = Package(
         "CacheSystem",
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
-    tests("CurlTransport", ["CurlTransport", "HTTPTransport", "HTTPSemantics"]),
+    tests(
+      "CurlTransport",
+      ["CurlTransport", "HTTPTransport", "HTTPSemantics", "MessageDigests", "NginxOrigin"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
     tests("MessageDigests", ["MessageDigests"]),
     tests(
@@ -165,14 +188,15 @@ let package = Package(
       "CachingClient",
       [
         "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "OfflineCache",
       [
-        "OfflineCache", "LoopbackOrigin", "ToolTesting", "sessionprobe", "CachingClient",
-        "HTTPCaching",
-        "HTTPTransport", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "OfflineCache", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
+        "CachingClient", "CurlTransport", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "MessageDigests",
+        "Reachability", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "Conformance",
@@ -186,10 +210,15 @@ let package = Package(
         "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
+    tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("CommandLineOptions", ["CommandLineOptions"]),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
-      "OfflinecacheTool", ["ToolTesting", "offlinecache", "HTTPSemantics", "CacheFormat"]),
+      "OfflinecacheTool",
+      [
+        "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache", "reader",
+        "HTTPSemantics", "CacheFormat",
+      ]),
     tests(
       "CachefsckTool",
       [

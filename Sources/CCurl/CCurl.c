@@ -1,5 +1,14 @@
 #include "CCurl.h"
 
+#include <string.h>
+
+// Linux distributions build libcurl with the system's OpenSSL; elsewhere pins are never met.
+#ifdef __linux__
+#define OCCURL_OPENSSL 1
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#endif
+
 const size_t occurl_read_pause = CURL_READFUNC_PAUSE;
 const size_t occurl_read_abort = CURL_READFUNC_ABORT;
 const long occurl_global_default = CURL_GLOBAL_DEFAULT;
@@ -90,6 +99,53 @@ CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value) {
 CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
   return curl_easy_getinfo(handle, info, value);
 }
+
+// The connection itself is asked, and not what libcurl notes of a handshake (CURLINFO_CERTINFO),
+// which is empty for a transfer on a kept connection.
+#ifdef OCCURL_OPENSSL
+static X509 *occurl_peer(CURL *handle) {
+  struct curl_tlssessioninfo *session = NULL;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL)
+    return NULL;
+  if (session->backend != CURLSSLBACKEND_OPENSSL || session->internals == NULL) return NULL;
+  return SSL_get1_peer_certificate((SSL *)session->internals);
+}
+
+static size_t occurl_copy(unsigned char *from, int length, unsigned char *der, size_t capacity) {
+  if (length <= 0) return 0;
+  if ((size_t)length <= capacity) memcpy(der, from, (size_t)length);
+  OPENSSL_free(from);
+  return (size_t)length;
+}
+
+size_t occurl_peer_certificate(CURL *handle, unsigned char *der, size_t capacity) {
+  X509 *peer = occurl_peer(handle);
+  if (peer == NULL) return 0;
+  unsigned char *bytes = NULL;
+  int length = i2d_X509(peer, &bytes);
+  X509_free(peer);
+  return occurl_copy(bytes, length, der, capacity);
+}
+
+size_t occurl_peer_public_key(CURL *handle, unsigned char *der, size_t capacity) {
+  X509 *peer = occurl_peer(handle);
+  if (peer == NULL) return 0;
+  unsigned char *bytes = NULL;
+  int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(peer), &bytes);
+  X509_free(peer);
+  return occurl_copy(bytes, length, der, capacity);
+}
+#else
+size_t occurl_peer_certificate(CURL *handle, unsigned char *der, size_t capacity) {
+  (void)handle, (void)der, (void)capacity;
+  return 0;
+}
+
+size_t occurl_peer_public_key(CURL *handle, unsigned char *der, size_t capacity) {
+  (void)handle, (void)der, (void)capacity;
+  return 0;
+}
+#endif
 
 CURLMcode occurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);

@@ -24,6 +24,7 @@ public final class CachingClient: Sendable {
   let permits = StoringPermits()
   let background: Background
   let exchange: Exchange
+  let session = CredentialSession()
 
   /// Makes a client on a store and a transport, which may be shared with others.
   public init(
@@ -39,13 +40,16 @@ public final class CachingClient: Sendable {
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
     exchange = Exchange(
-      cache: cache, store: asyncStore, transport: transport, clock: clock, permits: permits)
+      cache: cache, store: asyncStore,
+      transport: AuthenticatingTransport(transport: transport, session: session), clock: clock,
+      permits: permits)
   }
 
   /// Answers a request from the store or the network, as soon as the head is there.
   ///
-  /// Redirects are followed for requests whose body, if there is one, is given as bytes; each step
-  /// goes through the store. Credentials are not sent on to another origin.
+  /// Redirects are followed for requests whose body, if there is one, can be had again; each step goes
+  /// through the store. Credentials are not sent on to another origin. Where a server wants some, the
+  /// provider of the options is asked, up to three times; then the 401 is the answer.
   ///
   /// - Throws: ``ClientError`` when there is neither; ``ClientError/Cause/notStored(_:)`` tells why
   ///   the store has no answer where the network was not to be asked.
@@ -54,11 +58,13 @@ public final class CachingClient: Sendable {
   ) async throws(ClientError) -> ClientResponse {
     var request = request
     var body = body
+    var login = Login(options, request.url)
     for _ in 0...max(0, options.maximumRedirects) {
       let offered = ContentDecoding.offer(request, options)
-      let response = try await answer(offered, body, options)
+      let again = body.repeated
+      let response = try await authenticated(offered, body, options, &login)
       guard options.maximumRedirects > 0,
-        let next = Redirection.next(after: response.head, to: request, body)
+        let next = Redirection.next(after: response.head, to: request, body, again)
       else { return ContentDecoding.decode(response, asked: request, options) }
       await response.body.drain(upTo: ResponseCache.smallBody)
       (request, body) = next
@@ -76,13 +82,20 @@ public final class CachingClient: Sendable {
     to request: HTTPRequest, options: FetchOptions = FetchOptions()
   ) -> ClientResponse? {
     var request = request
+    let login = Login(options, request.url)
     for _ in 0...max(0, options.maximumRedirects) {
-      let offered = ContentDecoding.offer(request, options)
+      var offered = ContentDecoding.offer(request, options)
+      if let credential = login.credential(for: request.url, session),
+        !request.fields.contains("Authorization")
+      {
+        offered.fields.append(AuthenticatingTransport.placeholder(credential))
+      }
+      if let substitute = substitute(for: offered, options.policy) { return substitute }
       let decision = cache.decide(offered, policy: options.policy, now: now)
       guard case .serve(let serving) = decision else { return nil }
       let response = served(serving, offered)
       guard options.maximumRedirects > 0,
-        let next = Redirection.next(after: response.head, to: request, nil)
+        let next = Redirection.next(after: response.head, to: request, nil, nil)
       else { return ContentDecoding.decode(response, asked: request, options) }
       request = next.0
     }
@@ -96,17 +109,37 @@ public final class CachingClient: Sendable {
 
   var now: Timestamp { Timestamp(nanoseconds: clock.now()) }
 
-  private func answer(
+  func answer(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions
   ) async throws(ClientError) -> ClientResponse {
+    if let substitute = await substitute(for: request, body, options) { return substitute }
     let now = now
     let decision = await asyncStore.perform { [cache] _ in
       cache.decide(request, hasBody: body != nil, policy: options.policy, now: now)
     }
-    switch decision {
-    case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)
-    case .serve(let serving): return served(serving, request)
-    case .forward(let forwarding): return try await forward(forwarding, body, options)
+    do throws(ClientError) {
+      switch decision {
+      case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)
+      case .serve(let serving): return served(serving, request)
+      case .forward(let forwarding): return try await forward(forwarding, body, options)
+      }
+    } catch {
+      guard !error.isCancellation,
+        let substitute = await substitute(for: request, body, options, isLastResort: true)
+      else { throw error }
+      return substitute
+    }
+  }
+
+  /// Looks for a substitute off the cooperative pool.
+  private func substitute(
+    for request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions,
+    isLastResort: Bool = false
+  ) async -> ClientResponse? {
+    guard self.options.substitutes != nil else { return nil }
+    return await asyncStore.perform { [self] _ in
+      substitute(
+        for: request, hasBody: body != nil, options.policy, isLastResort: isLastResort)
     }
   }
 }

@@ -33,6 +33,11 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     self.url = url
   }
 
+  /// Tells whether somebody ended the request, so that nothing has failed.
+  var isCancellation: Bool {
+    if case .transport(let error) = cause { error.code == .cancelled } else { false }
+  }
+
   /// Says which URL, what is wrong, and what to do.
   public var description: String {
     switch cause {

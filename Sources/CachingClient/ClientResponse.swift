@@ -11,6 +11,8 @@ public enum ResponseSource: Sendable, Hashable {
   case memory
   /// The store had it on disk.
   case disk
+  /// A file that ships with the program stands in for it (``Substitutes``).
+  case substitute
 }
 
 /// Holds the answer to a fetch: where it came from and why, its head, and the way to its body.
@@ -32,12 +34,15 @@ public struct ClientResponse: Sendable {
   /// Says what the cache did (RFC 9211).
   public let cacheStatus: CacheStatus
 
-  /// Gives all that the store knew of the answer; nil if it came from the network, where
+  /// Gives all that the store knew of the answer; nil if it came from a substitute, or the network, where
   /// ``ResponseBody/storing`` tells it once the body has been read.
   public let entry: EntryInfo?
 
   /// Gives the body.
   public internal(set) var body: ResponseBody
+
+  /// Gives the length of a substitute, of which the answer may have a part or none; nil for others.
+  package internal(set) var substituteLength: UInt64?
 
   /// Gives the URL that answered.
   public var url: NormalizedURL { request.url }
@@ -45,7 +50,7 @@ public struct ClientResponse: Sendable {
 
 /// Tells what becomes of an answer in the store.
 public enum StoringState: Sendable {
-  /// The answer came from the store.
+  /// The answer came from the store, or from a file that stands in for it.
   case fromStore
   /// The body is not read to its end yet.
   case pending

@@ -24,15 +24,23 @@ public struct ClientOptions: Sendable {
   /// above is served stale without a validation.
   public var maximumBackgroundFetches: Int
 
+  /// Names files that ship with the program and answer for remote URLs; they are asked before the
+  /// store. nil: none.
+  public var substitutes: Substitutes?
+
   /// Decides, after the rules, whether a stored response may be returned for a request; nil: it may.
   public var mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
+
+  /// Answers servers that want credentials; nil: a 401 is an answer like others.
+  public var credentials: CredentialProvider?
 
   /// Makes options: a private cache by the rules of RFC 9111.
   public init(
     transport: TransportOptions = TransportOptions(), rules: CacheRules = CacheRules(),
     keyRule: KeyRule = .url, cacheName: String = "OfflineCache", hotBytes: Int = 4 << 20,
     maximumBackgroundFetches: Int = 16,
-    mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
+    mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil,
+    credentials: CredentialProvider? = nil
   ) {
     self.transport = transport
     self.rules = rules
@@ -41,6 +49,7 @@ public struct ClientOptions: Sendable {
     self.hotBytes = hotBytes
     self.maximumBackgroundFetches = maximumBackgroundFetches
     self.mayReturnStored = mayReturnStored
+    self.credentials = credentials
   }
 }
 
@@ -60,6 +69,10 @@ public struct FetchOptions: Sendable {
   /// one another only where these are the same.
   public var transport: TransportOptions?
 
+  /// Is sent to the origin of the request, by the scheme that the server wants, before anybody is asked
+  /// for one; nil: what is kept for the session. Not for requests with an `Authorization` of their own.
+  public var credential: Credential?
+
   /// Gets each interim answer (1xx) before the final one comes; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 
@@ -67,12 +80,14 @@ public struct FetchOptions: Sendable {
   public init(
     policy: CachePolicy = .protocolRules, decodesContent: Bool = true,
     maximumRedirects: Int = 20, transport: TransportOptions? = nil,
+    credential: Credential? = nil,
     onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
   ) {
     self.policy = policy
     self.decodesContent = decodesContent
     self.maximumRedirects = maximumRedirects
     self.transport = transport
+    self.credential = credential
     self.onInterim = onInterim
   }
 }

@@ -12,8 +12,11 @@ enum Redirection {
   ]
 
   /// Returns the request to send next; nil if the answer is no redirect that can be followed.
+  ///
+  /// - Parameter repeated: Gives the body once more, where it can be had.
   static func next(
-    after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?
+    after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?,
+    _ repeated: RepeatedBody? = nil
   ) -> (HTTPRequest, RequestBody?)? {
     guard [301, 302, 303, 307, 308].contains(head.status),
       let location = head.fields.first(named: "Location"),
@@ -29,11 +32,24 @@ enum Redirection {
       for name in content { next.fields.removeAll(named: name) }
     }
     // A stream has been read already.
-    if case .stream = nextBody { return nil }
+    if case .stream = nextBody {
+      guard let repeated else { return nil }
+      nextBody = repeated.body
+    }
     if !url.isSameOrigin(as: request.url) {
       for name in credentials { next.fields.removeAll(named: name) }
     }
     return (next, nextBody)
+  }
+
+  /// Returns where a redirect leads that cannot be followed, because it is no URL to fetch, such as
+  /// `file:`; nil for other answers. One without any `Location` is an answer like others.
+  static func unusableLocation(_ head: HTTPResponseHead, of request: HTTPRequest) -> String? {
+    guard [301, 302, 303, 307, 308].contains(head.status),
+      let location = head.fields.first(named: "Location"),
+      (try? request.url.resolving(location.text)) == nil
+    else { return nil }
+    return location.text
   }
 
   /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.

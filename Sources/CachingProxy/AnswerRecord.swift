@@ -7,6 +7,8 @@ public enum AnswerSource: String, Sendable, Hashable, CaseIterable {
   case memory
   /// The store had it on disk.
   case disk
+  /// A file that ships with the program stands in for it.
+  case substitute
   /// The origin sent it now.
   case network
   /// The proxy made it itself: an error, a refusal, a page of its own.

@@ -76,6 +76,7 @@ extension ProxyAnswer {
       switch response.source {
       case .memory: .memory
       case .disk: .disk
+      case .substitute: .substitute
       case .network: .network
       }
     let content: AnswerBody =
@@ -93,6 +94,8 @@ extension ProxyAnswer {
     reason = response.reason?.description ?? ""
     if let entry = response.entry, entry.status == 200, [200, 304].contains(head.status) {
       representationLength = entry.length
+    } else if [200, 304].contains(head.status) {
+      representationLength = response.substituteLength
     }
   }
 }

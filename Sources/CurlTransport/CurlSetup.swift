@@ -4,6 +4,12 @@ public struct CurlSetup: Sendable, Hashable {
   public enum Proxy: Sendable, Hashable {
     /// The one in the environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.
     case environment
+    /// This one: a URL of `http`, `https`, `socks5` or `socks5h` (which looks names up itself), such as
+    /// `http://proxy.example:3128`. A name and password in it are sent by the scheme Basic.
+    ///
+    /// `except` names hosts that are asked directly, as `no_proxy` does: names with all below them,
+    /// addresses, networks such as `10.0.0.0/8`, with commas in between; nil: those of `no_proxy`.
+    case url(String, except: String? = nil)
     /// None.
     case none
   }
@@ -25,6 +31,19 @@ public struct CurlSetup: Sendable, Hashable {
   /// Names a file of trusted certificate authorities (PEM) instead of the system's.
   public var certificateAuthoritiesFile: String?
 
+  /// Gives the pins of hosts: a host that is named here must show, over TLS, one of its pins before a
+  /// byte of a request is sent; else the transfer fails with `pinMismatch`, and so does one by http.
+  ///
+  /// The certificate must be trusted as well: for one that signs itself, name it as
+  /// ``certificateAuthoritiesFile``, too. The names of hosts are taken in lower case, without port; an
+  /// IPv6 address has its brackets.
+  public var pins: [String: Set<Pin>] {
+    didSet { pins = Self.lowercased(pins) }
+  }
+
+  /// Names the certificate for servers that ask for one.
+  public var clientCertificate: ClientCertificate?
+
   /// Says which proxy is used.
   public var proxy: Proxy
 
@@ -40,14 +59,21 @@ public struct CurlSetup: Sendable, Hashable {
   /// Makes a set-up; the defaults suit a program that fetches from servers of others.
   public init(
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
-    certificateAuthoritiesFile: String? = nil, proxy: Proxy = .environment,
+    certificateAuthoritiesFile: String? = nil, pins: [String: Set<Pin>] = [:],
+    clientCertificate: ClientCertificate? = nil, proxy: Proxy = .environment,
     usesHTTP2: Bool = true
   ) {
     self.userAgent = userAgent
     self.bufferBytes = bufferBytes
     self.connectionsPerHost = connectionsPerHost
     self.certificateAuthoritiesFile = certificateAuthoritiesFile
+    self.pins = Self.lowercased(pins)
+    self.clientCertificate = clientCertificate
     self.proxy = proxy
     self.usesHTTP2 = usesHTTP2
+  }
+
+  private static func lowercased(_ pins: [String: Set<Pin>]) -> [String: Set<Pin>] {
+    Dictionary(pins.map { ($0.lowercased(), $1) }) { $0.union($1) }
   }
 }

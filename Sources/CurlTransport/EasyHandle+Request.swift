@@ -14,7 +14,7 @@ extension EasyHandle {
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
       && setFields(transfer, setup) && setTimeouts(transfer.options)
-      && setConnection(setup, readBytes: readBytes)
+      && setTrust(setup, request.url) && setConnection(setup, readBytes: readBytes)
   }
 
   /// libcurl frames an upload by itself: with a length, or chunked where there is none.
@@ -82,12 +82,7 @@ extension EasyHandle {
     // Safety: the handle is valid.
     unsafe occurl_set_quick_exit(raw)
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK else { return false }
-    if let file = setup.certificateAuthoritiesFile {
-      guard set(CURLOPT_CAINFO, file) else { return false }
-    }
-    if setup.proxy == .none {
-      guard set(CURLOPT_PROXY, "") else { return false }
-    }
+    guard setProxy(setup.proxy) else { return false }
     let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     // PIPEWAIT: many requests at once to a new host wait for the first connection to tell whether
     // they can share it, instead of making one each.
@@ -95,6 +90,16 @@ extension EasyHandle {
       && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && set(CURLOPT_HTTP_VERSION, Int(version)) && set(CURLOPT_PIPEWAIT, 1)
       && set(CURLOPT_BUFFERSIZE, readBytes)
+  }
+
+  private func setProxy(_ proxy: CurlSetup.Proxy) -> Bool {
+    switch proxy {
+    case .environment: return true
+    case .none: return set(CURLOPT_PROXY, "")
+    case .url(let url, let except):
+      guard set(CURLOPT_PROXY, url) else { return false }
+      return except.map { set(CURLOPT_NOPROXY, $0) } ?? true
+    }
   }
 
   /// Returns whole milliseconds, at least 1: for libcurl 0 means no bound.

@@ -58,7 +58,7 @@ extension RunningTransfer {
           there: unsafe RunningTransfer.text(there), therePort: Int(therePort))
         return running.mayUseConnection(endpoints) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
       }, context)
-    return code == CURLE_OK || code == CURLE_UNKNOWN_OPTION
+    return code == CURLE_OK || (code == CURLE_UNKNOWN_OPTION && !needsConnectedCallback)
   }
 
   private static func from(_ context: UnsafeMutableRawPointer?) -> RunningTransfer? {

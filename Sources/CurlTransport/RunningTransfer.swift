@@ -25,13 +25,22 @@ final class RunningTransfer {
   private var hasHead = false
   private var chunks: ChunkedBody?
   private var failure: TransportError?
+  /// What the server must show; nil: nothing is pinned for its host.
+  private let pins: Set<Pin>?
 
-  init(_ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, readBytes: Int) {
+  init(
+    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: CurlSetup,
+    readBytes: Int
+  ) {
     self.transfer = transfer
+    pins = setup.pins.isEmpty ? nil : setup.pins[transfer.request.url.host]
     self.handle = handle
     self.sockets = sockets
     self.readBytes = readBytes
   }
+
+  /// Tells whether the server is to be looked at, which a libcurl before 7.80 gives no moment for.
+  var needsConnectedCallback: Bool { pins != nil }
 
   /// Returns when the idle timeout passes; nil: not now.
   var idleDeadline: ContinuousClock.Instant? {
@@ -96,6 +105,7 @@ extension RunningTransfer {
   /// methods that may be repeated (RFC 9110, section 9.2.2), and bodies that can be had again.
   func mayUseConnection(_ endpoints: IdleSockets.Endpoints) -> Bool {
     lastActivity = .now
+    guard isPinned() else { return false }
     if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
       needsOtherConnection = !isSent
     } else if !isSent || (transfer.request.method.isIdempotent && rewind()) {
@@ -106,6 +116,21 @@ extension RunningTransfer {
       failure = transfer.error(.connectionLost, "the request may have reached the server")
     }
     return false
+  }
+
+  /// Tells whether the server on the connection, new or kept, is one that is pinned for its host.
+  private func isPinned() -> Bool {
+    guard let pins else { return true }
+    let host = transfer.request.url.host
+    guard transfer.request.url.scheme == .https else {
+      return fail(.pinMismatch, "\(host) has pins, and http shows nothing to hold them against")
+    }
+    guard let (key, certificate) = handle.serverPins() else {
+      return fail(.pinMismatch, "the certificate of \(host) cannot be had from this libcurl")
+    }
+    if pins.contains(key) || pins.contains(certificate) { return true }
+    return fail(
+      .pinMismatch, "\(host) has the key \(key) and the certificate \(certificate)")
   }
 
   /// Goes back to the start of the request's body; false if that cannot be.

@@ -93,7 +93,8 @@ final class TransferDriver {
     }
     load.add()
     let readBytes = load.readBytes
-    let new = RunningTransfer(transfer, handle, sockets, readBytes: readBytes)
+    let new = RunningTransfer(
+      transfer, handle, sockets, setup, readBytes: readBytes)
     guard handle.configure(transfer, setup, readBytes: readBytes), sockets.watch(handle),
       new.installCallbacks()
     else {

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import HTTPSemantics
+public import HTTPSemantics
 
 /// Holds the stored responses of a key, seen from one request.
 struct FoundVariants {
@@ -31,6 +31,13 @@ extension ResponseCache {
     if found.matching.count > 1 { found.matching.sort(by: Self.isNewer) }
     if found.matching.isEmpty, !found.others.isEmpty { found.reason = .otherVariant }
     return found
+  }
+
+  /// Returns when the response that would answer a request from the store was last changed, by the word
+  /// of its server: `Last-Modified`, else when it was made; nil where nothing is stored.
+  public func lastChanged(_ request: HTTPRequest) -> HTTPDate? {
+    guard let newest = find(request, key(of: request)).matching.first?.response else { return nil }
+    return newest.facts.lastModified ?? newest.facts.date ?? newest.responseTime
   }
 
   /// Returns all stored responses of a key: from memory if they are still the same, else read.

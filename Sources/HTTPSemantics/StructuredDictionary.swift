@@ -17,7 +17,8 @@ package struct StructuredDictionary: Sendable, Hashable {
     case decimal
     case string(String)
     case token(String)
-    case byteSequence
+    /// In base 64, as it was written (RFC 4648, section 4).
+    case byteSequence(String)
     case boolean(Bool)
     case date
     case displayString

@@ -147,13 +147,15 @@ struct StructuredFieldParser {
   /// Parses a byte sequence (section 4.2.7) as far as its alphabet; the padding is not checked.
   private mutating func byteSequence(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
     guard take(":", bytes) else { return nil }
+    let start = position
     skip(bytes) { byte in
       switch byte {
       case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): true
       default: ASCII.isLetter(byte) || ASCII.isDigit(byte)
       }
     }
-    return take(":", bytes) ? .byteSequence : nil
+    let end = position
+    return take(":", bytes) ? .byteSequence(text(bytes, start..<end)) : nil
   }
 
   /// Parses a boolean (section 4.2.8).

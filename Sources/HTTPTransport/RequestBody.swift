@@ -25,3 +25,10 @@ public protocol RequestBodySource: AnyObject, Sendable {
   /// takes what it got for the whole.
   func next() async throws -> [UInt8]?
 }
+
+/// Gives the content of a request, and the same content once more where a server wants credentials or
+/// redirects.
+public protocol RepeatableBodySource: RequestBodySource {
+  /// Returns a source that gives the same content from its beginning.
+  func again() -> any RequestBodySource
+}

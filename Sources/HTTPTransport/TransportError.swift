@@ -23,6 +23,10 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let timeout = Code(rawValue: "timeout")
     /// The TLS handshake failed, or the certificate was not accepted.
     public static let tls = Code(rawValue: "tls")
+    /// The server is not the one that is pinned for its host; the detail tells host and what was found.
+    public static let pinMismatch = Code(rawValue: "pinMismatch")
+    /// The client certificate, its key or its passphrase cannot be used.
+    public static let clientCertificate = Code(rawValue: "clientCertificate")
     /// The connection ended before a whole head had come.
     public static let connectionLost = Code(rawValue: "connectionLost")
     /// The connection ended, or the body's framing broke, before the body was complete.
@@ -84,6 +88,13 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .timeout: ("the time is over", "try again, or allow more time")
     case .tls:
       ("the TLS connection failed", "check the server's certificate and the trusted authorities")
+    case .pinMismatch:
+      (
+        "the server is not the pinned one",
+        "if it has a new key, add its pin; if not, somebody stands in between"
+      )
+    case .clientCertificate:
+      ("the client certificate cannot be used", "check its file, its key and the passphrase")
     case .connectionLost:
       ("the connection ended before there was an answer", "try again")
     case .truncatedBody: ("the body ended too early", "try again")

@@ -39,9 +39,6 @@ struct AskedRequest: Sendable {
         request.fields.append(HTTPField(name, value))
       }
       hasCredentials = text.utf8.contains(UInt8(ascii: "@")) && url.user() != nil
-      if hasCredentials, !request.fields.contains("Authorization") {
-        request.fields.append(HTTPField("Authorization", Self.basic(url)))
-      }
       self.request = request
     } catch {
       throw URLError(error, url: url)
@@ -53,7 +50,8 @@ struct AskedRequest: Sendable {
     }
     options = FetchOptions(
       policy: mode == .always ? .offline : CachePolicy(asked.cachePolicy),
-      transport: Self.timeouts(asked.timeoutInterval))
+      transport: Self.timeouts(asked.timeoutInterval),
+      credential: hasCredentials ? Self.credential(url) : nil)
   }
 
   /// Tells whether a stored response may stand in for the origin when that cannot be reached.
@@ -67,11 +65,13 @@ struct AskedRequest: Sendable {
     }
   }
 
-  /// What stands before the `@`, in the form of RFC 7617, without its percent-encoding.
-  private static func basic(_ url: URL) -> String {
-    let user = url.user(percentEncoded: false) ?? ""
-    let password = url.password(percentEncoded: false) ?? ""
-    return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+  /// What stands before the `@`, without its percent-encoding. It is sent at once, as people expect of
+  /// such a URL, and by Digest once the server has said that it wants that.
+  private static func credential(_ url: URL) -> Credential {
+    .password(
+      user: url.user(percentEncoded: false) ?? "",
+      password: url.password(percentEncoded: false) ?? "", persistence: .request,
+      sendsBasicUnasked: true)
   }
 
   /// The time without any byte, which is also that for making a connection; 0 or less, and what is no

@@ -31,22 +31,9 @@ final class FileTarget: Sendable {
   // Safety: used on the queue alone.
   private nonisolated(unsafe) var state = State()
 
-  /// Looks at the place; nothing is made before the first bytes come.
-  init(_ file: URL) throws(URLError) {
-    guard file.isFileURL else {
-      throw URLError(
-        .unsupportedURL, url: file, cause: "\(file): it is no URL of a file", underlying: nil)
-    }
-    // The file behind a link is replaced, not the link.
-    path = file.resolvingSymlinksInPath().path
-    var isDirectory: ObjCBool = false
-    // Safety: the local is written during the call alone.
-    let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-    if exists, isDirectory.boolValue {
-      throw URLError(
-        .fileIsDirectory, url: nil, cause: "\(path): a directory is there; choose another name",
-        underlying: SystemError(EISDIR))
-    }
+  /// Nothing is made before the first bytes come.
+  init(_ place: FilePlace) {
+    path = place.path
     let unique = String(UInt64.random(in: .min ... .max), radix: 36)
     hiddenPath =
       URL(fileURLWithPath: path).deletingLastPathComponent()

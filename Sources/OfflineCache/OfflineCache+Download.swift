@@ -1,33 +1,199 @@
-import CachingClient
+import CacheSystem
+public import CachingClient
 public import Foundation
+import HTTPCaching
+import HTTPSemantics
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
 #endif
 
+/// Says how a file is downloaded, beside the request.
+public struct DownloadSettings: Sendable {
+  /// Uses the file for so long after its end without asking the server; nil: the server is asked.
+  public var expiresAfter: TimeInterval?
+
+  /// Begins that time anew with each use.
+  public var isSliding = false
+
+  /// Says which digest the file must have.
+  public var digest: StatedDigest?
+
+  /// Orders those that wait for their turn: higher ones first.
+  public var priority = 0
+
+  /// Makes settings; the defaults ask the server each time.
+  public init(
+    expiresAfter: TimeInterval? = nil, isSliding: Bool = false, digest: StatedDigest? = nil,
+    priority: Int = 0
+  ) {
+    self.expiresAfter = expiresAfter
+    self.isSliding = isSliding
+    self.digest = digest
+    self.priority = priority
+  }
+}
+
 extension OfflineCache {
-  /// Answers a request into a file, with bounded memory; see ``data(for:)``.
+  /// The longest downloaded file that is stored, too, in bytes: 16 MiB. Longer ones are not kept twice.
+  public static let storedDownloadLimit = 16 << 20
+
+  /// Answers a request into a file, with bounded memory, and goes on where an earlier call was
+  /// interrupted; see ``data(for:)``.
   ///
-  /// The bytes go to a hidden file beside it, which takes the name in one rename at the end: a failure
-  /// or a cancellation leaves what was there before. A file that is there is replaced, a directory is
-  /// not. What may be stored is stored, too, as long as it fits.
+  /// What is stored is written out, by the rules of HTTP and the policy of the request. All else is
+  /// downloaded: the bytes go to a hidden file beside it, which takes the name in one rename when it is
+  /// complete and verified; a failure or a cancellation leaves what was there before. A file that was
+  /// downloaded before is used until it expires, and after that if the server confirms it. What may be
+  /// stored is stored, too, up to ``storedDownloadLimit``.
   ///
-  /// - Throws: as ``data(for:)``; `badServerResponse` for a status other than 200 to 299, as an error
-  ///   page must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and `cannotMoveFile` with
-  ///   the path and `SystemError` underneath; `fileIsDirectory`.
+  /// - Throws: as ``data(for:)``; `badServerResponse` for a status that has no content, as an error page
+  ///   must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and `cannotMoveFile` with the
+  ///   path and `SystemError` underneath; `fileIsDirectory`; `cannotDecodeRawData` for a wrong digest.
   @discardableResult
   public func download(
-    for request: URLRequest, to file: URL
+    for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) async throws(URLError) -> OfflineURLResponse {
     let asked = try AskedRequest(request, mode: offlineMode)
-    let target = try FileTarget(file)
+    let place = try FilePlace(file)
+    let wanted = wanted(asked, place, settings)
+    if asked.options.policy.allowsNetwork, asked.request.method == .get, asked.body == nil,
+      !(isStored(asked) && settings.digest == nil)
+    {
+      do throws(DownloadError) {
+        return try await downloaded(wanted, asked, place)
+      } catch {
+        guard offlineMode == .whenUnreachable, error.isUnreachable, asked.acceptsFallback else {
+          throw URLError(error, url: asked.url)
+        }
+        if let there = try? await downloader.fileNow(wanted) {
+          return try response(there, asked, place)
+        }
+        throw URLError(error, url: asked.url)
+      }
+    }
+    do throws(URLError) {
+      return try await written(asked, place)
+    } catch {
+      // Without a network a file that is there is better than none.
+      guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else {
+        throw error
+      }
+      return try response(there, asked, place)
+    }
+  }
+
+  /// Fetches a URL with `GET` into a file; see ``download(for:to:settings:)``.
+  @discardableResult
+  public func download(
+    from url: URL, to file: URL, settings: DownloadSettings = DownloadSettings()
+  ) async throws(URLError) -> OfflineURLResponse {
+    try await download(for: URLRequest(url: url), to: file, settings: settings)
+  }
+
+  /// Starts a download that tells its progress, and can be paused; around the store.
+  ///
+  /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once; all else is thrown by the
+  ///   download.
+  public func startDownload(
+    for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
+  ) throws(URLError) -> Download {
+    let asked = try AskedRequest(request, mode: .never)
+    return downloader.start(wanted(asked, try FilePlace(file), settings))
+  }
+
+  /// Finds the downloads of a folder that an earlier run began and did not finish.
+  ///
+  /// To go on with one, download it again: ``FoundDownload/record`` has the URL. To give it up, call
+  /// ``forgetDownload(to:)``.
+  public func unfinishedDownloads(in folder: URL) async throws(URLError) -> [FoundDownload] {
+    do throws(DownloadError) {
+      return try await downloader.downloads(in: folder.path).filter { !$0.isFinished }
+    } catch {
+      throw URLError(error, url: nil)
+    }
+  }
+
+  /// Removes what an interrupted download has left, and what is known of a finished one; its file stays.
+  public func forgetDownload(to file: URL) async throws(URLError) {
+    let place = try FilePlace(file)
+    do throws(DownloadError) {
+      try await downloader.forget(place.path)
+    } catch {
+      throw URLError(error, url: nil)
+    }
+  }
+
+  private func wanted(
+    _ asked: AskedRequest, _ place: FilePlace, _ settings: DownloadSettings
+  ) -> DownloadRequest {
+    var wanted = DownloadRequest(asked.request, to: place.path)
+    if let basic = asked.options.credential?.basic,
+      !asked.request.fields.contains("Authorization")
+    {
+      wanted.request.fields.append(HTTPField("Authorization", basic))
+    }
+    wanted.digest = settings.digest
+    wanted.priority = settings.priority
+    wanted.expiry = settings.expiresAfter.map {
+      DownloadExpiry(after: Int64(min(max(0, $0), 1e9)), isSliding: settings.isSliding)
+    }
+    wanted.transport = asked.options.transport ?? AskedRequest.defaultTimeouts
+    wanted.maximumRedirects = asked.options.maximumRedirects
+    switch asked.options.policy {
+    case .reload, .reloadFromOrigin: wanted.reuse = .never
+    case .revalidate: wanted.reuse = .confirmed
+    default: wanted.reuse = .unexpired
+    }
+    return wanted
+  }
+
+  /// Tells whether there is something stored that the policy might use.
+  private func isStored(_ asked: AskedRequest) -> Bool {
+    guard asked.acceptsFallback else { return false }
+    var options = asked.options
+    options.policy = .offline
+    return client.storedAnswer(to: asked.request, options: options) != nil
+  }
+
+  private func downloaded(
+    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
+  ) async throws(DownloadError) -> OfflineURLResponse {
+    let file = try await downloader.download(wanted)
+    if file.source == .network, let length = file.record.length,
+      length <= UInt64(Self.storedDownloadLimit)
+    {
+      // As a favour: the file is there whatever becomes of this.
+      _ = try? await client.store(contentsOf: file, for: asked.request)
+    }
+    guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
+      throw DownloadError(
+        .status(file.record.head.status), url: file.record.url, path: place.path)
+    }
+    return response
+  }
+
+  private func response(
+    _ file: DownloadedFile, _ asked: AskedRequest, _ place: FilePlace
+  ) throws(URLError) -> OfflineURLResponse {
+    guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
+      throw URLError(.badServerResponse, url: asked.url, cause: place.path, underlying: nil)
+    }
+    return response
+  }
+
+  /// Writes what the cache answers to the file.
+  private func written(
+    _ asked: AskedRequest, _ place: FilePlace
+  ) async throws(URLError) -> OfflineURLResponse {
+    let target = FileTarget(place)
     let (body, response) = try await answering(asked) { response in response.body }
     guard (200...299).contains(response.statusCode) else {
       body.cancel()
       throw URLError(
         .badServerResponse, url: asked.url,
         cause: "\(response.url?.absoluteString ?? ""): the server answers "
-          + "\(response.statusCode); nothing is written to \(file.path)",
+          + "\(response.statusCode); nothing is written to \(place.path)",
         underlying: nil)
     }
     let pieces = BodyPieces(body: body, url: asked.url)
@@ -40,13 +206,5 @@ extension OfflineCache {
       throw error
     }
     return response
-  }
-
-  /// Fetches a URL with `GET` into a file; see ``download(for:to:)``.
-  @discardableResult
-  public func download(
-    from url: URL, to file: URL
-  ) async throws(URLError) -> OfflineURLResponse {
-    try await download(for: URLRequest(url: url), to: file)
   }
 }

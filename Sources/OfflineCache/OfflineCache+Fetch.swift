@@ -4,6 +4,7 @@ public import Foundation
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
+import Reachability
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -78,13 +79,13 @@ extension OfflineCache {
     do throws(ClientError) {
       if Task.isCancelled { throw cancelled(asked) }
       do throws(ClientError) {
-        let response = try await fetch(asked)
-        return try await finish(asked, response, nil, use)
+        let (response, standIn) = try await fetch(asked)
+        return try await finish(asked, response, standIn, use)
       } catch {
         guard offlineMode == .whenUnreachable, error.isUnreachable,
-          let stored = fallback(asked)
+          let stored = stored(asked, .offline)
         else { throw error }
-        return try await finish(asked, stored, error, use)
+        return try await finish(asked, stored, .failure(error), use)
       }
     } catch {
       throw failure(error, asked)
@@ -94,40 +95,55 @@ extension OfflineCache {
   /// Answers a request from the store alone, whole and at once; nil where the network has to be asked,
   /// or the body takes longer.
   func storedNow(_ asked: AskedRequest) -> ([UInt8], OfflineURLResponse)? {
-    guard asked.body == nil,
-      let response = client.storedAnswer(to: asked.request, options: asked.options),
-      redirectFault(response) == nil,
+    guard let (response, standIn) = storedAnswer(asked), redirectFault(response) == nil,
       let bytes = try? Self.bytesAtOnce(response, options.maximumDataBytes),
-      let made = OfflineURLResponse.make(response, to: asked)
+      let made = OfflineURLResponse.make(response, to: asked, standIn: standIn)
     else { return nil }
     return (bytes, made)
   }
 
-  private func fetch(_ asked: AskedRequest) async throws(ClientError) -> ClientResponse {
-    if asked.body == nil,
-      let stored = client.storedAnswer(to: asked.request, options: asked.options)
-    {
-      return stored
-    }
-    return try await client.fetch(asked.request, body: asked.body, options: asked.options)
+  private func fetch(
+    _ asked: AskedRequest
+  ) async throws(ClientError) -> (ClientResponse, StandIn?) {
+    if let stored = storedAnswer(asked) { return stored }
+    return (
+      try await client.fetch(asked.request, body: asked.body, options: asked.options), nil
+    )
   }
 
-  private func fallback(_ asked: AskedRequest) -> ClientResponse? {
+  /// Answers from the store alone, where the rules allow it or there is no network to ask.
+  private func storedAnswer(_ asked: AskedRequest) -> (ClientResponse, StandIn?)? {
+    guard asked.body == nil else { return nil }
+    if let response = client.storedAnswer(to: asked.request, options: asked.options) {
+      return (response, nil)
+    }
+    guard offlineMode == .whenUnreachable, let network = options.reachability?.current,
+      network.quality != .free, !asked.request.url.isLoopback
+    else { return nil }
+    if network.quality == .none {
+      return stored(asked, .offline).map { ($0, .noNetwork(network.reason)) }
+    }
+    guard options.sparesConstrainedNetworks else { return nil }
+    return stored(asked, .storedElseLoad).map { ($0, .constrained(network.reason)) }
+  }
+
+  /// Answers from the store by a laxer policy, where the request does not ask for the origin by name.
+  private func stored(_ asked: AskedRequest, _ policy: CachePolicy) -> ClientResponse? {
     guard asked.acceptsFallback else { return nil }
     var options = asked.options
-    options.policy = .offline
+    options.policy = policy
     return client.storedAnswer(to: asked.request, options: options)
   }
 
   private func finish<R: Sendable>(
-    _ asked: AskedRequest, _ response: ClientResponse, _ failure: ClientError?,
+    _ asked: AskedRequest, _ response: ClientResponse, _ standIn: StandIn?,
     _ use: @Sendable (ClientResponse) async throws(ClientError) -> R
   ) async throws(ClientError) -> (R, OfflineURLResponse) {
     if let fault = redirectFault(response) {
       response.body.cancel()
       throw fault
     }
-    guard let made = OfflineURLResponse.make(response, to: asked, failure: failure) else {
+    guard let made = OfflineURLResponse.make(response, to: asked, standIn: standIn) else {
       throw broken(
         response, .protocolViolation, "Foundation makes no response of \(response.head.status)")
     }

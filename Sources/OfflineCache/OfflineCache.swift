@@ -4,6 +4,7 @@ import CurlTransport
 public import Foundation
 import HTTPSemantics
 public import HTTPTransport
+public import Reachability
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -28,6 +29,9 @@ public final class OfflineCache: Sendable {
 
   /// Gives the client that fetches, for what this face does not have.
   public let client: CachingClient
+
+  /// Downloads files, around the store.
+  public let downloader: Downloader
 
   /// Gives the store behind it.
   public var store: Store { client.store }
@@ -90,12 +94,13 @@ public final class OfflineCache: Sendable {
     self.options = options
     self.delegates = delegates
     mode = Mutex(options.offlineMode)
+    var clientOptions = ClientOptions(
+      transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
+      mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)
+    clientOptions.substitutes = options.substitutes
     client = CachingClient(
-      store: store, transport: transport,
-      options: ClientOptions(
-        transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
-        mayReturnStored: { delegates.mayReturn($1, to: $0) }),
-      clock: options.clock)
+      store: store, transport: transport, options: clientOptions, clock: options.clock)
+    downloader = client.makeDownloader(options: options.downloads)
     delegates.cache = self
   }
 
@@ -122,6 +127,9 @@ public final class OfflineCache: Sendable {
     get { mode.withLock { $0 } }
     set { mode.withLock { $0 = newValue } }
   }
+
+  /// Tells whether there is a network; nil where nobody knows.
+  public var reachability: (any NetworkReachability)? { options.reachability }
 
   /// Is asked and told; held weakly.
   public var delegate: (any OfflineCacheDelegate)? {

@@ -5,6 +5,7 @@ public import CurlTransport
 public import HTTPCaching
 public import HTTPSemantics
 import HTTPTransport
+public import Reachability
 
 /// Says how an ``OfflineCache`` works.
 public struct OfflineCacheOptions: Sendable {
@@ -14,6 +15,20 @@ public struct OfflineCacheOptions: Sendable {
 
   /// Says when stored responses answer in place of the network; may be changed later.
   public var offlineMode: OfflineMode
+
+  /// Tells whether there is a network; asked in the mode ``OfflineMode/whenUnreachable`` for what is not
+  /// fresh in the store. nil: nobody knows, so the network is tried. Hosts on this machine are always
+  /// asked, and so is everybody for what is not stored.
+  public var reachability: (any NetworkReachability)?
+
+  /// Answers from the store whatever the age while the network is constrained, in the mode
+  /// ``OfflineMode/whenUnreachable``: stored responses are not validated, unless they say `no-cache`, or
+  /// `must-revalidate` and are stale.
+  public var sparesConstrainedNetworks = false
+
+  /// Names files that ship with the program and answer for remote URLs, before the store is asked; nil:
+  /// none. Requests that reload or validate pass them by.
+  public var substitutes: Substitutes?
 
   /// Gives the rules of HTTP: the lifetime of responses that state none, targeted fields. The role is
   /// that of a private cache: it serves one user.
@@ -29,25 +44,35 @@ public struct OfflineCacheOptions: Sendable {
   /// Bounds the length of a body that is given as `Data`, in bytes; more is an error.
   public var maximumDataBytes: Int
 
-  /// Says how libcurl is set up: user agent, trusted authorities, proxy.
+  /// Says how libcurl is set up: user agent, trusted authorities, pins, client certificate, proxy.
   public var network: CurlSetup
+
+  /// Answers servers that want credentials; nil: a 401 is an answer like others.
+  public var credentials: CredentialProvider?
+
+  /// Says how many downloads run at once, and how often they are tried.
+  public var downloads = DownloaderOptions(maximumRetries: 2)
 
   /// Tells the time; replaced in tests.
   package var clock: any WallClock = SystemClock()
 
   /// Makes options; the defaults suit an app.
   public init(
-    keyRule: KeyRule = .url, offlineMode: OfflineMode = .never,
+    keyRule: KeyRule = .url, offlineMode: OfflineMode = .whenUnreachable,
+    reachability: (any NetworkReachability)? = SystemReachability.shared,
     rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 0,
     durability: Durability = .process,
-    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup()
+    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup(),
+    credentials: CredentialProvider? = nil
   ) {
     self.keyRule = keyRule
     self.offlineMode = offlineMode
+    self.reachability = reachability
     self.rules = rules
     self.memoryCapacity = memoryCapacity
     self.durability = durability
     self.maximumDataBytes = maximumDataBytes
     self.network = network
+    self.credentials = credentials
   }
 }

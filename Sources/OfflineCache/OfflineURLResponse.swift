@@ -33,12 +33,22 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
   ///
   /// Its URL is the caller's own where no redirect was followed: programs compare the two.
   static func make(
-    _ response: ClientResponse, to asked: AskedRequest, failure: ClientError? = nil
+    _ response: ClientResponse, to asked: AskedRequest, standIn: StandIn? = nil
   ) -> OfflineURLResponse? {
     let isOwn = response.url == asked.request.url && !asked.hasCredentials
     guard let url = isOwn ? asked.url : URL(string: response.url.string) else { return nil }
     return OfflineURLResponse(
-      url: url, head: response.head, metadata: ResponseMetadata(response, failure: failure))
+      url: url, head: response.head, metadata: ResponseMetadata(response, standIn: standIn))
+  }
+
+  /// Makes the response to a request whose answer is in a file; the time is in nanoseconds since 1970.
+  static func make(
+    _ file: DownloadedFile, to asked: AskedRequest, now: Int64
+  ) -> OfflineURLResponse? {
+    let isOwn = file.record.answeredBy == asked.request.url.string && !asked.hasCredentials
+    guard let url = isOwn ? asked.url : URL(string: file.record.answeredBy) else { return nil }
+    return OfflineURLResponse(
+      url: url, head: file.record.head, metadata: ResponseMetadata(file, now: now))
   }
 
   /// Makes a response without metadata.

@@ -13,6 +13,10 @@ public struct ResponseMetadata: Sendable, Hashable {
     case memory
     /// The store had it on disk.
     case disk
+    /// A file that ships with the program stands in for it.
+    case substitute
+    /// A file that was downloaded before, see ``download``.
+    case file
   }
 
   /// Tells where it came from.
@@ -25,8 +29,11 @@ public struct ResponseMetadata: Sendable, Hashable {
   /// from the network.
   public let freshness: TimeInterval?
 
+  /// Tells of the file that it was downloaded to; nil for all other answers.
+  public let download: DownloadMetadata?
+
   /// Tells whether it is stale: served because there was nothing better, or by permission.
-  public var isStale: Bool { freshness.map { $0 <= 0 } ?? false }
+  public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
 
   /// Says in a few words why it is this answer: why the network was asked, or why not.
   public var reason: String { why.description }
@@ -42,34 +49,46 @@ public struct ResponseMetadata: Sendable, Hashable {
     case fresh(seconds: Int64)
     case stale(seconds: Int64)
     case forwarded(String)
-    case unreachable(String)
+    case download(DownloadedFile.Source)
+    case instead(StandIn)
+    case substitute
 
     var description: String {
       switch self {
       case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
       case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
       case .forwarded(let reason): reason
-      case .unreachable(let failure): "it is stored, and the origin cannot be reached: \(failure)"
+      case .download(.file): "it was downloaded before, and has not expired"
+      case .download(.confirmed): "it was downloaded before, and the server has confirmed it"
+      case .download: "it was not there, or no longer good"
+      case .instead(let standIn): standIn.description
+      case .substitute: "a file that ships with the program stands in for it"
       }
     }
   }
 
-  /// - Parameter failure: Tells how the network failed, where the answer stands in for it.
-  init(_ response: ClientResponse, failure: ClientError?) {
+  /// - Parameter standIn: Tells why the answer stands in for that of the network, where it does.
+  init(_ response: ClientResponse, standIn: StandIn?) {
     source =
       switch response.source {
       case .network: .network
       case .memory: .memory
       case .disk: .disk
+      case .substitute: .substitute
       }
+    download = nil
     let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
     age = max(0, seconds)
     status = response.cacheStatus
     let ttl = status.ttl
     freshness = ttl.map { TimeInterval($0) }
     why =
-      if let failure {
-        .unreachable(failure.description)
+      if response.source == .substitute {
+        .substitute
+      } else if let standIn {
+        .instead(standIn)
+      } else if response.source != .network, let detail = status.detail {
+        .forwarded("it is stored, and the server could not be asked: \(detail)")
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {
@@ -77,5 +96,19 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else {
         .fresh(seconds: ttl ?? 0)
       }
+  }
+
+  init(_ file: DownloadedFile, now: Int64) {
+    let download = DownloadMetadata(file)
+    let time = Date(timeIntervalSince1970: TimeInterval(now) / 1e9)
+    let stated = file.record.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
+    self.download = download
+    age = max(0, stated) + max(0, time.timeIntervalSince(download.ended))
+    freshness = download.expires?.timeIntervalSince(time)
+    source = file.source == .file ? .file : .network
+    status = CacheStatus(
+      cacheName: "OfflineCache", isHit: file.source == .file,
+      forward: file.source == .file ? nil : .bypass)
+    why = .download(file.source)
   }
 }

@@ -1,3 +1,4 @@
+import CacheSystem
 import CachingClient
 import Foundation
 import HTTPSemantics
@@ -53,6 +54,8 @@ extension URLError {
     case .cannotConnect: .cannotConnectToHost
     case .timeout: .timedOut
     case .tls: .secureConnectionFailed
+    case .pinMismatch: .serverCertificateUntrusted
+    case .clientCertificate: .clientCertificateRejected
     case .connectionLost, .truncatedBody: .networkConnectionLost
     case .headTooLarge: .dataLengthExceedsMaximum
     case .protocolViolation: .badServerResponse
@@ -60,6 +63,39 @@ extension URLError {
     case .cancelled: .cancelled
     default: .unknown
     }
+  }
+
+  /// Says how a download failed; what is wrong with a file has the `SystemError` underneath.
+  init(_ error: DownloadError, url: URL?) {
+    let code: URLError.Code
+    var underlying: any Error = error
+    switch error.cause {
+    case .cancelled: code = .cancelled
+    case .transport(let cause): code = Self.code(of: cause.code)
+    case .status: code = .badServerResponse
+    case .tooManyRedirects: code = .httpTooManyRedirects
+    case .unusableRedirect: code = .redirectToNonExistentLocation
+    case .method: code = .unsupportedURL
+    case .coding: code = .cannotDecodeContentData
+    case .wrongLength: code = .networkConnectionLost
+    case .wrongDigest: code = .cannotDecodeRawData
+    case .invalidPath: code = .cannotCreateFile
+    case .isDirectory: code = .fileIsDirectory
+    case .file(let cause):
+      underlying = cause
+      let isPlace =
+        cause == .notFound || cause.isPermission || cause.isWrongKind || cause.isReadOnly
+      code = isPlace ? .cannotCreateFile : .cannotWriteToFile
+    }
+    self.init(code, url: url, cause: error.description, underlying: underlying)
+  }
+
+  /// Tells whether nothing is stored, and the network was not to be asked.
+  var isNotStored: Bool {
+    guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError,
+      case .notStored = error.cause
+    else { return false }
+    return true
   }
 
   private static func withoutCredentials(_ url: URL) -> URL? {
@@ -76,11 +112,24 @@ extension TransportError.Code {
   public static let unusableRedirect = TransportError.Code(rawValue: "unusableRedirect")
 }
 
+extension TransportError {
+  /// Tells whether there was no way to the origin, or none that held.
+  fileprivate var isUnreachable: Bool {
+    [.cannotResolve, .cannotConnect, .timeout, .tls, .connectionLost, .truncatedBody]
+      .contains(code)
+  }
+}
+
 extension ClientError {
   /// Tells whether there was no way to the origin, or none that held.
   var isUnreachable: Bool {
-    guard case .transport(let error) = cause else { return false }
-    return [.cannotResolve, .cannotConnect, .timeout, .tls, .connectionLost, .truncatedBody]
-      .contains(error.code)
+    if case .transport(let error) = cause { error.isUnreachable } else { false }
+  }
+}
+
+extension DownloadError {
+  /// Tells whether there was no way to the origin, or none that held.
+  var isUnreachable: Bool {
+    if case .transport(let error) = cause { error.isUnreachable } else { false }
   }
 }

@@ -40,6 +40,7 @@ struct OfflineModeTests {
         : fresh("plain", seconds: 1)
     }
     let strict = sandbox.request("/strict")
+    sandbox.cache.offlineMode = .never
     #expect(await text(sandbox.cache, strict) == "strict")
     #expect(await text(sandbox.cache, sandbox.request("/plain")) == "plain")
     sandbox.clock.advance(bySeconds: 100)

@@ -1,4 +1,5 @@
 import CommandLineOptions
+import HTTPSemantics
 import Synchronization
 
 /// Reads lists of URLs, one a line.
@@ -23,6 +24,21 @@ enum AddressList {
       }
     }
     return try addresses(in: bytes, of: path)
+  }
+
+  /// Refuses a URL with a name and password in it, without showing them, not even to the one who typed
+  /// them: output ends up in files.
+  static func checkCredentials(_ address: String, _ url: NormalizedURL) throws(ToolError) {
+    guard hasCredentials(address) else { return }
+    throw ToolError(
+      subject: url.string, problem: "a name and password in a URL are not sent",
+      remedy: "leave them out")
+  }
+
+  /// Tells whether there is user-info in front of the host (RFC 3986, section 3.2.1).
+  static func hasCredentials(_ address: String) -> Bool {
+    guard let start = address.firstRange(of: "//")?.upperBound else { return false }
+    return address[start...].prefix { !"/?#".contains($0) }.contains("@")
   }
 
   private static func addresses(in bytes: [UInt8], of path: Argument) throws -> [String] {

@@ -21,17 +21,20 @@ enum Declarations {
     ],
     options: [store],
     subcommands: [
-      FetchCommand.declaration, ServeCommand.declaration, PutCommand.declaration,
+      FetchCommand.declaration, DownloadCommand.declaration, CheckCommand.declaration,
+      UploadCommand.declaration, ServeCommand.declaration, PutCommand.declaration,
       GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
-      LimitCommand.declaration, StatsCommand.declaration,
+      LimitCommand.declaration, StatsCommand.declaration, ReachabilityCommand.declaration,
     ],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches through the cache"),
       .init(
         "offlinecache fetch --offline https://example.org/ -o -",
         "Prints the page from the store, without a network"),
+      .init(
+        "offlinecache download https://example.org/big.iso", "Downloads a file, or goes on with it"),
       .init("date | offlinecache put now -", "Stores what stands on standard input"),
       .init("offlinecache ls --long --sort size", "Lists the entries, the largest first"),
     ],

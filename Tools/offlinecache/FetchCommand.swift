@@ -24,13 +24,15 @@ enum FetchCommand {
     discussion: [
       "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
         + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept), 'hit' (from "
-        + "the store) or 'valid' (from the store, after the server has confirmed it), the HTTP "
-        + "status, the length and the URL.",
+        + "the store), 'valid' (from the store, after the server has confirmed it) or 'local' (from "
+        + "a file of --substitute), the HTTP status, the length and the URL.",
       "A URL that is not in the store (--offline) or that the server has no 2xx answer for counts "
         + "as not found; the others are fetched all the same.",
     ],
     parameters: [urls],
-    options: [GetCommand.output, folder, list, offline, refresh, parallel, quiet],
+    options: [
+      GetCommand.output, folder, list, offline, refresh, parallel, quiet, SubstituteOption.option,
+    ] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -55,8 +57,13 @@ enum FetchCommand {
     }
     let use: StoreUse = invocation[offline] ? .read : .fill
     let pages = addresses
+    let setup = try NetworkOptions.setup(invocation)
+    var options = ClientOptions()
+    options.substitutes = try SubstituteOption.read(invocation)
+    let clientOptions = options
     return try await withStore(invocation, use) { store in
-      let client = CachingClient(store: store, transport: try CurlTransport())
+      let client = CachingClient(
+        store: store, transport: try CurlTransport(setup), options: clientOptions)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: pages, isQuiet: invocation[quiet])

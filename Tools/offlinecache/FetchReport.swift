@@ -45,7 +45,11 @@ final class FetchReport: Sendable {
     case .done(let word, let status, let length):
       counts.withLock { counts in
         counts.bytes += length
-        if word == "hit" || word == "valid" { counts.hits += 1 } else { counts.fetched += 1 }
+        if ["hit", "valid", "local"].contains(word) {
+          counts.hits += 1
+        } else {
+          counts.fetched += 1
+        }
       }
       if printsLines { try printLine(word, status, length, address) }
     case .refused(let status):

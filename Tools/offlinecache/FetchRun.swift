@@ -58,13 +58,9 @@ struct FetchRun: Sendable {
     let outcome: FetchOutcome
     do {
       let url = try NormalizedURL(address)
-      if Self.hasCredentials(address) {
-        // Never shown, not even to the one who typed it: output ends up in files.
-        address = url.string
-        throw ToolError(
-          subject: address, problem: "a name and password in a URL are not sent",
-          remedy: "leave them out")
-      }
+      let typed = address
+      if AddressList.hasCredentials(typed) { address = url.string }
+      try AddressList.checkCredentials(typed, url)
       outcome = try await receive(url)
     } catch let error as OutputError where target.isStandardOutput {
       throw error
@@ -77,12 +73,6 @@ struct FetchRun: Sendable {
     }
     progress.advance(items: 1)
     try report.add(outcome, address)
-  }
-
-  /// Tells whether there is user-info in front of the host (RFC 3986, section 3.2.1).
-  private static func hasCredentials(_ address: String) -> Bool {
-    guard let start = address.firstRange(of: "//")?.upperBound else { return false }
-    return address[start...].prefix { !"/?#".contains($0) }.contains("@")
   }
 
   /// Fetches a URL; a stored body that turns out to be damaged on the way is fetched afresh.
@@ -120,7 +110,8 @@ struct FetchRun: Sendable {
   private func outcome(
     _ response: ClientResponse, _ status: Int, _ length: UInt64
   ) -> FetchOutcome {
-    switch response.body.storing {
+    if response.source == .substitute { return .done("local", status, length) }
+    return switch response.body.storing {
     case .fromStore: .done(response.reason == nil ? "hit" : "valid", status, length)
     case .stored: .done("stored", status, length)
     case .notStored(.failed(let error)): .failed(error)

@@ -39,7 +39,7 @@ enum FetchTarget: Sendable {
   }
 
   /// Makes the folders a file stands in; mkdir(2).
-  private static func makeFolders(above path: [UInt8]) throws(OutputError) {
+  static func makeFolders(above path: [UInt8]) throws(OutputError) {
     var missing: [ArraySlice<UInt8>] = []
     var folder = path[...]
     // From below, so that the usual case, a folder that is there, costs one call.

@@ -7,6 +7,9 @@ enum OfflinecacheTool {
     await Tool.main(Declarations.tool) { invocation in
       switch invocation.command {
       case "fetch": try await FetchCommand.run(invocation)
+      case "download": try await DownloadCommand.run(invocation)
+      case "check": try await CheckCommand.run(invocation)
+      case "upload": try await UploadCommand.run(invocation)
       case "serve": try await ServeCommand.run(invocation)
       case "put": try PutCommand.run(invocation)
       case "get": try GetCommand.run(invocation)
@@ -16,6 +19,7 @@ enum OfflinecacheTool {
       case "pin", "unpin": try PinCommand.run(invocation)
       case "trim": try TrimCommand.run(invocation)
       case "limit": try LimitCommand.run(invocation)
+      case "reachability": try await ReachabilityCommand.run(invocation)
       case "stats": try StatsCommand.run(invocation)
       default: preconditionFailure("'\(invocation.command)' is declared but not run")
       }

@@ -19,6 +19,14 @@ enum OutputPath {
     return result
   }
 
+  /// Returns a name for a URL within one folder: the last part of the path, with escapes decoded as in
+  /// ``path(for:)``, or `index.html`.
+  static func fileName(for url: NormalizedURL) -> [UInt8] {
+    let (path, _) = split(url.target)
+    let part = path.split(separator: slash, omittingEmptySubsequences: false).last ?? []
+    return part.isEmpty ? Array("index.html".utf8) : safeName(part)
+  }
+
   private static let percent = UInt8(ascii: "%")
   private static let question = UInt8(ascii: "?")
 

@@ -34,12 +34,10 @@ enum ServeCommand {
   private static let grace = Option(
     "grace", .duration, default: .seconds(10),
     help: "How long answers under way may take when the server is asked to stop")
-  private static let authorities = Option(
-    "ca-file", .path.named("FILE"), help: "Trust these certificate authorities (PEM) alone")
   private static let proxy = Option(
-    "proxy", .choice(["environment", "none"]),
-    defaultText: "none with --origin, else environment",
-    help: "Reach servers through the proxy of http_proxy and its kin, or directly")
+    "proxy", .proxy, defaultText: "none with --origin, else environment", group: "Network",
+    help: "Reach servers through this proxy (http, https, socks5, socks5h), through that of "
+      + "http_proxy and its kin, or directly")
 
   static let declaration = Command(
     "serve", summary: "Serves HTTP clients through the store, as a reverse or forward proxy",
@@ -52,8 +50,9 @@ enum ServeCommand {
         + "--grace. The second one ends it at once, with 128 and the signal's number.",
     ],
     options: [
-      listen, origin, shared, isPrivate, offline, memory, log, logFormat, grace, authorities, proxy,
-    ],
+      listen, origin, shared, isPrivate, offline, memory, log, logFormat, grace,
+      SubstituteOption.option,
+    ] + NetworkOptions.all + [proxy],
     examples: [
       .init(
         "offlinecache serve --origin http://localhost:3000", "Stands in front of a local server"),
@@ -88,7 +87,7 @@ enum ServeCommand {
     _ store: Store, _ invocation: Invocation, _ signals: ServeSignals
   ) async throws {
     let client = CachingClient(
-      store: store, transport: try transport(invocation), options: clientOptions(invocation))
+      store: store, transport: try transport(invocation), options: try clientOptions(invocation))
     let log = try accessLog(invocation)
     defer { log?.close() }
     let options = serverOptions(invocation)
@@ -117,30 +116,21 @@ enum ServeCommand {
   }
 
   private static func transport(_ invocation: Invocation) throws -> CurlTransport {
-    var setup = CurlSetup()
+    var setup = try NetworkOptions.setup(invocation, proxy)
     // A bound would let a few slow clients keep all others from the origin. Without HTTP/2 a slow
     // client costs no more than its buffer.
     setup.connectionsPerHost = 0
     setup.usesHTTP2 = false
-    setup.certificateAuthoritiesFile = try invocation[authorities].map { argument in
-      guard let path = argument.text else {
-        throw invocation.usageError(
-          "the path of --ca-file is not UTF-8", remedy: "choose another one")
-      }
-      // Else every request would fail later, with words about certificates.
-      _ = try InputFile(Argument(bytes: argument.bytes))
-      return path
-    }
-    let usual = invocation[origin] == nil ? "environment" : "none"
-    setup.proxy = (invocation[proxy] ?? usual) == "environment" ? .environment : .none
+    if invocation[proxy] == nil, invocation[origin] != nil { setup.proxy = .none }
     return try CurlTransport(setup)
   }
 
-  private static func clientOptions(_ invocation: Invocation) -> ClientOptions {
+  private static func clientOptions(_ invocation: Invocation) throws -> ClientOptions {
     var options = ClientOptions(
       rules: CacheRules(role: invocation[shared] ? .sharedCache : .privateCache))
     options.transport.addsDefaultFields = false
     options.hotBytes = Int(clamping: invocation.value(of: memory))
+    options.substitutes = try SubstituteOption.read(invocation)
     return options
   }
 

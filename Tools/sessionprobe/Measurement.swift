@@ -30,16 +30,31 @@ struct Measurement {
         _ = HTTPURLResponse(
           url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
       })
+    tell("OfflineCache.data(for:)", await hits(setting.cache, request))
+    await measureSubstitutes(request, data.count)
+    measureSession(request)
+    setting.remove()
+  }
+
+  private func hits(_ cache: OfflineCache, _ request: URLRequest) async -> [UInt64] {
     var times: [UInt64] = []
     for _ in 0..<count {
       let start = DispatchTime.now().uptimeNanoseconds
-      let answer = try? await setting.cache.data(for: request)
+      let answer = try? await cache.data(for: request)
       times.append(DispatchTime.now().uptimeNanoseconds - start)
       if answer?.1.metadata?.source == .network { stop(1, "it was no hit") }
     }
-    tell("OfflineCache.data(for:)", times)
-    measureSession(request)
-    setting.remove()
+    return times
+  }
+
+  private func measureSubstitutes(_ request: URLRequest, _ bytes: Int) async {
+    guard let other = try? SubstituteMeasurement(setting, bodyBytes: bytes),
+      (try? await other.cache.data(for: request)) != nil
+    else { stop(3, "there is no cache with substitutes to be had") }
+    tell(
+      "OfflineCache.data(for:) beside 1,001 substitutes", await hits(other.cache, request))
+    tell("OfflineCache.data(for:), a substitute", await hits(other.cache, other.request))
+    other.remove()
   }
 
   private func measureSession(_ request: URLRequest) {

@@ -46,6 +46,12 @@ CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 
+// The certificate of the server on the connection that a transfer uses, and the public key in it
+// (SubjectPublicKeyInfo), in DER. Returns the length, and copies it where the capacity is enough; 0
+// where there is none, the connection is not TLS, or libcurl does not use the OpenSSL of this build.
+size_t occurl_peer_certificate(CURL *handle, unsigned char *der, size_t capacity);
+size_t occurl_peer_public_key(CURL *handle, unsigned char *der, size_t capacity);
+
 // curl_multi_setopt(3) for numbers.
 CURLMcode occurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 

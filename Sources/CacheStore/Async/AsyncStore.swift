@@ -1,4 +1,5 @@
 public import CacheFormat
+internal import CacheSystem
 
 /// The async face of a store: the same calls, run on threads of its own.
 ///
@@ -91,17 +92,5 @@ public final class AsyncStore: Sendable {
   public func close() async {
     let store = store
     await pool.call { store.close() }
-  }
-}
-
-extension WorkerPool {
-  /// Runs a call that blocks and gives its result, or its error.
-  func call<R: Sendable, E: Error>(
-    _ body: @escaping @Sendable () throws(E) -> R
-  ) async throws(E) -> R {
-    let result = await withCheckedContinuation { continuation in
-      run { continuation.resume(returning: Result { () throws(E) in try body() }) }
-    }
-    return try result.get()
   }
 }

@@ -18,7 +18,7 @@ enum AnswerOutcome: Int, Sendable, CaseIterable {
     switch source {
     case .proxy: self = .error
     case .network: self = said.isBypassed || !said.isForwarded ? .bypass : .miss
-    case .memory, .disk:
+    case .memory, .disk, .substitute:
       if said.isHit {
         self = said.isPastFreshness ? .stale : .hit
       } else if said.isForwarded {

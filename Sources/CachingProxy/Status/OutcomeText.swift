@@ -32,6 +32,7 @@ enum OutcomeText {
     switch answer.record.source {
     case .memory: return "from memory\(freshness(of: answer))"
     case .disk: return "from disk\(freshness(of: answer))"
+    case .substitute: return "from a substitute"
     case .network: return "from the origin"
     case .proxy: return "from the proxy"
     }

@@ -110,7 +110,7 @@ private func serialized(_ value: StructuredDictionary.Value) -> String {
   case .string(let text):
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   case .token(let text): text
-  case .byteSequence: ":aGk=:"
+  case .byteSequence(let digits): ":\(digits):"
   case .boolean(let flag): flag ? "?1" : "?0"
   case .date: "@1"
   case .displayString: "%\"\""

@@ -1,8 +1,10 @@
 import CacheStore
 import CacheSystem
 import CachingClient
+import CurlTransport
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import LoopbackOrigin
 import Synchronization
 import Testing
@@ -20,9 +22,12 @@ final class FaceSandbox: Sendable {
   let origin: LoopbackOrigin
   let clock = TestClock()
 
-  /// - Parameter script: gives the answer to a request.
+  /// - Parameters:
+  ///   - transport: stands for the network, where that is not the server on loopback.
+  ///   - script: gives the answer to a request.
   init(
     _ options: OfflineCacheOptions = OfflineCacheOptions(), capacity: Int = 64 << 20,
+    transport: (any HTTPTransport)? = nil,
     _ script: @escaping LoopbackOrigin.Script = { _ in fresh("hello") }
   ) throws {
     folder = FileManager.default.temporaryDirectory
@@ -32,7 +37,8 @@ final class FaceSandbox: Sendable {
     var options = options
     options.clock = clock
     cache = try OfflineCache(
-      capacity: capacity, directory: folder.appendingPathComponent("store"), options: options)
+      capacity: capacity, directory: folder.appendingPathComponent("store"), options: options,
+      transport: transport ?? CurlTransport(options.network))
   }
 
   deinit {
@@ -56,10 +62,13 @@ final class FaceSandbox: Sendable {
     return URLSession(configuration: configuration)
   }
 
-  /// The names in the folder, the store left out.
+  /// The names in the folder, without the store and the records of downloads.
   var files: [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    return names.filter { $0 != "store" }.sorted()
+    let isRecord = { (name: String) in
+      name.hasPrefix(".offlinecache-") && name.hasSuffix(".json") && !name.hasSuffix(".part.json")
+    }
+    return names.filter { $0 != "store" && !isRecord($0) }.sorted()
   }
 }
 

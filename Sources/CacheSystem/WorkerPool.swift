@@ -1,9 +1,7 @@
-internal import CacheSystem
-
 /// Threads for calls that block, so that none of them sits on Swift's cooperative pool.
 ///
 /// Threads are started as they are needed, up to a number, and end when the pool goes away.
-final class WorkerPool: Sendable {
+public final class WorkerPool: Sendable {
   private struct State {
     var jobs: [@Sendable () -> Void] = []
     var next = 0
@@ -15,12 +13,13 @@ final class WorkerPool: Sendable {
   private let state = Monitor(State())
   private let maximumThreads: Int
 
-  init(threads: Int) { maximumThreads = max(1, threads) }
+  /// Makes a pool of at most so many threads, at least one.
+  public init(threads: Int) { maximumThreads = max(1, threads) }
 
   deinit { state.change { $0.isStopping = true } }
 
   /// Runs `job` on one of the threads, in the order of the calls.
-  func run(_ job: @escaping @Sendable () -> Void) {
+  public func run(_ job: @escaping @Sendable () -> Void) {
     let starts = state.change { state -> Bool in
       state.jobs.append(job)
       let waiting = state.jobs.count - state.next
@@ -71,5 +70,17 @@ final class WorkerPool: Sendable {
       state.next = 0
     }
     return job
+  }
+}
+
+extension WorkerPool {
+  /// Runs a call that blocks, and gives its result or its error.
+  public func call<R: Sendable, E: Error>(
+    _ body: @escaping @Sendable () throws(E) -> R
+  ) async throws(E) -> R {
+    let result = await withCheckedContinuation { continuation in
+      run { continuation.resume(returning: Result { () throws(E) in try body() }) }
+    }
+    return try result.get()
   }
 }

@@ -1,0 +1,135 @@
+import CacheStore
+import CacheSystem
+import HTTPCaching
+public import HTTPSemantics
+public import HTTPTransport
+
+/// Tells whether a server has something newer than a copy.
+public enum UpdateState: Sendable, Hashable {
+  /// The copy is what the server has.
+  case current
+  /// The server has something else.
+  case changed
+  /// The server does not tell: neither it nor the copy has a validator that the other has, too.
+  case unknown
+  /// There is no copy.
+  case missing
+}
+
+extension CachingClient {
+  /// Asks the server whether it has something newer than what is stored, without changing what is
+  /// stored.
+  ///
+  /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), and a `GET` whose body
+  /// is not read where the server does not know `HEAD`.
+  ///
+  /// - Throws: ``ClientError/Cause/transport(_:)`` if the server cannot be asked in time; the copy stays
+  ///   as it is.
+  public func updateState(
+    of request: HTTPRequest, options: TransportOptions? = nil
+  ) async throws(ClientError) -> UpdateState {
+    let offered = ContentDecoding.offer(request, FetchOptions())
+    let stored = await asyncStore.perform { [cache, now] _ in
+      cache.decide(offered, policy: .offline, now: now)
+    }
+    guard case .serve(let serving) = stored else { return .missing }
+    do throws(TransportError) {
+      return try await UpdateCheck(
+        transport: exchange.transport, options: options ?? self.options.transport
+      )
+      .state(of: serving.head, offered)
+    } catch {
+      throw ClientError(.transport(error), url: request.url.string)
+    }
+  }
+}
+
+extension Downloader {
+  /// Asks the server whether it has something newer than a downloaded file, without changing the file.
+  ///
+  /// - Throws: ``DownloadError`` if the server cannot be asked in time, or the folder cannot be used.
+  public func updateState(of request: DownloadRequest) async throws(DownloadError) -> UpdateState {
+    let url = request.request.url.string
+    let path = request.file
+    let record = await pool.call { [files] () -> Result<DownloadRecord?, DownloadError.Cause> in
+      do throws(DownloadError.Cause) {
+        return .success(try DownloadPlace(path, files).finishedRecord())
+      } catch {
+        return .failure(error)
+      }
+    }
+    do throws(DownloadError.Cause) {
+      guard let record = try record.get(), record.url == url else { return .missing }
+      do throws(TransportError) {
+        return try await UpdateCheck(transport: transport, options: request.transport)
+          .state(of: record.head, request.request)
+      } catch {
+        throw .transport(error)
+      }
+    } catch {
+      throw DownloadError(error, url: url, path: path)
+    }
+  }
+}
+
+/// Compares a copy with what the server has.
+private struct UpdateCheck {
+  let transport: any HTTPTransport
+  let options: TransportOptions
+
+  func state(
+    of copy: HTTPResponseHead, _ request: HTTPRequest
+  ) async throws(TransportError) -> UpdateState {
+    var request = request
+    request.method = .head
+    request.fields.removeAll(named: "Range")
+    for (field, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
+      request.fields.removeAll(named: condition)
+      guard let validator = copy.fields.first(named: field) else { continue }
+      request.fields.append(HTTPField(name: condition, value: validator.value))
+    }
+    var head = try await send(request)
+    if head.status == 405 || head.status == 501 {
+      request.method = .get
+      head = try await send(request)
+    }
+    switch head.status {
+    case 304: return .current
+    case 200...299: return UpdateState(comparing: copy.fields, head.fields)
+    default: return .unknown
+    }
+  }
+
+  /// Sends a request, follows its redirects, and lets go of the body.
+  private func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponseHead {
+    var request = request
+    for _ in 0..<20 {
+      let answer = try await transport.send(request, options: options)
+      answer.body.cancel()
+      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
+        return answer.head
+      }
+      request = next
+    }
+    throw TransportError(
+      .protocolViolation, url: request.url.string, detail: "more than 20 redirects")
+  }
+}
+
+extension UpdateState {
+  /// Compares the validators of two answers (RFC 9110, section 8.8).
+  init(comparing copy: HTTPFields, _ other: HTTPFields) {
+    func tag(_ fields: HTTPFields) -> EntityTag? {
+      fields.first(named: "ETag").flatMap { EntityTag($0.value) }
+    }
+    if let old = tag(copy), let new = tag(other) {
+      self = old.matchesWeakly(new) ? .current : .changed
+    } else if let old = copy.first(named: "Last-Modified"),
+      let new = other.first(named: "Last-Modified")
+    {
+      self = old.value == new.value ? .current : .changed
+    } else {
+      self = .unknown
+    }
+  }
+}

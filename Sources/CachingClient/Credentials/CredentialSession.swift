@@ -1,0 +1,225 @@
+import HTTPSemantics
+import Synchronization
+
+/// Keeps the credentials of one client, in memory: what is sent where without being asked for, how, and
+/// who is being asked.
+final class CredentialSession: Sendable {
+  /// Names scheme, host and port.
+  struct Origin: Hashable {
+    let text: String
+
+    init(_ url: NormalizedURL) { text = "\(url.scheme.rawValue)://\(url.host):\(url.port)" }
+  }
+
+  /// Names a protection space (RFC 9110, section 11.5).
+  struct Space: Hashable {
+    let origin: Origin
+    let realm: String
+  }
+
+  /// Says how a credential is sent to one origin.
+  enum Way {
+    case bearer
+    case basic
+    case digest(DigestTerms, count: UInt32)
+  }
+
+  /// Says how asking has ended.
+  enum Asked: Sendable {
+    case credential(Credential)
+    case declined
+    /// Whoever asked has gone before there was an answer.
+    case abandoned
+  }
+
+  /// How many pairs of credential and origin are remembered; what is forgotten costs one more 401.
+  private static let maximumWays = 1024
+
+  private struct Kept {
+    let space: Space
+    /// The directories below which it is sent without being asked for (RFC 7617, section 2.2).
+    var directories: [String]
+    let credential: Credential
+  }
+
+  private struct State {
+    var kept: [Kept] = []
+    /// The credentials in use, by name, and how many use each.
+    var inUse: [String: (credential: Credential, users: Int)] = [:]
+    var ways: [WayKey: Way] = [:]
+    var asking: [Space: Promise<Asked>] = [:]
+  }
+
+  private struct WayKey: Hashable {
+    let origin: Origin
+    let name: String
+  }
+
+  private let state = Mutex(State())
+
+  /// Returns what is sent to a URL without being asked for; nil: nothing.
+  func credential(for url: NormalizedURL) -> Credential? {
+    state.withLock { state in
+      guard !state.kept.isEmpty else { return nil }
+      let origin = Origin(url)
+      var best: (length: Int, credential: Credential)?
+      for kept in state.kept where kept.space.origin == origin {
+        for directory in kept.directories where url.target.hasPrefix(directory) {
+          if directory.utf8.count > best?.length ?? -1 {
+            best = (directory.utf8.count, kept.credential)
+          }
+        }
+      }
+      return best?.credential
+    }
+  }
+
+  /// Returns what is kept for a protection space.
+  func credential(in space: Space) -> Credential? {
+    state.withLock { state in state.kept.first { $0.space == space }?.credential }
+  }
+
+  /// Keeps a credential for a protection space, and sends it from now on below the directory of a URL,
+  /// or everywhere at the origin.
+  func keep(_ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool) {
+    let directory = everywhere ? "/" : Self.directory(of: url)
+    state.withLock { state in
+      if let index = state.kept.firstIndex(where: { $0.space == space }) {
+        if state.kept[index].credential == credential {
+          if !state.kept[index].directories.contains(directory) {
+            state.kept[index].directories.append(directory)
+          }
+          return
+        }
+        Self.release(state.kept[index].credential, &state)
+        state.kept.remove(at: index)
+      }
+      Self.retain(credential, &state)
+      state.kept.append(Kept(space: space, directories: [directory], credential: credential))
+    }
+  }
+
+  /// Forgets a credential that an origin has refused.
+  func forget(_ credential: Credential, at url: NormalizedURL) {
+    let origin = Origin(url)
+    state.withLock { state in
+      for kept in state.kept where kept.space.origin == origin && kept.credential == credential {
+        Self.release(kept.credential, &state)
+      }
+      state.kept.removeAll { $0.space.origin == origin && $0.credential == credential }
+    }
+  }
+
+  /// Forgets everything that is kept.
+  func forgetAll() {
+    state.withLock { state in
+      for kept in state.kept { Self.release(kept.credential, &state) }
+      state.kept = []
+      state.ways = [:]
+    }
+  }
+
+  /// The path up to its last slash, without the query.
+  private static func directory(of url: NormalizedURL) -> String {
+    let path = url.target.prefix { $0 != "?" }
+    return String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])
+  }
+}
+
+// What requests use while they are under way.
+extension CredentialSession {
+  /// Has a credential found by its name until it is released.
+  func retain(_ credential: Credential) {
+    state.withLock { Self.retain(credential, &$0) }
+  }
+
+  func release(_ credential: Credential) {
+    state.withLock { Self.release(credential, &$0) }
+  }
+
+  /// Finds a credential that is in use by its name.
+  func credential(named name: String) -> Credential? {
+    state.withLock { $0.inUse[name]?.credential }
+  }
+
+  /// Returns how a credential is sent to an origin; the use of a nonce is counted.
+  func way(for credential: Credential, to url: NormalizedURL) -> Way? {
+    let key = WayKey(origin: Origin(url), name: credential.name)
+    return state.withLock { state in
+      guard let way = state.ways[key] else { return nil }
+      if case .digest(let terms, let count) = way {
+        state.ways[key] = .digest(terms, count: count &+ 1)
+        return .digest(terms, count: count &+ 1)
+      }
+      return way
+    }
+  }
+
+  /// Notes what an origin has demanded, for a credential that has not been sent to it yet.
+  func learn(_ head: HTTPResponseHead, for credential: Credential, to url: NormalizedURL) {
+    let key = WayKey(origin: Origin(url), name: credential.name)
+    guard state.withLock({ $0.ways[key] }) == nil,
+      let way = AuthenticatingTransport.next(after: head, nil, credential)
+    else { return }
+    setWay(way, for: credential, to: url)
+  }
+
+  /// Notes how a credential is sent to an origin.
+  func setWay(_ way: Way, for credential: Credential, to url: NormalizedURL) {
+    let key = WayKey(origin: Origin(url), name: credential.name)
+    state.withLock { state in
+      if state.ways.count >= Self.maximumWays { state.ways = [:] }
+      state.ways[key] = way
+    }
+  }
+
+  private static func retain(_ credential: Credential, _ state: inout State) {
+    state.inUse[credential.name, default: (credential, 0)].users += 1
+  }
+
+  private static func release(_ credential: Credential, _ state: inout State) {
+    guard let users = state.inUse[credential.name]?.users else { return }
+    guard users == 1 else {
+      state.inUse[credential.name]?.users = users - 1
+      return
+    }
+    state.inUse[credential.name] = nil
+  }
+}
+
+// Asking, once for all who need the same.
+extension CredentialSession {
+  /// Asks for a protection space, or waits for the answer to somebody else who asks for it already.
+  ///
+  /// - Returns: nil where there is none, or the task is cancelled.
+  func ask(
+    for space: Space, _ ask: @Sendable () async -> Credential?
+  ) async -> Credential? {
+    while !Task.isCancelled {
+      let (promise, isMine) = state.withLock { state -> (Promise<Asked>, Bool) in
+        if let promise = state.asking[space] { return (promise, false) }
+        let promise = Promise<Asked>()
+        state.asking[space] = promise
+        return (promise, true)
+      }
+      guard !isMine else {
+        let credential = await ask()
+        state.withLock { $0.asking[space] = nil }
+        promise.settle(Self.outcome(credential))
+        return credential
+      }
+      switch await promise.value() {
+      case .credential(let credential): return credential
+      case .declined, nil: return nil
+      case .abandoned: continue
+      }
+    }
+    return nil
+  }
+
+  /// What is for one request is not for those who wait.
+  private static func outcome(_ credential: Credential?) -> Asked {
+    guard let credential else { return Task.isCancelled ? .abandoned : .declined }
+    return credential.persistence == .session ? .credential(credential) : .abandoned
+  }
+}

@@ -1,0 +1,121 @@
+import HTTPSemantics
+import MessageDigests
+
+/// Holds what a server demands in a Digest challenge (RFC 7616, section 3.3).
+struct DigestTerms: Sendable, Hashable {
+  /// Names the hash functions that can be computed here.
+  enum Function: String, Sendable {
+    case md5 = "MD5"
+    case sha256 = "SHA-256"
+
+    func callAsFunction(_ text: String) -> String {
+      MessageDigest.of(Array(text.utf8), self == .md5 ? .md5 : .sha256).hexadecimal
+    }
+  }
+
+  let realm: String
+  let nonce: String
+  let opaque: String?
+  let function: Function
+  /// Tells whether the key is made once for a session (`-sess`).
+  let isSession: Bool
+  /// Gives the algorithm as the server wrote it; nil: it did not.
+  let algorithm: String?
+  /// Tells whether the server knows `qop=auth`; without it the answer is that of RFC 2069.
+  let hasQuality: Bool
+  let hashesUser: Bool
+  /// Tells that the nonce that was used is too old, and not that the password is wrong.
+  let isStale: Bool
+
+  /// Reads a challenge; nil where it is none of Digest, or demands what is not known here: other hash
+  /// functions, or the integrity of the content alone (`auth-int`).
+  init?(_ challenge: Challenge) {
+    guard challenge.isScheme("Digest"), let nonce = challenge["nonce"],
+      let realm = challenge["realm"]
+    else { return nil }
+    let name = (challenge["algorithm"] ?? "MD5").uppercased()
+    isSession = name.hasSuffix("-SESS")
+    guard let function = Function(rawValue: isSession ? String(name.dropLast(5)) : name) else {
+      return nil
+    }
+    let qualities = challenge["qop"]?.split { $0 == "," || $0 == " " || $0 == "\t" }
+    hasQuality = qualities?.contains { $0.lowercased() == "auth" } ?? false
+    if let qualities, !qualities.isEmpty, !hasQuality { return nil }
+    // The key of a session is made with the client's nonce, which goes with a quality alone.
+    if isSession, !hasQuality { return nil }
+    self.realm = realm
+    self.nonce = nonce
+    self.function = function
+    opaque = challenge["opaque"]
+    algorithm = challenge["algorithm"]
+    hashesUser = challenge["userhash"]?.lowercased() == "true"
+    isStale = challenge["stale"]?.lowercased() == "true"
+  }
+
+  /// Computes the value of `response` (RFC 7616, section 3.4.1).
+  ///
+  /// - Parameters:
+  ///   - uri: The request's target as it is sent.
+  ///   - count: How often the nonce has been used, this time included.
+  ///   - clientNonce: A text that an attacker cannot choose.
+  func response(
+    user: String, password: String, method: String, uri: String, count: UInt32,
+    clientNonce: String
+  ) -> String {
+    var key = function("\(user):\(realm):\(password)")
+    if isSession { key = function("\(key):\(nonce):\(clientNonce)") }
+    let subject = function("\(method):\(uri)")
+    guard hasQuality else { return function("\(key):\(nonce):\(subject)") }
+    return function(
+      "\(key):\(nonce):\(Self.text(count)):\(clientNonce):auth:\(subject)")
+  }
+
+  /// Writes the value of `Authorization` (RFC 7616, section 3.4).
+  func authorization(
+    user: String, password: String, method: String, uri: String, count: UInt32,
+    clientNonce: String
+  ) -> String {
+    let response = response(
+      user: user, password: password, method: method, uri: uri, count: count,
+      clientNonce: clientNonce)
+    var parts = [userPart(user), "realm=\(Self.quoted(realm))", "uri=\"\(uri)\""]
+    if let algorithm { parts.append("algorithm=\(algorithm)") }
+    parts.append("nonce=\(Self.quoted(nonce))")
+    if hasQuality {
+      parts += ["nc=\(Self.text(count))", "cnonce=\(Self.quoted(clientNonce))", "qop=auth"]
+    }
+    parts.append("response=\"\(response)\"")
+    if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
+    if hashesUser { parts.append("userhash=true") }
+    return "Digest " + parts.joined(separator: ", ")
+  }
+
+  /// The name, its hash, or the extended form of RFC 8187 for what a quoted string cannot have.
+  private func userPart(_ user: String) -> String {
+    if hashesUser { return "username=\"\(function("\(user):\(realm)"))\"" }
+    guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+      return "username*=UTF-8''\(Self.extended(user))"
+    }
+    return "username=\(Self.quoted(user))"
+  }
+
+  /// Percent-encodes all but the letters, digits and signs of `attr-char` that no one quotes.
+  private static func extended(_ text: String) -> String {
+    text.utf8.map { byte in
+      let scalar = Character(UnicodeScalar(byte))
+      if byte < 0x80, scalar.isLetter || scalar.isNumber || "-._".contains(scalar) {
+        return String(scalar)
+      }
+      return "%" + [byte].hexadecimal.uppercased()
+    }.joined()
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+
+  private static func text(_ count: UInt32) -> String {
+    let digits = String(count, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}

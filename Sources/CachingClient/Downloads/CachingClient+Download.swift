@@ -1,0 +1,35 @@
+import CacheStore
+import CacheSystem
+public import HTTPSemantics
+
+extension CachingClient {
+  /// Makes a downloader that reaches servers as this client does, with its credentials.
+  public func makeDownloader(options: DownloaderOptions = DownloaderOptions()) -> Downloader {
+    Downloader(transport: LoginTransport(client: self), options: options, clock: clock)
+  }
+
+  /// Stores a downloaded file as the answer to a request, where the rules of HTTP let it be; reads it
+  /// whole.
+  ///
+  /// - Returns: whether it is stored.
+  /// - Throws: as `Store.put`; ``DownloadError`` where the file cannot be read.
+  @discardableResult
+  public func store(
+    contentsOf file: DownloadedFile, for request: HTTPRequest
+  ) async throws -> Bool {
+    try await asyncStore.perform { [self] _ throws in
+      let files = RealFileSystem()
+      let bytes: [UInt8]
+      do throws(SystemError) {
+        let opened = try files.open(userPath: file.path, [.read])
+        bytes = try files.readBytes(opened, count: Int(file.record.length ?? 0), at: 0)
+      } catch {
+        throw DownloadError(.file(error), url: file.record.url, path: file.path)
+      }
+      guard UInt64(bytes.count) == file.record.length,
+        case .success = try store(bytes, file.record.head, for: request)
+      else { return false }
+      return true
+    }
+  }
+}

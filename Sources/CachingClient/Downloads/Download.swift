@@ -1,0 +1,198 @@
+import CacheSystem
+import HTTPSemantics
+import HTTPTransport
+import Synchronization
+
+/// Is one download that was started: tells how it goes, and stops it.
+///
+/// It goes on whether or not anybody looks. Safe to use from many tasks at once.
+public final class Download: Sendable {
+  /// Says what is downloaded; of several who asked for the same, the first.
+  public let request: DownloadRequest
+
+  private struct State {
+    var progress = DownloadProgress()
+    var rate = RateMeter()
+    var lastTold: ContinuousClock.Instant?
+    var listeners: [UInt64: AsyncStream<DownloadProgress>.Continuation] = [:]
+    var nextListener: UInt64 = 0
+    /// How many have asked for it and not cancelled.
+    var askers = 1
+    var isPaused = false
+    /// Is cancelled to pause or end it.
+    var cancelStep: (@Sendable () -> Void)?
+    var whenResumed: CheckedContinuation<Void, Never>?
+  }
+
+  /// How often progress is told at most.
+  private static let interval = Duration.milliseconds(100)
+
+  private let state = Mutex(State())
+  private let result = Promise<Result<DownloadedFile, DownloadError>>()
+
+  init(_ request: DownloadRequest) {
+    self.request = request
+  }
+
+  /// Waits for the file.
+  ///
+  /// Cancelling the task that waits does not end the download; ``cancel()`` does.
+  ///
+  /// - Throws: ``DownloadError``.
+  public func value() async throws(DownloadError) -> DownloadedFile {
+    guard let result = await result.value() else { throw error(.cancelled) }
+    return try result.get()
+  }
+
+  /// Tells how far it is now.
+  public var progress: DownloadProgress { state.withLock { $0.progress } }
+
+  /// Tells how far it is, now and at each change, at most ten times a second, until it is over. Who is
+  /// slow misses some; the last one comes always.
+  public var updates: AsyncStream<DownloadProgress> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
+    state.withLock { state in
+      continuation.yield(state.progress)
+      guard !state.progress.isOver else { return continuation.finish() }
+      let number = state.nextListener
+      state.nextListener += 1
+      state.listeners[number] = continuation
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+      }
+    }
+    return stream
+  }
+
+  /// Stops the transfer and keeps what has come, until ``resume()``.
+  public func pause() {
+    let cancelStep = state.withLock { state -> (@Sendable () -> Void)? in
+      guard !state.progress.isOver else { return nil }
+      state.isPaused = true
+      return state.cancelStep
+    }
+    cancelStep?()
+  }
+
+  /// Goes on after ``pause()``.
+  public func resume() {
+    let waiter = state.withLock { state in
+      state.isPaused = false
+      return state.whenResumed.take()
+    }
+    waiter?.resume()
+  }
+
+  /// Ends it, and keeps what has come for another call; where several have asked for the same, when
+  /// all of them have cancelled.
+  public func cancel() {
+    let (cancelStep, waiter) = state.withLock {
+      state -> ((@Sendable () -> Void)?, CheckedContinuation<Void, Never>?) in
+      state.askers -= 1
+      guard state.askers <= 0 else { return (nil, nil) }
+      return (state.cancelStep, state.whenResumed.take())
+    }
+    cancelStep?()
+    waiter?.resume()
+  }
+}
+
+// What the run does with it.
+extension Download {
+  /// Joins one more who wants the same; false if it is over, or all others have left it.
+  func join() -> Bool {
+    state.withLock { state in
+      guard !state.progress.isOver, state.askers > 0 else { return false }
+      state.askers += 1
+      return true
+    }
+  }
+
+  /// Tells whether all who asked for it have cancelled.
+  var isCancelled: Bool { state.withLock { $0.askers <= 0 } }
+
+  /// Tells whether it was paused or cancelled.
+  var isStopped: Bool { state.withLock { $0.isPaused || $0.askers <= 0 } }
+
+  /// Runs a step of the work, in a task that is cancelled when the download is paused or cancelled; the
+  /// step should end soon then.
+  func run<R: Sendable>(_ work: @escaping @Sendable () async -> R) async -> R {
+    let step = Task { await work() }
+    let isStopped = state.withLock { state in
+      state.cancelStep = { step.cancel() }
+      return state.isPaused || state.askers <= 0
+    }
+    if isStopped { step.cancel() }
+    defer { state.withLock { $0.cancelStep = nil } }
+    return await step.value
+  }
+
+  /// Waits as long as it is paused.
+  ///
+  /// - Throws: `cancelled`.
+  func waitWhilePaused() async throws(DownloadError) {
+    while state.withLock({ $0.isPaused && $0.askers > 0 }) {
+      tell { $0.phase = .paused }
+      await withCheckedContinuation { continuation in
+        let isNow = state.withLock { state in
+          guard state.isPaused, state.askers > 0 else { return true }
+          state.whenResumed = continuation
+          return false
+        }
+        if isNow { continuation.resume() }
+      }
+    }
+    if isCancelled { throw error(.cancelled) }
+  }
+
+  /// Changes what is told, and tells it at once.
+  func tell(_ change: (inout DownloadProgress) -> Void) {
+    state.withLock { state in
+      let before = state.progress.phase
+      change(&state.progress)
+      if state.progress.phase != before { state.rate.restart() }
+      Self.yield(&state, at: .now)
+    }
+  }
+
+  /// Notes how many bytes are there, and tells it now and then.
+  func note(_ received: UInt64) {
+    let now = ContinuousClock.now
+    state.withLock { state in
+      state.progress.received = received
+      state.progress.bytesPerSecond =
+        state.rate.note(received, at: now) ?? state.progress.bytesPerSecond
+      if let last = state.lastTold, now - last < Self.interval { return }
+      Self.yield(&state, at: now)
+    }
+  }
+
+  /// Ends it for all who wait.
+  func settle(_ outcome: Result<DownloadedFile, DownloadError>) {
+    tell { progress in
+      switch outcome {
+      case .success(let file):
+        progress.phase = .finished
+        progress.received = file.record.length ?? progress.received
+        progress.total = progress.received
+      case .failure(let error): progress.phase = .failed(error)
+      }
+    }
+    let listeners = state.withLock { state in
+      defer { state.listeners = [:] }
+      return state.listeners.values
+    }
+    result.settle(outcome)
+    for listener in listeners { listener.finish() }
+  }
+
+  func error(_ cause: DownloadError.Cause) -> DownloadError {
+    DownloadError(cause, url: request.request.url.string, path: request.file)
+  }
+
+  private static func yield(_ state: inout State, at now: ContinuousClock.Instant) {
+    state.lastTold = now
+    for listener in state.listeners.values { listener.yield(state.progress) }
+  }
+}

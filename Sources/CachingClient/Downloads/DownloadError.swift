@@ -1,0 +1,76 @@
+public import CacheSystem
+public import ContentCoding
+public import HTTPTransport
+
+/// Tells why a download ended without its file.
+public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Names the cause.
+  public enum Cause: Error, Sendable, Hashable {
+    /// The caller cancelled it.
+    case cancelled
+    /// The network failed, as often as it was tried.
+    case transport(TransportError)
+    /// The server answered with a status that has no content, as often as it was tried.
+    case status(Int)
+    /// There were more redirects in a row than the caller allowed.
+    case tooManyRedirects(maximum: Int)
+    /// A redirect leads to what cannot be fetched, such as `file:`.
+    case unusableRedirect(String)
+    /// The request is no `GET`.
+    case method(String)
+    /// The content coding of the body is damaged.
+    case coding(ContentCodingError)
+    /// The file is not as long as the server said, in bytes.
+    case wrongLength(expected: UInt64, received: UInt64)
+    /// The file has another digest than the server or the caller stated.
+    case wrongDigest(expected: StatedDigest, actual: StatedDigest)
+    /// The path names no file: it is empty, or ends with `/`, `.` or `..`, or its name is too long.
+    case invalidPath
+    /// A directory stands where the file should go.
+    case isDirectory
+    /// A file cannot be made, written or put in place.
+    case file(SystemError)
+  }
+
+  /// Names the cause.
+  public let cause: Cause
+
+  /// Gives the URL that was asked for, without credentials.
+  public let url: String
+
+  /// Gives the file that was to appear.
+  public let path: String
+
+  /// Makes an error.
+  public init(_ cause: Cause, url: String, path: String) {
+    self.cause = cause
+    self.url = url
+    self.path = path
+  }
+
+  /// Says which URL or file, what is wrong, and what to do.
+  public var description: String {
+    switch cause {
+    case .cancelled: "\(url): the download was cancelled; the next one goes on where it ended"
+    case .transport(let error): error.description
+    case .status(let status):
+      "\(url): the server answers \(status); nothing is written to \(path)"
+    case .tooManyRedirects(let maximum):
+      "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
+    case .unusableRedirect(let location):
+      "\(url): the redirect leads to \(location), which cannot be fetched; ask for another URL"
+    case .method(let method): "\(url): \(method) cannot be downloaded; use GET"
+    case .coding(let error): "\(url): the body cannot be decoded (\(error)); try again"
+    case .wrongLength(let expected, let received):
+      "\(url): \(received) bytes came where the server said \(expected); try again"
+    case .wrongDigest(let expected, let actual):
+      "\(url): the file has \(actual) and should have \(expected); try again, and do not trust "
+        + "the server if it stays so"
+    case .invalidPath: "\(path): it names no file; give the name of the file, up to 255 bytes"
+    case .isDirectory: "\(path): a directory is there; choose another name"
+    case .file(let error):
+      "\(path): it cannot be written (\(error)); check its folder, its rights and the space on the "
+        + "disk"
+    }
+  }
+}

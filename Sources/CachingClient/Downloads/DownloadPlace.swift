@@ -1,0 +1,132 @@
+import CacheFormat
+import CacheSystem
+
+/// Knows the files of one download: the target, and four hidden ones beside it whose names are made
+/// of a digest of the target's name (Docs/Format.md, "Downloads").
+final class DownloadPlace: Sendable {
+  /// Names the records.
+  enum Kind {
+    /// Tells of the target.
+    case finished
+    /// Tells of the part.
+    case unfinished
+
+    var suffix: StaticString {
+      switch self {
+      case .finished: ".json"
+      case .unfinished: ".part.json"
+      }
+    }
+  }
+
+  static let prefix: StaticString = ".offlinecache-"
+  static let partSuffix: StaticString = ".part"
+  private static let sumsSuffix: StaticString = ".sums"
+  let files: any FileSystem
+  let target: PathName
+  let part: PathName
+  let sums: PathName
+  private let stem: PathName
+  private let directory: Descriptor
+
+  /// Opens the folder of a path.
+  init(_ path: String, _ files: any FileSystem) throws(DownloadError.Cause) {
+    self.files = files
+    let bytes = Array(path.utf8)
+    let slash = bytes.lastIndex(of: UInt8(ascii: "/"))
+    let name = bytes[(slash.map { $0 + 1 } ?? 0)...]
+    guard let target = PathName(bytes: name), !name.elementsEqual(".".utf8),
+      !name.elementsEqual("..".utf8)
+    else { throw .invalidPath }
+    let folder = slash.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? "."
+    do throws(SystemError) {
+      directory = try files.open(userPath: folder, [.read, .directory])
+    } catch {
+      throw .file(error)
+    }
+    self.target = target
+    stem = Self.stem(of: Array(name))
+    part = Self.appending(Self.partSuffix, to: stem)
+    sums = Self.appending(Self.sumsSuffix, to: stem)
+  }
+
+  private static func stem(of name: [UInt8]) -> PathName {
+    var stem = PathName(prefix)
+    let digest = Digest(hashing: name)
+    stem.appendHex(digest.high, digits: 16)
+    stem.appendHex(digest.low, digits: 16)
+    return stem
+  }
+
+  private static func appending(_ suffix: StaticString, to stem: PathName) -> PathName {
+    var name = stem
+    name.append(suffix)
+    return name
+  }
+
+  /// Gives the name of the target, for records.
+  var targetName: ByteString { ByteString(bytes: target.bytes) }
+
+  /// Opens a file, or makes it.
+  func open(_ name: PathName) throws(SystemError) -> Descriptor {
+    try files.open(name, in: directory, [.read, .write, .create], mode: 0o666)
+  }
+
+  func status(_ name: PathName) -> FileStatus? {
+    try? files.status(at: name, in: directory.raw)
+  }
+
+  func remove(_ name: PathName) {
+    try? files.removeFile(name, in: directory.raw)
+  }
+
+  /// Puts the part in place of the target.
+  func moveIntoPlace() throws(SystemError) {
+    try files.rename(part, in: directory.raw, to: target, in: directory.raw)
+  }
+
+  /// Makes the name of the target survive loss of power.
+  func synchronize() throws(SystemError) {
+    try files.synchronize(directory, names: true)
+  }
+}
+
+// Records.
+extension DownloadPlace {
+  /// Reads a record; nil where there is none, or it is damaged.
+  func record(_ kind: Kind) -> DownloadRecord? {
+    let name = Self.appending(kind.suffix, to: stem)
+    guard
+      let bytes = try? files.readFile(name, in: directory, limit: Self.recordLimit)
+    else { return nil }
+    return DownloadRecord(decoding: bytes)
+  }
+
+  /// Returns the record of the target, if that is there and has not changed since.
+  func finishedRecord() -> DownloadRecord? {
+    guard let record = record(.finished), let status = status(target), status.kind == .file,
+      status.length == record.length, status.modified == record.modified
+    else { return nil }
+    return record
+  }
+
+  /// Replaces a record, in one rename.
+  func save(_ record: DownloadRecord, _ kind: Kind) throws(SystemError) {
+    let name = Self.appending(kind.suffix, to: stem)
+    var new = stem
+    new.append(".")
+    new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
+    guard let bytes = try? record.encoded() else { throw .tooLarge }
+    try files.writeNew(new, in: directory, bytes)
+    do throws(SystemError) {
+      try files.rename(new, in: directory.raw, to: name, in: directory.raw)
+    } catch {
+      remove(new)
+      throw error
+    }
+  }
+
+  func removeRecord(_ kind: Kind) {
+    remove(Self.appending(kind.suffix, to: stem))
+  }
+}

@@ -1,0 +1,113 @@
+public import CacheFormat
+import HTTPCaching
+public import HTTPSemantics
+
+/// Tells of one downloaded file, or of the bytes of one that is not finished; kept beside it, see
+/// ``DownloadPlace``.
+public struct DownloadRecord: Sendable, Hashable {
+  /// Gives the name of the file within its folder.
+  public internal(set) var file: ByteString
+
+  /// Gives the URL that was asked for, without credentials.
+  public internal(set) var url: String
+
+  /// Gives the URL that answered: the last of the redirects.
+  public internal(set) var answeredBy: String
+
+  /// Gives status and fields of the answer, without `Set-Cookie`.
+  public internal(set) var head: HTTPResponseHead
+
+  /// Tells when the download began.
+  public internal(set) var started: Timestamp
+
+  /// Tells when it ended; nil: it has not.
+  public internal(set) var ended: Timestamp?
+
+  /// Tells until when the file is good without asking; nil: nobody has said.
+  public internal(set) var expires: Timestamp?
+
+  /// Gives the seconds by which each use prolongs that; nil: it stays.
+  public internal(set) var slidingSeconds: Int64?
+
+  /// Gives the length of the file in bytes; nil: it was not known, as long as it is not finished.
+  public internal(set) var length: UInt64?
+
+  /// Gives the time of the last change of the file, in nanoseconds since 1970: a file with another one
+  /// is not the one that this tells of.
+  var modified: Int64?
+
+  init(
+    file: ByteString, url: String, answeredBy: String, head: HTTPResponseHead, started: Timestamp
+  ) {
+    self.file = file
+    self.url = url
+    self.answeredBy = answeredBy
+    self.head = head
+    self.head.fields.removeAll(named: "Set-Cookie")
+    self.started = started
+  }
+
+  /// Sets the expiry, counted from a time.
+  mutating func expire(_ expiry: DownloadExpiry, from time: Timestamp) {
+    expires = time.advanced(bySeconds: Double(expiry.seconds))
+    slidingSeconds = expiry.isSliding ? expiry.seconds : nil
+  }
+
+  /// Tells whether it is good without asking.
+  func isGood(at now: Timestamp) -> Bool {
+    // A clock that was set back makes nothing good for longer than was asked for.
+    guard let expires, let ended else { return false }
+    return ended <= now && now < expires
+  }
+}
+
+// The written form: a metadata document (Docs/Format.md) with user info of its own, so that there is
+// one reader, which bears anything.
+extension DownloadRecord {
+  private enum Name {
+    static let file = ByteString("download-file")
+    static let answeredBy = ByteString("download-answered-by")
+    static let ended = ByteString("download-ended")
+    static let sliding = ByteString("download-sliding-seconds")
+    static let length = ByteString("download-length")
+    static let modified = ByteString("download-modified")
+  }
+
+  func encoded() throws(FormatError) -> [UInt8] {
+    var items = [Field(Name.file, file), Field(Name.answeredBy, ByteString(answeredBy))]
+    func add(_ name: ByteString, _ value: (some CustomStringConvertible)?) {
+      if let value { items.append(Field(name, ByteString(value.description))) }
+    }
+    add(Name.ended, ended?.nanoseconds)
+    add(Name.sliding, slidingSeconds)
+    add(Name.length, length)
+    add(Name.modified, modified)
+    let fields = head.fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
+    let entry = StoredEntry(
+      key: ByteString(url), digest: Digest(high: 0, low: 0), length: length ?? 0,
+      created: started, accessed: started,
+      metadata: EntryMetadata(
+        status: head.status, fields: fields, userInfo: items, expires: expires))
+    return try MetadataDocument(hashSeed: 0, entry: entry).encoded()
+  }
+
+  /// Reads a record; nil where it is damaged or none.
+  init?(decoding bytes: [UInt8]) {
+    guard let entry = try? MetadataDocument(decoding: bytes, hashSeed: 0).entry,
+      let url = entry.key.string, let status = entry.status,
+      let file = entry.userInfo.first(where: { $0.name == Name.file })?.value
+    else { return nil }
+    let fields = entry.fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) }
+    func text(_ name: ByteString) -> String? {
+      entry.userInfo.first { $0.name == name }?.value.string
+    }
+    self.init(
+      file: file, url: url, answeredBy: text(Name.answeredBy) ?? url,
+      head: HTTPResponseHead(status: status, fields: HTTPFields(fields)), started: entry.created)
+    ended = text(Name.ended).flatMap { Int64($0) }.map { Timestamp(nanoseconds: $0) }
+    expires = entry.expires
+    slidingSeconds = text(Name.sliding).flatMap { Int64($0) }.map { max(0, $0) }
+    length = text(Name.length).flatMap { UInt64($0) }
+    modified = text(Name.modified).flatMap { Int64($0) }
+  }
+}

@@ -1,0 +1,254 @@
+import CacheSystem
+import ContentCoding
+import HTTPSemantics
+import HTTPTransport
+
+/// Is what one request of a download has led to.
+struct DownloadAttempt: Sendable {
+  enum Outcome: Sendable {
+    /// The body came whole, as far as its framing tells.
+    case complete
+    /// The file that is there is still the right one.
+    case confirmed
+    /// The bytes that are there are of no use.
+    case askForWhole
+    case failed(DownloadError.Cause, retryAfter: Int64? = nil)
+  }
+
+  var outcome: Outcome
+  /// Tells of the part; nil: nothing of it can be gone on with.
+  var record: DownloadRecord?
+  /// Counts the bytes that came.
+  var received: UInt64 = 0
+}
+
+// One request.
+extension DownloadRun {
+  /// How long bytes of a slow transfer wait to be written.
+  private static let flushInterval = Duration.seconds(1)
+  /// How much of the body of an answer without content is read, so that its connection lives.
+  private static let drainedBytes = 64 << 10
+
+  /// Asks the server for what is missing, and takes it.
+  func attempt(
+    _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?
+  ) async -> DownloadAttempt {
+    let url = asked.request.url
+    let host = "\(url.host):\(url.port)"
+    guard await downloader.slots.acquire(host, priority: asked.priority) else {
+      return DownloadAttempt(outcome: .failed(.cancelled), record: record)
+    }
+    defer { downloader.slots.release(host) }
+    download.tell { progress in
+      (progress.phase, progress.received) = (.receiving, part.length)
+      progress.total = record?.length
+    }
+    let resumption = record.flatMap {
+      Resumption(
+        of: $0.head.fields, offset: part.length, completeLength: $0.length, now: date)
+    }
+    let finished = resumption == nil ? finishedRecord(place) : nil
+    do throws(DownloadError.Cause) {
+      let answer = try await send(request(resumption, finished))
+      return await take(answer, place, part, record, resumption, hasFile: finished != nil)
+    } catch {
+      return DownloadAttempt(outcome: .failed(error), record: record)
+    }
+  }
+
+  /// Returns the record of the file that is there, for the server to confirm.
+  func finishedRecord(_ place: DownloadPlace) -> DownloadRecord? {
+    guard asked.reuse != .never, let record = place.finishedRecord(),
+      record.url == asked.request.url.string
+    else { return nil }
+    return record
+  }
+
+  private func request(_ resumption: Resumption?, _ finished: DownloadRecord?) -> HTTPRequest {
+    var request = asked.request
+    for name in ["Range", "If-Range", "If-None-Match", "If-Modified-Since"] {
+      request.fields.removeAll(named: name)
+    }
+    // Parts of a coded body could not be decoded.
+    if !request.fields.contains("Accept-Encoding") {
+      request.fields.append(HTTPField("Accept-Encoding", "identity"))
+    }
+    if let resumption { return resumption.request(request) }
+    for (field, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
+      guard let validator = finished?.head.fields.first(named: field) else { continue }
+      request.fields.append(HTTPField(name: condition, value: validator.value))
+    }
+    return request
+  }
+
+  /// Sends a request, and follows redirects.
+  private func send(
+    _ request: HTTPRequest
+  ) async throws(DownloadError.Cause) -> TransportResponse {
+    var request = request
+    for _ in 0...max(0, asked.maximumRedirects) {
+      let answer: TransportResponse
+      do throws(TransportError) {
+        answer = try await downloader.transport.send(request, options: asked.transport)
+      } catch {
+        throw .transport(error)
+      }
+      guard asked.maximumRedirects > 0 else { return answer }
+      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
+        guard let location = Redirection.unusableLocation(answer.head, of: request) else {
+          return answer
+        }
+        throw .unusableRedirect(location)
+      }
+      await drain(answer.body)
+      request = next
+    }
+    throw .tooManyRedirects(maximum: asked.maximumRedirects)
+  }
+
+  private func drain(_ body: any TransportBody) async {
+    var count = 0
+    while count < Self.drainedBytes, let piece = try? await body.next() { count += piece.count }
+    body.cancel()
+  }
+
+  /// Judges the head, and takes the body where that is of use.
+  private func take(
+    _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
+    _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool
+  ) async -> DownloadAttempt {
+    let head = answer.head
+    let judged =
+      resumption?.judge(head) ?? ([200, 203].contains(head.status) ? .startOver : .refused)
+    do throws(DownloadError.Cause) {
+      switch judged {
+      case .goOn(let completeLength):
+        guard var record else { break }
+        record.length = completeLength
+        return await receive(answer.body, part, record, decoder: nil, mayBeShort: true)
+      case .startOver: return try await startOver(answer, place, part)
+      case .askForWhole:
+        await drain(answer.body)
+        try await blocking { () throws(SystemError) in try part.restart(nil) }
+        return DownloadAttempt(outcome: .askForWhole)
+      case .refused: break
+      }
+      await drain(answer.body)
+      if hasFile, head.status == 304 {
+        return DownloadAttempt(outcome: .confirmed)
+      }
+      let retryAfter = RetryAfter.seconds(head.fields, now: date)
+      return DownloadAttempt(
+        outcome: .failed(.status(head.status), retryAfter: retryAfter), record: record)
+    } catch {
+      answer.body.cancel()
+      return DownloadAttempt(outcome: .failed(error))
+    }
+  }
+
+  private func startOver(
+    _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile
+  ) async throws(DownloadError.Cause) -> DownloadAttempt {
+    let asked = asked
+    var record = DownloadRecord(
+      file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
+      head: answer.head, started: downloader.now)
+    let decoder = Self.decoder(&record.head)
+    record.length = record.head.fields.contentLength
+    let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
+    let kept = record
+    try await blocking { () throws(SystemError) in
+      // In this order: a record never tells of the bytes of another answer.
+      try part.restart(Self.stated(asked, kept)?.algorithm)
+      if isResumable {
+        try place.save(kept, .unfinished)
+      } else {
+        place.removeRecord(.unfinished)
+      }
+    }
+    return await receive(answer.body, part, record, decoder: decoder)
+  }
+
+  /// Returns what takes the coding off that a server has sent unasked, and strips the head of it.
+  ///
+  /// Servers call an archive that was compressed a coded one: that is the file that people want.
+  private static func decoder(_ head: inout HTTPResponseHead) -> ContentDecoder? {
+    let type = head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
+    guard !type.hasPrefix("application/gzip"), !type.hasPrefix("application/x-gzip"),
+      !type.hasPrefix("application/x-compressed"),
+      let decoder = ContentDecoding.decoder(head.fields), !decoder.isIdentity
+    else { return nil }
+    for name in ["Content-Encoding", "Content-Length", "Content-MD5", "Repr-Digest"] {
+      head.fields.removeAll(named: name)
+    }
+    return decoder
+  }
+
+  private func receive(
+    _ body: any TransportBody, _ part: PartFile, _ record: DownloadRecord,
+    decoder: consuming ContentDecoder?, mayBeShort: Bool = false
+  ) async -> DownloadAttempt {
+    let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
+    var attempt = DownloadAttempt(outcome: .complete, record: isResumable ? record : nil)
+    let source = TransportSource(body, url: record.url)
+    let pieces: any PieceSource
+    if let decoder = decoder.take() {
+      pieces = DecodingSource(source, decoder, url: record.url)
+    } else {
+      pieces = source
+    }
+    download.tell { $0.total = record.length }
+    do throws(DownloadError.Cause) {
+      var flushed = ContinuousClock.now
+      while let piece = try await next(pieces) {
+        attempt.received += UInt64(piece.count)
+        let length = part.length + UInt64(piece.count)
+        if let expected = record.length, length > expected {
+          throw .wrongLength(expected: expected, received: length)
+        }
+        let now = ContinuousClock.now
+        if part.gather(piece) || now - flushed > Self.flushInterval {
+          try await blocking { () throws(SystemError) in try part.flush() }
+          flushed = now
+        }
+        download.note(part.length)
+        if Task.isCancelled { throw .cancelled }
+      }
+      // Where the server has told no length, its framing tells that this is all.
+      attempt.record = record
+      attempt.record?.length = record.length ?? part.length
+      if let expected = record.length, part.length < expected {
+        // A part may hold less than it was asked for: then the rest is asked for.
+        guard mayBeShort, attempt.received > 0 else {
+          throw .transport(TransportError(.truncatedBody, url: record.url))
+        }
+      }
+    } catch {
+      body.cancel()
+      attempt.outcome = .failed(error)
+    }
+    return attempt
+  }
+
+  private func next(_ pieces: any PieceSource) async throws(DownloadError.Cause) -> [UInt8]? {
+    do throws(ClientError) {
+      return try await pieces.next()
+    } catch {
+      switch error.cause {
+      case .transport(let error): throw .transport(error)
+      case .coding(let error): throw .coding(error)
+      default: throw .transport(TransportError(.failed, url: error.url, detail: "\(error)"))
+      }
+    }
+  }
+
+  private func blocking(
+    _ work: @escaping @Sendable () throws(SystemError) -> Void
+  ) async throws(DownloadError.Cause) {
+    do throws(SystemError) {
+      try await downloader.pool.call(work)
+    } catch {
+      throw .file(error)
+    }
+  }
+}

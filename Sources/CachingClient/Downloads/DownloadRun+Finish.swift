@@ -1,0 +1,100 @@
+import CacheFormat
+import CacheSystem
+import HTTPSemantics
+
+// From the part to the file in place.
+extension DownloadRun {
+  /// Verifies the part, and gives it its name.
+  func finish(
+    _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord, _ counts: Counts,
+    source: DownloadedFile.Source = .network
+  ) async throws(DownloadError) -> DownloadedFile {
+    try await verify(part, record)
+    let now = downloader.now
+    let (asked, isDurable) = (asked, downloader.options.isDurable)
+    let finished = try await perform { () throws(SystemError) in
+      if isDurable { try part.synchronize() }
+      let status = try part.status()
+      var record = record
+      (record.ended, record.length, record.modified) = (now, status.length, status.modified)
+      if let expiry = asked.expiry { record.expire(expiry, from: now) }
+      // The record first: it tells of no file but the one that is about to take the name.
+      try place.save(record, .finished)
+      try place.moveIntoPlace()
+      part.remove()
+      if isDurable { try place.synchronize() }
+      return record
+    }
+    return DownloadedFile(
+      path: asked.file, record: finished, source: source, receivedBytes: counts.received,
+      resumedBytes: counts.resumed)
+  }
+
+  private func verify(
+    _ part: PartFile, _ record: DownloadRecord
+  ) async throws(DownloadError) {
+    let stated = Self.stated(asked, record)
+    let digest = try await perform { () throws(SystemError) -> [UInt8]? in
+      try part.flush()
+      return part.finishDigest()
+    }
+    guard let stated, let digest, let actual = StatedDigest(stated.algorithm, digest),
+      actual != stated
+    else { return }
+    try await perform { () throws(SystemError) in try part.restart(nil) }
+    throw download.error(.wrongDigest(expected: stated, actual: actual))
+  }
+
+  /// Keeps the file that the server has confirmed.
+  func confirm(
+    _ place: DownloadPlace, _ part: PartFile, _ counts: Counts
+  ) async throws(DownloadError) -> DownloadedFile {
+    let now = downloader.now
+    let asked = asked
+    let record = try await perform { () throws(SystemError) -> DownloadRecord? in
+      guard var record = place.finishedRecord() else { return nil }
+      if let expiry = asked.expiry {
+        record.expire(expiry, from: now)
+        try place.save(record, .finished)
+      }
+      part.remove()
+      return record
+    }
+    // Somebody has changed the file while the server was asked.
+    guard let record else { return try await transfer(place, part) }
+    return DownloadedFile(
+      path: asked.file, record: record, source: .confirmed, receivedBytes: counts.received,
+      resumedBytes: 0)
+  }
+
+  /// Copies the file of another download of the same URL; nil if that has none.
+  func copy(
+    _ other: Download, to part: PartFile
+  ) async throws(DownloadError) -> DownloadedFile? {
+    let waited = await download.run { () -> DownloadedFile? in try? await other.value() }
+    try await download.waitWhilePaused()
+    guard let file = waited else { return nil }
+    let asked = asked
+    let path = other.request.file
+    let record = try await perform { () throws(SystemError) -> DownloadRecord? in
+      var record = file.record
+      try part.restart(Self.stated(asked, record)?.algorithm)
+      let files = part.place.files
+      guard let source = try? files.open(userPath: path, [.read]),
+        let status = try? files.status(of: source.raw), status.modified == record.modified
+      else { return nil }
+      while true {
+        let bytes = try files.readBytes(
+          source, count: PartFile.blockBytes, at: Int64(part.length))
+        guard !bytes.isEmpty else { break }
+        _ = part.gather(bytes)
+        try part.flush()
+      }
+      record.file = part.place.targetName
+      (record.expires, record.slidingSeconds) = (nil, nil)
+      return part.length == record.length ? record : nil
+    }
+    guard let record else { return nil }
+    return try await finish(part.place, part, record, Counts(), source: .copy)
+  }
+}

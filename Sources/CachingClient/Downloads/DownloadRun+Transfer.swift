@@ -1,0 +1,108 @@
+import CacheFormat
+import CacheSystem
+import HTTPSemantics
+import HTTPTransport
+
+// From the network to the part, try after try.
+extension DownloadRun {
+  /// Counts the bytes of one run.
+  struct Counts: Sendable {
+    var received: UInt64 = 0
+    var resumed: UInt64 = 0
+  }
+
+  /// Asks until the file is there, or there is no point in asking.
+  func transfer(
+    _ place: DownloadPlace, _ part: PartFile
+  ) async throws(DownloadError) -> DownloadedFile {
+    do throws(DownloadError) {
+      return try await tries(place, part)
+    } catch {
+      // What has come is kept for the next call, also where this one cannot go on.
+      try? await perform { () throws(SystemError) in
+        if part.length == 0 || place.record(.unfinished) == nil {
+          part.remove()
+        } else {
+          try part.flush()
+        }
+      }
+      throw error
+    }
+  }
+
+  private func tries(
+    _ place: DownloadPlace, _ part: PartFile
+  ) async throws(DownloadError) -> DownloadedFile {
+    var record = try await recovered(place, part)
+    var counts = Counts(resumed: part.length)
+    var retry = 0
+    while true {
+      try await download.waitWhilePaused()
+      if let whole = record, whole.length == part.length {
+        do throws(DownloadError) {
+          return try await finish(place, part, whole, counts)
+        } catch {
+          // What was put together of several answers is fetched once more as one.
+          guard case .wrongDigest = error.cause, counts.resumed > 0 else { throw error }
+          (record, counts.resumed) = (nil, 0)
+        }
+      }
+      let before = part.length
+      let known = record
+      let attempt = await download.run { await self.attempt(place, part, known) }
+      counts.received += attempt.received
+      record = attempt.record
+      if attempt.received > 0, part.length > before { retry = 0 }
+      if download.isStopped {
+        try await perform { () throws(SystemError) in try part.flush() }
+        continue
+      }
+      switch attempt.outcome {
+      case .confirmed: return try await confirm(place, part, counts)
+      case .complete: continue
+      case .askForWhole: counts.resumed = 0
+      case .failed(let cause, let retryAfter):
+        try await waitToRetry(cause, retry, retryAfter)
+        retry += 1
+      }
+    }
+  }
+
+  /// Reads what an earlier call has left; nil where nothing of it can be used.
+  private func recovered(
+    _ place: DownloadPlace, _ part: PartFile
+  ) async throws(DownloadError) -> DownloadRecord? {
+    let asked = asked
+    let now = date
+    return try await perform { () throws(SystemError) -> DownloadRecord? in
+      guard asked.resumes, let record = place.record(.unfinished),
+        record.url == asked.request.url.string,
+        Resumption.isPossible(record.head.fields, now: now)
+      else {
+        try part.restart(nil)
+        return nil
+      }
+      try part.recover(Self.stated(asked, record)?.algorithm)
+      return part.length > 0 ? record : nil
+    }
+  }
+
+  /// Returns the digest that the file must have; that of the caller, if there are two.
+  static func stated(_ asked: DownloadRequest, _ record: DownloadRecord) -> StatedDigest? {
+    asked.digest ?? StatedDigest(of: record.head)
+  }
+
+  var date: HTTPDate { HTTPDate(seconds: Int64(downloader.now.seconds)) }
+
+  private func waitToRetry(
+    _ cause: DownloadError.Cause, _ retry: Int, _ stated: Int64?
+  ) async throws(DownloadError) {
+    let error = download.error(cause)
+    guard downloader.retries.mayRetry(cause),
+      let wait = downloader.retries.wait(
+        before: retry, stated: stated, random: Double.random(in: 0...1))
+    else { throw error }
+    download.tell { $0.phase = .retrying(error) }
+    await download.run { try? await Task.sleep(for: wait) }
+  }
+}

@@ -1,0 +1,142 @@
+import CacheFormat
+import CacheSystem
+
+/// Tells of a download in a folder: finished, or begun by an earlier call.
+public struct FoundDownload: Sendable, Hashable {
+  /// Names the file, there or to be.
+  public let path: String
+
+  /// Tells what is known of it.
+  public let record: DownloadRecord
+
+  /// Tells whether the file is there; false: an earlier call was interrupted.
+  public let isFinished: Bool
+
+  /// Counts the bytes that are there; of an interrupted one those that were written, before they are
+  /// looked at.
+  public let received: UInt64
+}
+
+// What earlier calls have left in a folder.
+extension Downloader {
+  /// Finds the downloads of a folder: the finished ones whose file is still the one that came, and
+  /// those that were interrupted, in the order of their names.
+  ///
+  /// To go on with one, start it again for its URL and path. Records that tell of nothing any more
+  /// are removed.
+  ///
+  /// - Throws: ``DownloadError`` if the folder cannot be read.
+  public func downloads(in folder: String) async throws(DownloadError) -> [FoundDownload] {
+    do throws(SystemError) {
+      return try await pool.call { [files] () throws(SystemError) in
+        try Self.find(in: folder, files)
+      }
+    } catch {
+      throw DownloadError(.file(error), url: "", path: folder)
+    }
+  }
+
+  /// Removes what an interrupted download has left, if none is under way, and what is known of a
+  /// finished one; the file itself stays.
+  ///
+  /// - Throws: ``DownloadError`` if the folder cannot be used.
+  public func forget(_ path: String) async throws(DownloadError) {
+    try await change(path) { place, part in
+      part?.remove()
+      place.removeRecord(.finished)
+    }
+  }
+
+  /// Removes the files of a folder whose time has passed, with what is known of them.
+  ///
+  /// - Returns: the paths of the files that were removed.
+  /// - Throws: ``DownloadError`` if the folder cannot be used.
+  @discardableResult
+  public func removeExpired(in folder: String) async throws(DownloadError) -> [String] {
+    var removed: [String] = []
+    for found in try await downloads(in: folder) where found.isFinished {
+      guard let expires = found.record.expires, expires <= now else { continue }
+      try await change(found.path) { place, part in
+        // Somebody downloads it just now, or has done so since.
+        guard let part, place.finishedRecord() == found.record else { return }
+        place.remove(place.target)
+        place.removeRecord(.finished)
+        if part.length == 0, place.record(.unfinished) == nil { part.remove() }
+      }
+      removed.append(found.path)
+    }
+    return removed
+  }
+
+  private func change(
+    _ path: String, _ work: @escaping @Sendable (DownloadPlace, PartFile?) -> Void
+  ) async throws(DownloadError) {
+    let result = await pool.call { [files] () -> Result<Void, DownloadError.Cause> in
+      do throws(DownloadError.Cause) {
+        let place = try DownloadPlace(path, files)
+        do throws(SystemError) {
+          work(place, try PartFile.open(place))
+        } catch {
+          throw .file(error)
+        }
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }
+    if case .failure(let cause) = result { throw DownloadError(cause, url: "", path: path) }
+  }
+
+  private static func find(
+    in folder: String, _ files: any FileSystem
+  ) throws(SystemError) -> [FoundDownload] {
+    let directory = try files.open(userPath: folder, [.read, .directory])
+    var names: [PathName] = []
+    try files.list(directory.raw) { name, kind in
+      if kind == .file, DownloadPlace.isRecord(name) { names.append(name) }
+      return true
+    }
+    let base = folder.hasSuffix("/") ? folder : folder + "/"
+    var found: [FoundDownload] = []
+    for name in names {
+      guard let bytes = try? files.readFile(name, in: directory, limit: DownloadPlace.recordLimit),
+        let record = DownloadRecord(decoding: bytes), let file = record.file.string,
+        let place = try? DownloadPlace(base + file, files)
+      else { continue }
+      if let download = place.found(record, base + file, isFinished: record.ended != nil) {
+        found.append(download)
+      }
+    }
+    return found.sorted { $0.path < $1.path }
+  }
+}
+
+extension DownloadPlace {
+  /// The longest record that is read.
+  static let recordLimit = MetadataDocument.maximumBytes
+
+  /// Tells whether a name is that of a record.
+  static func isRecord(_ name: PathName) -> Bool {
+    name.hasSuffix(".json") && name.bytes.starts(with: Array("\(prefix)".utf8))
+  }
+
+  fileprivate func found(
+    _ record: DownloadRecord, _ path: String, isFinished: Bool
+  ) -> FoundDownload? {
+    if isFinished {
+      guard let record = finishedRecord() else {
+        // Its file was removed or changed by others.
+        removeRecord(.finished)
+        return nil
+      }
+      return FoundDownload(
+        path: path, record: record, isFinished: true, received: record.length ?? 0)
+    }
+    guard let status = status(part) else {
+      removeRecord(.unfinished)
+      return nil
+    }
+    return FoundDownload(
+      path: path, record: record, isFinished: false, received: status.length)
+  }
+}

@@ -1,0 +1,134 @@
+import CacheFormat
+import CacheSystem
+import HTTPCaching
+import HTTPSemantics
+
+// Files that ship with the program in place of what is remote.
+extension CachingClient {
+  /// Answers with a substitute; nil where there is none for the request, or it is not to answer.
+  ///
+  /// Blocks on the disk. Costs nothing where there is no table.
+  ///
+  /// - Parameter isLastResort: There is no other answer, so a newer one that is stored does not count.
+  func substitute(
+    for request: HTTPRequest, hasBody: Bool = false, _ policy: CachePolicy,
+    isLastResort: Bool = false
+  ) -> ClientResponse? {
+    guard let substitutes = options.substitutes, !hasBody, Self.allows(request, policy),
+      let (file, rule) = substitutes.open(request.url)
+    else { return nil }
+    let now = now.date
+    if rule.yieldsToNewer, !isLastResort, let stored = cache.lastChanged(request),
+      stored > modified(file, now)
+    {
+      return nil
+    }
+    return answer(request, file, rule, substitutes.digests, now)
+  }
+
+  /// Tells whether a request takes what is no answer of the origin.
+  private static func allows(_ request: HTTPRequest, _ policy: CachePolicy) -> Bool {
+    guard request.method == .get || request.method == .head else { return false }
+    switch policy {
+    case .reload, .reloadFromOrigin, .revalidate: return false
+    case .protocolRules:
+      let directives = RequestDirectives(request.fields)
+      if directives.noCache || directives.noStore { return false }
+    case .storedElseLoad, .storedOnly, .offline: break
+    }
+    // As for stored responses, these are for the origin (RFC 9111, section 4.3.2).
+    return !request.fields.contains("If-Match") && !request.fields.contains("If-Unmodified-Since")
+  }
+
+  /// Returns when a file was changed; no server may say a time that is still to come (RFC 9110, section
+  /// 8.8.2.1).
+  private func modified(_ file: SubstituteFile, _ now: HTTPDate) -> HTTPDate {
+    min(Timestamp(nanoseconds: file.status.modified).date, now)
+  }
+
+  private func answer(
+    _ request: HTTPRequest, _ file: SubstituteFile, _ rule: SubstituteRule,
+    _ digests: SubstituteDigests, _ now: HTTPDate
+  ) -> ClientResponse? {
+    let length = file.status.length
+    var content: [UInt8]?
+    let tag: String
+    do throws(SystemError) {
+      if length <= UInt64(ResponseCache.smallBody) {
+        content = try file.read(at: 0, count: Int(length))
+      }
+      tag = try digests.tag(of: file, content)
+    } catch {
+      options.substitutes?.tell(file.path, error, SubstitutePlace(subject: rule.pattern, line: nil))
+      return nil
+    }
+    var head = HTTPResponseHead(
+      status: 200,
+      fields: [
+        HTTPField("Content-Type", rule.mediaType ?? MediaTypes.type(ofFile: file.path)),
+        HTTPField("Content-Length", String(length)),
+        HTTPField("Date", now.description),
+        HTTPField("Last-Modified", modified(file, now).description),
+        HTTPField("ETag", tag),
+        HTTPField("Accept-Ranges", "bytes"),
+        HTTPField("Cache-Control", rule.cacheControl),
+      ])
+    let range = part(of: length, &head, request, now)
+    var status = CacheStatus(cacheName: options.cacheName, isHit: true)
+    status.ttl = rule.seconds
+    status.detail = "substitute"
+    var response = ClientResponse(
+      request: request, head: head, source: .substitute, reason: nil, cacheStatus: status,
+      entry: nil, body: body(file, content, request.method == .head ? 0..<0 : range, request))
+    response.substituteLength = length
+    return response
+  }
+
+  /// Judges conditions and ranges as for a stored response; makes the head say what it comes to, and
+  /// returns what of the content is sent.
+  private func part(
+    of length: UInt64, _ head: inout HTTPResponseHead, _ request: HTTPRequest, _ now: HTTPDate
+  ) -> Range<UInt64> {
+    let response = StoredResponse(
+      status: 200, fields: head.fields, requestTime: now, responseTime: now, selection: .none,
+      rules: options.rules)
+    if Preconditions.evaluate(request, against: response, now: now) == .notModified {
+      head.status = 304
+      head.fields = Preconditions.notModifiedFields(of: head.fields)
+      return 0..<0
+    }
+    switch RangeAnswer.answer(to: request, from: response, length: length, now: now) {
+    case .whole, .unanswerable: return 0..<length
+    case .part(let range):
+      guard
+        let part = ContentRange(
+          first: range.lowerBound, last: range.upperBound, completeLength: length)
+      else { return 0..<length }
+      head.status = 206
+      head.fields.replace(with: HTTPField("Content-Range", part.fieldValue))
+      head.fields.replace(with: HTTPField("Content-Length", String(part.count)))
+      return range.lowerBound..<range.upperBound + 1
+    case .unsatisfiable(let length):
+      head.status = 416
+      head.fields = Preconditions.notModifiedFields(of: head.fields)
+      let value = ContentRange.unsatisfiedFieldValue(completeLength: length)
+      head.fields.replace(with: HTTPField("Content-Range", value))
+      head.fields.replace(with: HTTPField("Content-Length", "0"))
+      return 0..<0
+    }
+  }
+
+  private func body(
+    _ file: SubstituteFile, _ content: [UInt8]?, _ range: Range<UInt64>, _ request: HTTPRequest
+  ) -> ResponseBody {
+    if range.isEmpty { return ResponseBody(BytesSource([]), .bytes([])) { .fromStore } }
+    if let content {
+      let bytes =
+        range.count == content.count
+        ? content : Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
+      return ResponseBody(BytesSource(bytes), .bytes(bytes)) { .fromStore }
+    }
+    let source = SubstituteSource(file, range, asyncStore, url: request.url.string)
+    return ResponseBody(source, .stream(length: UInt64(range.count))) { .fromStore }
+  }
+}

@@ -1,0 +1,106 @@
+import CacheFormat
+import CacheSystem
+import HTTPCaching
+import Synchronization
+
+/// Holds an open file that stands in for a remote resource.
+final class SubstituteFile: Sendable {
+  /// The path, for messages.
+  let path: String
+  let status: FileStatus
+  private let descriptor: Descriptor
+  private static let files = RealFileSystem()
+
+  /// Opens a file that the user named; links are followed.
+  ///
+  /// - Throws: `notAFile` for a folder, a device or a pipe.
+  init(path: String) throws(SystemError) {
+    self.path = path
+    descriptor = try Self.files.open(userPath: path, [.read])
+    status = try Self.regular(descriptor.raw)
+  }
+
+  /// Opens a file below a folder that the user named, name by name. No link below it is followed, so
+  /// nothing leads out of it.
+  init(_ names: [[UInt8]], below folder: String) throws(SystemError) {
+    let shown = names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    path = folder.hasSuffix("/") ? folder + shown : folder + "/" + shown
+    var current = try Self.files.open(userPath: folder, [.read, .directory])
+    for name in names.dropLast() {
+      current = try Self.files.open(try Self.name(name), in: current, [.read, .directory])
+    }
+    descriptor = try Self.files.open(try Self.name(names.last ?? []), in: current, [.read])
+    status = try Self.regular(descriptor.raw)
+  }
+
+  private static func name(_ bytes: [UInt8]) throws(SystemError) -> PathName {
+    guard let name = PathName(bytes: bytes) else { throw .notFound }
+    return name
+  }
+
+  private static func regular(_ descriptor: Int32) throws(SystemError) -> FileStatus {
+    let status = try files.status(of: descriptor)
+    guard status.kind == .file else { throw .notAFile }
+    return status
+  }
+
+  /// Reads bytes; all of them, or it fails: with `wrongLength` where the file was changed since it was
+  /// opened.
+  func read(at offset: UInt64, count: Int) throws(SystemError) -> [UInt8] {
+    let bytes = try Self.files.readBytes(descriptor, count: count, at: Int64(offset))
+    // Looked at afterwards: what was read before the change is whole. One that was replaced by another
+    // file, as updates do it, is still the same here.
+    let now = try Self.files.status(of: descriptor.raw)
+    guard bytes.count == count, now.length == status.length, now.modified == status.modified else {
+      throw .wrongLength
+    }
+    return bytes
+  }
+
+  /// Hashes the content.
+  func digest() throws(SystemError) -> Digest {
+    var hasher = DigestHasher()
+    var offset: UInt64 = 0
+    while offset < status.length {
+      let bytes = try read(at: offset, count: Int(min(status.length - offset, 1 << 20)))
+      hasher.update(bytes)
+      offset += UInt64(bytes.count)
+    }
+    return hasher.digest()
+  }
+}
+
+/// Remembers the digests of files that are hashed for their entity tags.
+final class SubstituteDigests: Sendable {
+  private struct Key: Hashable {
+    let path: String
+    let fileNumber: UInt64
+    let length: UInt64
+    let modified: Int64
+  }
+
+  /// The most that are remembered; then it begins anew.
+  private static let limit = 4096
+
+  private let digests = Mutex<[Key: Digest]>([:])
+
+  /// Returns the entity tag of a file: of its content, of a long one of its length and time. Strong: a
+  /// change of the content changes it.
+  func tag(of file: SubstituteFile, _ content: [UInt8]?) throws(SystemError) -> String {
+    if let content { return "\"\(Digest(hashing: content))\"" }
+    guard file.status.length <= ResponseCache.verifiedBytes else {
+      let time = String(file.status.modified, radix: 16)
+      return "\"\(String(file.status.length, radix: 16))-\(time)\""
+    }
+    let key = Key(
+      path: file.path, fileNumber: file.status.fileNumber, length: file.status.length,
+      modified: file.status.modified)
+    if let known = digests.withLock({ $0[key] }) { return "\"\(known)\"" }
+    let digest = try file.digest()
+    digests.withLock { digests in
+      if digests.count >= Self.limit { digests = [:] }
+      digests[key] = digest
+    }
+    return "\"\(digest)\""
+  }
+}

@@ -1,0 +1,144 @@
+import CacheSystem
+
+// Tables in files: a line for each rule. Docs/Offline.md has the format.
+extension Substitutes {
+  /// The longest file that is read, in bytes.
+  public static let maximumListBytes = 16 << 20
+
+  /// Reads tables from files; relative paths in them are relative to their folder.
+  ///
+  /// Here each file and folder that is named has to be there: what is missing at the start is a mistake
+  /// in the table. What goes away later is told to `onMissing`.
+  ///
+  /// - Throws: ``SubstituteError`` with file, line and remedy.
+  public convenience init(
+    contentsOf paths: [String],
+    onMissing: @escaping @Sendable (SubstituteError) -> Void = { _ in }
+  ) throws(SubstituteError) {
+    var rules: [(SubstituteRule, SubstitutePlace)] = []
+    for path in paths {
+      let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+      for (number, line) in try Self.lines(of: path).enumerated() {
+        let place = SubstitutePlace(subject: path, line: number + 1)
+        if let rule = try Self.rule(line, folder, place) { rules.append((rule, place)) }
+      }
+    }
+    try self.init(placed: rules, onMissing: onMissing)
+  }
+
+  private static func lines(of path: String) throws(SubstituteError) -> [String] {
+    let place = SubstitutePlace(subject: path, line: nil)
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      let file = try SubstituteFile(path: path)
+      guard file.status.length <= UInt64(maximumListBytes) else {
+        throw SystemError.tooLarge
+      }
+      bytes = try file.read(at: 0, count: Int(file.status.length))
+    } catch {
+      throw SubstituteError(place, "cannot be read (\(error))", remedy: "name a file with a table")
+    }
+    var lines: [String] = []
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      guard let text = String(validating: line, as: UTF8.self) else {
+        throw SubstituteError(
+          SubstitutePlace(subject: path, line: lines.count + 1), "the line is not UTF-8",
+          remedy: "write the file as UTF-8")
+      }
+      lines.append(text.last == "\r" ? String(text.dropLast()) : text)
+    }
+    return lines
+  }
+
+  /// Reads one line; nil for an empty one and a comment.
+  private static func rule(
+    _ line: String, _ folder: String, _ place: SubstitutePlace
+  ) throws(SubstituteError) -> SubstituteRule? {
+    let words = try words(of: line, place)
+    guard let pattern = words.first, !pattern.hasPrefix("#") else { return nil }
+    guard words.count > 1 else {
+      throw SubstituteError(
+        place, "there is no file for \(pattern)", remedy: "write its path behind the URL")
+    }
+    let path = words[1].hasPrefix("/") ? words[1] : folder + words[1]
+    var rule = SubstituteRule(pattern, try target(path, place))
+    for word in words.dropFirst(2) { try take(word, &rule, place) }
+    return rule
+  }
+
+  /// Tells by what is there whether a path is a file or a folder.
+  private static func target(
+    _ path: String, _ place: SubstitutePlace
+  ) throws(SubstituteError) -> SubstituteRule.Target {
+    let files = RealFileSystem()
+    do throws(SystemError) {
+      let descriptor = try files.open(userPath: path, [.read])
+      switch try files.status(of: descriptor.raw).kind {
+      case .file: return .file(path)
+      case .directory: return .folder(path)
+      default: break
+      }
+    } catch {
+      throw SubstituteError(
+        place, "\(path) cannot be read (\(error))",
+        remedy: "put it there, or take the line out")
+    }
+    throw SubstituteError(
+      place, "\(path) is neither a file nor a folder", remedy: "name one of them")
+  }
+
+  private static func take(
+    _ word: String, _ rule: inout SubstituteRule, _ place: SubstitutePlace
+  ) throws(SubstituteError) {
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let value = parts.count == 2 ? String(parts[1]) : ""
+    switch (parts[0], value) {
+    case ("type", _) where !value.isEmpty: rule.mediaType = value
+    case ("fresh", "always"): rule.lifetime = .always
+    case ("stored", "newer"): rule.yieldsToNewer = true
+    case ("max-age", _):
+      guard let seconds = Int(value), (0...Int(Int32.max)).contains(seconds) else {
+        throw SubstituteError(
+          place, "max-age=\(value) is no number of seconds", remedy: "write one such as max-age=60")
+      }
+      rule.lifetime = .seconds(seconds)
+    default:
+      throw SubstituteError(
+        place, "\(word) is no option",
+        remedy: "use type=TYPE, max-age=SECONDS, fresh=always or stored=newer; put what has blanks "
+          + "into \"quotation marks\"")
+    }
+  }
+
+  /// Parts a line at blanks, but not between quotation marks, which are left out.
+  private static func words(
+    of line: String, _ place: SubstitutePlace
+  ) throws(SubstituteError) -> [String] {
+    var words: [String] = []
+    var word: String?
+    var isQuoted = false
+    for character in line {
+      switch character {
+      case "\"":
+        isQuoted.toggle()
+        word = word ?? ""
+      case " ", "\t":
+        if isQuoted {
+          word?.append(character)
+        } else if let done = word {
+          words.append(done)
+          word = nil
+        }
+      default: word = (word ?? "") + String(character)
+      }
+      // Nothing in a comment is looked at.
+      if words.isEmpty, word == "#" { return [] }
+    }
+    guard !isQuoted else {
+      throw SubstituteError(
+        place, "a quotation mark has no other one", remedy: "close it, or leave it out")
+    }
+    if let word { words.append(word) }
+    return words
+  }
+}

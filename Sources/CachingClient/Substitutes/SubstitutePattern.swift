@@ -1,0 +1,129 @@
+import HTTPSemantics
+
+/// Tells which URLs a rule is for.
+enum SubstitutePattern: Sendable, Hashable {
+  /// One URL.
+  case exact(NormalizedURL)
+  /// All targets of an origin that begin so and have a path below it.
+  case below(Origin, prefix: [UInt8])
+  /// All targets of an origin that have these pieces in this order, with anything between them.
+  case pieces(Origin, [[UInt8]])
+
+  /// Names scheme, host and port.
+  struct Origin: Sendable, Hashable {
+    let scheme: NormalizedURL.Scheme
+    let host: String
+    let port: Int
+
+    init(_ url: NormalizedURL) {
+      scheme = url.scheme
+      host = url.host
+      port = url.port
+    }
+  }
+
+  private static let star = UInt8(ascii: "*")
+
+  /// - Throws: with what is wrong, in words.
+  init(_ rule: SubstituteRule, at place: SubstitutePlace) throws(SubstituteError) {
+    let url: NormalizedURL
+    do throws(InvalidURL) {
+      url = try NormalizedURL(rule.pattern)
+    } catch {
+      throw SubstituteError(
+        place, error.description, remedy: "write a URL such as https://example.org/logo.png")
+    }
+    guard !url.host.utf8.contains(Self.star) else {
+      throw SubstituteError(
+        place, "the host of \(rule.pattern) has a *", remedy: "write a rule for each host")
+    }
+    let pieces = url.target.utf8.split(separator: Self.star, omittingEmptySubsequences: false)
+      .map(Array.init)
+    if case .folder = rule.target {
+      guard pieces.count == 2, pieces[1].isEmpty, pieces[0].last == UInt8(ascii: "/"),
+        !pieces[0].contains(UInt8(ascii: "?"))
+      else {
+        throw SubstituteError(
+          place, "a folder answers for all URLs below a path, which \(rule.pattern) does not say",
+          remedy: "end the URL in /* and leave other * and queries out")
+      }
+      self = .below(Origin(url), prefix: pieces[0])
+    } else {
+      self = pieces.count == 1 ? .exact(url) : .pieces(Origin(url), pieces)
+    }
+  }
+
+  /// Gives the origin of patterns for several URLs; nil for one URL.
+  var origin: Origin? {
+    switch self {
+    case .exact: nil
+    case .below(let origin, _), .pieces(let origin, _): origin
+    }
+  }
+
+  /// Tells whether a target begins with one piece, ends with another, and has the rest between them in
+  /// order. The first place for each is the best: what follows has most room then.
+  ///
+  /// - Complexity: O(bytes of the target x bytes of the longest piece).
+  static func matches(_ target: [UInt8], _ pieces: [[UInt8]]) -> Bool {
+    guard let first = pieces.first, let last = pieces.last, pieces.count > 1 else { return false }
+    guard target.starts(with: first), target.count >= first.count + last.count,
+      target.suffix(last.count).elementsEqual(last)
+    else { return false }
+    var rest = target[first.count..<target.count - last.count]
+    for piece in pieces[1..<pieces.count - 1] {
+      guard let found = rest.firstRange(of: piece) else { return false }
+      rest = rest[found.upperBound...]
+    }
+    return true
+  }
+
+  /// Returns the names of a path below a prefix, escapes decoded; nil where it leads nowhere: a name is
+  /// `.` or `..`, has a slash or a NUL in it, or is empty. What ends in a slash means `index.html`.
+  static func names(of target: [UInt8], below prefix: [UInt8]) -> [[UInt8]]? {
+    let path = target.prefix { $0 != UInt8(ascii: "?") }
+    guard path.starts(with: prefix) else { return nil }
+    var names: [[UInt8]] = []
+    let parts = path.dropFirst(prefix.count)
+      .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for (index, part) in parts.enumerated() {
+      if part.isEmpty, index == parts.count - 1 {
+        names.append(Array("index.html".utf8))
+        continue
+      }
+      guard let name = decoded(part), !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E],
+        !name.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") })
+      else { return nil }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// Decodes percent-escapes; nil where one is none.
+  private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+    var result: [UInt8] = []
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      if bytes[index] == UInt8(ascii: "%") {
+        guard bytes.endIndex - index >= 3, let high = digit(bytes[index + 1]),
+          let low = digit(bytes[index + 2])
+        else { return nil }
+        result.append(high << 4 | low)
+        index += 3
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return result
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x41 + 10
+    case 0x61...0x66: byte - 0x61 + 10
+    default: nil
+    }
+  }
+}

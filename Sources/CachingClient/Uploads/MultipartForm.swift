@@ -1,0 +1,107 @@
+/// Holds a form that is sent as `multipart/form-data` (RFC 7578), with values and files of any length.
+///
+/// Names and file names go in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, as browsers have it
+/// (WHATWG HTML, section 4.10.21.8). Values go as they are.
+///
+/// The boundary has 192 random bits that are made when the body is, after the content is fixed: that a
+/// content of a terabyte has it by chance is less likely than 2^-150, and nobody can know it before.
+public struct MultipartForm: Sendable {
+  private enum Content: Sendable {
+    case bytes([UInt8])
+    case file(String)
+  }
+
+  private struct Part: Sendable {
+    let name: String
+    let fileName: String?
+    let contentType: String?
+    let content: Content
+  }
+
+  private var parts: [Part] = []
+
+  /// Makes a form without parts.
+  public init() {}
+
+  /// Adds a value behind what is there; names may be repeated.
+  public mutating func add(_ name: String, _ value: String) {
+    add(name, bytes: Array(value.utf8))
+  }
+
+  /// Adds bytes; with a file name a server takes them for a file.
+  public mutating func add(
+    _ name: String, bytes: [UInt8], fileName: String? = nil, contentType: String? = nil
+  ) {
+    parts.append(
+      Part(name: name, fileName: fileName, contentType: contentType, content: .bytes(bytes)))
+  }
+
+  /// Adds a file, which is read while the form is sent.
+  ///
+  /// - Parameter fileName: What the server is told; nil: the last part of the path.
+  public mutating func add(
+    _ name: String, file path: String, fileName: String? = nil,
+    contentType: String = "application/octet-stream"
+  ) {
+    let last = path.split(separator: "/").last.map(String.init) ?? path
+    parts.append(
+      Part(
+        name: name, fileName: fileName ?? last, contentType: contentType, content: .file(path)))
+  }
+
+  /// Makes the content of a request, with a boundary of its own.
+  ///
+  /// - Throws: ``UploadError`` where a file is missing or cannot be read, before anything is sent.
+  public func body() throws(UploadError) -> UploadBody {
+    let random = (0..<3).map { _ in UInt64.random(in: 0 ... .max) }
+    let digits = random.flatMap { word in
+      (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
+    }
+    return try body(boundary: "OfflineCache-" + digits.hexadecimal)
+  }
+
+  func body(boundary: String) throws(UploadError) -> UploadBody {
+    var segments: [UploadBody.Segment] = []
+    // What stands between two files is one segment.
+    var text: [UInt8] = []
+    for part in parts {
+      text += Array(try Self.head(part, boundary).utf8)
+      switch part.content {
+      case .bytes(let bytes): text += bytes
+      case .file(let path):
+        segments += [.bytes(text), .file(try UploadFile(path))]
+        text = []
+      }
+      text += Array("\r\n".utf8)
+    }
+    text += Array("--\(boundary)--\r\n".utf8)
+    return UploadBody(
+      segments + [.bytes(text)], contentType: "multipart/form-data; boundary=\(boundary)")
+  }
+
+  private static func head(_ part: Part, _ boundary: String) throws(UploadError) -> String {
+    var lines = ["--\(boundary)", "Content-Disposition: form-data; name=\"\(escaped(part.name))\""]
+    if let fileName = part.fileName { lines[1] += "; filename=\"\(escaped(fileName))\"" }
+    if let type = part.contentType {
+      guard type.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        throw UploadError(.mediaType, path: part.name)
+      }
+      lines.append("Content-Type: \(type)")
+    }
+    return lines.joined(separator: "\r\n") + "\r\n\r\n"
+  }
+
+  /// By scalars, as CR and LF together are one character of Swift.
+  private static func escaped(_ text: String) -> String {
+    var escaped = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": escaped.append(contentsOf: "%22".unicodeScalars)
+      case "\r": escaped.append(contentsOf: "%0D".unicodeScalars)
+      case "\n": escaped.append(contentsOf: "%0A".unicodeScalars)
+      default: escaped.append(scalar)
+      }
+    }
+    return String(escaped)
+  }
+}

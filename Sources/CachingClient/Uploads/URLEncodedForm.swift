@@ -1,0 +1,53 @@
+/// Holds a form that is sent as `application/x-www-form-urlencoded`, by the rules of the WHATWG's URL
+/// standard, section 5.2: in UTF-8, names may be repeated, the order stays.
+public struct URLEncodedForm: Sendable, Hashable {
+  /// Holds one name and its value.
+  public struct Field: Sendable, Hashable {
+    /// Gives the name.
+    public var name: String
+    /// Gives the value.
+    public var value: String
+
+    /// Makes a field.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Gives the fields in their order.
+  public var fields: [Field]
+
+  /// Makes a form.
+  public init(_ fields: [Field] = []) { self.fields = fields }
+
+  /// Adds a field behind the others.
+  public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
+
+  /// Gives the encoded form, such as `a=1&b=x+y`; also for the query of a URL.
+  public var encoded: String {
+    fields.map { "\(Self.encode($0.name))=\(Self.encode($0.value))" }.joined(separator: "&")
+  }
+
+  /// Makes the content of a request.
+  public var body: UploadBody {
+    UploadBody(
+      [.bytes(Array(encoded.utf8))], contentType: "application/x-www-form-urlencoded")
+  }
+
+  private static func encode(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: " "): bytes.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"),
+        UInt8(ascii: "."), UInt8(ascii: "_"):
+        bytes.append(byte)
+      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,81 @@
+import CacheSystem
+import HTTPTransport
+import Synchronization
+
+/// Gives the pieces of an upload; files are read on threads of their own.
+final class UploadSource: RepeatableBodySource {
+  private static let pieceBytes = 256 << 10
+
+  /// Keeps the file that is being read open.
+  private final class OpenFile: Sendable {
+    let descriptor: Descriptor
+
+    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+  }
+
+  private struct State {
+    var segment = 0
+    var offset: UInt64 = 0
+    var file: OpenFile?
+    var sent: UInt64 = 0
+  }
+
+  private let body: UploadBody
+  private let onProgress: (@Sendable (UploadProgress) -> Void)?
+  private let state = Mutex(State())
+
+  init(_ body: UploadBody, _ onProgress: (@Sendable (UploadProgress) -> Void)?) {
+    self.body = body
+    self.onProgress = onProgress
+  }
+
+  func again() -> any RequestBodySource { UploadSource(body, onProgress) }
+
+  func next() async throws -> [UInt8]? {
+    let number = state.withLock { $0.segment }
+    guard number < body.segments.count else { return nil }
+    let piece: [UInt8]
+    switch body.segments[number] {
+    case .bytes(let bytes):
+      state.withLock { $0.segment += 1 }
+      piece = bytes
+    case .file(let file):
+      piece = try await onThread { [self] in try read(file) }
+    }
+    let sent = state.withLock { state in
+      state.sent += UInt64(piece.count)
+      return state.sent
+    }
+    onProgress?(UploadProgress(sent: sent, total: body.length))
+    return piece
+  }
+
+  private func read(_ file: UploadFile) throws(UploadError) -> [UInt8] {
+    let (offset, kept) = state.withLock { ($0.offset, $0.file) }
+    let open: OpenFile
+    if let kept { open = kept } else { open = OpenFile(try file.open()) }
+    let bytes = try file.read(open.descriptor, at: offset, atMost: Self.pieceBytes)
+    let end = offset + UInt64(bytes.count)
+    state.withLock { state in
+      if end == file.length {
+        (state.segment, state.offset, state.file) = (state.segment + 1, 0, nil)
+      } else {
+        (state.offset, state.file) = (end, open)
+      }
+    }
+    return bytes
+  }
+
+  /// Runs what blocks on the disk where it holds nobody up.
+  private func onThread(
+    _ work: @escaping @Sendable () throws -> [UInt8]
+  ) async throws -> [UInt8] {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        try startThread { continuation.resume(with: Result { try work() }) }
+      } catch {
+        continuation.resume(with: Result { try work() })
+      }
+    }
+  }
+}

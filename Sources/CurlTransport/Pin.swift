@@ -1,0 +1,75 @@
+import CacheFormat
+
+/// Names a certificate, or the public key in one, that a server may show.
+///
+/// A pin is held against the server's own certificate, not against those of the authorities above it.
+public struct Pin: Sendable, Hashable, CustomStringConvertible {
+  /// Names what the digest is taken of.
+  public enum Subject: Sendable, Hashable {
+    /// The public key with its algorithm, in DER (`SubjectPublicKeyInfo`, RFC 5280, section 4.1); it
+    /// stays when the certificate is renewed with the same key.
+    case publicKey
+    /// The whole certificate, in DER.
+    case certificate
+  }
+
+  /// Names what the digest is taken of.
+  public let subject: Subject
+
+  /// Gives the SHA-256, 32 bytes.
+  public let digest: [UInt8]
+
+  /// Makes a pin of a SHA-256; nil where the digest has not 32 bytes.
+  public init?(_ subject: Subject, digest: [UInt8]) {
+    guard digest.count == 32 else { return nil }
+    self.subject = subject
+    self.digest = digest
+  }
+
+  /// Reads a pin as it is commonly written; nil for anything else.
+  ///
+  /// A public key is `sha256/` and Base 64 (`sha256//` as curl writes it, too); a certificate is 64
+  /// hexadecimal digits, with colons between the bytes or without, as `openssl x509 -fingerprint
+  /// -sha256` prints it.
+  public init?(_ text: String) {
+    if text.hasPrefix("sha256/") {
+      let digits = text.dropFirst("sha256/".count).trimmingPrefix("/")
+      guard let digest = Base64.decode(Array(digits.utf8)) else { return nil }
+      self.init(.publicKey, digest: digest)
+    } else {
+      guard let digest = Self.hexadecimal(text) else { return nil }
+      self.init(.certificate, digest: digest)
+    }
+  }
+
+  /// Writes the pin as ``init(_:)`` reads it.
+  public var description: String {
+    switch subject {
+    case .publicKey:
+      var digits: [UInt8] = []
+      Base64.encode(digest, into: &digits)
+      return "sha256/" + String(decoding: digits, as: UTF8.self)
+    case .certificate:
+      return digest.map { byte in
+        let digits = String(byte, radix: 16, uppercase: true)
+        return digits.count == 1 ? "0" + digits : digits
+      }.joined(separator: ":")
+    }
+  }
+
+  private static func hexadecimal(_ text: String) -> [UInt8]? {
+    let bytes = Array(text.utf8)
+    let hasColons = bytes.count == 32 * 3 - 1
+    guard hasColons || bytes.count == 64 else { return nil }
+    let step = hasColons ? 3 : 2
+    var digest: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: step) {
+      guard let high = Character(UnicodeScalar(bytes[start])).hexDigitValue,
+        let low = Character(UnicodeScalar(bytes[start + 1])).hexDigitValue,
+        !hasColons || start + 2 >= bytes.count || bytes[start + 2] == UInt8(ascii: ":")
+      else { return nil }
+      digest.append(UInt8(high << 4 | low))
+    }
+    return digest
+  }
+}

@@ -1,0 +1,139 @@
+/// Reads the challenges of one line (RFC 9110, section 11.6.1).
+struct ChallengeParser {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var quotesEnd = false
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func challenges() -> [Challenge] {
+    var found: [Challenge] = []
+    while true {
+      skip { $0 == UInt8(ascii: ",") || ListSyntax.isWhiteSpace($0) }
+      guard position < bytes.count else { return found }
+      guard let scheme = token(), isSchemeEnd else {
+        skipMember()
+        continue
+      }
+      let challenge = rest(of: scheme)
+      if found.count < Challenge.maximumCount { found.append(challenge) }
+    }
+  }
+
+  /// A scheme ends at a space, a comma or the end; `=` would make it a parameter without a scheme.
+  private var isSchemeEnd: Bool {
+    guard let next = peek else { return true }
+    guard next == UInt8(ascii: ",") || ListSyntax.isWhiteSpace(next) else { return false }
+    var look = self
+    look.skip(while: ListSyntax.isWhiteSpace)
+    return look.peek != UInt8(ascii: "=")
+  }
+
+  private mutating func rest(of scheme: String) -> Challenge {
+    skip(while: ListSyntax.isWhiteSpace)
+    if let token = token68() { return Challenge(scheme: scheme, token: token) }
+    var parameters: [Challenge.Parameter] = []
+    while true {
+      let start = position
+      skip { $0 == UInt8(ascii: ",") || ListSyntax.isWhiteSpace($0) }
+      if beginsChallenge {
+        position = start
+        break
+      }
+      guard position < bytes.count else { break }
+      if let name = parameterName(), let value = value(),
+        parameters.count < Challenge.maximumCount
+      {
+        parameters.append(Challenge.Parameter(name, value))
+      }
+      skipMember()
+    }
+    return Challenge(scheme: scheme, parameters: parameters)
+  }
+
+  /// Tells whether a token stands here that ends as a scheme does.
+  private var beginsChallenge: Bool {
+    var look = self
+    return look.token() != nil && look.isSchemeEnd
+  }
+
+  /// Takes a name and the `=` after it; takes nothing where there is none.
+  private mutating func parameterName() -> String? {
+    let start = position
+    guard let name = token() else { return nil }
+    skip(while: ListSyntax.isWhiteSpace)
+    guard take("=") else {
+      position = start
+      return nil
+    }
+    return String(decoding: name.utf8.map(ASCII.lowercased), as: UTF8.self)
+  }
+
+  private mutating func value() -> String? {
+    skip(while: ListSyntax.isWhiteSpace)
+    return peek == UInt8(ascii: "\"") ? quotedString() : token()
+  }
+
+  private mutating func quotedString() -> String? {
+    guard let close = closingQuote() else { return nil }
+    var text: [UInt8] = []
+    position += 1
+    while position < close {
+      if bytes[position] == UInt8(ascii: "\\") { position += 1 }
+      text.append(bytes[position])
+      position += 1
+    }
+    position = close + 1
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Takes a `token68` that fills the rest of the member; `a=b` is a parameter, `a=` is none.
+  private mutating func token68() -> String? {
+    let start = position
+    skip { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._~+/".utf8.contains($0) }
+    let hasDigits = position > start
+    skip { $0 == UInt8(ascii: "=") }
+    let end = position
+    skip(while: ListSyntax.isWhiteSpace)
+    guard hasDigits, position == bytes.count || peek == UInt8(ascii: ",") else {
+      position = start
+      return nil
+    }
+    return String(decoding: bytes[start..<end], as: UTF8.self)
+  }
+
+  /// Goes to the comma that ends the member, over quoted strings.
+  private mutating func skipMember() {
+    while let byte = peek, byte != UInt8(ascii: ",") {
+      if byte == UInt8(ascii: "\""), let close = closingQuote() { position = close }
+      position += 1
+    }
+  }
+
+  /// Returns where the quoted string ends that begins here. After one that never ends, no other is
+  /// looked for: that bounds the time.
+  private mutating func closingQuote() -> Int? {
+    guard !quotesEnd else { return nil }
+    let close = ListSyntax.closingQuote(in: bytes.span, after: position)
+    quotesEnd = close == nil
+    return close
+  }
+
+  private mutating func token() -> String? {
+    let start = position
+    skip(while: ASCII.isTokenByte)
+    return start == position ? nil : String(decoding: bytes[start..<position], as: UTF8.self)
+  }
+
+  private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private mutating func take(_ byte: Unicode.Scalar) -> Bool {
+    guard peek == UInt8(ascii: byte) else { return false }
+    position += 1
+    return true
+  }
+
+  private mutating func skip(while isSkipped: (UInt8) -> Bool) {
+    while let byte = peek, isSkipped(byte) { position += 1 }
+  }
+}

@@ -1,0 +1,79 @@
+/// Says what is there of a representation whose first bytes came in an earlier answer, and judges
+/// whether more bytes belong to them (RFC 9110, sections 13.1.5 and 14).
+package struct Resumption: Sendable {
+  /// Says what is to be done with an answer.
+  package enum Answer: Sendable, Hashable {
+    /// The body goes on where the bytes end.
+    case goOn(completeLength: UInt64?)
+    /// The body is the whole representation, perhaps another one.
+    case startOver
+    /// The body is of no use: ask for the whole, without a range.
+    case askForWhole
+    /// The status is no content: an error of the server or of the request.
+    case refused
+  }
+
+  private let fields: HTTPFields
+  private let offset: UInt64
+  private let completeLength: UInt64?
+  private let now: HTTPDate
+
+  /// Makes one; nil where there are no bytes, or no strong validator tells whether others belong to
+  /// them.
+  ///
+  /// - Parameters:
+  ///   - fields: Those of the answer that the bytes came with.
+  ///   - offset: Counts the bytes that are there.
+  ///   - completeLength: The length of the representation, where it is known.
+  ///   - now: The time of this clock, for dates with two digits of the year.
+  package init?(
+    of fields: HTTPFields, offset: UInt64, completeLength: UInt64?, now: HTTPDate
+  ) {
+    guard offset > 0, Validators(fields, now: now).isStrong else { return nil }
+    self.fields = fields
+    self.offset = offset
+    self.completeLength = completeLength
+    self.now = now
+  }
+
+  /// Returns a request for the bytes that are missing; for the whole if the representation has
+  /// changed.
+  package func request(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    for name in ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"] {
+      request.fields.removeAll(named: name)
+    }
+    let hasTag = Validators(fields, now: now).entityTag != nil
+    if let validator = fields.first(named: hasTag ? "ETag" : "Last-Modified") {
+      request.fields.replace(with: HTTPField("Range", "bytes=\(offset)-"))
+      request.fields.replace(with: HTTPField(name: "If-Range", value: validator.value))
+    }
+    return request
+  }
+
+  /// Judges the head of the answer to ``request(_:)``.
+  ///
+  /// A 206 goes on only where it begins with the first byte that is missing, states the same length
+  /// and the same strong validator. A server that leaves the validator out is not believed: it may
+  /// not know `If-Range`.
+  package func judge(_ head: HTTPResponseHead) -> Answer {
+    switch head.status {
+    case 200, 203: return .startOver
+    case 416: return .askForWhole
+    case 206: break
+    default: return .refused
+    }
+    guard let range = ContentRange(of: head.fields), range.first == offset,
+      Validators(head.fields, now: now).matchStrongly(Validators(fields, now: now))
+    else { return .askForWhole }
+    if let stated = range.completeLength, let completeLength, stated != completeLength {
+      return .askForWhole
+    }
+    return .goOn(completeLength: range.completeLength ?? completeLength)
+  }
+
+  /// Tells whether bytes with these fields could be gone on with.
+  package static func isPossible(_ fields: HTTPFields, now: HTTPDate) -> Bool {
+    Validators(fields, now: now).isStrong
+  }
+}

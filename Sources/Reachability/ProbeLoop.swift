@@ -1,0 +1,104 @@
+import CReachability
+import CacheSystem
+import Synchronization
+
+/// Confirms by connections what the system says, in a thread of its own.
+final class ProbeLoop: Sendable {
+  private struct Wish {
+    /// What the system says; counted, so that a verdict on an older word is dropped.
+    var state: NetworkState
+    var number = 0
+    var isStopped = false
+  }
+
+  private let probe: NetworkProbe
+  private let board: StateBoard
+  private let wish: Monitor<Wish>
+  /// Whether a connection is being tried: one whose name is not resolved yet may outlast its time.
+  private let isTrying = Atomic(false)
+
+  init(_ probe: NetworkProbe, _ board: StateBoard, _ first: NetworkState) {
+    self.probe = probe
+    self.board = board
+    wish = Monitor(Wish(state: first))
+  }
+
+  /// Begins to confirm.
+  func start() throws(ReachabilityError) {
+    do throws(SystemError) {
+      try startThread { [self] in run() }
+    } catch {
+      throw ReachabilityError(.thread, error)
+    }
+  }
+
+  /// Takes the system's word.
+  func take(_ state: NetworkState) {
+    board.guess(state)
+    wish.change { wish in
+      guard wish.state != state else { return }
+      wish.state = state
+      wish.number += 1
+    }
+  }
+
+  /// Ends the thread, at the latest when a connection that is being tried has ended.
+  func stop() { wish.change { $0.isStopped = true } }
+
+  private func run() {
+    var done = -1
+    while true {
+      let seen = done
+      // With a verdict on the newest word already, the next one comes after the interval.
+      let next: Wish? =
+        done < 0
+        ? wish.wait { $0 }
+        : wish.wait(nanoseconds: probe.interval.nanoseconds) {
+          $0.isStopped || $0.number != seen ? $0 : nil
+        }
+      let now = next ?? wish.wait { $0 }
+      if now.isStopped { return }
+      let verdict = judge(now.state)
+      done = now.number
+      let isCurrent = wish.wait { $0.number == now.number && !$0.isStopped }
+      if isCurrent { board.publish(verdict) }
+    }
+  }
+
+  private func judge(_ state: NetworkState) -> NetworkState {
+    guard state.quality != .none else { return state }
+    guard let failure = connect() else { return state }
+    return NetworkState(.none, reason: "\(state.reason), but \(probe) gives no answer: \(failure)")
+  }
+
+  /// Connects; returns why that failed, or nil.
+  private func connect() -> SystemError? {
+    guard !isTrying.exchange(true, ordering: .acquiringAndReleasing) else { return .timedOut }
+    let result = Monitor<Int32?>(nil)
+    let milliseconds = probe.timeout.nanoseconds / 1_000_000
+    do throws(SystemError) {
+      try startThread { [self] in
+        // Safety: both texts are zero-terminated for the call.
+        let code = unsafe cr_connect(
+          probe.host, String(probe.port), Int32(clamping: milliseconds))
+        isTrying.store(false, ordering: .releasing)
+        result.change { $0 = code }
+      }
+    } catch {
+      isTrying.store(false, ordering: .releasing)
+      return error
+    }
+    // A little more than the connection has, so that its own error is the one that is told.
+    let waited = result.wait(nanoseconds: probe.timeout.nanoseconds + 100_000_000) { $0 }
+    guard let code = waited else { return .timedOut }
+    return code < 0 ? SystemError(-code) : nil
+  }
+}
+
+extension Duration {
+  /// The whole nanoseconds, at most a day.
+  fileprivate var nanoseconds: Int64 {
+    let bounded = max(.zero, min(self, .seconds(86_400))).components
+    return bounded.seconds * 1_000_000_000 + bounded.attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,122 @@
+import CacheFormat
+import HTTPSemantics
+import Synchronization
+
+@testable import CachingClient
+
+/// What a guarded server lets in.
+enum Guard: Sendable {
+  case basic
+  case digest(DigestTerms.Function, isSession: Bool)
+  case bearer
+}
+
+/// Checks credentials as a server does; each nonce is good for a number of requests.
+final class GuardedOrigin: Sendable {
+  private struct State {
+    var nonce = 1
+    var uses: UInt32 = 0
+    var admitted: [String] = []
+  }
+
+  static let user = "Jäsøn \"Doe\""
+  static let password = "pass:wörd"
+
+  private let kind: Guard
+  private let usesPerNonce: UInt32
+  private let state = Mutex(State())
+
+  init(_ kind: Guard, usesPerNonce: UInt32 = .max) {
+    self.kind = kind
+    self.usesPerNonce = usesPerNonce
+  }
+
+  /// The `nc` of the requests that were let in.
+  var counts: [String] { state.withLock { $0.admitted } }
+
+  /// Starts a new nonce, without a word.
+  func renewNonce() {
+    state.withLock { ($0.nonce, $0.uses) = ($0.nonce + 1, 0) }
+  }
+
+  func answer(_ request: HTTPRequest) -> ScriptedTransport.Answer {
+    let sent = request.fields.first(named: "Authorization")?.text ?? ""
+    switch kind {
+    case .basic:
+      var digits: [UInt8] = []
+      Base64.encode(Array("\(Self.user):\(Self.password)".utf8), into: &digits)
+      let isRight = sent == "Basic " + String(decoding: digits, as: UTF8.self)
+      return isRight ? welcome(request) : refusal("Basic realm=\"r\", charset=\"UTF-8\"")
+    case .bearer:
+      return sent == "Bearer abc.def" ? welcome(request) : refusal("Bearer realm=\"r\"")
+    case .digest(let function, let isSession):
+      return digest(request, sent, function, isSession)
+    }
+  }
+
+  private func digest(
+    _ request: HTTPRequest, _ sent: String, _ function: DigestTerms.Function, _ isSession: Bool
+  ) -> ScriptedTransport.Answer {
+    state.withLock { state in
+      let nonce = "nonce\(state.nonce)"
+      let algorithm = function.rawValue + (isSession ? "-sess" : "")
+      let demand =
+        "Digest realm=\"r \\\"q\\\"\", qop=\"auth\", algorithm=\(algorithm), opaque=o, nonce="
+      guard
+        let got = Challenge.all(in: [HTTPField("WWW-Authenticate", sent)]).first,
+        got.isScheme("Digest"), let theirs = got["nonce"], let count = got["nc"]
+      else { return refusal(demand + nonce) }
+      let terms = DigestTerms(
+        Challenge.all(in: [HTTPField("WWW-Authenticate", demand + theirs)])[0])
+      let expected = terms?.response(
+        user: Self.user, password: Self.password, method: request.method.rawValue,
+        uri: request.url.target, count: UInt32(count, radix: 16) ?? 0,
+        clientNonce: got["cnonce"] ?? "")
+      guard got["response"] == expected, got["opaque"] == "o", got["realm"] == "r \"q\"" else {
+        return refusal(demand + nonce)
+      }
+      guard theirs == nonce, state.uses < usesPerNonce, UInt32(count, radix: 16) == state.uses + 1
+      else {
+        (state.nonce, state.uses) = (state.nonce + 1, 0)
+        return refusal(demand + "nonce\(state.nonce), stale=true")
+      }
+      state.uses += 1
+      state.admitted.append(count)
+      return welcome(request)
+    }
+  }
+
+  private func welcome(_ request: HTTPRequest) -> ScriptedTransport.Answer {
+    ScriptedTransport.Answer(
+      "secret", fields: [HTTPField("Cache-Control", "private, max-age=1000")])
+  }
+
+  private func refusal(_ demand: String) -> ScriptedTransport.Answer {
+    ScriptedTransport.Answer(
+      "who are you", status: 401, fields: [HTTPField("WWW-Authenticate", demand)])
+  }
+}
+
+/// Answers challenges from a list, and notes them.
+final class Answers: Sendable {
+  private struct State {
+    var credentials: [Credential?]
+    var challenges: [AuthenticationChallenge] = []
+  }
+
+  private let state: Mutex<State>
+
+  /// Gives the credentials in turn, the last one again and again.
+  init(_ credentials: Credential?...) { state = Mutex(State(credentials: credentials)) }
+
+  var challenges: [AuthenticationChallenge] { state.withLock { $0.challenges } }
+
+  var provider: CredentialProvider {
+    { [self] challenge in
+      state.withLock { state in
+        state.challenges.append(challenge)
+        return state.credentials.count > 1 ? state.credentials.removeFirst() : state.credentials[0]
+      }
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import Synchronization
+import Testing
+
+@testable import CachingClient
+
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadControlTests {
+  private let sandbox: DownloadSandbox
+  private let big = content(1_000_000)
+
+  init() throws {
+    sandbox = try DownloadSandbox()
+  }
+
+  /// Starts a download that stands after its first piece.
+  private func held(_ downloader: Downloader, _ server: FileServer, _ name: String = "file")
+    async -> (Download, Gate)
+  {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let download = downloader.start(sandbox.asked(name))
+    await eventually { download.progress.received > 0 }
+    return (download, gate)
+  }
+
+  @Test func `progress is told to the end, to all who look`() async throws {
+    let server = FileServer(big)
+    let download = sandbox.downloader(server).start(sandbox.asked())
+    async let first = download.updates.reduce(into: []) { $0.append($1) }
+    async let second = download.updates.reduce(into: []) { $0.append($1) }
+    _ = try await download.value()
+    for updates in await [first, second] {
+      #expect(updates.last?.phase == .finished)
+      #expect(updates.last?.received == 1_000_000 && updates.last?.total == 1_000_000)
+      #expect(zip(updates, updates.dropFirst()).allSatisfy { $0.received <= $1.received })
+    }
+    let late = await download.updates.reduce(into: []) { $0.append($1) }
+    #expect(late.map(\.phase) == [.finished])
+  }
+
+  @Test func `a pause keeps what has come, and resume goes on from there`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (download, _) = await held(downloader, server)
+    download.pause()
+    await eventually { download.progress.phase == .paused }
+    #expect(server.requests.count == 1)
+    download.resume()
+    let file = try await download.value()
+    #expect(server.ranges.map { $0.hasPrefix("bytes=") } == [false, true])
+    #expect(file.receivedBytes == 1_000_000)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `what was cancelled is gone on with by the next call`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (download, _) = await held(downloader, server)
+    download.cancel()
+    await #expect(throws: download.error(.cancelled)) { try await download.value() }
+    #expect(download.progress.phase == .failed(download.error(.cancelled)))
+    _ = try await downloader.download(sandbox.asked())
+    #expect(server.ranges.last?.hasPrefix("bytes=") == true)
+  }
+
+  @Test func `a paused one can be cancelled`() async throws {
+    let server = FileServer(big)
+    let (download, _) = await held(sandbox.downloader(server), server)
+    download.pause()
+    await eventually { download.progress.phase == .paused }
+    download.cancel()
+    await #expect(throws: DownloadError.self) { try await download.value() }
+  }
+
+  @Test func `a task that is cancelled ends its download`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let request = sandbox.asked()
+    let task = Task { await sandbox.failure(downloader, request) }
+    await eventually { !server.requests.isEmpty }
+    task.cancel()
+    #expect(await task.value == .cancelled)
+  }
+
+  @Test func `the same URL and file is one download, which the last who asked ends`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, gate) = await held(downloader, server)
+    let second = downloader.start(sandbox.asked())
+    #expect(first === second)
+    first.cancel()
+    gate.open()
+    _ = try await second.value()
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `the same URL to another file is copied`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, gate) = await held(downloader, server)
+    let second = downloader.start(sandbox.asked("other"))
+    gate.open()
+    let (one, two) = (try await first.value(), try await second.value())
+    #expect(one.source == .network && two.source == .copy)
+    #expect(server.requests.count == 1)
+    #expect(sandbox.bytes("other") == big)
+    #expect(sandbox.names == [".json", ".json", "file", "other"])
+    #expect(two.record.file.string == "other")
+  }
+
+  @Test func `where the first fails, the second fetches for itself`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (first, _) = await held(downloader, server)
+    let second = downloader.start(sandbox.asked("other"))
+    first.cancel()
+    #expect(try await second.value().source == .network)
+    #expect(sandbox.bytes("other") == big)
+  }
+
+  @Test func `another that has the lock is waited for, and its file is used`() async throws {
+    // Two downloaders know as little of each other as two processes.
+    let server = FileServer(big)
+    let (first, gate) = await held(sandbox.downloader(server), server)
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 100)
+    let second = sandbox.downloader(server).start(request)
+    await eventually { second.progress.phase == .waiting }
+    try await Task.sleep(for: .milliseconds(20))
+    gate.open()
+    _ = try await first.value()
+    let file = try await second.value()
+    #expect(file.source == .confirmed)
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `one that waits for another can be cancelled`() async throws {
+    let server = FileServer(big)
+    let (first, gate) = await held(sandbox.downloader(server), server)
+    let second = sandbox.downloader(server).start(sandbox.asked())
+    await eventually { second.progress.phase == .waiting }
+    second.cancel()
+    await #expect(throws: DownloadError.self) { try await second.value() }
+    gate.open()
+    _ = try await first.value()
+  }
+
+  @Test func `a full disk keeps what was written, and room lets it go on`() async throws {
+    let disk = FullDisk()
+    let server = FileServer(big)
+    let downloader = Downloader(
+      server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    let (download, gate) = await held(downloader, server)
+    disk.isFull = true
+    gate.open()
+    await #expect(throws: download.error(.file(SystemError(ENOSPC)))) {
+      try await download.value()
+    }
+    #expect(sandbox.bytes() == nil)
+    disk.isFull = false
+    _ = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == big)
+  }
+}
+
+/// Collects names.
+private final class Names: Sendable {
+  let list = Mutex<[String]>([])
+}
+
+// Turns and retries.
+extension DownloadControlTests {
+  @Test func `limits hold, in all and for each host, and higher priorities come first`() async {
+    let slots = DownloadSlots(limit: 3, perHost: 2)
+    for host in ["a", "a", "b"] { #expect(await slots.acquire(host, priority: 0)) }
+    let order = Names()
+    func wait(_ host: String, _ priority: Int, _ name: String) async -> Task<Bool, Never> {
+      let task = Task {
+        let isMine = await slots.acquire(host, priority: priority)
+        if isMine { order.list.withLock { $0.append(name) } }
+        return isMine
+      }
+      // The order of the waiting is what is tested.
+      try? await Task.sleep(for: .milliseconds(20))
+      return task
+    }
+    let tasks = [
+      await wait("a", 0, "a1"), await wait("b", 0, "b1"), await wait("a", 5, "a2"),
+      await wait("c", -1, "c1"),
+    ]
+    let cancelled = await wait("b", 9, "b2")
+    cancelled.cancel()
+    #expect(await cancelled.value == false)
+    slots.release("b")
+    _ = await tasks[1].value
+    slots.release("a")
+    _ = await tasks[2].value
+    slots.release("a")
+    _ = await tasks[0].value
+    slots.release("b")
+    _ = await tasks[3].value
+    #expect(order.list.withLock { $0 } == ["b1", "a2", "a1", "c1"])
+  }
+
+  @Test func `many at once finish, with no more transfers than allowed`() async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server, transfers: 5, perHost: 3)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<200 {
+        let request = sandbox.asked("f\(number)", url: "/\(number)")
+        group.addTask { _ = try await downloader.download(request) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(sandbox.names.count == 400)
+    #expect(sandbox.bytes("f199") == big)
+  }
+
+  @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
+  func `a status that may pass is tried again`(status: Int) async throws {
+    let server = FileServer(big, faults: [.init(status: status), .init(status: status)])
+    _ = try await sandbox.downloader(server, maximumRetries: 2).download(sandbox.asked())
+    #expect(server.requests.count == 3)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test(arguments: [204, 206, 301, 304, 400, 401, 403, 404, 410, 416, 501])
+  func `a status that stays is told at once, and nothing is written`(status: Int) async throws {
+    let server = FileServer(big, faults: [.init(status: status)])
+    let cause = await sandbox.failure(
+      sandbox.downloader(server, maximumRetries: 5), sandbox.asked())
+    #expect(cause == .status(status))
+    #expect(sandbox.names == [])
+  }
+
+  @Test func `bytes that came count as success: the tries begin anew`() async throws {
+    let cut = FileServer.Fault(cut: 65_536)
+    let server = FileServer(big, faults: Array(repeating: cut, count: 12))
+    _ = try await sandbox.downloader(server, maximumRetries: 1).download(sandbox.asked())
+    #expect(server.requests.count == 13)
+    #expect(sandbox.bytes() == big)
+    #expect(server.sent == 1_000_000)
+  }
+
+  @Test(arguments: [
+    TransportError.Code.tls, .invalidRequest, .protocolViolation, .headTooLarge, .failed,
+  ])
+  func `what no retry mends is not tried again`(code: TransportError.Code) async throws {
+    let server = FileServer(big, faults: [.init(error: code)])
+    let cause = await sandbox.failure(
+      sandbox.downloader(server, maximumRetries: 5), sandbox.asked())
+    #expect(cause == .transport(TransportError(code, url: "http://example.com/big")))
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `waits double, vary, end, and are as long as the server says`() {
+    let policy = RetryPolicy(
+      maximumRetries: 8, delay: .seconds(1), maximumDelay: .seconds(30))
+    let waits = (0..<9).map { policy.wait(before: $0, stated: nil, random: 1) }
+    #expect(waits == [1, 2, 4, 8, 16, 30, 30, 30].map { Duration.seconds($0) } + [nil])
+    #expect(policy.wait(before: 1, stated: nil, random: 0) == .seconds(1))
+    #expect(policy.wait(before: 0, stated: 7, random: 1) == .seconds(7))
+    #expect(policy.wait(before: 0, stated: 0, random: 1) == .seconds(0))
+    #expect(policy.wait(before: 0, stated: 31, random: 1) == nil)
+  }
+
+  @Test func `the rate is that of the last seconds`() {
+    var meter = RateMeter()
+    let start = ContinuousClock.now
+    #expect(meter.note(0, at: start) == nil)
+    #expect(meter.note(1000, at: start + .seconds(1)) == 1000)
+    for second in 2...20 { _ = meter.note(1000, at: start + .seconds(second)) }
+    #expect(meter.note(1000, at: start + .seconds(21)) == 0)
+    #expect(meter.note(10, at: start + .seconds(22)) == nil)
+  }
+}

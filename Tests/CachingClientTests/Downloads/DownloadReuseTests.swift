@@ -1,0 +1,151 @@
+import CacheFormat
+import Foundation
+import HTTPSemantics
+import Testing
+
+@testable import CachingClient
+
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadReuseTests {
+  private let sandbox: DownloadSandbox
+  private let server = FileServer(content(100_000))
+
+  init() throws {
+    sandbox = try DownloadSandbox()
+  }
+
+  private func download(
+    expiry: DownloadExpiry? = nil, reuse: DownloadRequest.Reuse = .unexpired
+  ) async throws -> DownloadedFile {
+    var request = sandbox.asked()
+    (request.expiry, request.reuse) = (expiry, reuse)
+    return try await sandbox.downloader(server).download(request)
+  }
+
+  @Test func `until it expires nobody is asked, and then the server confirms it`() async throws {
+    let hour = DownloadExpiry(after: 3600)
+    _ = try await download(expiry: hour)
+    sandbox.clock.advance(bySeconds: 3599)
+    let good = try await download(expiry: hour)
+    #expect(good.source == .file && server.requests.count == 1)
+    sandbox.clock.advance(bySeconds: 1)
+    let confirmed = try await download(expiry: hour)
+    #expect(confirmed.source == .confirmed && server.requests.count == 2)
+    #expect(server.requests[1].fields.first(named: "If-None-Match")?.text == "\"1\"")
+    #expect(sandbox.bytes() == content(100_000))
+    #expect(sandbox.names == [".json", "file"])
+    sandbox.clock.advance(bySeconds: 3599)
+    #expect(try await download().source == .file)
+  }
+
+  @Test func `a sliding time begins anew with each use`() async throws {
+    let hour = DownloadExpiry(after: 3600, isSliding: true)
+    _ = try await download(expiry: hour)
+    for _ in 0..<5 {
+      sandbox.clock.advance(bySeconds: 3000)
+      #expect(try await download().source == .file)
+    }
+    sandbox.clock.advance(bySeconds: 3600)
+    #expect(try await download().source == .confirmed)
+  }
+
+  @Test func `a clock that was set back makes nothing good for longer`() async throws {
+    _ = try await download(expiry: DownloadExpiry(after: 3600))
+    sandbox.clock.advance(bySeconds: -86_400)
+    #expect(try await download().source == .confirmed)
+  }
+
+  @Test func `without an expiry the server is asked each time`() async throws {
+    _ = try await download()
+    #expect(try await download().source == .confirmed)
+    server.change([1, 2, 3], tag: "\"2\"")
+    let changed = try await download()
+    #expect(changed.source == .network && sandbox.bytes() == [1, 2, 3])
+  }
+
+  @Test func `who wants it never or confirmed is obeyed`() async throws {
+    let hour = DownloadExpiry(after: 3600)
+    _ = try await download(expiry: hour)
+    #expect(try await download(expiry: hour, reuse: .confirmed).source == .confirmed)
+    #expect(try await download(expiry: hour, reuse: .never).source == .network)
+    #expect(server.requests.last?.fields.contains("If-None-Match") == false)
+  }
+
+  @Test func `a file that was changed or removed by others is fetched anew`() async throws {
+    let hour = DownloadExpiry(after: 3600)
+    _ = try await download(expiry: hour)
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(try await download(expiry: hour).source == .network)
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    #expect(try await download(expiry: hour).source == .network)
+    #expect(server.requests.allSatisfy { !$0.fields.contains("If-None-Match") })
+  }
+
+  @Test func `a failure leaves the file of before, and what was known of it`() async throws {
+    _ = try await download()
+    server.change(content(200_000, seed: 2), tag: "\"2\"")
+    server.fail(.init(cut: 65_536))
+    await #expect(throws: DownloadError.self) { try await download() }
+    #expect(sandbox.bytes() == content(100_000))
+    #expect(sandbox.names == [".json", ".part", ".part.json", ".sums", "file"])
+    let found = try await sandbox.downloader(server).downloads(in: sandbox.folder)
+    #expect(found.map(\.isFinished).sorted { !$0 && $1 } == [false, true])
+    _ = try await download()
+    #expect(sandbox.bytes() == content(200_000, seed: 2))
+    #expect(server.ranges.last == "bytes=65536-")
+  }
+
+  @Test func `a folder tells what is there, what is unfinished, and what has expired`() async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var old = sandbox.asked("old")
+    old.expiry = DownloadExpiry(after: 10)
+    _ = try await downloader.download(old)
+    _ = try await downloader.download(sandbox.asked("kept"))
+    server.fail(.init(cut: 65_536))
+    _ = await sandbox.failure(downloader, sandbox.asked("begun", url: "/b?c=d"))
+    let found = try await downloader.downloads(in: sandbox.folder)
+    #expect(found.map(\.path) == ["begun", "kept", "old"].map { sandbox.path($0) })
+    #expect(found.map(\.isFinished) == [false, true, true])
+    #expect(found.map(\.received) == [65_536, 100_000, 100_000])
+    #expect(found[0].record.url == "http://example.com/b?c=d")
+    sandbox.clock.advance(bySeconds: 10)
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [sandbox.path("old")])
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
+    try await downloader.forget(sandbox.path("begun"))
+    try await downloader.forget(sandbox.path("kept"))
+    #expect(sandbox.names == ["kept"])
+    await #expect(throws: DownloadError.self) {
+      try await downloader.downloads(in: sandbox.path("nothing"))
+    }
+  }
+
+  @Test func `records of files that are gone are removed`() async throws {
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked())
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    try Data("garbage".utf8).write(
+      to: URL(fileURLWithPath: sandbox.path(".offlinecache-0123.json")))
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    #expect(sandbox.names.count == 1)
+  }
+
+  @Test func `records bear any text, and keep no cookie`() throws {
+    var record = DownloadRecord(
+      file: ByteString(bytes: [0xFF, 0x0A]), url: "http://example.com/ü",
+      answeredBy: "http://example.com/2",
+      head: HTTPResponseHead(
+        status: 203,
+        fields: [HTTPField(name: "X", value: [0xFF]), HTTPField("Set-Cookie", "secret")]),
+      started: Timestamp(nanoseconds: -5))
+    record.length = .max
+    record.expire(DownloadExpiry(after: -1, isSliding: true), from: .distantFuture)
+    let read = DownloadRecord(decoding: try record.encoded())
+    #expect(read == record)
+    #expect(read?.head.fields.map(\.name) == ["X"])
+    #expect(DownloadRecord(decoding: []) == nil)
+    var bytes = try record.encoded()
+    bytes[bytes.count / 2] ^= 1
+    #expect(DownloadRecord(decoding: bytes) == nil)
+  }
+}

@@ -1,0 +1,297 @@
+import CacheFormat
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import MessageDigests
+import Testing
+
+@testable import CachingClient
+
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadTests {
+  private let sandbox: DownloadSandbox
+  private let big = content(1_000_000)
+
+  init() throws {
+    sandbox = try DownloadSandbox()
+  }
+
+  @Test func `a file appears with all that is known of it, and nothing else stays`() async throws {
+    let server = FileServer(big)
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 60)
+    let file = try await sandbox.downloader(server).download(request)
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
+    #expect(file.source == .network)
+    #expect(file.receivedBytes == 1_000_000 && file.resumedBytes == 0)
+    #expect(file.record.url == "http://example.com/big")
+    #expect(file.record.head.fields.first(named: "ETag")?.text == "\"1\"")
+    #expect(file.record.length == 1_000_000)
+    #expect(file.record.ended == file.record.started)
+    #expect(file.record.expires == file.record.ended?.advanced(bySeconds: 60))
+    #expect(server.requests.count == 1)
+    #expect(server.requests[0].fields.first(named: "Accept-Encoding")?.text == "identity")
+  }
+
+  @Test func `an empty file is a file`() async throws {
+    let file = try await sandbox.downloader(FileServer([])).download(sandbox.asked())
+    #expect(sandbox.bytes() == [])
+    #expect(file.record.length == 0)
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `a body without a length is taken to its end`() async throws {
+    let server = FileServer(big, faults: [.init(fields: [HTTPField("Content-Length", "")])])
+    let file = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(sandbox.bytes() == big && file.record.length == 1_000_000)
+  }
+
+  @Test func `what was cut off is gone on with, by the same call and by the next`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000), .init(cut: 300_000)])
+    let downloader = sandbox.downloader(server)
+    #expect(
+      await sandbox.failure(downloader, sandbox.asked())
+        == .transport(TransportError(.truncatedBody, url: "http://example.com/big")))
+    #expect(sandbox.bytes() == nil)
+    #expect(sandbox.names == [".part", ".part.json", ".sums"])
+    let file = try await sandbox.downloader(server, maximumRetries: 1).download(sandbox.asked())
+    #expect(server.ranges == ["", "bytes=300000-", "bytes=600000-"])
+    #expect(server.requests[1].fields.first(named: "If-Range")?.text == "\"1\"")
+    #expect(file.resumedBytes == 300_000 && file.receivedBytes == 700_000)
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `a file that changed meanwhile starts over`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    let other = content(900_000, seed: 2)
+    server.change(other, tag: "\"2\"")
+    let file = try await downloader.download(sandbox.asked())
+    #expect(server.ranges == ["", "bytes=300000-"])
+    #expect(sandbox.bytes() == other)
+    #expect(file.record.head.fields.first(named: "ETag")?.text == "\"2\"")
+  }
+
+  @Test(arguments: [
+    FileServer.Fault(ignoresRange: true),
+    .init(fields: [HTTPField("Content-Range", "bytes 299999-999999/1000000")]),
+    .init(fields: [HTTPField("Content-Range", "bytes 300000-999999/1000001")]),
+    .init(fields: [HTTPField("Content-Range", "")]),
+    .init(fields: [HTTPField("ETag", "\"2\"")]),
+    .init(fields: [HTTPField("ETag", "")]),
+    .init(status: 416),
+  ])
+  func `an answer that does not fit starts over, never mixes`(fault: FileServer.Fault) async throws
+  {
+    let server = FileServer(big, faults: [.init(cut: 300_000), fault])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    _ = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == big)
+    #expect(server.ranges.prefix(2) == ["", "bytes=300000-"])
+    #expect(server.requests.count == (fault.ignoresRange ? 2 : 3))
+    #expect(server.ranges.last == (fault.ignoresRange ? "bytes=300000-" : ""))
+  }
+
+  @Test func `a part that ends before the file is asked on from there`() async throws {
+    let server = FileServer(
+      big,
+      faults: [
+        .init(cut: 300_000),
+        .init(
+          fields: [
+            HTTPField("Content-Range", "bytes 300000-499999/1000000"),
+            HTTPField("Content-Length", "200000"),
+          ], shortens: 200_000),
+      ])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    _ = try await downloader.download(sandbox.asked())
+    #expect(server.ranges == ["", "bytes=300000-", "bytes=500000-"])
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test(arguments: ["W/\"1\"", ""])
+  func `without a strong validator it starts over`(tag: String) async throws {
+    let weak = FileServer.Fault(fields: [HTTPField("ETag", tag)], cut: 300_000)
+    let server = FileServer(big, faults: [weak])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    #expect(sandbox.names == [])
+    _ = try await downloader.download(sandbox.asked())
+    #expect(server.ranges == ["", ""])
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `a body that is shorter than it says is no file`() async throws {
+    let fault = FileServer.Fault(fields: [HTTPField("ETag", "")], shortens: 300_000)
+    let server = FileServer(big, faults: [fault, fault])
+    let cause = await sandbox.failure(
+      sandbox.downloader(server, maximumRetries: 1), sandbox.asked())
+    #expect(
+      cause == .transport(TransportError(.truncatedBody, url: "http://example.com/big")))
+    #expect(server.requests.count == 2)
+    #expect(sandbox.names == [])
+  }
+
+  @Test func `a body that is longer than it says is no file`() async throws {
+    let fault = FileServer.Fault(fields: [HTTPField("Content-Length", "999999")])
+    let cause = await sandbox.failure(
+      sandbox.downloader(FileServer(big, faults: [fault])), sandbox.asked())
+    #expect(cause == .wrongLength(expected: 999_999, received: 1_000_000))
+    #expect(sandbox.bytes() == nil)
+  }
+
+  @Test func `a part that somebody changed is believed up to the change`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 900_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    let part = try sandbox.hidden(".part")
+    let handle = try #require(FileHandle(forUpdatingAtPath: part))
+    try handle.seek(toOffset: 600_000)
+    try handle.write(contentsOf: [big[600_000] ^ 1])
+    try handle.close()
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.resumedBytes == UInt64(2 * PartFile.blockBytes))
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test(arguments: [".part", ".part.json", ".sums"])
+  func `without one of its files it begins again`(suffix: String) async throws {
+    let server = FileServer(big, faults: [.init(cut: 900_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    try FileManager.default.removeItem(atPath: sandbox.hidden(suffix))
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.resumedBytes == 0)
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `a part that was all there needs no request`() async throws {
+    // As if it was killed after the last byte, before the file took its name.
+    let server = FileServer(big, faults: [.init(cut: 1_000_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    let file = try await downloader.download(sandbox.asked())
+    #expect(server.requests.count == 1)
+    #expect(file.resumedBytes == 1_000_000 && file.receivedBytes == 0)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `another URL for the same file begins again`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    _ = try await downloader.download(sandbox.asked(url: "/other"))
+    #expect(server.ranges == ["", ""])
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `who does not want to go on begins again`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    var request = sandbox.asked()
+    request.resumes = false
+    _ = try await downloader.download(request)
+    #expect(server.ranges == ["", ""])
+  }
+
+  @Test func `a coding that nobody asked for is taken off`() async throws {
+    // "hello" as gzip -n makes it.
+    let coded: [UInt8] = [
+      0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10,
+      0x36, 5, 0, 0, 0,
+    ]
+    let gzip = FileServer.Fault(fields: [HTTPField("Content-Encoding", "gzip")])
+    let archive = FileServer.Fault(fields: [
+      HTTPField("Content-Encoding", "x-gzip"), HTTPField("Content-Type", "application/x-gzip"),
+    ])
+    let downloader = sandbox.downloader(FileServer(coded, faults: [gzip, archive]))
+    let file = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == Array("hello".utf8))
+    #expect(!file.record.head.fields.contains("Content-Encoding"))
+    _ = try await downloader.download(sandbox.asked("archive"))
+    #expect(sandbox.bytes("archive") == coded)
+  }
+}
+
+// What the file is held against.
+extension DownloadTests {
+  private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) throws -> StatedDigest {
+    try #require(StatedDigest(algorithm, MessageDigest.of(bytes, algorithm)))
+  }
+
+  @Test(arguments: DigestAlgorithm.allCases)
+  func `a digest of the caller is verified, over parts too`(
+    algorithm: DigestAlgorithm
+  ) async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    var request = sandbox.asked()
+    request.digest = try digest(algorithm, big)
+    _ = await sandbox.failure(sandbox.downloader(server), request)
+    let file = try await sandbox.downloader(server).download(request)
+    #expect(file.resumedBytes == 300_000)
+    #expect(sandbox.bytes() == big)
+    request = sandbox.asked("other")
+    request.digest = try digest(algorithm, content(1000))
+    let cause = await sandbox.failure(sandbox.downloader(server), request)
+    let expected = try #require(request.digest)
+    #expect(cause == .wrongDigest(expected: expected, actual: try digest(algorithm, big)))
+    #expect(sandbox.bytes("other") == nil)
+  }
+
+  @Test(arguments: [DigestAlgorithm.sha256, .sha512, .md5])
+  func `a digest of the server is verified`(algorithm: DigestAlgorithm) async throws {
+    func field(_ bytes: [UInt8]) -> HTTPField {
+      let base64 = Data(MessageDigest.of(bytes, algorithm)).base64EncodedString()
+      return algorithm == .md5
+        ? HTTPField("Content-MD5", base64)
+        : HTTPField("Repr-Digest", "\(algorithm.rawValue)=:\(base64):, crc32=:AAAA:")
+    }
+    let server = FileServer(
+      big, faults: [.init(fields: [field(big)]), .init(fields: [field([1])])])
+    _ = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(sandbox.bytes() == big)
+    guard
+      case .wrongDigest? = await sandbox.failure(
+        sandbox.downloader(server), sandbox.asked("other"))
+    else { return #expect(Bool(false), "the digest is not looked at") }
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `what was put together wrongly is fetched once more as a whole`() async throws {
+    // A server that says the same of two states.
+    let other = content(1_000_000, seed: 2)
+    let server = FileServer(other, faults: [.init(cut: 300_000)])
+    var request = sandbox.asked()
+    request.digest = try digest(.sha256, big)
+    _ = await sandbox.failure(sandbox.downloader(server), request)
+    server.change(big, tag: "\"1\"")
+    let file = try await sandbox.downloader(server).download(request)
+    #expect(server.ranges == ["", "bytes=300000-", ""])
+    #expect(file.resumedBytes == 0 && file.receivedBytes == 1_700_000)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `digests are read from hex, and from fields of any shape`() throws {
+    let bytes = MessageDigest.of([], .sha256)
+    let hex = "E3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    #expect(StatedDigest(.sha256, hex: hex)?.bytes == bytes)
+    #expect(StatedDigest(.sha256, hex: String(hex.dropLast())) == nil)
+    #expect(StatedDigest(.sha256, hex: hex + "00") == nil)
+    #expect(StatedDigest(.sha256, hex: "zz" + hex.dropFirst(2)) == nil)
+    for value in ["", "sha-256=1", "sha-256=:AAAA:", "sha-256", "x"] {
+      #expect(
+        StatedDigest(of: HTTPResponseHead(status: 200, fields: [HTTPField("Repr-Digest", value)]))
+          == nil)
+    }
+    let md5 = HTTPField("Content-MD5", Data(MessageDigest.of([], .md5)).base64EncodedString())
+    #expect(StatedDigest(of: HTTPResponseHead(status: 200, fields: [md5]))?.algorithm == .md5)
+    #expect(StatedDigest(of: HTTPResponseHead(status: 206, fields: [md5])) == nil)
+  }
+}

@@ -1,0 +1,41 @@
+import Testing
+
+@testable import CurlTransport
+
+struct PinTests {
+  private static let base64 = "LCa0a2j/xo/5m0U8HTBBNBNCLXBkg7+g+YpeiGJm564="
+  private static let colons = Array(repeating: "AB:0F", count: 16).joined(separator: ":")
+
+  @Test("the usual forms of a key are read")
+  func keys() throws {
+    let pin = try #require(Pin("sha256/\(Self.base64)"))
+    #expect(pin.subject == .publicKey)
+    #expect(pin.digest.first == 0x2C && pin.digest.count == 32)
+    #expect(pin.description == "sha256/\(Self.base64)")
+    #expect(Pin("sha256//\(Self.base64)") == pin)
+    #expect(Pin(.publicKey, digest: pin.digest) == pin)
+    #expect(Pin(.certificate, digest: pin.digest) != pin)
+  }
+
+  @Test("the usual forms of a certificate are read")
+  func certificates() throws {
+    let pin = try #require(Pin(Self.colons))
+    #expect(pin.subject == .certificate)
+    #expect(pin.digest == Array(repeating: [0xAB, 0x0F], count: 16).flatMap { $0 })
+    #expect(pin.description == Self.colons)
+    #expect(Pin(Self.colons.lowercased()) == pin)
+    #expect(Pin(Self.colons.filter { $0 != ":" }) == pin)
+  }
+
+  @Test(
+    "anything else is no pin",
+    arguments: [
+      "", "sha256/", "sha256/AAAA", "sha1/\(base64)", base64, "sha256/\(base64)=",
+      "sha256/ \(base64)", String(colons.dropLast()), colons + ":AB", "\(colons.dropLast(2))ÄB",
+      colons.replacing(":", with: "-"), colons.replacing("F", with: "G"),
+      String(repeating: "é", count: 32),
+    ])
+  func garbage(text: String) {
+    #expect(Pin(text) == nil)
+  }
+}

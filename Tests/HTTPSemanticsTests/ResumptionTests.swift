@@ -1,0 +1,104 @@
+import Testing
+
+@testable import HTTPSemantics
+
+struct ResumptionTests {
+  private let now = HTTPDate(seconds: 1_800_000_000)
+  private let request: HTTPRequest
+
+  init() throws {
+    request = HTTPRequest(url: try NormalizedURL("http://example.org/big"))
+  }
+
+  private func resumption(
+    _ fields: HTTPFields = [HTTPField("ETag", "\"a\"")], offset: UInt64 = 100,
+    length: UInt64? = 1000
+  ) -> Resumption? {
+    Resumption(of: fields, offset: offset, completeLength: length, now: now)
+  }
+
+  @Test(arguments: [
+    [HTTPField("ETag", "W/\"a\"")], [HTTPField("ETag", "a")], [],
+    [HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:59:59 GMT")],
+    [
+      HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:59:59 GMT"),
+      HTTPField("Date", "Fri, 15 Jan 2027 08:00:00 GMT"),
+    ],
+  ])
+  func `without a strong validator nothing is gone on with`(fields: [HTTPField]) {
+    #expect(resumption(HTTPFields(fields)) == nil)
+    #expect(!Resumption.isPossible(HTTPFields(fields), now: now))
+  }
+
+  @Test func `without bytes there is nothing to go on with`() {
+    #expect(resumption(offset: 0) == nil)
+  }
+
+  @Test func `the request asks for the rest, under the condition of the validator`() throws {
+    var asked = request
+    asked.fields = [HTTPField("If-None-Match", "\"x\""), HTTPField("Accept", "*/*")]
+    let resumption = try #require(self.resumption())
+    let sent = resumption.request(asked)
+    #expect(sent.fields.first(named: "Range")?.text == "bytes=100-")
+    #expect(sent.fields.first(named: "If-Range")?.text == "\"a\"")
+    #expect(!sent.fields.contains("If-None-Match"))
+    #expect(sent.fields.contains("Accept"))
+  }
+
+  @Test func `a date that is old enough is a validator`() throws {
+    let date = "Fri, 15 Jan 2027 07:00:00 GMT"
+    let fields: HTTPFields = [
+      HTTPField("Last-Modified", date), HTTPField("Date", "Fri, 15 Jan 2027 08:00:00 GMT"),
+    ]
+    let resumption = try #require(self.resumption(fields))
+    #expect(resumption.request(request).fields.first(named: "If-Range")?.text == date)
+    var answer = HTTPResponseHead(status: 206, fields: fields)
+    answer.fields.append(HTTPField("Content-Range", "bytes 100-999/1000"))
+    #expect(resumption.judge(answer) == .goOn(completeLength: 1000))
+  }
+
+  @Test(arguments: [
+    (206, "bytes 100-999/1000", "\"a\"", Resumption.Answer.goOn(completeLength: 1000)),
+    (206, "bytes 100-499/1000", "\"a\"", .goOn(completeLength: 1000)),
+    (206, "bytes 100-999/*", "\"a\"", .goOn(completeLength: 1000)),
+    (206, "bytes 99-999/1000", "\"a\"", .askForWhole),
+    (206, "bytes 101-999/1000", "\"a\"", .askForWhole),
+    (206, "bytes 0-999/1000", "\"a\"", .askForWhole),
+    (206, "bytes 100-999/1001", "\"a\"", .askForWhole),
+    (206, "bytes 100-999/1000", "\"b\"", .askForWhole),
+    (206, "bytes 100-999/1000", "W/\"a\"", .askForWhole),
+    (206, "bytes 100-999/1000", "", .askForWhole),
+    (206, "", "\"a\"", .askForWhole),
+    (206, "pages 1-2/3", "\"a\"", .askForWhole),
+    (200, "", "\"b\"", .startOver),
+    (200, "bytes 100-999/1000", "\"a\"", .startOver),
+    (416, "bytes */1000", "\"a\"", .askForWhole),
+    (304, "", "\"a\"", .refused), (404, "", "", .refused), (503, "", "", .refused),
+  ])
+  func `only bytes that surely belong to it are taken`(
+    status: Int, range: String, tag: String, expected: Resumption.Answer
+  ) throws {
+    var head = HTTPResponseHead(status: status)
+    if !range.isEmpty { head.fields.append(HTTPField("Content-Range", range)) }
+    if !tag.isEmpty { head.fields.append(HTTPField("ETag", tag)) }
+    let resumption = try #require(self.resumption())
+    #expect(resumption.judge(head) == expected)
+  }
+
+  @Test func `a length that was not known is learnt`() throws {
+    let head = HTTPResponseHead(
+      status: 206,
+      fields: [HTTPField("ETag", "\"a\""), HTTPField("Content-Range", "bytes 100-299/300")])
+    let resumption = try #require(self.resumption(length: nil))
+    #expect(resumption.judge(head) == .goOn(completeLength: 300))
+  }
+
+  @Test(arguments: [
+    ("120", Int64?.some(120)), ("Fri, 15 Jan 2027 08:00:30 GMT", 30),
+    ("Fri, 15 Jan 2027 07:00:00 GMT", 0), ("soon", nil), ("-1", nil), ("", nil),
+  ])
+  func `a server says when to come again`(value: String, seconds: Int64?) {
+    #expect(RetryAfter.seconds([HTTPField("Retry-After", value)], now: now) == seconds)
+    #expect(RetryAfter.seconds([], now: now) == nil)
+  }
+}

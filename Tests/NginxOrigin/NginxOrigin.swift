@@ -1,0 +1,102 @@
+package import Foundation
+
+/// Runs an nginx of its own on loopback, in a folder of its own; both go away with it.
+///
+/// Needs the program of Debian's package `nginx`; tests say `.enabled(if: NginxOrigin.isInstalled)`.
+package final class NginxOrigin: Sendable {
+  /// Tells whether nginx and openssl are there; without them the tests that need them are skipped.
+  package static let isInstalled =
+    Program.find("nginx") != nil && Program.find("openssl") != nil
+
+  /// The folder: the certificates, and `site` with what `root` of the configuration may name.
+  package let folder: URL
+  /// The ports that the configuration got for `PORT0`, `PORT1` and so on.
+  package let ports: [UInt16]
+  private let process: Process
+
+  /// Starts nginx.
+  ///
+  /// - Parameters:
+  ///   - servers: The `server` blocks; `PORT0`, `PORT1` ... stand for `127.0.0.1:` and a free port,
+  ///     `FOLDER` for the folder.
+  ///   - folder: What ``Certificates/make()`` has filled, or an empty folder.
+  ///   - count: How many ports are needed.
+  package init(_ servers: String, in folder: URL, ports count: Int = 1) async throws {
+    self.folder = folder
+    try FileManager.default.createDirectory(
+      at: folder.appendingPathComponent("site"), withIntermediateDirectories: true)
+    let pid = folder.appendingPathComponent("nginx.pid").path
+    for _ in 0..<5 {
+      let free = try (0..<count).map { _ in try Self.freePort() }
+      try Self.configuration(servers, folder, free)
+        .write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
+      let started = try Program.start(
+        "nginx", ["-p", folder.path, "-e", "stderr", "-c", "\(folder.path)/nginx.conf"],
+        errors: folder.appendingPathComponent("error.log"))
+      // The file is written once all ports are bound; one that is taken ends the process.
+      while started.isRunning, !FileManager.default.fileExists(atPath: pid) {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      guard started.isRunning else { continue }
+      ports = free
+      process = started
+      return
+    }
+    let words = try? String(
+      contentsOf: folder.appendingPathComponent("error.log"), encoding: .utf8)
+    throw NginxFailure(what: "nginx does not start: \(words ?? "")")
+  }
+
+  deinit {
+    // Foundation passes on the signals that its threads block, so nginx may not hear another one.
+    kill(process.processIdentifier, SIGKILL)
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Gives the address of a port, for `https` by default.
+  package func address(
+    _ target: String = "/", port: Int = 0, scheme: String = "https", host: String = "localhost"
+  ) -> String {
+    "\(scheme)://\(host):\(ports[port])\(target)"
+  }
+
+  private static func configuration(
+    _ servers: String, _ folder: URL, _ ports: [UInt16]
+  ) -> String {
+    var servers = servers.replacingOccurrences(of: "FOLDER", with: folder.path)
+    for (number, port) in ports.enumerated() {
+      servers = servers.replacingOccurrences(of: "PORT\(number)", with: "127.0.0.1:\(port)")
+    }
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")
+    return """
+      daemon off; master_process off; pid \(folder.path)/nginx.pid; worker_processes 1;
+      \(geteuid() == 0 ? "user root;" : "")
+      events { worker_connections 256; }
+      http { access_log off; \(temporary) client_max_body_size 100m; \(servers) }
+      """
+  }
+
+  private static func freePort() throws -> UInt16 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // Safety: the address is a local of the size that is passed.
+    let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        unsafe bind(descriptor, generic, length) == 0
+          && getsockname(descriptor, generic, &length) == 0
+      }
+    }
+    guard isBound else { throw NginxFailure(what: "there is no free port: \(errno)") }
+    return UInt16(bigEndian: address.sin_port)
+  }
+}
+
+/// Tells that a server or a certificate could not be made.
+package struct NginxFailure: Error {
+  package let what: String
+}

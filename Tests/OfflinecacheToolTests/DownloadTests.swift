@@ -1,0 +1,125 @@
+import Testing
+import ToolTesting
+
+@Suite struct DownloadTests {
+  private static let tag = "ETag: \"1\"\r\n"
+
+  private func page(_ text: String, _ fields: String = tag) -> Origin.Answer {
+    Origin.Answer(body: Array(text.utf8), fields: fields)
+  }
+
+  @Test func `a file comes once, and is confirmed or used after that`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a/b%20c.txt?d", page("hello"))
+    let (url, folder) = ("\(origin.base)/a/b%20c.txt?d", tool.path("new/folder"))
+    let first = try tool.run("download", url, "-o", folder)
+    #expect(first.status == 0, "\(first.errors)")
+    #expect(first.text == "done          5 B  \(folder)/b c.txt  \(url)\n")
+    #expect(try tool.read("\(folder)/b c.txt") == Array("hello".utf8))
+    origin.set("/a/b%20c.txt?d", Origin.Answer(status: 304, fields: Self.tag))
+    let second = try tool.run("download", url, "-o", folder, "--expires", "1000", "--sliding")
+    #expect(second.text == "valid         5 B  \(folder)/b c.txt  \(url)\n")
+    origin.stop()
+    let third = try tool.run("download", url, "-o", folder)
+    #expect(third.text == "had           5 B  \(folder)/b c.txt  \(url)\n")
+  }
+
+  @Test func `what fails does not stop the rest, and is told`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", page("a"))
+    let run = try tool.run(
+      "download", "\(origin.base)/none", "\(origin.base)/a", "-o", tool.path("f"))
+    #expect(run.status == 1)
+    #expect(run.lines.count == 1)
+    #expect(run.errors.contains("\(origin.base)/none: the server answers 404"))
+    let quiet = try tool.run("download", "-q", "\(origin.base)/a", "-o", tool.path("f"))
+    #expect(quiet.status == 0 && quiet.text == "" && quiet.errors == "")
+    let down = try tool.run("download", "http://127.0.0.1:1/a", "--retries", "0")
+    #expect(down.status == 2)
+  }
+
+  @Test func `a digest is looked at`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    let good = try tool.run(
+      "download", "\(origin.base)/a", "-o", tool.path("f"), "--sha256", right)
+    #expect(good.status == 0, "\(good.errors)")
+    let wrong = "0cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    let bad = try tool.run(
+      "download", "\(origin.base)/a", "-o", tool.path("g"), "--sha256", wrong)
+    #expect(bad.status == 2)
+    #expect(bad.errors.contains(right) && bad.errors.contains(wrong))
+  }
+
+  @Test func `one that was interrupted is found in its folder`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    let old = "ETag: \"1\"\r\nLast-Modified: Fri, 15 Jan 2021 08:00:00 GMT\r\n"
+    var cut = page("hel", old)
+    cut.claimedLength = 5
+    origin.set("/a", cut)
+    let folder = tool.path("f")
+    let first = try tool.run("download", "\(origin.base)/a", "-o", folder, "--retries", "0")
+    #expect(first.status == 2)
+    var rest = page("lo", "ETag: \"1\"\r\nContent-Range: bytes 3-4/5\r\n")
+    rest.status = 206
+    origin.set("/a", rest)
+    let second = try tool.run("download", "--resume", "-o", folder)
+    #expect(second.status == 0, "\(second.errors)")
+    #expect(try tool.read("\(folder)/a") == Array("hello".utf8))
+    let third = try tool.run("download", "--resume", "-o", folder)
+    #expect(third.status == 0 && third.text == "")
+    origin.set("/a", page("other", "ETag: \"2\"\r\n"))
+    let again = try tool.run("download", "--restart", "\(origin.base)/a", "-o", folder)
+    #expect(again.lines.first?.hasPrefix("done") == true)
+    #expect(try tool.read("\(folder)/a") == Array("other".utf8))
+  }
+
+  @Test(arguments: [
+    ["download"], ["download", "--sliding", "http://x/a"], ["download", "ftp://x/a"],
+    ["download", "http://x/a", "http://y/a"], ["download", "--resume", "--restart"],
+    ["download", "--sha256", "12", "http://x/a"], ["download", "--expires", "soon", "http://x/a"],
+    ["check"],
+  ])
+  func `what cannot be meant is a usage error`(arguments: [String]) throws {
+    let run = try ToolRun().run(bytes: arguments.map { Array($0.utf8) })
+    #expect(run.status == 64, "\(run.errors)")
+    #expect(!run.errors.isEmpty)
+  }
+
+  @Test func `passwords in a URL are refused, and not shown`() throws {
+    for command in ["download", "check"] {
+      let run = try ToolRun().run(command, "http://me:secret@127.0.0.1:1/a")
+      #expect(run.status == 2)
+      #expect(!run.errors.contains("secret"))
+    }
+  }
+
+  @Test func `check compares with the store, or with a folder, and changes nothing`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    let (url, folder) = ("\(origin.base)/a", tool.path("f"))
+    origin.set("/a", page("hello"))
+    _ = try tool.run("fetch", url)
+    _ = try tool.run("download", url, "-o", folder)
+    for place in [[], ["-o", folder]] {
+      let words = (["check", url] + place).map { Array($0.utf8) }
+      origin.set("/a", Origin.Answer(status: 304, fields: Self.tag))
+      let same = try tool.run(bytes: words)
+      #expect(same.status == 0 && same.text == "current  \(url)\n", "\(same.errors)")
+      origin.set("/a", Origin.Answer(fields: "ETag: \"2\"\r\n"))
+      let changed = try tool.run(bytes: words)
+      #expect(changed.status == 1 && changed.text == "changed  \(url)\n")
+      let other = (["check", "\(origin.base)/b"] + place).map { Array($0.utf8) }
+      #expect(try tool.run(bytes: other).text == "missing  \(origin.base)/b\n")
+    }
+    origin.stop()
+    #expect(try tool.run("check", url).status == 2)
+    #expect(try tool.run("fetch", "--offline", url, "-o", "-").text == "hello")
+    #expect(try tool.read("\(folder)/a") == Array("hello".utf8))
+  }
+}

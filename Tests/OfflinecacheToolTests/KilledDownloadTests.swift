@@ -1,0 +1,112 @@
+import Foundation
+import NginxOrigin
+import Testing
+import ToolTesting
+
+/// `offlinecache download` and a real server. By hand, with 1 GB and 50 kills: `Tools/bench-download`.
+@Suite(
+  .timeLimit(.minutes(2)),
+  .enabled(if: NginxOrigin.isInstalled, "nginx or openssl is not installed"))
+struct KilledDownloadTests {
+  private static let length = 24_000_000
+
+  /// Starts nginx with one file that is old enough for its date to be a validator.
+  private func server(_ lines: String = "") async throws -> (NginxOrigin, [UInt8]) {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("ockilled-\(UUID().uuidString)")
+    let site = folder.appendingPathComponent("site")
+    try FileManager.default.createDirectory(at: site, withIntermediateDirectories: true)
+    let file = site.appendingPathComponent("big")
+    let body = (0..<Self.length).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 12) }
+    try Data(body).write(to: file)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: 1.7e9)], ofItemAtPath: file.path)
+    let nginx = try await NginxOrigin(
+      """
+      log_format sent '$body_bytes_sent $status';
+      server { listen PORT0; root FOLDER/site; access_log FOLDER/sent.log sent; \(lines) }
+      """, in: folder)
+    return (nginx, body)
+  }
+
+  /// The bytes of bodies that the server has sent, and the statuses.
+  private func sent(_ nginx: NginxOrigin) throws -> (bytes: Int, statuses: [String]) {
+    let text = try String(
+      contentsOf: nginx.folder.appendingPathComponent("sent.log"), encoding: .utf8)
+    let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+    return (lines.reduce(0) { $0 + (Int($1[0]) ?? 0) }, lines.map { String($0[1]) })
+  }
+
+  @Test func `killed again and again it finishes, with the right bytes`() async throws {
+    let (nginx, body) = try await server("limit_rate 12m;")
+    let tool = try ToolRun()
+    let url = nginx.address("/big", scheme: "http")
+    let program = try ToolRun.executable()
+    for milliseconds in [150, 300, 450, 200, 350] {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: program)
+      process.arguments = ["download", "-q", url, "-o", tool.path("f")]
+      try process.run()
+      try await Task.sleep(for: .milliseconds(milliseconds))
+      kill(process.processIdentifier, SIGKILL)
+      while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+    }
+    let last = try tool.run("download", url, "-o", tool.path("f"))
+    #expect(last.status == 0, "\(last.errors)")
+    #expect(try tool.read(tool.path("f/big")) == body)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: tool.path("f")).count == 2)
+    // The last line of the log may come a moment after the answer.
+    var log = try sent(nginx)
+    while log.statuses.last != "206" {
+      try await Task.sleep(for: .milliseconds(10))
+      log = try sent(nginx)
+    }
+    #expect(log.statuses.contains("206"))
+    // What a kill may cost: a block, and what is in the sockets' buffers.
+    #expect(log.bytes < Self.length + 5 * 3_000_000)
+  }
+
+  @Test func `a file that changed on the server meanwhile comes whole`() async throws {
+    let (nginx, _) = try await server("limit_rate 12m;")
+    let tool = try ToolRun()
+    let url = nginx.address("/big", scheme: "http")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: try ToolRun.executable())
+    process.arguments = ["download", "-q", url, "-o", tool.path("f")]
+    try process.run()
+    let part = { (try? FileManager.default.contentsOfDirectory(atPath: tool.path("f"))) ?? [] }
+    while !part().contains(where: { $0.hasSuffix(".part.json") }) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    kill(process.processIdentifier, SIGINT)
+    while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(process.terminationStatus == 130)
+    let file = nginx.folder.appendingPathComponent("site/big")
+    let new = Data(repeating: 7, count: 1_000_000)
+    try new.write(to: file)
+    let run = try tool.run("download", url, "-o", tool.path("f"))
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try tool.read(tool.path("f/big")) == [UInt8](new))
+  }
+
+  @Test func `two processes that download the same file have it once`() async throws {
+    let (nginx, body) = try await server("limit_rate 24m;")
+    let tool = try ToolRun()
+    let url = nginx.address("/big", scheme: "http")
+    let program = try ToolRun.executable()
+    let processes = try (0..<3).map { _ in
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: program)
+      process.arguments = ["download", "-q", url, "-o", tool.path("f"), "--expires", "1000"]
+      try process.run()
+      return process
+    }
+    for process in processes {
+      while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+      #expect(process.terminationStatus == 0)
+    }
+    #expect(try tool.read(tool.path("f/big")) == body)
+    while try sent(nginx).statuses.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try sent(nginx).bytes == Self.length)
+  }
+}

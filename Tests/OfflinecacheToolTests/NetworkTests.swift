@@ -1,0 +1,74 @@
+import Foundation
+import LoopbackOrigin
+import MessageDigests
+import NginxOrigin
+import Testing
+import ToolTesting
+
+@Suite struct NetworkTests {
+  private static let servers = """
+    server { listen PORT0 ssl; ssl_certificate FOLDER/good.pem;
+      ssl_certificate_key FOLDER/good.key; ssl_client_certificate FOLDER/ca.pem;
+      ssl_verify_client optional; location / { return 200 "hello $ssl_client_s_dn"; } }
+    """
+
+  /// Needs nginx and openssl of Debian.
+  @Test(.enabled(if: NginxOrigin.isInstalled, "nginx and openssl are not installed"))
+  func `authorities, pins and client certificates are taken from the command line`() async throws {
+    let folder = try await Certificates.make()
+    let origin = try await NginxOrigin(Self.servers, in: folder)
+    let key = try await Certificates.der("good", in: folder, publicKey: true)
+    let pin = Data(MessageDigest.of(key, .sha256)).base64EncodedString()
+    let certificate = try await Certificates.der("good", in: folder)
+    let print = MessageDigest.of(certificate, .sha256).map { String(format: "%02X", $0) }
+    let tool = try ToolRun()
+    func fetch(_ arguments: String...) throws -> (status: Int32, text: String, errors: String) {
+      let all = ["fetch", origin.address(), "-o", "-", "--proxy", "none"] + arguments
+      let run = try tool.run(bytes: all.map { Array($0.utf8) })
+      return (run.status, run.text, run.errors)
+    }
+    let ours = "\(folder.path)/ca.pem"
+    #expect(try fetch("--proxy", "none").status == 2)
+    #expect(try fetch("--ca-file", ours).text == "hello ")
+    #expect(try fetch("--ca-file", ours, "--pin", "LOCALHOST=sha256/\(pin)").text == "hello ")
+    #expect(
+      try fetch("--ca-file", ours, "--pin", "localhost=\(print.joined(separator: ":"))").text
+        == "hello ")
+    let other = "localhost=" + String(repeating: "00", count: 32)
+    let wrong = try fetch("--ca-file", ours, "--pin", other)
+    #expect(wrong.status == 2)
+    #expect(wrong.errors.contains("localhost has the key sha256/\(pin)"))
+    #expect(
+      try fetch("--ca-file", ours, "--pin", other, "--pin", "localhost=sha256/\(pin)").status == 0)
+    let known = try fetch(
+      "--ca-file", ours, "--client-cert", "\(folder.path)/client.pem", "--client-key",
+      "\(folder.path)/client.key")
+    #expect(known.text == "hello CN=somebody")
+    let missing = try fetch("--ca-file", "\(folder.path)/missing")
+    #expect(missing.status == 2)
+    #expect(missing.errors.contains("missing: cannot be read"))
+  }
+
+  @Test func `the proxy of the environment is used but for what no_proxy names`() throws {
+    let tool = try ToolRun()
+    let proxy = try LoopbackOrigin { _ in OriginAnswer("by proxy") }
+    let origin = try LoopbackOrigin { _ in OriginAnswer("directly") }
+    defer {
+      proxy.stop()
+      origin.stop()
+    }
+    let address = proxy.url().absoluteString
+    func fetch(_ exception: String, _ arguments: [String] = []) throws -> String {
+      let words =
+        ["/usr/bin/env", "http_proxy=\(address)", "no_proxy=\(exception)"]
+        + [try ToolRun.executable(), "--store", tool.store, "fetch"]
+        + [origin.url("/a").absoluteString, "-o", "-", "--refresh"] + arguments
+      return try tool.run(program: words.map { Array($0.utf8) }).text
+    }
+    #expect(try fetch("") == "by proxy")
+    #expect(try fetch("example.org,127.0.0.1") == "directly")
+    #expect(try fetch("", ["--proxy", "none"]) == "directly")
+    #expect(try fetch("", ["--proxy", address]) == "by proxy")
+    #expect(try fetch("127.0.0.1", ["--proxy", address]) == "directly")
+  }
+}

@@ -1,0 +1,97 @@
+import Testing
+
+@testable import Reachability
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A port on loopback that takes connections into its queue, and refuses them once it is closed.
+private struct Listener {
+  let descriptor: Int32
+  let port: UInt16
+
+  init() throws {
+    #if canImport(Darwin)
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #else
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    // Safety: the address is a local of the length that is passed.
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        unsafe bind(descriptor, generic, length) == 0 && listen(descriptor, 64) == 0
+          && getsockname(descriptor, generic, &length) == 0
+      }
+    }
+    try #require(result)
+    self.descriptor = descriptor
+    port = UInt16(bigEndian: address.sin_port)
+  }
+
+  func stop() { close(descriptor) }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ProbeLoopTests {
+  private let free = NetworkState(.free, links: ["eth0"], reason: "eth0")
+  private let none = NetworkState(.none, reason: "cut")
+
+  private func loop(_ probe: NetworkProbe, _ state: NetworkState) throws -> (StateBoard, ProbeLoop)
+  {
+    let board = StateBoard(state, isSettled: false)
+    let loop = ProbeLoop(probe, board, state)
+    try loop.start()
+    return (board, loop)
+  }
+
+  @Test func `a connection confirms, and its loss is seen at the next look`() async throws {
+    let listener = try Listener()
+    let probe = NetworkProbe(
+      host: "127.0.0.1", port: listener.port, interval: .milliseconds(1))
+    let (board, loop) = try loop(probe, free)
+    defer { loop.stop() }
+    var reader = board.changes().makeAsyncIterator()
+    #expect(await reader.next() == free)
+    listener.stop()
+    let lost = await reader.next()
+    #expect(lost?.quality == NetworkQuality.none)
+    #expect(lost?.reason.contains("but 127.0.0.1:\(listener.port) gives no answer") == true)
+  }
+
+  @Test func `before the first verdict the system's word counts, and readers wait`() async throws {
+    let listener = try Listener()
+    listener.stop()
+    let probe = NetworkProbe(host: "127.0.0.1", port: listener.port, interval: .seconds(3600))
+    let board = StateBoard(free, isSettled: false)
+    var reader = board.changes().makeAsyncIterator()
+    #expect(board.current == free)
+    let loop = ProbeLoop(probe, board, free)
+    try loop.start()
+    defer { loop.stop() }
+    #expect(await reader.next()?.quality == NetworkQuality.none)
+    #expect(board.current.quality == .none)
+  }
+
+  @Test func `without a route nobody is asked, and a new route is looked at at once`() async throws
+  {
+    let listener = try Listener()
+    defer { listener.stop() }
+    let probe = NetworkProbe(host: "127.0.0.1", port: listener.port, interval: .seconds(3600))
+    let (board, loop) = try loop(probe, none)
+    defer { loop.stop() }
+    var reader = board.changes().makeAsyncIterator()
+    #expect(await reader.next() == none)
+    loop.take(free)
+    #expect(await reader.next() == free)
+    loop.take(none)
+    #expect(await reader.next() == none)
+  }
+}

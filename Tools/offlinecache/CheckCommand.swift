@@ -1,0 +1,84 @@
+import CachingClient
+import CommandLineOptions
+import CurlTransport
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransport
+
+/// `check`: asks servers whether they have something newer than what is here.
+enum CheckCommand {
+  private static let urls = Parameter("url", .address, .oneOrMore, help: "What to ask about")
+  private static let folder = Option(
+    "output-dir", short: "o", .path.named("DIR"),
+    help: "Compare with the files that 'download' has put into a folder, not with the store")
+  private static let timeout = Option(
+    "timeout", .duration, default: .seconds(10), defaultText: "10s",
+    help: "Give up on a server that does not answer for so long")
+
+  static let declaration = Command(
+    "check", summary: "Tells whether servers have something newer than the store, or a folder",
+    discussion: [
+      "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
+        + "'changed', 'unknown' (the server does not tell) or 'missing' (there is no copy).",
+      "The exit status is 0 when all are current.",
+    ],
+    parameters: [urls], options: [folder, timeout] + NetworkOptions.all + [NetworkOptions.proxy],
+    examples: [
+      .init("offlinecache check https://example.org/", "Compares with the store"),
+      .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
+    ])
+
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    let time = invocation.value(of: timeout)
+    let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
+    let transport = try CurlTransport(try NetworkOptions.setup(invocation))
+    guard let folder = invocation[folder] else {
+      return try await withStore(invocation, .read) { store in
+        let client = CachingClient(store: store, transport: transport)
+        return try await check(invocation) { url in
+          try await client.updateState(of: HTTPRequest(url: url), options: options)
+        }
+      }
+    }
+    let downloader = Downloader(transport: transport)
+    return try await check(invocation) { url in
+      try await downloader.updateState(
+        of: DownloadRequest(
+          HTTPRequest(url: url), to: try DownloadCommand.path(of: url, in: folder),
+          transport: options))
+    }
+  }
+
+  private static func check(
+    _ invocation: Invocation, _ state: (NormalizedURL) async throws -> UpdateState
+  ) async throws -> ExitStatus {
+    let output = Output.standard()
+    var status = ExitStatus.success
+    for address in invocation[urls] {
+      try Interruption.check()
+      let url = try NormalizedURL(address)
+      try AddressList.checkCredentials(address, url)
+      do {
+        let state = try await state(url)
+        if state != .current, status == .success { status = .notFound }
+        try output.writeLine("\(word(state))  \(terminalSafe(url.string))")
+      } catch let error as OutputError {
+        throw error
+      } catch {
+        status = .failure
+        printMessage("offlinecache: \(error)")
+      }
+    }
+    try output.flush()
+    return status
+  }
+
+  private static func word(_ state: UpdateState) -> String {
+    switch state {
+    case .current: "current"
+    case .changed: "changed"
+    case .unknown: "unknown"
+    case .missing: "missing"
+    }
+  }
+}

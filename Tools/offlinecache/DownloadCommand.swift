@@ -1,0 +1,182 @@
+import CachingClient
+import CommandLineOptions
+import CurlTransport
+import HTTPSemantics
+import MessageDigests
+
+/// `download`: gets URLs into files, and goes on with what was interrupted.
+enum DownloadCommand {
+  private static let urls = Parameter(
+    "url", .address, .any, help: "What to download; http or https")
+  static let folder = Option(
+    "output-dir", short: "o", .path.named("DIR"), default: ".",
+    help: "The folder of the files; it is made if it is missing")
+  private static let list = Option(
+    "urls-from", .path.named("FILE"),
+    help: "Download the URLs of a file, one a line, as well; - is standard input")
+  private static let resume = Flag(
+    "resume", help: "Go on with everything that was interrupted in the folder as well")
+  private static let restart = Flag(
+    "restart", help: "Begin again: leave out what is there, finished or not")
+  private static let expires = Option(
+    "expires", .seconds,
+    help: "Use the file for so long without asking the server: seconds, or 12h, 7d")
+  private static let sliding = Flag(
+    "sliding", help: "Begin the time of --expires anew whenever the file is used")
+  private static let sha256 = Option(
+    "sha256", .sha256, help: "The digest that the file must have, in hex")
+  private static let parallel = Option(
+    "parallel", short: "n", .integer(in: 1...256), default: 4, help: "Download so many at once")
+  private static let perHost = Option(
+    "per-host", .integer(in: 1...256), default: 4, help: "... and so many from one host")
+  private static let retries = Option(
+    "retries", .integer(in: 0...1000), default: 5,
+    help: "Try again so often when no byte comes; what came counts as success")
+  private static let durable = Flag(
+    "durable", help: "Wait for the disk before a file takes its name")
+  private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
+
+  static let declaration = Command(
+    "download", summary: "Downloads URLs to files, and goes on where it was interrupted",
+    discussion: [
+      "A file takes its name when it is complete and verified: by its length, by a digest that the "
+        + "server states, by --sha256. Interrupted by anything, the same command goes on with the "
+        + "bytes that are there, if the server confirms that they still belong to the file; hidden "
+        + "files '.offlinecache-...' keep them. A file that is there is asked about, and not "
+        + "fetched again while it is the same.",
+      "The name is the last part of the URL's path, 'index.html' where there is none. Each URL gets "
+        + "a line on standard output: 'done' (fetched), 'valid' (the server has confirmed it), "
+        + "'had' (not expired) or 'copy' (of the same URL), the length, the file and the URL.",
+    ],
+    parameters: [urls],
+    options: [
+      folder, list, resume, restart, expires, sliding, sha256, parallel, perHost, retries, durable,
+      quiet,
+    ] + NetworkOptions.all + [NetworkOptions.proxy],
+    examples: [
+      .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
+      .init("offlinecache download --resume -o isos", "Goes on with all that was interrupted"),
+      .init(
+        "offlinecache download --urls-from list.txt -n 16 --per-host 16 --expires 7d",
+        "Downloads many, and leaves them alone for a week"),
+    ])
+
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    try check(invocation)
+    let folder = invocation.value(of: folder)
+    try makeFolder(folder)
+    var setup = try NetworkOptions.setup(invocation)
+    setup.connectionsPerHost = invocation.value(of: perHost)
+    let downloader = Downloader(
+      transport: try CurlTransport(setup),
+      options: DownloaderOptions(
+        maximumTransfers: invocation.value(of: parallel),
+        maximumTransfersPerHost: invocation.value(of: perHost),
+        maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))
+    let requests = try await requests(invocation, downloader, folder)
+    if requests.isEmpty, !invocation[resume] {
+      throw invocation.usageError(
+        "there is nothing to download", remedy: "give a URL, --urls-from FILE, or --resume")
+    }
+    return try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
+  }
+
+  /// Checks what the declarations cannot say.
+  private static func check(_ invocation: Invocation) throws {
+    if invocation[resume], invocation[restart] {
+      throw invocation.usageError(
+        "--resume and --restart exclude each other", remedy: "choose one of them")
+    }
+    if invocation[sliding], invocation[expires] == nil {
+      throw invocation.usageError("--sliding needs --expires", remedy: "say for how long")
+    }
+  }
+
+  /// Returns what is to be downloaded: what is named, and with --resume what was interrupted.
+  private static func requests(
+    _ invocation: Invocation, _ downloader: Downloader, _ folder: Argument
+  ) async throws -> [DownloadRequest] {
+    var addresses = invocation[urls]
+    if let path = invocation[list] { addresses += try AddressList.read(path) }
+    if invocation[sha256] != nil, addresses.count != 1 {
+      throw invocation.usageError(
+        "--sha256 is the digest of one file, but there are \(addresses.count) URLs",
+        remedy: "download one at a time")
+    }
+    var urls: [String: NormalizedURL] = [:]
+    var requests: [DownloadRequest] = []
+    func add(_ url: NormalizedURL, _ path: String) throws {
+      if let other = urls[path] {
+        guard other != url else { return }
+        throw invocation.usageError(
+          "'\(terminalSafe(url.string))' and '\(terminalSafe(other.string))' have the same file "
+            + "'\(terminalSafe(path))'", remedy: "download them to different folders")
+      }
+      urls[path] = url
+      requests.append(request(url, path, invocation))
+    }
+    for address in addresses {
+      let url = try NormalizedURL(address)
+      try AddressList.checkCredentials(address, url)
+      try add(url, path(of: url, in: folder))
+    }
+    guard invocation[resume] else { return requests }
+    for found in try await downloader.downloads(in: folder.text ?? ".") where !found.isFinished {
+      guard let url = try? NormalizedURL(found.record.url), urls[found.path] == nil else {
+        continue
+      }
+      try add(url, found.path)
+    }
+    return requests
+  }
+
+  private static func request(
+    _ url: NormalizedURL, _ path: String, _ invocation: Invocation
+  ) -> DownloadRequest {
+    DownloadRequest(
+      HTTPRequest(url: url), to: path, digest: invocation[sha256],
+      expiry: invocation[expires].map { DownloadExpiry(after: $0, isSliding: invocation[sliding]) },
+      reuse: invocation[restart] ? .never : .unexpired, resumes: !invocation[restart])
+  }
+
+  /// Returns the file of a URL.
+  static func path(of url: NormalizedURL, in folder: Argument) throws(ToolError) -> String {
+    guard let folder = folder.text else {
+      throw ToolError(
+        subject: folder.description, problem: "the name of the folder is not UTF-8",
+        remedy: "go there and leave -o out")
+    }
+    let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
+    return folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+  }
+
+  private static func makeFolder(_ folder: Argument) throws {
+    // A file in the folder, to have those above it made.
+    try FetchTarget.makeFolders(above: folder.bytes + Array("/x".utf8))
+  }
+}
+
+extension ValueKind where Value == Int64 {
+  /// A span of time in whole seconds: a number of them, or as `duration`.
+  static var seconds: ValueKind {
+    ValueKind("TIME") { argument throws(InvalidValue) in
+      if let text = argument.text, let seconds = Int64(text), seconds >= 0 { return seconds }
+      guard let duration = ValueKind<Duration>.duration.value(of: argument) else {
+        throw InvalidValue(expected: "a number of seconds, or a time such as 30s, 5m, 12h or 7d")
+      }
+      return duration.components.seconds
+    }
+  }
+}
+
+extension ValueKind where Value == StatedDigest {
+  /// A SHA-256 in hex.
+  static var sha256: ValueKind {
+    ValueKind("HEX") { argument throws(InvalidValue) in
+      guard let text = argument.text, let digest = StatedDigest(.sha256, hex: text) else {
+        throw InvalidValue(expected: "64 hex digits, as sha256sum prints them")
+      }
+      return digest
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import CachingClient
+import CommandLineOptions
+import Synchronization
+
+/// Downloads a list of files, several at a time, and reports on each.
+struct DownloadsRun: Sendable {
+  private let downloads: [Download]
+  private let isQuiet: Bool
+  private let progress: ProgressLine
+  private let output = OutputLines()
+
+  /// Starts the downloads.
+  init(_ downloader: Downloader, _ requests: [DownloadRequest], isQuiet: Bool) {
+    downloads = requests.map { downloader.start($0) }
+    self.isQuiet = isQuiet
+    progress = ProgressLine(
+      total: requests.count, isEnabled: !isQuiet && Terminal.isTerminal(2))
+  }
+
+  /// Waits for all; what fails is reported and does not stop the rest.
+  ///
+  /// - Throws: ``OutputError`` when standard output fails; ``Interrupted``.
+  func all() async throws -> ExitStatus {
+    let downloads = downloads
+    Interruption.onRequest { for download in downloads { download.cancel() } }
+    let sums = ProgressSums(downloads.count, progress)
+    let statuses = await withTaskGroup(of: Result<ExitStatus, OutputError>.self) { group in
+      for (index, download) in downloads.enumerated() {
+        group.addTask {
+          for await update in download.updates { sums.note(update, of: index) }
+          do throws(DownloadError) {
+            return report(try await download.value())
+          } catch {
+            return .success(report(error))
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    progress.finish()
+    if let signal = Interruption.requested {
+      printMessage("offlinecache: interrupted; the same command goes on where it ended")
+      throw Interrupted(signal: signal)
+    }
+    try output.flush()
+    let all = try statuses.map { status throws(OutputError) in try status.get() }
+    return all.contains(.failure) ? .failure : all.contains(.notFound) ? .notFound : .success
+  }
+
+  private func report(_ file: DownloadedFile) -> Result<ExitStatus, OutputError> {
+    guard !isQuiet else { return .success(.success) }
+    let word =
+      switch file.source {
+      case .network: "done"
+      case .confirmed: "valid"
+      case .file: "had"
+      case .copy: "copy"
+      }
+    let size = ByteCount(file.record.length ?? 0).description
+    let line =
+      word + String(repeating: " ", count: 5 - word.count)
+      + String(repeating: " ", count: max(1, 12 - size.count))
+      + "\(size)  \(terminalSafe(file.path))  \(terminalSafe(file.record.url))"
+    do throws(OutputError) {
+      try progress.aside { () throws(OutputError) in try output.write(line) }
+      return .success(.success)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func report(_ error: DownloadError) -> ExitStatus {
+    if Interruption.requested == nil {
+      progress.message("offlinecache: \(terminalSafe("\(error)"))")
+    }
+    if case .status(let status) = error.cause, (400...499).contains(status) { return .notFound }
+    return .failure
+  }
+}
+
+/// Writes lines to standard output, each at once: a download takes long enough to be seen.
+private final class OutputLines: Sendable {
+  private let output = Mutex(Output.standard())
+
+  func write(_ line: String) throws(OutputError) {
+    try output.withLock { output throws(OutputError) in
+      try output.writeLine(line)
+      try output.flush()
+    }
+  }
+
+  func flush() throws(OutputError) {
+    try output.withLock { output throws(OutputError) in try output.flush() }
+  }
+}
+
+/// Adds up how far all downloads are.
+private final class ProgressSums: Sendable {
+  private let all: Mutex<[DownloadProgress]>
+  private let line: ProgressLine
+
+  init(_ count: Int, _ line: ProgressLine) {
+    all = Mutex(Array(repeating: DownloadProgress(), count: count))
+    self.line = line
+  }
+
+  func note(_ progress: DownloadProgress, of index: Int) {
+    all.withLock { all in
+      all[index] = progress
+      let total = all.reduce(UInt64?(0)) { sum, one in
+        sum.flatMap { sum in one.total.map { sum + $0 } }
+      }
+      line.set(
+        done: all.count(where: \.isOver), total: all.count,
+        bytes: all.reduce(0) { $0 + $1.received }, totalBytes: total)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import CommandLineOptions
+import CurlTransport
+
+/// The options that say how servers are reached, for every command that reaches some.
+enum NetworkOptions {
+  private static let group = "Network"
+  private static let authorities = Option(
+    "ca-file", .path.named("FILE"), group: group,
+    help: "Trust these certificate authorities (PEM) alone")
+  private static let pins = Option(
+    "pin", .pin, repeats: true, group: group,
+    help: "Talk to a host only if it shows this key (sha256/BASE64) or certificate (the SHA-256 in "
+      + "hex); several for one host: any of them")
+  private static let certificate = Option(
+    "client-cert", .path.named("FILE"), group: group,
+    help: "Show this certificate (PEM) to servers that ask for one")
+  private static let key = Option(
+    "client-key", .path.named("FILE"), defaultText: "in the file of --client-cert", group: group,
+    help: "The private key of --client-cert (PEM); its passphrase, if it has one, is taken from "
+      + "OFFLINECACHE_KEY_PASSPHRASE")
+
+  /// Which proxy is used unless a command says otherwise.
+  static let proxy = Option(
+    "proxy", .proxy, defaultText: "environment", group: group,
+    help: "Reach servers through this proxy (http, https, socks5, socks5h), through that of "
+      + "http_proxy and its kin, or directly")
+
+  /// All but the proxy, which some commands describe in their own words.
+  static let all: [any OptionDeclaration] = [authorities, pins, certificate, key]
+
+  /// Makes the set-up that the options ask for.
+  ///
+  /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read: else every request would
+  ///   fail later, with words about certificates.
+  static func setup(
+    _ invocation: Invocation, _ proxy: Option<CurlSetup.Proxy> = NetworkOptions.proxy
+  ) throws -> CurlSetup {
+    var setup = CurlSetup()
+    setup.certificateAuthoritiesFile = try path(authorities, invocation)
+    for pin in invocation.all(pins) { setup.pins[pin.host, default: []].insert(pin.pin) }
+    if let file = try path(certificate, invocation) {
+      setup.clientCertificate = ClientCertificate(
+        certificateFile: file, keyFile: try path(key, invocation),
+        passphrase: Argument.environment("OFFLINECACHE_KEY_PASSPHRASE")?.text)
+    } else if invocation[key] != nil {
+      throw invocation.usageError(
+        "--client-key goes with --client-cert", remedy: "give the certificate, too")
+    }
+    setup.proxy = invocation[proxy] ?? .environment
+    return setup
+  }
+
+  private static func path(_ option: Option<Argument>, _ invocation: Invocation) throws -> String? {
+    guard let argument = invocation[option] else { return nil }
+    guard let path = argument.text else {
+      throw invocation.usageError(
+        "the path \(argument) is not UTF-8", remedy: "choose another one")
+    }
+    _ = try InputFile(argument)
+    return path
+  }
+}
+
+/// One value of `--pin`.
+struct HostPin: Sendable {
+  let host: String
+  let pin: Pin
+}
+
+extension ValueKind where Value == HostPin {
+  /// A host, `=`, and a pin.
+  static var pin: ValueKind {
+    ValueKind("HOST=PIN") { argument throws(InvalidValue) in
+      guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex,
+        let pin = Pin(String(text[text.index(after: end)...]))
+      else {
+        throw InvalidValue(
+          expected: "a host and a pin such as example.org=sha256/BASE64 of a key, or "
+            + "example.org=AB:CD:... of a certificate (32 bytes in hex)")
+      }
+      return HostPin(host: text[..<end].lowercased(), pin: pin)
+    }
+  }
+}
+
+extension ValueKind where Value == CurlSetup.Proxy {
+  /// `environment`, `none` or a URL.
+  static var proxy: ValueKind {
+    ValueKind("environment|none|URL") { argument throws(InvalidValue) in
+      switch argument.text {
+      case "environment": return .environment
+      case "none": return CurlSetup.Proxy.none
+      case let text?
+      where ["http://", "https://", "socks5://", "socks5h://"].contains { text.hasPrefix($0) }:
+        return .url(text)
+      default:
+        throw InvalidValue(expected: "environment, none, or a URL such as http://proxy:3128")
+      }
+    }
+  }
+}

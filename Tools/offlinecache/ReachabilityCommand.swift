@@ -1,0 +1,100 @@
+import CacheFormat
+import CacheSystem
+import CommandLineOptions
+import Reachability
+
+/// `reachability`: tells whether there is a network, and when that changes.
+enum ReachabilityCommand {
+  private static let watch = Flag("watch", help: "Go on and print each change, until Ctrl-C")
+  private static let probe = Option(
+    "probe", .probe, help: "Confirm a network by a TCP connection to this server")
+  private static let timeout = Option(
+    "timeout", .duration, default: .seconds(3), help: "How long the connection of --probe may take")
+  private static let interval = Option(
+    "interval", .duration, default: .seconds(15),
+    help: "After what time --probe is made again while nothing else changes")
+  private static let constrained = Option(
+    "constrained", .text.named("LINK"), defaultText: "'ww*', 'rmnet*', 'ppp*'", repeats: true,
+    help: "Count links of this name as constrained, in place of the default; a * may end it")
+
+  static let declaration = Command(
+    "reachability", summary: "Tells whether there is a network: none, constrained or free",
+    discussion: [
+      "There is a network where the system has a route to public addresses through a link that is "
+        + "up; loopback alone is none. Modems count as constrained, by the names of their links: "
+        + "what a connection costs is not known to the system.",
+      "A line has the state and the reason; with --watch the time comes first.",
+    ],
+    options: [watch, probe, timeout, interval, constrained, Declarations.json],
+    examples: [
+      .init(
+        "offlinecache reachability && offlinecache fetch --urls-from list.txt", "Fetches if free"),
+      .init(
+        "offlinecache reachability --watch --probe example.org:443",
+        "Follows the network, and looks whether it leads to a server"),
+    ],
+    exitStatuses: [
+      (.success, "The network is free"), (.notFound, "There is no network"),
+      (constrainedStatus, "The network is constrained"),
+    ])
+
+  private static let constrainedStatus = ExitStatus(rawValue: 3)
+
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    let reachability = try SystemReachability(options(invocation))
+    Interruption.onRequest { reachability.stop() }
+    let output = Output.standard()
+    var last = NetworkQuality.none
+    for await state in reachability.changes() {
+      try output.write(line(state, invocation) + "\n")
+      try output.flush()
+      last = state.quality
+      if !invocation[watch] { break }
+    }
+    try Interruption.check()
+    reachability.stop()
+    return status(last)
+  }
+
+  private static func options(_ invocation: Invocation) -> ReachabilityOptions {
+    var options = ReachabilityOptions()
+    let links = invocation.all(constrained)
+    if !links.isEmpty { options.constrainedLinks = links }
+    options.probe = invocation[probe]
+    options.probe?.timeout = invocation.value(of: timeout)
+    options.probe?.interval = invocation.value(of: interval)
+    return options
+  }
+
+  private static func line(_ state: NetworkState, _ invocation: Invocation) -> String {
+    let time = Timestamp(nanoseconds: SystemClock().now()).description
+    guard invocation[Declarations.json] else {
+      let words = terminalSafe(state.description)
+      return invocation[watch] ? "\(time) \(words)" : words
+    }
+    return JSONText.object([
+      ("time", .string(time)), ("quality", .string(state.quality.rawValue)),
+      ("links", .array(state.links.map { .string($0) })), ("reason", .string(state.reason)),
+    ]).line
+  }
+
+  private static func status(_ quality: NetworkQuality) -> ExitStatus {
+    switch quality {
+    case .none: .notFound
+    case .constrained: constrainedStatus
+    case .free: .success
+    }
+  }
+}
+
+extension ValueKind where Value == NetworkProbe {
+  /// A host and a port to connect to.
+  static var probe: ValueKind {
+    ValueKind("HOST:PORT") { argument throws(InvalidValue) in
+      guard let probe = argument.text.flatMap({ NetworkProbe($0) }) else {
+        throw InvalidValue(expected: "a host and a port such as example.org:443 or [::1]:80")
+      }
+      return probe
+    }
+  }
+}

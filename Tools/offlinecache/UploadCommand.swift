@@ -1,0 +1,181 @@
+import CachingClient
+import CommandLineOptions
+import CurlTransport
+import HTTPSemantics
+
+/// `upload`: sends a file or a form.
+enum UploadCommand {
+  private static let url = Parameter("url", .address, help: "Where to send it; http or https")
+  private static let file = Option(
+    "file", short: "f", .path.named("PATH"), help: "Send a file as it is")
+  private static let form = Option(
+    "form", short: "F", .formPart, repeats: true,
+    help: "Send a form with files (multipart/form-data); @ stands before the path of a file")
+  private static let encoded = Option(
+    "urlencode", .formField, repeats: true,
+    help: "Send a form of names and values (application/x-www-form-urlencoded)")
+  private static let method = Option(
+    "method", short: "X", .method, defaultText: "POST, or PUT with --file", help: "The method")
+  private static let header = Option(
+    "header", short: "H", .header, repeats: true, help: "Add a field to the request")
+  private static let progress = Flag(
+    "progress", help: "Show how far it is where standard error is no terminal, too")
+  private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
+
+  static let declaration = Command(
+    "upload", summary: "Sends a file or a form, and removes from the store what that makes invalid",
+    discussion: [
+      "Files are read while they are sent, with their length told before. One that changes "
+        + "meanwhile ends the request, and the server does not get the whole. Options of one kind "
+        + "keep their order, and names may be repeated.",
+      "The answer gets a line on standard output: 'sent', the HTTP status, the length and the URL; "
+        + "-o writes its body to a file. An answer other than 2xx counts as not found, and its body "
+        + "is not written. Redirects are followed.",
+    ],
+    parameters: [url],
+    options: [file, form, encoded, method, header, GetCommand.output, progress, quiet]
+      + NetworkOptions.all + [NetworkOptions.proxy],
+    examples: [
+      .init(
+        "offlinecache upload https://example.org/backup.tar --file backup.tar", "Puts a file there"),
+      .init(
+        "offlinecache upload https://example.org/photos -F title=Sunset -F photo=@sunset.jpg",
+        "Fills in a form with a file"),
+      .init(
+        "offlinecache upload https://example.org/search --urlencode q='fish & chips' -o -",
+        "Sends a form and prints the answer"),
+    ])
+
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    let body = try content(invocation)
+    var request = HTTPRequest(
+      method: HTTPMethod(
+        rawValue: invocation[method] ?? (invocation[file] == nil ? "POST" : "PUT")),
+      url: try NormalizedURL(try address(invocation)))
+    if let type = body.contentType { request.fields.append(HTTPField("Content-Type", type)) }
+    for field in invocation.all(header) {
+      if field.isNamed("Content-Type") { request.fields.removeAll(named: "Content-Type") }
+      request.fields.append(field)
+    }
+    let setup = try NetworkOptions.setup(invocation)
+    let sent = request
+    return try await withStore(invocation, .fill) { store in
+      let client = CachingClient(store: store, transport: try CurlTransport(setup))
+      let isShown = !invocation[quiet] && (invocation[progress] || Terminal.isTerminal(2))
+      let run = UploadRun(
+        client: client, request: sent, body: body, output: invocation[GetCommand.output],
+        isQuiet: invocation[quiet], showsProgress: isShown)
+      return try await run.run()
+    }
+  }
+
+  /// Returns the URL, which must not have credentials: command lines are seen by others.
+  private static func address(_ invocation: Invocation) throws -> String {
+    let address = invocation.value(of: url)
+    guard AddressList.hasCredentials(address) else { return address }
+    throw ToolError(
+      subject: try NormalizedURL(address).string,
+      problem: "a name and password in a URL are not sent", remedy: "leave them out")
+  }
+
+  private static func content(_ invocation: Invocation) throws -> UploadBody {
+    let parts = invocation.all(form)
+    let fields = invocation.all(encoded)
+    switch (invocation[file], parts.isEmpty, fields.isEmpty) {
+    case (let path?, true, true):
+      return try UploadBody(file: try text(path, invocation))
+    case (nil, false, true):
+      var form = MultipartForm()
+      for part in parts {
+        switch part {
+        case .value(let name, let value): form.add(name, value)
+        case .file(let name, let path): form.add(name, file: path)
+        }
+      }
+      return try form.body()
+    case (nil, true, false):
+      return URLEncodedForm(fields).body
+    case (nil, true, true):
+      throw invocation.usageError(
+        "there is nothing to send", remedy: "give --file, --form or --urlencode")
+    default:
+      throw invocation.usageError(
+        "--file, --form and --urlencode exclude each other", remedy: "choose one of them")
+    }
+  }
+
+  private static func text(_ path: Argument, _ invocation: Invocation) throws -> String {
+    guard let text = path.text else {
+      throw invocation.usageError("the path \(path) is not UTF-8", remedy: "choose another one")
+    }
+    return text
+  }
+}
+
+/// One value of `--form`.
+enum FormPart: Sendable {
+  case value(String, String)
+  case file(String, path: String)
+}
+
+extension ValueKind where Value == FormPart {
+  /// A name, `=`, and a value or `@` and a path.
+  static var formPart: ValueKind {
+    ValueKind("NAME=VALUE|NAME=@FILE") { argument throws(InvalidValue) in
+      guard let (name, value) = pair(argument), value != "@" else {
+        throw InvalidValue(expected: "a form part such as title=Sunset or photo=@sunset.jpg")
+      }
+      return value.hasPrefix("@")
+        ? .file(name, path: String(value.dropFirst())) : .value(name, value)
+    }
+  }
+}
+
+extension ValueKind where Value == URLEncodedForm.Field {
+  /// A name, `=`, and a value.
+  static var formField: ValueKind {
+    ValueKind("NAME=VALUE") { argument throws(InvalidValue) in
+      guard let (name, value) = pair(argument) else {
+        throw InvalidValue(expected: "a name and a value such as q=fish")
+      }
+      return URLEncodedForm.Field(name, value)
+    }
+  }
+}
+
+extension ValueKind where Value == String {
+  /// The name of a method.
+  static var method: ValueKind {
+    ValueKind("METHOD") { argument throws(InvalidValue) in
+      guard let text = argument.text, HTTPField.isToken(text), text != "CONNECT" else {
+        throw InvalidValue(expected: "the name of a method such as POST, PUT or PATCH")
+      }
+      return text
+    }
+  }
+}
+
+extension ValueKind where Value == HTTPField {
+  /// A field of a request.
+  static var header: ValueKind {
+    ValueKind("NAME: VALUE") { argument throws(InvalidValue) in
+      guard let colon = argument.bytes.firstIndex(of: UInt8(ascii: ":")),
+        let name = String(validating: argument.bytes[..<colon], as: UTF8.self)
+      else { throw InvalidValue(expected: "a field such as 'Accept: text/plain'") }
+      let value = argument.bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
+      let field = HTTPField(name: name, value: Array(value))
+      guard field.isValid else {
+        throw InvalidValue(expected: "a field such as 'Accept: text/plain'")
+      }
+      return field
+    }
+  }
+}
+
+/// Parts an argument at its first `=`.
+private func pair(_ argument: Argument) -> (String, String)? {
+  guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex else {
+    return nil
+  }
+  return (String(text[..<end]), String(text[text.index(after: end)...]))
+}

@@ -1,0 +1,73 @@
+import CachingClient
+import CommandLineOptions
+import HTTPSemantics
+import HTTPTransport
+
+/// Sends one request with its content, and reports on it.
+struct UploadRun: Sendable {
+  let client: CachingClient
+  let request: HTTPRequest
+  let body: UploadBody
+  let output: Argument?
+  let isQuiet: Bool
+  let progress: ProgressLine
+
+  /// Prepares a run.
+  init(
+    client: CachingClient, request: HTTPRequest, body: UploadBody, output: Argument?,
+    isQuiet: Bool, showsProgress: Bool
+  ) {
+    self.client = client
+    self.request = request
+    self.body = body
+    self.output = output
+    self.isQuiet = isQuiet
+    progress = ProgressLine(total: 1, isEnabled: showsProgress)
+  }
+
+  /// Sends it and returns the exit status.
+  ///
+  /// - Throws: ``OutputError``; ``Interrupted``.
+  func run() async throws -> ExitStatus {
+    let work = Task { try await send() }
+    Interruption.onRequest { work.cancel() }
+    let result = await work.result
+    progress.finish()
+    try Interruption.check()
+    do {
+      return try result.get()
+    } catch let error as ClientError {
+      printMessage("offlinecache: \(error)")
+      return .failure
+    }
+  }
+
+  private func send() async throws -> ExitStatus {
+    let content = body.requestBody { [progress] sent in
+      progress.set(done: 0, total: 1, bytes: sent.sent, totalBytes: sent.total)
+    }
+    let response = try await client.fetch(request, body: content)
+    let status = response.head.status
+    guard (200...299).contains(status) else {
+      response.body.cancel()
+      printMessage(
+        "offlinecache: \(response.url): the server answered \(status); check the URL and what is "
+          + "sent")
+      return .notFound
+    }
+    let file = try output.map { try OutputFile($0) }
+    var length: UInt64 = 0
+    while let piece = try await response.body.next() {
+      try Interruption.check()
+      try file?.write(piece)
+      length += UInt64(piece.count)
+    }
+    try file?.finish()
+    if !isQuiet, output != "-" {
+      let lines = Output.standard()
+      try lines.writeLine("sent    \(status)  \(ByteCount(length))  \(response.url)")
+      try lines.flush()
+    }
+    return .success
+  }
+}
