@@ -29,8 +29,9 @@ public struct ResponseMetadata: Sendable, Hashable {
   /// from the network.
   public let freshness: TimeInterval?
 
-  /// Tells of the file that it was downloaded to; nil for all other answers.
-  public let download: DownloadMetadata?
+  /// Tells of the file that it was downloaded to; nil for all other answers, and where a substitute was
+  /// written.
+  public internal(set) var download: DownloadMetadata?
 
   /// Tells whether it is stale: served because there was nothing better, or by permission.
   public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
