@@ -16,6 +16,7 @@ final class RunningTransfer {
   /// to be started again; nothing has been sent then.
   private(set) var needsOtherConnection = false
 
+  private let setup: CurlSetup
   private let readBytes: Int
   private let sockets: IdleSockets
   private var parser = HeadParser()
@@ -33,6 +34,7 @@ final class RunningTransfer {
     readBytes: Int
   ) {
     self.transfer = transfer
+    self.setup = setup
     pins = setup.pins.isEmpty ? nil : setup.pins[transfer.request.url.host]
     self.handle = handle
     self.sockets = sockets
@@ -194,6 +196,8 @@ extension RunningTransfer {
       hasHead = true
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
+      var head = head
+      if setup.keepsCookies { head.fields = CookieJar.concealed(head.fields) }
       transfer.deliver(TransportHead(head: head, version: version))
     case .violation(let detail): return fail(.protocolViolation, detail)
     case .tooLarge(let detail): return fail(.headTooLarge, detail)
