@@ -101,7 +101,7 @@ extension StoreError {
     case .notFound:
       (code, remedy) = (.notFound, "check the path")
     case _ where error.isWrongKind:
-      (code, remedy) = (.notADirectory, "remove what stands there, or choose another store")
+      (code, remedy) = (.notADirectory, "choose another folder, or remove what stands there")
     default:
       (code, remedy) = (.inputOutput, "check the disk, then the store")
     }

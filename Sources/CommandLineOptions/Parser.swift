@@ -146,7 +146,7 @@ struct Parser {
       options[option.long, default: []].append(try read(value))
     } catch {
       throw self.error(
-        .invalidValue, "'\(value)' is no value for \(option.spelling)", "give \(error.expected)")
+        .invalidValue, error.problem(value, for: option.spelling), error.remedy)
     }
   }
 
@@ -215,8 +215,7 @@ extension Parser {
       return try parameter.read(argument)
     } catch {
       throw self.error(
-        .invalidValue, "'\(argument)' is no value for <\(parameter.name)>",
-        "give \(error.expected)")
+        .invalidValue, error.problem(argument, for: "<\(parameter.name)>"), error.remedy)
     }
   }
 

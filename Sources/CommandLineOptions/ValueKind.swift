@@ -1,10 +1,28 @@
 /// Tells that a value is not of its kind, and what would be.
 public struct InvalidValue: Error, Hashable {
-  /// What is accepted, fit to follow "give": `a whole number from 1 to 64`.
+  /// What is accepted, fit to follow "give": `a whole number from 1 to 64`; or, with a ``problem``, what
+  /// to do.
   public var expected: String
+
+  /// What is wrong with the value, which it names; nil: no more than that it is no value.
+  public var problem: String?
 
   /// Creates the error from what is accepted.
   public init(expected: String) { self.expected = expected }
+
+  /// Creates the error from what is wrong and what to do: `a:b: it has no host`, `write one`.
+  public init(problem: String, remedy: String) {
+    self.problem = problem
+    expected = remedy
+  }
+
+  /// What is wrong with a value that was given for something.
+  func problem(_ value: Argument, for place: String) -> String {
+    problem ?? "'\(value)' is no value for \(place)"
+  }
+
+  /// What to do.
+  var remedy: String { problem == nil ? "give \(expected)" : expected }
 }
 
 /// Describes how an argument becomes a value, and how the help shows both.

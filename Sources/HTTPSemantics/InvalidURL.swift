@@ -41,21 +41,31 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Says which URL, what is wrong with it, and what to do.
   public var description: String {
-    "\(url): \(cause)"
+    "\(url): \(parts.problem); \(parts.remedy)"
   }
 
-  private var cause: String {
+  /// Says which URL and what is wrong with it.
+  public var problem: String { "\(url): \(parts.problem)" }
+
+  /// Says what to do.
+  public var remedy: String { parts.remedy }
+
+  private var parts: (problem: String, remedy: String) {
     switch code {
-    case .noScheme: "the URL has no scheme; write it with http:// or https:// in front"
-    case .unsupportedScheme: "the scheme is not supported; only http and https are"
-    case .noHost: "the URL has no host; write it as http://host/path"
+    case .noScheme: ("the URL has no scheme", "write it with http:// or https:// in front")
+    case .unsupportedScheme: ("the scheme is not supported", "only http and https are")
+    case .noHost: ("the URL has no host", "write it as http://host/path")
     case .invalidHost:
-      "the host has a character that no host name has; write an international name in its "
-        + "xn-- form"
-    case .invalidPort: "the port is not a number from 1 to 65535"
-    case .controlCharacter: "the URL has a control character; write it percent-encoded"
-    case .tooLong: "the URL is longer than \(NormalizedURL.maximumLength) bytes"
-    default: code.rawValue
+      (
+        "the host has a character that no host name has",
+        "write an international name in its xn-- form"
+      )
+    case .invalidPort:
+      ("the port is not a number from 1 to 65535", "correct it, or leave it out")
+    case .controlCharacter: ("the URL has a control character", "write it percent-encoded")
+    case .tooLong:
+      ("the URL is longer than \(NormalizedURL.maximumLength) bytes", "ask for a shorter one")
+    default: (code.rawValue, "check the URL")
     }
   }
 

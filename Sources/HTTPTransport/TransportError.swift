@@ -75,6 +75,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     hasher.combine(url)
   }
 
+  /// Says what happened, in a few words without the URL.
+  package var cause: String { explanation.cause }
+
   private var explanation: (cause: String, remedy: String) {
     switch code {
     case .invalidRequest:

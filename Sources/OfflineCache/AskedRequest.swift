@@ -55,6 +55,9 @@ struct AskedRequest: Sendable {
     options.decidesAtOnce = true
   }
 
+  /// Tells whether it is a `GET` without a body.
+  var isPlainGet: Bool { request.method == .get && body == nil }
+
   /// Tells whether a stored response may stand in for the origin when that cannot be reached.
   ///
   /// Who reloads or validates wants the origin by name.

@@ -50,10 +50,22 @@ final class FileTarget: Sendable {
     }
   }
 
-  /// Makes the file appear under its name.
-  func finish() async throws(URLError) {
+  /// Writes what is left, and tells of the file as it will be.
+  func complete() async throws(URLError) -> FileStatus {
     try await run { (target: FileTarget) throws(URLError) in
       try target.flush()
+      let descriptor = try target.opened()
+      do throws(SystemError) {
+        return try RealFileSystem().status(of: descriptor)
+      } catch {
+        throw target.failure(.cannotWriteToFile, "it cannot be looked at", error.code)
+      }
+    }
+  }
+
+  /// Makes the file appear under its name, after ``complete()``.
+  func moveIntoPlace() async throws(URLError) {
+    try await run { (target: FileTarget) throws(URLError) in
       if let descriptor = unsafe target.state.descriptor, close(descriptor) != 0 {
         let number = errno
         unsafe target.state.descriptor = nil
@@ -80,16 +92,16 @@ final class FileTarget: Sendable {
     }
   }
 
-  private func run(
-    _ work: @escaping @Sendable (FileTarget) throws(URLError) -> Void
-  ) async throws(URLError) {
+  private func run<R: Sendable>(
+    _ work: @escaping @Sendable (FileTarget) throws(URLError) -> R
+  ) async throws(URLError) -> R {
     let result = await withCheckedContinuation {
-      (continuation: CheckedContinuation<Result<Void, URLError>, Never>) in
+      (continuation: CheckedContinuation<Result<R, URLError>, Never>) in
       queue.async { [self] in
         continuation.resume(returning: Result { () throws(URLError) in try work(self) })
       }
     }
-    try result.get()
+    return try result.get()
   }
 
   private func flush() throws(URLError) {

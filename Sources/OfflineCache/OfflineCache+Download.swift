@@ -41,11 +41,11 @@ extension OfflineCache {
   /// Answers a request into a file, with bounded memory, and goes on where an earlier call was
   /// interrupted; see ``data(for:)``.
   ///
-  /// What is stored is written out, by the rules of HTTP and the policy of the request. All else is
-  /// downloaded: the bytes go to a hidden file beside it, which takes the name in one rename when it is
-  /// complete and verified; a failure or a cancellation leaves what was there before. A file that was
-  /// downloaded before is used until it expires, and after that if the server confirms it. What may be
-  /// stored is stored, too, up to ``storedDownloadLimit``.
+  /// A file that came before is used until it expires (``DownloadSettings/expiresAfter``). What is stored
+  /// is written out, by the rules of HTTP and the policy of the request. All else is downloaded: the
+  /// bytes go to a hidden file beside it, which takes the name in one rename when it is complete and
+  /// verified; a failure or a cancellation leaves what was there before. A file that has expired is used
+  /// if the server confirms it. What may be stored is stored, too, up to ``storedDownloadLimit``.
   ///
   /// - Throws: as ``data(for:)``; `badServerResponse` for a status that has no content, as an error page
   ///   must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and `cannotMoveFile` with the
@@ -57,7 +57,12 @@ extension OfflineCache {
     let asked = try AskedRequest(request, mode: offlineMode)
     let place = try FilePlace(file)
     let wanted = wanted(asked, place, settings)
-    if asked.options.policy.allowsNetwork, asked.request.method == .get, asked.body == nil,
+    if wanted.reuse == .unexpired, asked.isPlainGet,
+      let there = try? await downloader.unexpiredFile(wanted)
+    {
+      return try response(there, asked, place)
+    }
+    if asked.options.policy.allowsNetwork, asked.isPlainGet,
       !(isStored(asked) && settings.digest == nil)
     {
       do throws(DownloadError) {
@@ -73,7 +78,7 @@ extension OfflineCache {
       }
     }
     do throws(URLError) {
-      return try await written(asked, place)
+      return try await written(wanted, asked, place)
     } catch {
       // Without a network a file that is there is better than none.
       guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else {
@@ -183,27 +188,47 @@ extension OfflineCache {
 
   /// Writes what the cache answers to the file.
   private func written(
-    _ asked: AskedRequest, _ place: FilePlace
+    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(URLError) -> OfflineURLResponse {
+    let began = options.clock.now()
     let target = FileTarget(place)
-    let (body, response) = try await answering(asked) { response in response.body }
+    let (answer, response) = try await answering(asked) { response in response }
     guard (200...299).contains(response.statusCode) else {
-      body.cancel()
+      answer.body.cancel()
       throw URLError(
         .badServerResponse, url: asked.url,
         cause: "\(response.url?.absoluteString ?? ""): the server answers "
           + "\(response.statusCode); nothing is written to \(place.path)",
         underlying: nil)
     }
-    let pieces = BodyPieces(body: body, url: asked.url)
+    let pieces = BodyPieces(body: answer.body, url: asked.url)
     do throws(URLError) {
       while let piece = try await pieces.next() { try await target.write(piece) }
-      try await target.finish()
+      let status = try await target.complete()
+      let file = await note(
+        answer, wanted, asked,
+        WrittenFile(length: status.length, modified: status.modified, began: began))
+      try await target.moveIntoPlace()
+      return file.map { response.written(to: $0, answer.head) } ?? response
     } catch {
-      body.cancel()
+      answer.body.cancel()
       await target.abandon()
       throw error
     }
-    return response
+  }
+
+  /// Notes what a file is that was written, so that it can expire, and be compared with the server's;
+  /// nil for what no server has given as a whole.
+  private func note(
+    _ answer: ClientResponse, _ wanted: DownloadRequest, _ asked: AskedRequest,
+    _ written: WrittenFile
+  ) async -> DownloadedFile? {
+    guard answer.source != .substitute, answer.head.status == 200, asked.isPlainGet else {
+      return nil
+    }
+    // As a favour: without it the file is there, and is downloaded again.
+    return try? await downloader.note(
+      wanted, answeredBy: answer.url, head: answer.head,
+      source: answer.source == .network ? .network : .store, written: written)
   }
 }

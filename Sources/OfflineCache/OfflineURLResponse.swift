@@ -56,6 +56,13 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
     OfflineURLResponse(url: url, head: head, metadata: nil)
   }
 
+  /// Returns the same response, written to a file.
+  func written(to file: DownloadedFile, _ head: HTTPResponseHead) -> OfflineURLResponse {
+    guard let url, var metadata else { return self }
+    metadata.download = DownloadMetadata(file)
+    return OfflineURLResponse(url: url, head: head, metadata: metadata) ?? self
+  }
+
   /// Returns the same response without some fields.
   func without(_ names: [String]) -> OfflineURLResponse {
     var head = HTTPResponseHead(status: statusCode)

@@ -2,6 +2,7 @@ import CachingClient
 public import Foundation
 import HTTPCaching
 import HTTPSemantics
+import HTTPTransport
 
 /// Tells where an answer came from, how old it is, and why.
 public struct ResponseMetadata: Sendable, Hashable {
@@ -29,8 +30,9 @@ public struct ResponseMetadata: Sendable, Hashable {
   /// from the network.
   public let freshness: TimeInterval?
 
-  /// Tells of the file that it was downloaded to; nil for all other answers.
-  public let download: DownloadMetadata?
+  /// Tells of the file that it was downloaded to; nil for all other answers, and where a substitute was
+  /// written.
+  public internal(set) var download: DownloadMetadata?
 
   /// Tells whether it is stale: served because there was nothing better, or by permission.
   public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
@@ -88,7 +90,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else if let standIn {
         .instead(standIn)
       } else if response.source != .network, let detail = status.detail {
-        .forwarded("it is stored, and the server could not be asked: \(detail)")
+        .forwarded("it is stored, and the server could not be asked: \(Self.words(detail))")
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {
@@ -96,6 +98,13 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else {
         .fresh(seconds: ttl ?? 0)
       }
+  }
+
+  /// Returns the words for the detail of a `Cache-Status`, which is a name for machines.
+  private static func words(_ detail: String) -> String {
+    guard detail.hasPrefix("origin-") else { return detail }
+    let code = TransportError.Code(rawValue: String(detail.dropFirst("origin-".count)))
+    return TransportError(code, url: "").cause
   }
 
   init(_ file: DownloadedFile, now: Int64) {

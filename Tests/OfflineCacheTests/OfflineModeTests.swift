@@ -31,6 +31,18 @@ struct OfflineModeTests {
     #expect(await text(sandbox.cache, sandbox.request("/b")) == "x")
   }
 
+  @Test func `why the server could not be asked is told in words`() async throws {
+    let sandbox = try FaceSandbox { _ in fresh("x", seconds: 1) }
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    sandbox.clock.advance(bySeconds: 100)
+    sandbox.origin.stop()
+    sandbox.cache.offlineMode = .never
+    let (_, response) = try await sandbox.cache.data(for: sandbox.request())
+    let reason = "it is stored, and the server could not be asked: no connection can be made"
+    #expect(response.metadata?.reason == reason)
+    #expect(response.metadata?.cacheStatus.contains("origin-cannotConnect") == true)
+  }
+
   @Test func `without a connection what must be validated answers only if the user says so`()
     async throws
   {

@@ -54,7 +54,7 @@ struct DownloadsRun: Sendable {
       case .network: "done"
       case .confirmed: "valid"
       case .file: "had"
-      case .copy: "copy"
+      case .copy, .store: "copy"
       }
     let size = ByteCount(file.record.length ?? 0).description
     let line =

@@ -98,8 +98,14 @@ extension ValueKind where Value == String {
   /// An http or https URL, as it was typed.
   static var address: ValueKind {
     ValueKind("URL") { argument throws(InvalidValue) in
-      guard let text = argument.text, (try? NormalizedURL(text)) != nil else {
+      guard let text = argument.text else {
         throw InvalidValue(expected: "a URL such as https://example.org/page")
+      }
+      do throws(InvalidURL) {
+        _ = try NormalizedURL(text)
+      } catch {
+        // Without a password that stands in it, and cut if it is long.
+        throw InvalidValue(problem: terminalSafe(error.problem), remedy: error.remedy)
       }
       return text
     }

@@ -7,8 +7,8 @@ import Synchronization
 enum FetchOutcome: Sendable {
   /// The body came: what became of it, the status, and its bytes.
   case done(String, Int, UInt64)
-  /// The server answered with a status that is no success.
-  case refused(Int)
+  /// The server answered with a status that is no success, and with `Location` where it redirects.
+  case refused(Int, String?)
   /// There is no answer, or it could not be kept.
   case failed(any Error)
 }
@@ -52,11 +52,9 @@ final class FetchReport: Sendable {
         }
       }
       if printsLines { try printLine(word, status, length, address) }
-    case .refused(let status):
+    case .refused(let status, let location):
       counts.withLock { $0.notFound += 1 }
-      complain(
-        "\(terminalSafe(address)): the server answered \(status); "
-          + "check the URL")
+      complain("\(terminalSafe(address)): \(Refusal.text(status, location))")
     case .failed(let error):
       counts.withLock { counts in
         if isNotStored(error) { counts.notFound += 1 } else { counts.failed += 1 }

@@ -103,7 +103,9 @@ struct FetchRun: Sendable {
       progress.advance(bytes: UInt64(piece.count))
     }
     try file?.finish()
-    guard isGood else { return .refused(status) }
+    guard isGood else {
+      return .refused(status, Refusal.location(response.head))
+    }
     return outcome(response, status, length)
   }
 

@@ -5,7 +5,7 @@ import CommandLineOptions
 enum SubstituteOption {
   static let option = Option(
     "substitute", .text.named("FILE"), repeats: true,
-    help: "Answer with files in place of URLs, as a table says; may be given several times")
+    help: "Answer with files in place of URLs, as a table says")
 
   /// Reads the tables; nil where none is named.
   ///

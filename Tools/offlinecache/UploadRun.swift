@@ -51,8 +51,9 @@ struct UploadRun: Sendable {
     guard (200...299).contains(status) else {
       response.body.cancel()
       printMessage(
-        "offlinecache: \(response.url): the server answered \(status); check the URL and what is "
-          + "sent")
+        "offlinecache: \(response.url): "
+          + Refusal.text(
+            status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
       return .notFound
     }
     let file = try output.map { try OutputFile($0) }

@@ -49,6 +49,11 @@ struct DownloadRun: Sendable {
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
   }
 
+  /// Returns the file if it is there and has not expired, and prolongs its time.
+  func unexpiredFile() async throws(DownloadError) -> DownloadedFile? {
+    try await goodFile(opened())
+  }
+
   /// Runs what blocks off the cooperative pool.
   func perform<R: Sendable>(
     _ work: @escaping @Sendable () throws(SystemError) -> R
@@ -60,7 +65,7 @@ struct DownloadRun: Sendable {
     }
   }
 
-  private func opened() async throws(DownloadError) -> DownloadPlace {
+  func opened() async throws(DownloadError) -> DownloadPlace {
     let (path, files) = (asked.file, downloader.files)
     let result = await downloader.pool.call { () -> Result<DownloadPlace, DownloadError.Cause> in
       do throws(DownloadError.Cause) {

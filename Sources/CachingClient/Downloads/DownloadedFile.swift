@@ -10,6 +10,8 @@ public struct DownloadedFile: Sendable, Hashable {
     case confirmed
     /// It was copied from another file of the same URL, which was downloaded at the same time.
     case copy
+    /// The store had it, and it was written from there.
+    case store
   }
 
   /// Names the file.

@@ -1,0 +1,54 @@
+import CacheFormat
+import CacheSystem
+package import HTTPSemantics
+
+// Files that others write, and that are downloads to those who ask for them later.
+extension Downloader {
+  /// Returns the file of a request if it is there, unchanged, and has not expired, without asking
+  /// anybody, and prolongs its time if that slides; nil if it is not.
+  ///
+  /// - Throws: ``DownloadError`` if the folder cannot be used.
+  package func unexpiredFile(
+    _ request: DownloadRequest
+  ) async throws(DownloadError) -> DownloadedFile? {
+    try await DownloadRun(self, Download(request)).unexpiredFile()
+  }
+
+  /// Notes a whole file that is about to take its name, so that later calls know what it is: call it
+  /// before the rename.
+  ///
+  /// - Parameter written: the file's length, the time of its last change, and when its writing began.
+  /// - Throws: ``DownloadError`` if the folder cannot be used.
+  package func note(
+    _ request: DownloadRequest, answeredBy url: NormalizedURL, head: HTTPResponseHead,
+    source: DownloadedFile.Source, written: WrittenFile
+  ) async throws(DownloadError) -> DownloadedFile {
+    let run = DownloadRun(self, Download(request))
+    let place = try await run.opened()
+    let now = now
+    let record = try await run.perform { () throws(SystemError) in
+      var record = DownloadRecord(
+        file: place.targetName, url: request.request.url.string, answeredBy: url.string,
+        head: head, started: Timestamp(nanoseconds: written.began))
+      (record.ended, record.length) = (now, written.length)
+      record.modified = written.modified
+      if let expiry = request.expiry { record.expire(expiry, from: now) }
+      try place.save(record, .finished)
+      return record
+    }
+    return DownloadedFile(
+      path: request.file, record: record, source: source,
+      receivedBytes: source == .network ? written.length : 0, resumedBytes: 0)
+  }
+}
+
+/// Tells of a file that was written whole; times are in nanoseconds since 1970.
+package struct WrittenFile: Sendable {
+  package var length: UInt64
+  package var modified: Int64
+  package var began: Int64
+
+  package init(length: UInt64, modified: Int64, began: Int64) {
+    (self.length, self.modified, self.began) = (length, modified, began)
+  }
+}

@@ -1,0 +1,65 @@
+import Testing
+import ToolTesting
+
+/// What the command says where it cannot fetch something.
+@Suite struct RefusalTests {
+  @Test(arguments: [
+    ("ftp://h/x", "ftp://h/x: the scheme is not supported; only http and https are"),
+    ("foo", "foo: the URL has no scheme; write it with http:// or https:// in front"),
+    ("http:///x", "http:///x: the URL has no host; write it as http://host/path"),
+    (
+      "http://h:99999/",
+      "http://h:99999/: the port is not a number from 1 to 65535; correct it, or leave it out"
+    ),
+    (
+      "http://b\u{FC}cher.example/",
+      "http://b\u{FC}cher.example/: the host has a character that no host name has; "
+        + "write an international name in its xn-- form"
+    ),
+    ("ftp://alice:secret@h/x", "ftp://h/x: the scheme is not supported; only http and https are"),
+  ])
+  func `an argument that is no URL to fetch is named with cause and remedy`(
+    url: String, message: String
+  ) throws {
+    let tool = try ToolRun()
+    for command in ["fetch", "download", "check"] {
+      let result = try tool.run(command, url)
+      #expect(result.status == 64)
+      #expect(result.errors == "offlinecache \(command): \(message)\n")
+    }
+  }
+
+  @Test func `a URL that is too long is cut in the message`() throws {
+    let url = "http://h/" + String(repeating: "a", count: 100_000)
+    let result = try ToolRun().run("fetch", url)
+    #expect(result.status == 64)
+    #expect(result.errors.utf8.count < 400)
+    #expect(
+      result.errors.hasSuffix("...: the URL is longer than 65536 bytes; ask for a shorter one\n"))
+  }
+
+  @Test(arguments: [
+    (
+      302, "Location: file:///etc/passwd\r\n",
+      ": it redirects to file:///etc/passwd, which cannot be fetched; check the URL"
+    ),
+    (
+      302, "Location: ftp://alice:secret@h/\r\n",
+      ": it redirects to ftp://h/, which cannot be fetched; check the URL"
+    ),
+    (401, "", ": it wants credentials; this command has none"),
+    (404, "", "; check the URL"),
+    (503, "", "; try again later"),
+  ])
+  func `a status without content is told with what helps`(
+    status: Int, fields: String, message: String
+  ) throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", Origin.Answer(status: status, fields: fields))
+    let result = try tool.run("fetch", "\(origin.base)/a")
+    #expect(result.status == 1)
+    let start = "offlinecache: \(origin.base)/a: the server answered \(status)"
+    #expect(result.errors.hasPrefix(start + message + "\n"))
+  }
+}
