@@ -91,6 +91,22 @@ import ToolTesting
     #expect(!run.errors.isEmpty)
   }
 
+  @Test func `fields of the command line go along`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    let (url, token) = ("\(origin.base)/a", "Authorization: Bearer x")
+    for words in [["fetch", url], ["download", url, "-o", tool.path("f")], ["check", url]] {
+      let run = try tool.run(bytes: (words + ["-H", token]).map { Array($0.utf8) })
+      #expect(run.status == 0 || words[0] == "check", "\(words): \(run.errors)")
+      #expect(origin.lastHead.contains("Authorization: Bearer x\r\n"))
+    }
+    // What came with one credential is not there without it.
+    #expect(try tool.run("fetch", "--offline", url, "-o", "-").status == 1)
+    #expect(try tool.run("fetch", "--offline", url, "-o", "-", "-H", token).text == "hello")
+    #expect(try tool.run("fetch", url, "-H", "no field").status == 64)
+  }
+
   @Test func `passwords in a URL are refused, and not shown`() throws {
     for command in ["download", "check"] {
       let run = try ToolRun().run(command, "http://me:secret@127.0.0.1:1/a")

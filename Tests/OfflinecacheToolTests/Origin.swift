@@ -29,6 +29,7 @@ final class Origin: Sendable {
   let base: String
   private let answers = Mutex<[String: Answer]>([:])
   private let count = Mutex(0)
+  private let head = Mutex("")
 
   /// Starts the server.
   init() throws {
@@ -48,6 +49,9 @@ final class Origin: Sendable {
   /// How many requests came.
   var requests: Int { count.withLock { $0 } }
 
+  /// The head of the last request.
+  var lastHead: String { head.withLock { $0 } }
+
   /// Refuses connections from now on.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
@@ -58,6 +62,7 @@ final class Origin: Sendable {
       head.append(byte)
     }
     count.withLock { $0 += 1 }
+    self.head.withLock { $0 = String(decoding: head, as: UTF8.self) }
     let path = String(decoding: head, as: UTF8.self).split(separator: " ").dropFirst().first ?? ""
     let missing = Answer(status: 404, body: Array("no".utf8))
     let answer = answers.withLock { $0[String(path)] } ?? missing

@@ -23,7 +23,7 @@ enum CheckCommand {
       "The exit status is 0 when all are current.",
     ],
     parameters: [urls],
-    options: [folder, timeout] + NetworkOptions.all + [NetworkOptions.proxy],
+    options: [folder, timeout, HeaderOption.option] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
       .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
@@ -37,7 +37,7 @@ enum CheckCommand {
       return try await withStore(invocation, .read) { store in
         let client = CachingClient(store: store, transport: transport)
         return try await check(invocation) { url in
-          try await client.updateState(of: HTTPRequest(url: url), options: options)
+          try await client.updateState(of: HeaderOption.request(url, invocation), options: options)
         }
       }
     }
@@ -45,7 +45,7 @@ enum CheckCommand {
     return try await check(invocation) { url in
       try await downloader.updateState(
         of: DownloadRequest(
-          HTTPRequest(url: url), to: try DownloadCommand.path(of: url, in: folder),
+          HeaderOption.request(url, invocation), to: try DownloadCommand.path(of: url, in: folder),
           transport: options))
     }
   }

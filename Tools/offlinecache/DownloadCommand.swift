@@ -51,7 +51,7 @@ enum DownloadCommand {
     parameters: [urls],
     options: [
       folder, list, resume, restart, expires, sliding, sha256, parallel, perHost, retries, durable,
-      quiet,
+      quiet, HeaderOption.option,
     ] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
@@ -134,7 +134,7 @@ enum DownloadCommand {
     _ url: NormalizedURL, _ path: String, _ invocation: Invocation
   ) -> DownloadRequest {
     DownloadRequest(
-      HTTPRequest(url: url), to: path, digest: invocation[sha256],
+      HeaderOption.request(url, invocation), to: path, digest: invocation[sha256],
       expiry: invocation[expires].map { DownloadExpiry(after: $0, isSliding: invocation[sliding]) },
       reuse: invocation[restart] ? .never : .unexpired, resumes: !invocation[restart])
   }

@@ -31,7 +31,8 @@ enum FetchCommand {
     ],
     parameters: [urls],
     options: [
-      GetCommand.output, folder, list, offline, refresh, parallel, quiet, SubstituteOption.option,
+      GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
+      SubstituteOption.option,
     ] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
@@ -66,7 +67,8 @@ enum FetchCommand {
         store: store, transport: try CurlTransport(setup), options: clientOptions)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
-        addresses: pages, isQuiet: invocation[quiet])
+        addresses: pages, fields: HTTPFields(invocation.all(HeaderOption.option)),
+        isQuiet: invocation[quiet])
       return try await run.all(parallel: invocation.value(of: parallel))
     }
   }

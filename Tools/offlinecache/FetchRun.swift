@@ -9,18 +9,20 @@ struct FetchRun: Sendable {
   private let policy: CachePolicy
   private let target: FetchTarget
   private let addresses: [String]
+  private let fields: HTTPFields
   private let report: FetchReport
   private let progress: ProgressLine
 
   /// Prepares a run.
   init(
     client: CachingClient, policy: CachePolicy, target: FetchTarget, addresses: [String],
-    isQuiet: Bool
+    fields: HTTPFields, isQuiet: Bool
   ) {
     self.client = client
     self.policy = policy
     self.target = target
     self.addresses = addresses
+    self.fields = fields
     progress = ProgressLine(total: addresses.count, isEnabled: !isQuiet && Terminal.isTerminal(2))
     report = FetchReport(
       printsLines: !isQuiet && !target.isStandardOutput,
@@ -90,7 +92,7 @@ struct FetchRun: Sendable {
 
   private func receive(_ url: NormalizedURL, _ policy: CachePolicy) async throws -> FetchOutcome {
     let response = try await client.fetch(
-      HTTPRequest(url: url), options: FetchOptions(policy: policy))
+      HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: policy))
     let status = response.head.status
     // No range was asked for, so a part is not what was wanted.
     let isGood = (200...299).contains(status) && status != 206

@@ -16,8 +16,6 @@ enum UploadCommand {
     help: "Send a form of names and values (application/x-www-form-urlencoded)")
   private static let method = Option(
     "method", short: "X", .method, defaultText: "POST, or PUT with --file", help: "The method")
-  private static let header = Option(
-    "header", short: "H", .header, repeats: true, help: "Add a field to the request")
   private static let progress = Flag(
     "progress", help: "Show how far it is where standard error is no terminal, too")
   private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
@@ -33,7 +31,7 @@ enum UploadCommand {
         + "is not written. Redirects are followed.",
     ],
     parameters: [url],
-    options: [file, form, encoded, method, header, GetCommand.output, progress, quiet]
+    options: [file, form, encoded, method, HeaderOption.option, GetCommand.output, progress, quiet]
       + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init(
@@ -53,7 +51,7 @@ enum UploadCommand {
         rawValue: invocation[method] ?? (invocation[file] == nil ? "POST" : "PUT")),
       url: try NormalizedURL(try address(invocation)))
     if let type = body.contentType { request.fields.append(HTTPField("Content-Type", type)) }
-    for field in invocation.all(header) {
+    for field in invocation.all(HeaderOption.option) {
       if field.isNamed("Content-Type") { request.fields.removeAll(named: "Content-Type") }
       request.fields.append(field)
     }
@@ -151,23 +149,6 @@ extension ValueKind where Value == String {
         throw InvalidValue(expected: "the name of a method such as POST, PUT or PATCH")
       }
       return text
-    }
-  }
-}
-
-extension ValueKind where Value == HTTPField {
-  /// A field of a request.
-  static var header: ValueKind {
-    ValueKind("NAME: VALUE") { argument throws(InvalidValue) in
-      guard let colon = argument.bytes.firstIndex(of: UInt8(ascii: ":")),
-        let name = String(validating: argument.bytes[..<colon], as: UTF8.self)
-      else { throw InvalidValue(expected: "a field such as 'Accept: text/plain'") }
-      let value = argument.bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
-      let field = HTTPField(name: name, value: Array(value))
-      guard field.isValid else {
-        throw InvalidValue(expected: "a field such as 'Accept: text/plain'")
-      }
-      return field
     }
   }
 }

@@ -1,0 +1,31 @@
+import CommandLineOptions
+import HTTPSemantics
+
+/// Fields of a request that a command line adds.
+enum HeaderOption {
+  static let option = Option(
+    "header", short: "H", .header, repeats: true,
+    help: "Add a field to each request; Authorization and Cookie stay with the host that was asked")
+
+  /// Makes the request for a URL.
+  static func request(_ url: NormalizedURL, _ invocation: Invocation) -> HTTPRequest {
+    HTTPRequest(url: url, fields: HTTPFields(invocation.all(option)))
+  }
+}
+
+extension ValueKind where Value == HTTPField {
+  /// A field of a request.
+  static var header: ValueKind {
+    ValueKind("NAME: VALUE") { argument throws(InvalidValue) in
+      guard let colon = argument.bytes.firstIndex(of: UInt8(ascii: ":")),
+        let name = String(validating: argument.bytes[..<colon], as: UTF8.self)
+      else { throw InvalidValue(expected: "a field such as 'Accept: text/plain'") }
+      let value = argument.bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
+      let field = HTTPField(name: name, value: Array(value))
+      guard field.isValid else {
+        throw InvalidValue(expected: "a field such as 'Accept: text/plain'")
+      }
+      return field
+    }
+  }
+}
