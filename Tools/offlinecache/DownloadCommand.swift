@@ -121,7 +121,7 @@ enum DownloadCommand {
       try add(url, path(of: url, in: folder))
     }
     guard invocation[resume] else { return requests }
-    for found in try await downloader.downloads(in: folder.text ?? ".") where !found.isFinished {
+    for found in try await downloader.downloads(in: try text(of: folder)) where !found.isFinished {
       guard let url = try? NormalizedURL(found.record.url), urls[found.path] == nil else {
         continue
       }
@@ -141,13 +141,18 @@ enum DownloadCommand {
 
   /// Returns the file of a URL.
   static func path(of url: NormalizedURL, in folder: Argument) throws(ToolError) -> String {
-    guard let folder = folder.text else {
+    let folder = try text(of: folder)
+    let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
+    return folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+  }
+
+  private static func text(of folder: Argument) throws(ToolError) -> String {
+    guard let text = folder.text else {
       throw ToolError(
         subject: folder.description, problem: "the name of the folder is not UTF-8",
         remedy: "go there and leave -o out")
     }
-    let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
-    return folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+    return text
   }
 
   private static func makeFolder(_ folder: Argument) throws {

@@ -58,6 +58,13 @@ public struct DownloadRequest: Sendable {
     self.transport = transport
     self.maximumRedirects = maximumRedirects
   }
+
+  /// Tells whether the download of another is just what this one asks for; who waits longer, or goes
+  /// first, does not matter.
+  func isAnswered(as other: DownloadRequest) -> Bool {
+    request == other.request && file == other.file && digest == other.digest
+      && expiry == other.expiry && reuse == other.reuse && resumes == other.resumes
+  }
 }
 
 /// Says how long a downloaded file counts as good.

@@ -12,19 +12,19 @@ extension DownloadRun {
     try await verify(part, record)
     let now = downloader.now
     let (asked, isDurable) = (asked, downloader.options.isDurable)
-    let finished = try await perform { () throws(SystemError) in
+    let finished = try await perform { () throws(SystemError) -> DownloadRecord? in
       if isDurable { try part.synchronize() }
-      let status = try part.status()
+      guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
       if let expiry = asked.expiry { record.expire(expiry, from: now) }
       // The record first: it tells of no file but the one that is about to take the name.
       try place.save(record, .finished)
-      try place.moveIntoPlace()
-      part.remove()
+      try part.moveIntoPlace()
       if isDurable { try place.synchronize() }
       return record
     }
+    guard let finished else { throw download.error(.disturbed) }
     return DownloadedFile(
       path: asked.file, record: finished, source: source, receivedBytes: counts.received,
       resumedBytes: counts.resumed)
@@ -41,7 +41,7 @@ extension DownloadRun {
     guard let stated, let digest, let actual = StatedDigest(stated.algorithm, digest),
       actual != stated
     else { return }
-    try await perform { () throws(SystemError) in try part.restart(nil) }
+    try await perform { () throws(SystemError) in try part.restart() }
     throw download.error(.wrongDigest(expected: stated, actual: actual))
   }
 
@@ -67,32 +67,32 @@ extension DownloadRun {
       resumedBytes: 0)
   }
 
-  /// Copies the file of another download of the same URL; nil if that has none.
+  /// Copies the file of another download of the same URL; nil if it has changed since.
   func copy(
-    _ other: Download, to part: PartFile
+    _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
-    let waited = await download.run { () -> DownloadedFile? in try? await other.value() }
-    try await download.waitWhilePaused()
-    guard let file = waited else { return nil }
-    let asked = asked
-    let path = other.request.file
+    let (asked, download) = (asked, download)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       var record = file.record
-      try part.restart(Self.stated(asked, record)?.algorithm)
+      try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       let files = part.place.files
-      guard let source = try? files.open(userPath: path, [.read]),
+      guard let source = try? files.open(userPath: file.path, [.read]),
         let status = try? files.status(of: source.raw), status.modified == record.modified
       else { return nil }
       while true {
         let bytes = try files.readBytes(
           source, count: PartFile.blockBytes, at: Int64(part.length))
-        guard !bytes.isEmpty else { break }
+        guard !bytes.isEmpty, !download.isCancelled else { break }
         _ = part.gather(bytes)
         try part.flush()
       }
       record.file = part.place.targetName
       (record.expires, record.slidingSeconds) = (nil, nil)
       return part.length == record.length ? record : nil
+    }
+    if download.isCancelled {
+      try await perform { () throws(SystemError) in part.remove() }
+      throw download.error(.cancelled)
     }
     guard let record else { return nil }
     return try await finish(part.place, part, record, Counts(), source: .copy)

@@ -15,8 +15,9 @@ extension DownloadRun {
   func transfer(
     _ place: DownloadPlace, _ part: PartFile
   ) async throws(DownloadError) -> DownloadedFile {
+    let record = try await recovered(place, part)
     do throws(DownloadError) {
-      return try await tries(place, part)
+      return try await tries(place, part, record)
     } catch {
       // What has come is kept for the next call, also where this one cannot go on.
       try? await perform { () throws(SystemError) in
@@ -31,11 +32,13 @@ extension DownloadRun {
   }
 
   private func tries(
-    _ place: DownloadPlace, _ part: PartFile
+    _ place: DownloadPlace, _ part: PartFile, _ recovered: DownloadRecord?
   ) async throws(DownloadError) -> DownloadedFile {
-    var record = try await recovered(place, part)
+    var record = recovered
     var counts = Counts(resumed: part.length)
     var retry = 0
+    // How far any try has come: bytes that had come before are no success.
+    var furthest = part.length
     while true {
       try await download.waitWhilePaused()
       if let whole = record, whole.length == part.length {
@@ -47,13 +50,12 @@ extension DownloadRun {
           (record, counts.resumed) = (nil, 0)
         }
       }
-      let before = part.length
       let known = record
-      let attempt = await download.run { await self.attempt(place, part, known) }
+      let (attempt, isStopped) = await download.run { await self.attempt(place, part, known) }
       counts.received += attempt.received
       record = attempt.record
-      if attempt.received > 0, part.length > before { retry = 0 }
-      if download.isStopped {
+      if part.length > furthest { (furthest, retry) = (part.length, 0) }
+      if isStopped {
         try await perform { () throws(SystemError) in try part.flush() }
         continue
       }
@@ -74,17 +76,22 @@ extension DownloadRun {
   ) async throws(DownloadError) -> DownloadRecord? {
     let asked = asked
     let now = date
-    return try await perform { () throws(SystemError) -> DownloadRecord? in
+    let download = download
+    let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       guard asked.resumes, let record = place.record(.unfinished),
-        record.url == asked.request.url.string,
+        record.url == asked.request.url.string, record.file == place.targetName,
         Resumption.isPossible(record.head.fields, now: now)
       else {
-        try part.restart(nil)
+        try part.restart()
         return nil
       }
-      try part.recover(Self.stated(asked, record)?.algorithm)
-      return part.length > 0 ? record : nil
+      let algorithm = Self.stated(asked, record)?.algorithm
+      let isWhole = try part.recover(for: record, algorithm) { download.isCancelled }
+      return isWhole && part.length > 0 ? record : nil
     }
+    // Before anything is removed: a part that was not looked at to its end counts as empty.
+    if download.isCancelled { throw download.error(.cancelled) }
+    return record
   }
 
   /// Returns the digest that the file must have; that of the caller, if there are two.
@@ -103,6 +110,6 @@ extension DownloadRun {
         before: retry, stated: stated, random: Double.random(in: 0...1))
     else { throw error }
     download.tell { $0.phase = .retrying(error) }
-    await download.run { try? await Task.sleep(for: wait) }
+    _ = await download.run { try? await Task.sleep(for: wait) }
   }
 }

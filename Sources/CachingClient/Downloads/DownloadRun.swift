@@ -27,23 +27,37 @@ struct DownloadRun: Sendable {
     }
     let place = try await opened()
     if let good = try await goodFile(place) { return good }
+    // Before the lock is taken: two processes that each have one and wait for the other's would wait
+    // for ever.
+    let copied = try await file(of: source)
     let part = try await locked(place)
     // Who had the lock before may have finished it.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
-        if try part.status().length == 0 { part.remove() }
+        if try part.status()?.length == 0 { part.remove() }
       }
       return good
     }
-    if let source, let copy = try await self.copy(source, to: part) { return copy }
+    if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part)
+  }
+
+  /// Waits for the file of another download; nil if it has none.
+  private func file(of other: Download?) async throws(DownloadError) -> DownloadedFile? {
+    guard let other else { return nil }
+    let file = await download.run { () -> DownloadedFile? in try? await other.value() }.result
+    try await download.waitWhilePaused()
+    return file
   }
 
   /// Returns the file if it is there, whatever its age.
   func fileNow() async throws(DownloadError) -> DownloadedFile? {
     let place = try await opened()
     let url = asked.request.url.string
-    let record = try await perform { () throws(SystemError) in place.finishedRecord() }
+    let digest = asked.digest
+    let record = try await perform { () throws(SystemError) in
+      place.finishedRecord(with: digest)
+    }
     guard let record, record.url == url else { return nil }
     return DownloadedFile(
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
@@ -81,11 +95,11 @@ struct DownloadRun: Sendable {
   private func goodFile(_ place: DownloadPlace) async throws(DownloadError) -> DownloadedFile? {
     guard asked.reuse == .unexpired else { return nil }
     let now = downloader.now
-    let url = asked.request.url.string
+    let (url, digest) = (asked.request.url.string, asked.digest)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard var record = place.finishedRecord(), record.url == url, record.isGood(at: now) else {
-        return nil
-      }
+      guard let found = place.finishedRecord(), found.url == url, found.isGood(at: now),
+        var record = place.finishedRecord(with: digest), record == found
+      else { return nil }
       if let seconds = record.slidingSeconds {
         record.expires = now.advanced(bySeconds: Double(seconds))
         try place.save(record, .finished)

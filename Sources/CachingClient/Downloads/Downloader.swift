@@ -76,17 +76,18 @@ public final class Downloader: Sendable {
       maximumDelay: .seconds(30))
   }
 
-  /// Starts a download, or joins the one that runs for the same URL and file.
+  /// Starts a download, or joins the one that runs for the same URL and file, if that is asked for in
+  /// the same way.
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
       let same = running.filter { $0.request.request == request.request }
-      if let twin = same.first(where: { $0.request.file == request.file }), twin.join() {
-        return (twin, nil, false)
-      }
+      let twin = same.first { $0.request.isAnswered(as: request) && $0.join() }
+      if let twin { return (twin, nil, false) }
       let download = Download(request)
       running.append(download)
-      return (download, request.reuse == .never ? nil : same.first, true)
+      let source = same.first { $0.request.file != request.file }
+      return (download, request.reuse == .never ? nil : source, true)
     }
     guard isNew else { return download }
     Task {
