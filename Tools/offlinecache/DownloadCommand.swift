@@ -1,3 +1,4 @@
+import CacheSystem
 import CachingClient
 import CommandLineOptions
 import CurlTransport
@@ -65,13 +66,14 @@ enum DownloadCommand {
     try check(invocation)
     let folder = invocation.value(of: folder)
     try makeFolder(folder)
+    let parallel = bounded(invocation.value(of: parallel))
+    let perHost = min(invocation.value(of: perHost), parallel)
     var setup = try NetworkOptions.setup(invocation)
-    setup.connectionsPerHost = invocation.value(of: perHost)
+    setup.connectionsPerHost = perHost
     let downloader = Downloader(
       transport: try CurlTransport(setup),
       options: DownloaderOptions(
-        maximumTransfers: invocation.value(of: parallel),
-        maximumTransfersPerHost: invocation.value(of: perHost),
+        maximumTransfers: parallel, maximumTransfersPerHost: perHost,
         maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))
     let requests = try await requests(invocation, downloader, folder)
     if requests.isEmpty, !invocation[resume] {
@@ -79,6 +81,18 @@ enum DownloadCommand {
         "there is nothing to download", remedy: "give a URL, --urls-from FILE, or --resume")
     }
     return try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
+  }
+
+  /// Returns how many transfers the limit of open files allows, at most those that were asked for;
+  /// without descriptors nothing works, not even Swift's runtime.
+  private static func bounded(_ wanted: Int) -> Int {
+    let limit = Int(OpenFiles.raiseLimit())
+    let possible = max(1, (limit - 24) / 7)
+    guard possible < wanted else { return wanted }
+    printMessage(
+      "offlinecache: \(possible) downloads at once instead of \(wanted), as this process may have "
+        + "\(limit) files open; raise the limit (ulimit -n)")
+    return possible
   }
 
   /// Checks what the declarations cannot say.

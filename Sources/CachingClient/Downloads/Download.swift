@@ -115,6 +115,9 @@ extension Download {
   /// Tells whether all who asked for it have cancelled.
   var isCancelled: Bool { state.withLock { $0.askers <= 0 } }
 
+  /// Tells whether it is paused or cancelled.
+  var isStopped: Bool { state.withLock { $0.isPaused || $0.askers <= 0 } }
+
   /// Runs a step of the work, in a task that is cancelled when the download is paused or cancelled; the
   /// step should end soon then.
   ///

@@ -27,7 +27,7 @@ extension DownloadRun {
     guard let finished else { throw download.error(.disturbed) }
     return DownloadedFile(
       path: asked.file, record: finished, source: source, receivedBytes: counts.received,
-      resumedBytes: counts.resumed)
+      resumedBytes: counts.resumed ?? 0)
   }
 
   private func verify(
@@ -47,7 +47,7 @@ extension DownloadRun {
 
   /// Keeps the file that the server has confirmed.
   func confirm(
-    _ place: DownloadPlace, _ part: PartFile, _ counts: Counts
+    _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let now = downloader.now
     let asked = asked
@@ -61,7 +61,7 @@ extension DownloadRun {
       return record
     }
     // Somebody has changed the file while the server was asked.
-    guard let record else { return try await transfer(place, part) }
+    guard let record else { return try await transfer(place, part, &counts) }
     return DownloadedFile(
       path: asked.file, record: record, source: .confirmed, receivedBytes: counts.received,
       resumedBytes: 0)

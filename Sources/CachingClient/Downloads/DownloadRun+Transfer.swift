@@ -8,16 +8,19 @@ extension DownloadRun {
   /// Counts the bytes of one run.
   struct Counts: Sendable {
     var received: UInt64 = 0
-    var resumed: UInt64 = 0
+    /// What an earlier call had left; nil: nobody has looked yet.
+    var resumed: UInt64?
   }
 
   /// Asks until the file is there, or there is no point in asking.
+  ///
+  /// - Throws: also when it was paused, `cancelled`.
   func transfer(
-    _ place: DownloadPlace, _ part: PartFile
+    _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let record = try await recovered(place, part)
     do throws(DownloadError) {
-      return try await tries(place, part, record)
+      return try await tries(place, part, record, &counts)
     } catch {
       // What has come is kept for the next call, also where this one cannot go on.
       try? await perform { () throws(SystemError) in
@@ -32,21 +35,22 @@ extension DownloadRun {
   }
 
   private func tries(
-    _ place: DownloadPlace, _ part: PartFile, _ recovered: DownloadRecord?
+    _ place: DownloadPlace, _ part: PartFile, _ recovered: DownloadRecord?,
+    _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     var record = recovered
-    var counts = Counts(resumed: part.length)
+    counts.resumed = counts.resumed ?? part.length
     var retry = 0
     // How far any try has come: bytes that had come before are no success.
     var furthest = part.length
     while true {
-      try await download.waitWhilePaused()
+      if download.isStopped { throw download.error(.cancelled) }
       if let whole = record, whole.length == part.length {
         do throws(DownloadError) {
           return try await finish(place, part, whole, counts)
         } catch {
           // What was put together of several answers is fetched once more as one.
-          guard case .wrongDigest = error.cause, counts.resumed > 0 else { throw error }
+          guard case .wrongDigest = error.cause, counts.resumed != 0 else { throw error }
           (record, counts.resumed) = (nil, 0)
         }
       }
@@ -55,12 +59,9 @@ extension DownloadRun {
       counts.received += attempt.received
       record = attempt.record
       if part.length > furthest { (furthest, retry) = (part.length, 0) }
-      if isStopped {
-        try await perform { () throws(SystemError) in try part.flush() }
-        continue
-      }
+      if isStopped { throw download.error(.cancelled) }
       switch attempt.outcome {
-      case .confirmed: return try await confirm(place, part, counts)
+      case .confirmed: return try await confirm(place, part, &counts)
       case .complete: continue
       case .askForWhole: counts.resumed = 0
       case .failed(let cause, let retryAfter):

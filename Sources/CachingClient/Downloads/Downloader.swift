@@ -6,7 +6,7 @@ import Synchronization
 
 /// Says how many downloads run at once, and how often they are tried.
 public struct DownloaderOptions: Sendable {
-  /// Bounds the transfers that run at the same time, at least 1.
+  /// Bounds the transfers that run at the same time, at least 1. Each takes up to seven descriptors.
   public var maximumTransfers: Int
 
   /// Bounds those from one host, at least 1.
@@ -47,7 +47,11 @@ public final class Downloader: Sendable {
   let transport: any HTTPTransport
   let clock: any WallClock
   let files: any FileSystem
+  /// Bounds the transfers.
   let slots: DownloadSlots
+  /// Bounds those that have files open, three each: transfers, and those that wait to try again. Twice
+  /// as many, so that a host that is away holds up no other.
+  let places: DownloadSlots
   let retries: RetryPolicy
   /// Runs what blocks on the disk.
   let pool = WorkerPool(threads: 4)
@@ -71,6 +75,9 @@ public final class Downloader: Sendable {
     self.clock = clock
     slots = DownloadSlots(
       limit: options.maximumTransfers, perHost: options.maximumTransfersPerHost)
+    places = DownloadSlots(
+      limit: 2 * max(1, options.maximumTransfers),
+      perHost: 2 * max(1, options.maximumTransfersPerHost))
     retries = RetryPolicy(
       maximumRetries: max(0, options.maximumRetries), delay: options.retryDelay,
       maximumDelay: .seconds(30))
