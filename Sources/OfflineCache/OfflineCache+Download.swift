@@ -3,6 +3,7 @@ public import CachingClient
 public import Foundation
 import HTTPCaching
 import HTTPSemantics
+import MessageDigests
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -73,7 +74,7 @@ extension OfflineCache {
       }
     }
     do throws(URLError) {
-      return try await written(asked, place)
+      return try await written(asked, place, settings.digest)
     } catch {
       // Without a network a file that is there is better than none.
       guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else {
@@ -184,9 +185,10 @@ extension OfflineCache {
 
   /// Writes what the cache answers to the file.
   private func written(
-    _ asked: AskedRequest, _ place: FilePlace
+    _ asked: AskedRequest, _ place: FilePlace, _ digest: StatedDigest?
   ) async throws(URLError) -> OfflineURLResponse {
     let target = FileTarget(place)
+    let made = digest.map { MessageDigest($0.algorithm) }
     let (body, response) = try await answering(asked) { response in response.body }
     guard (200...299).contains(response.statusCode) else {
       body.cancel()
@@ -198,7 +200,18 @@ extension OfflineCache {
     }
     let pieces = BodyPieces(body: body, url: asked.url)
     do throws(URLError) {
-      while let piece = try await pieces.next() { try await target.write(piece) }
+      while let piece = try await pieces.next() {
+        made?.update(piece)
+        try await target.write(piece)
+      }
+      if let digest, let made, let actual = StatedDigest(digest.algorithm, made.finish()),
+        actual != digest
+      {
+        throw URLError(
+          DownloadError(
+            .wrongDigest(expected: digest, actual: actual), url: asked.request.url.string,
+            path: place.path), url: asked.url)
+      }
       try await target.finish()
     } catch {
       body.cancel()
