@@ -162,3 +162,11 @@ CURL *occurl_multi_next_finished(CURLM *multi, CURLcode *code) {
   }
   return NULL;
 }
+
+CURLSH *occurl_share_cookies(void) {
+  CURLSH *share = curl_share_init();
+  if (share == NULL) return NULL;
+  if (curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE) == CURLSHE_OK) return share;
+  curl_share_cleanup(share);
+  return NULL;
+}

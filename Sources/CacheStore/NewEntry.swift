@@ -66,6 +66,16 @@ extension Store {
   /// Refuses keys and metadata that are out of bounds.
   func check(_ key: ByteString, _ metadata: EntryMetadata) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
+    try checkBounds(key, metadata)
+  }
+
+  /// The same for a store that nothing is to be written to.
+  ///
+  /// - Parameter length: that of the body, which the limits may not allow.
+  package func checkBounds(
+    _ key: ByteString, _ metadata: EntryMetadata, length: UInt64 = 0
+  ) throws(StoreError) {
+    try checkLength(length, path)
     if key.bytes.isEmpty {
       throw StoreError(
         .keyEmpty, path: path, cause: "the key is empty", remedy: "give it at least one byte")

@@ -119,8 +119,7 @@ extension Store {
     case .logical: return entry.length - min(entry.length, replaced)
     case .allocated:
       if old?.digest == entry.digest { return 0 }
-      let body = state.index.allocated(entry.length)
-      return body + 2 * place.blockBytes + UInt64(RecordFrame.headerCount + 1024)
+      return planned(entry.length, state)
     }
   }
 

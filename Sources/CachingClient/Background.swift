@@ -16,15 +16,19 @@ final class Background: Sendable {
   }
 
   /// Starts work for a key, unless some is under way for it, or as much as is allowed.
-  func run(_ key: ByteString, _ work: @escaping @Sendable () async -> Void) {
+  ///
+  /// - Returns: whether it is started.
+  @discardableResult
+  func run(_ key: ByteString, _ work: @escaping @Sendable () async -> Void) -> Bool {
     let isAllowed = state.withLock { state in
       state.running.count < limit && state.running.insert(key).inserted
     }
-    guard isAllowed else { return }
+    guard isAllowed else { return false }
     Task {
       await work()
       end(key)
     }
+    return true
   }
 
   private func end(_ key: ByteString) {

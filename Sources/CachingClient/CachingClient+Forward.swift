@@ -50,11 +50,18 @@ extension CachingClient {
 
   /// Validates a stale response while it is served.
   func validateInBackground(_ forwarding: Forwarding) {
-    background.run(forwarding.key) { [self] in
+    // The credential goes with the answer that is served now, but the validation comes later.
+    let session = authenticator.session
+    let credential = AuthenticatingTransport.name(in: forwarding.request)
+      .flatMap { session.credential(named: $0) }
+    if let credential { session.retain(credential) }
+    let isStarted = background.run(forwarding.key) { [self] in
+      defer { if let credential { session.release(credential) } }
       let response = try? await forward(forwarding, nil, FetchOptions())
       guard let response, case .network = response.source else { return }
       while let piece = try? await response.body.next(), !piece.isEmpty {}
     }
+    if !isStarted, let credential { session.release(credential) }
   }
 
   /// Keeps answers that are under way from being stored after an unsafe request has changed what

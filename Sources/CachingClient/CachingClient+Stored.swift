@@ -16,7 +16,7 @@ extension CachingClient {
   ///   - body: Gives the content, with the content coding that the head states.
   ///   - head: Gives status and fields.
   ///   - request: Gives the request that it answers; the codings that ``fetch(_:body:options:)``
-  ///     would offer are added to it.
+  ///     would offer are added to it, and it counts as sent with the credential that would be.
   ///   - userInfo: Gives what is kept beside it.
   /// - Returns: what is stored, or why the rules of HTTP do not let it be.
   /// - Throws: as `Store.put`.
@@ -26,7 +26,7 @@ extension CachingClient {
     options: FetchOptions = FetchOptions()
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
     // An unsafe method has done nothing to a server here, so it makes nothing invalid either.
-    let asked = ContentDecoding.offer(request, options)
+    let asked = named(ContentDecoding.offer(request, options), options.credential)
     let now = now
     guard request.method == .get else {
       return .failure(.forbidden(.method(request.method.rawValue)))

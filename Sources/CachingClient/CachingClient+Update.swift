@@ -23,19 +23,22 @@ extension CachingClient {
   /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), and a `GET` whose body
   /// is not read where the server does not know `HEAD`.
   ///
+  /// - Parameter credential: As in ``FetchOptions/credential``.
   /// - Throws: ``ClientError/Cause/transport(_:)`` if the server cannot be asked in time; the copy stays
   ///   as it is.
   public func updateState(
-    of request: HTTPRequest, options: TransportOptions? = nil
+    of request: HTTPRequest, credential: Credential? = nil, options: TransportOptions? = nil
   ) async throws(ClientError) -> UpdateState {
     let offered = ContentDecoding.offer(request, FetchOptions())
+    let asked = named(offered, credential)
     let stored = await asyncStore.perform { [cache, now] _ in
-      cache.decide(offered, policy: .offline, now: now)
+      cache.decide(asked, policy: .offline, now: now)
     }
     guard case .serve(let serving) = stored else { return .missing }
     do throws(TransportError) {
       return try await UpdateCheck(
-        transport: exchange.transport, options: options ?? self.options.transport
+        transport: transport.sending(credential, to: request.url),
+        options: options ?? self.options.transport
       )
       .state(of: serving.head, offered)
     } catch {
@@ -61,8 +64,11 @@ extension Downloader {
     do throws(DownloadError.Cause) {
       guard let record = try record.get(), record.url == url else { return .missing }
       do throws(TransportError) {
-        return try await UpdateCheck(transport: transport, options: request.transport)
-          .state(of: record.head, request.request)
+        return try await UpdateCheck(
+          transport: transport.sending(request.credential, to: request.request.url),
+          options: request.transport
+        )
+        .state(of: record.head, request.request)
       } catch {
         throw .transport(error)
       }

@@ -24,7 +24,7 @@ public final class CachingClient: Sendable {
   let permits = StoringPermits()
   let background: Background
   let exchange: Exchange
-  let session = CredentialSession()
+  let authenticator: Authenticator
 
   /// Makes a client on a store and a transport, which may be shared with others.
   public init(
@@ -39,9 +39,11 @@ public final class CachingClient: Sendable {
       store: store, rules: options.rules, keyRule: options.keyRule, hotBytes: options.hotBytes,
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
+    authenticator = Authenticator(provider: options.credentials)
     exchange = Exchange(
       cache: cache, store: asyncStore,
-      transport: AuthenticatingTransport(transport: transport, session: session), clock: clock,
+      transport: AuthenticatingTransport(
+        transport: transport, session: authenticator.session), clock: clock,
       permits: permits)
   }
 
@@ -58,7 +60,8 @@ public final class CachingClient: Sendable {
   ) async throws(ClientError) -> ClientResponse {
     var request = request
     var body = body
-    var login = Login(options, request.url)
+    var login = Login(
+      options.credential, for: request.url, mayAsk: options.policy.allowsNetwork)
     for _ in 0...max(0, options.maximumRedirects) {
       let offered = ContentDecoding.offer(request, options)
       let again = body.repeated
@@ -82,20 +85,24 @@ public final class CachingClient: Sendable {
     to request: HTTPRequest, options: FetchOptions = FetchOptions()
   ) -> ClientResponse? {
     var request = request
-    let login = Login(options, request.url)
+    let login = Login(options.credential, for: request.url)
     for _ in 0...max(0, options.maximumRedirects) {
       var offered = ContentDecoding.offer(request, options)
-      if let credential = login.credential(for: request.url, session),
-        !request.fields.contains("Authorization")
-      {
-        offered.fields.append(AuthenticatingTransport.placeholder(credential))
+      let credential =
+        request.fields.contains("Authorization")
+        ? nil : login.credential(for: request.url, authenticator.session)
+      if let credential {
+        // A validation in the background needs it.
+        authenticator.session.retain(credential)
+        offered = AuthenticatingTransport.naming(credential, in: offered)
       }
+      defer { if let credential { authenticator.session.release(credential) } }
       if let substitute = substitute(for: offered, options.policy) { return substitute }
       let decision = cache.decide(offered, policy: options.policy, now: now)
       guard case .serve(let serving) = decision else { return nil }
       let response = served(serving, offered)
       guard options.maximumRedirects > 0,
-        let next = Redirection.next(after: response.head, to: request, nil, nil)
+        let next = Redirection.next(after: response.head, to: request, nil)
       else { return ContentDecoding.decode(response, asked: request, options) }
       request = next.0
     }
@@ -126,7 +133,7 @@ public final class CachingClient: Sendable {
       case .forward(let forwarding): return try await forward(forwarding, body, options)
       }
     } catch {
-      guard !error.isCancellation,
+      guard !error.isCancellation, !error.isPinMismatch,
         let substitute = await substitute(for: request, body, options, isLastResort: true)
       else { throw error }
       return substitute

@@ -38,6 +38,11 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     if case .transport(let error) = cause { error.code == .cancelled } else { false }
   }
 
+  /// Tells whether the server is not the pinned one, for which nothing stands in.
+  var isPinMismatch: Bool {
+    if case .transport(let error) = cause { error.code == .pinMismatch } else { false }
+  }
+
   /// Says which URL, what is wrong, and what to do.
   public var description: String {
     switch cause {

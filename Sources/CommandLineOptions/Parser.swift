@@ -174,6 +174,16 @@ struct Parser {
 extension Parser {
   // MARK: Positional arguments
 
+  /// The name of the first parameter for which no argument is left when they are taken in order.
+  private func missing(_ specifications: [ParameterSpecification]) -> String {
+    var needed = 0
+    let first = specifications.first { parameter in
+      needed += parameter.arity.minimum
+      return needed > positionals.count
+    }
+    return first?.name ?? ""
+  }
+
   /// Gives each parameter its arguments, the ones of fixed length served first.
   private func bindPositionals() throws(UsageError) -> [String: [any Sendable]] {
     let specifications = current.parameters.map(\.specification)
@@ -184,7 +194,7 @@ extension Parser {
       minimumAfter -= parameter.arity.minimum
       let count = min(parameter.arity.maximum, max(0, rest.count - minimumAfter))
       if count < parameter.arity.minimum {
-        throw error(.missingArgument, "<\(parameter.name)> is missing", usage)
+        throw error(.missingArgument, "<\(missing(specifications))> is missing", usage)
       }
       for argument in rest.prefix(count) {
         bound[parameter.name, default: []].append(try read(argument, as: parameter))

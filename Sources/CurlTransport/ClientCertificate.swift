@@ -1,5 +1,5 @@
 /// Names the certificate with which a program proves to servers who it is.
-public struct ClientCertificate: Sendable, Hashable {
+public struct ClientCertificate: Sendable, Hashable, CustomReflectable {
   /// Names the file of the certificate (PEM), followed by those of the authorities between it and the
   /// one that the server trusts.
   public var certificateFile: String
@@ -23,5 +23,14 @@ public struct ClientCertificate: Sendable, Hashable {
     self.keyFile = keyFile
     self.passphrase = passphrase
     self.hosts = hosts
+  }
+
+  /// Shows all but the passphrase, so that a dump of a set-up has no secret.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "certificateFile": certificateFile, "keyFile": keyFile ?? "", "hosts": hosts ?? [],
+      ])
   }
 }

@@ -53,6 +53,13 @@ public struct CurlSetup: Sendable, Hashable {
   /// slow reader has not taken. With HTTP/1.1 the bound is ``bufferBytes``.
   public var usesHTTP2: Bool
 
+  /// Keeps the cookies that servers set, in memory, and sends them back (RFC 6265), to each where it
+  /// belongs. Not for requests that have a `Cookie` of their own.
+  ///
+  /// A cache above does not see them: an answer that says `Vary: Cookie` comes as `Vary: *` and is not
+  /// stored. What a server does not mark so, or `private`, is stored as always.
+  public var keepsCookies: Bool
+
   /// How long a request that expects `100 (Continue)` holds its body back.
   let continueTimeout = Duration.seconds(1)
 
@@ -61,7 +68,7 @@ public struct CurlSetup: Sendable, Hashable {
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
     certificateAuthoritiesFile: String? = nil, pins: [String: Set<Pin>] = [:],
     clientCertificate: ClientCertificate? = nil, proxy: Proxy = .environment,
-    usesHTTP2: Bool = true
+    usesHTTP2: Bool = true, keepsCookies: Bool = false
   ) {
     self.userAgent = userAgent
     self.bufferBytes = bufferBytes
@@ -71,6 +78,7 @@ public struct CurlSetup: Sendable, Hashable {
     self.clientCertificate = clientCertificate
     self.proxy = proxy
     self.usesHTTP2 = usesHTTP2
+    self.keepsCookies = keepsCookies
   }
 
   private static func lowercased(_ pins: [String: Set<Pin>]) -> [String: Set<Pin>] {

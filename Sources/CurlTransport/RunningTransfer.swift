@@ -16,6 +16,7 @@ final class RunningTransfer {
   /// to be started again; nothing has been sent then.
   private(set) var needsOtherConnection = false
 
+  private let setup: CurlSetup
   private let readBytes: Int
   private let sockets: IdleSockets
   private var parser = HeadParser()
@@ -26,21 +27,19 @@ final class RunningTransfer {
   private var chunks: ChunkedBody?
   private var failure: TransportError?
   /// What the server must show; nil: nothing is pinned for its host.
-  private let pins: Set<Pin>?
+  let pins: Set<Pin>?
 
   init(
     _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: CurlSetup,
     readBytes: Int
   ) {
     self.transfer = transfer
+    self.setup = setup
     pins = setup.pins.isEmpty ? nil : setup.pins[transfer.request.url.host]
     self.handle = handle
     self.sockets = sockets
     self.readBytes = readBytes
   }
-
-  /// Tells whether the server is to be looked at, which a libcurl before 7.80 gives no moment for.
-  var needsConnectedCallback: Bool { pins != nil }
 
   /// Returns when the idle timeout passes; nil: not now.
   var idleDeadline: ContinuousClock.Instant? {
@@ -116,21 +115,6 @@ extension RunningTransfer {
       failure = transfer.error(.connectionLost, "the request may have reached the server")
     }
     return false
-  }
-
-  /// Tells whether the server on the connection, new or kept, is one that is pinned for its host.
-  private func isPinned() -> Bool {
-    guard let pins else { return true }
-    let host = transfer.request.url.host
-    guard transfer.request.url.scheme == .https else {
-      return fail(.pinMismatch, "\(host) has pins, and http shows nothing to hold them against")
-    }
-    guard let (key, certificate) = handle.serverPins() else {
-      return fail(.pinMismatch, "the certificate of \(host) cannot be had from this libcurl")
-    }
-    if pins.contains(key) || pins.contains(certificate) { return true }
-    return fail(
-      .pinMismatch, "\(host) has the key \(key) and the certificate \(certificate)")
   }
 
   /// Goes back to the start of the request's body; false if that cannot be.
@@ -212,6 +196,8 @@ extension RunningTransfer {
       hasHead = true
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
+      var head = head
+      if setup.keepsCookies { head.fields = CookieJar.concealed(head.fields) }
       transfer.deliver(TransportHead(head: head, version: version))
     case .violation(let detail): return fail(.protocolViolation, detail)
     case .tooLarge(let detail): return fail(.headTooLarge, detail)
@@ -232,7 +218,7 @@ extension RunningTransfer {
     upload.stop()
   }
 
-  private func fail(_ code: TransportError.Code, _ detail: String) -> Bool {
+  func fail(_ code: TransportError.Code, _ detail: String) -> Bool {
     failure = transfer.error(code, detail)
     return false
   }

@@ -16,6 +16,8 @@ final class TransferDriver {
   private let setup: CurlSetup
   private let load: TransferLoad
   private let sockets: IdleSockets
+  /// Nil: no cookies are kept.
+  private let cookies: CookieJar?
   private var running: [ObjectIdentifier: RunningTransfer] = [:]
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
   private var uploading: Set<ObjectIdentifier> = []
@@ -34,6 +36,7 @@ final class TransferDriver {
     self.setup = setup
     self.load = load
     self.sockets = sockets
+    cookies = setup.keepsCookies ? CookieJar() : nil
   }
 
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
@@ -96,7 +99,7 @@ final class TransferDriver {
     let new = RunningTransfer(
       transfer, handle, sockets, setup, readBytes: readBytes)
     guard handle.configure(transfer, setup, readBytes: readBytes), sockets.watch(handle),
-      new.installCallbacks()
+      cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies, new.installCallbacks()
     else {
       load.remove()
       transfer.finish(.failure(transfer.error(.failed, "libcurl does not take an option")))

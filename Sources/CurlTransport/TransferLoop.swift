@@ -19,15 +19,17 @@ final class TransferLoop: Sendable {
   private struct Inbox {
     var commands: [(Transfer, Command)] = []
     var isShutDown = false
-    /// Set once the multi handle is about to be freed and must not be woken any more.
+    /// Set once the thread takes no more commands.
     var isOver = false
   }
 
   let setup: CurlSetup
   let load: TransferLoad
-  // Safety: written once; the thread owns what it points to, and other threads only pass it to
-  // curl_multi_wakeup(3), which is safe from any thread, and only while the inbox is not over.
+  // Safety: written once, freed by deinit. The thread, which holds the loop, owns what it points to;
+  // other threads only pass it to curl_multi_wakeup(3), which is safe from any thread.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+  /// libcurl calls back to them as it closes its connections. Used on the thread, and by deinit.
+  private nonisolated(unsafe) let sockets = IdleSockets()
   private let inbox = Mutex(Inbox())
 
   /// Starts the thread.
@@ -43,33 +45,33 @@ final class TransferLoop: Sendable {
     unsafe occurl_multi_set_long(
       multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, setup.connectionsPerHost))
     guard LoopThread.start({ self.run() }) else {
-      unsafe curl_multi_cleanup(multi)
       throw TransportError(.failed, url: "http:", detail: "no thread can be started")
     }
   }
 
+  deinit {
+    _ = unsafe curl_multi_cleanup(multi)
+  }
+
   /// Asks the thread to do something with a transfer; from any thread.
   func submit(_ transfer: Transfer, _ command: Command) {
-    let isOver = inbox.withLock { inbox in
-      guard !inbox.isOver else { return true }
+    let (isOver, isFirst) = inbox.withLock { inbox in
+      guard !inbox.isOver else { return (true, false) }
       inbox.commands.append((transfer, command))
-      unsafe curl_multi_wakeup(multi)
-      return false
+      return (false, inbox.commands.count == 1)
     }
-    if isOver { transfer.finish(.failure(transfer.error(.cancelled))) }
+    if isOver { return _ = transfer.finish(.failure(transfer.error(.cancelled))) }
+    // Without the lock, which the thread wants as soon as it is awake; and once for all that waits.
+    if isFirst { unsafe curl_multi_wakeup(multi) }
   }
 
   /// Ends all transfers and the thread, without waiting for it; from any thread.
   func shutDown() {
-    inbox.withLock { inbox in
-      guard !inbox.isOver else { return }
-      inbox.isShutDown = true
-      unsafe curl_multi_wakeup(multi)
-    }
+    inbox.withLock { $0.isShutDown = true }
+    unsafe curl_multi_wakeup(multi)
   }
 
   private func run() {
-    let sockets = IdleSockets()
     let driver = unsafe TransferDriver(multi, setup, load, sockets)
     while let commands = nextCommands() {
       for (transfer, command) in commands { driver.perform(command, on: transfer) }
@@ -82,8 +84,6 @@ final class TransferLoop: Sendable {
       return inbox.commands
     }
     for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
-    // libcurl calls back to the sockets as it closes its connections.
-    withExtendedLifetime(sockets) { _ = unsafe curl_multi_cleanup(multi) }
   }
 
   /// Returns what has been asked since the last call; nil after the shut-down.

@@ -1,3 +1,4 @@
+import CachingClient
 import Foundation
 import HTTPSemantics
 import Synchronization
@@ -33,7 +34,10 @@ final class DelegateBox: Sendable {
     else { return true }
     var asked = URLRequest(url: url)
     asked.httpMethod = request.method.rawValue
-    for field in request.fields { asked.addValue(field.text, forHTTPHeaderField: field.name) }
+    // In its place stands a name, which means nothing to others.
+    for field in request.fields where !CachingClient.isPlaceholder(field) {
+      asked.addValue(field.text, forHTTPHeaderField: field.name)
+    }
     return delegate.offlineCache(cache, shouldReturnCachedResponse: response, for: asked)
   }
 }

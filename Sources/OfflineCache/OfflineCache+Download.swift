@@ -129,17 +129,13 @@ extension OfflineCache {
     _ asked: AskedRequest, _ place: FilePlace, _ settings: DownloadSettings
   ) -> DownloadRequest {
     var wanted = DownloadRequest(asked.request, to: place.path)
-    if let basic = asked.options.credential?.basic,
-      !asked.request.fields.contains("Authorization")
-    {
-      wanted.request.fields.append(HTTPField("Authorization", basic))
-    }
     wanted.digest = settings.digest
     wanted.priority = settings.priority
     wanted.expiry = settings.expiresAfter.map {
       DownloadExpiry(after: Int64(min(max(0, $0), 1e9)), isSliding: settings.isSliding)
     }
     wanted.transport = asked.options.transport ?? AskedRequest.defaultTimeouts
+    wanted.credential = asked.options.credential
     wanted.maximumRedirects = asked.options.maximumRedirects
     switch asked.options.policy {
     case .reload, .reloadFromOrigin: wanted.reuse = .never
@@ -160,12 +156,15 @@ extension OfflineCache {
   private func downloaded(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(DownloadError) -> OfflineURLResponse {
+    let login = client.loginState
     let file = try await downloader.download(wanted)
-    if file.source == .network, let length = file.record.length,
+    // What came while somebody logged in or out is nobody's for certain.
+    if file.source == .network, client.loginState == login, let length = file.record.length,
       length <= UInt64(Self.storedDownloadLimit)
     {
       // As a favour: the file is there whatever becomes of this.
-      _ = try? await client.store(contentsOf: file, for: asked.request)
+      _ = try? await client.store(
+        contentsOf: file, for: asked.request, options: asked.options)
     }
     guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
       throw DownloadError(

@@ -22,13 +22,15 @@ extension OfflineCache {
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
     guard let file else {
       do throws(ClientError) {
-        return try await client.updateState(of: asked.request, options: options)
+        return try await client.updateState(
+          of: asked.request, credential: asked.options.credential, options: options)
       } catch {
         throw failure(error, asked)
       }
     }
     var wanted = DownloadRequest(asked.request, to: try FilePlace(file).path)
     wanted.transport = options
+    wanted.credential = asked.options.credential
     do throws(DownloadError) {
       return try await downloader.updateState(of: wanted)
     } catch {

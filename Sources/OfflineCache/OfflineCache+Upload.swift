@@ -18,6 +18,7 @@ extension OfflineCache {
   /// - Throws: as ``data(for:)``; `fileDoesNotExist`, `fileIsDirectory`, `noPermissionsToReadFile` and
   ///   `cannotOpenFile` before anything is sent; `requestBodyStreamExhausted` for a file that changes
   ///   while it is sent. With `UploadError` or `ClientError` underneath.
+  @discardableResult
   public func upload(
     for request: URLRequest, fromFile file: URL,
     onProgress: (@Sendable (UploadProgress) -> Void)? = nil
@@ -29,6 +30,7 @@ extension OfflineCache {
   }
 
   /// Sends a form with files and returns the whole answer; see ``upload(for:fromFile:onProgress:)``.
+  @discardableResult
   public func upload(
     for request: URLRequest, form: MultipartForm,
     onProgress: (@Sendable (UploadProgress) -> Void)? = nil
@@ -37,6 +39,7 @@ extension OfflineCache {
   }
 
   /// Sends a form of names and values and returns the whole answer; see ``data(for:)``.
+  @discardableResult
   public func upload(
     for request: URLRequest, form: URLEncodedForm
   ) async throws(URLError) -> (Data, OfflineURLResponse) {

@@ -1,3 +1,4 @@
+public import CachingClient
 public import Foundation
 import Synchronization
 
@@ -70,6 +71,28 @@ extension OfflineCache {
   ) -> OfflineTask {
     task(completionHandler) { cache throws(URLError) in
       try await cache.upload(for: request, from: bodyData)
+    }
+  }
+
+  /// Makes a task for ``upload(for:fromFile:onProgress:)``.
+  public func uploadTask(
+    with request: URLRequest, fromFile file: URL,
+    onProgress: (@Sendable (UploadProgress) -> Void)? = nil,
+    completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    task(completionHandler) { cache throws(URLError) in
+      try await cache.upload(for: request, fromFile: file, onProgress: onProgress)
+    }
+  }
+
+  /// Makes a task for ``upload(for:form:onProgress:)``.
+  public func uploadTask(
+    with request: URLRequest, form: MultipartForm,
+    onProgress: (@Sendable (UploadProgress) -> Void)? = nil,
+    completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    task(completionHandler) { cache throws(URLError) in
+      try await cache.upload(for: request, form: form, onProgress: onProgress)
     }
   }
 

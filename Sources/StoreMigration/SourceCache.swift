@@ -17,10 +17,13 @@ public final class SourceCache {
   /// Whether the source is read where it is, under a shared lock that keeps writers out.
   public let isInPlace: Bool
 
-  /// The number of rows, for progress.
+  /// The number of rows.
   public let rowCount: Int64
 
-  private let source: SourceDatabase
+  /// Why rows may be missing though nothing fails; in words.
+  public let warnings: [String]
+
+  let source: SourceDatabase
   private let reader: any FormatReader
   private let next: Statement
   private let read: Statement
@@ -44,17 +47,22 @@ public final class SourceCache {
     let candidates = try SourceLocation.databases(at: path)
     var found: [(SourceDatabase, SourceFormat)] = []
     var failure: SourceError?
+    var others: [SourceFormat] = []
     for candidate in candidates {
       do throws(SourceError) {
         let source = try SourceDatabase(
           path: candidate, temporary: temporaryFolder, copyLimit: copyLimit)
         if let format = try source.format(among: format.map { [$0] } ?? SourceFormat.allCases) {
           found.append((source, format))
+        } else if let other = try source.format(among: SourceFormat.allCases) {
+          others.append(other)
         }
       } catch { failure = error }
     }
     guard let (source, format) = found.first else {
-      throw failure ?? SourceError(.unknownSchema, path, "\(candidates.count) databases")
+      if let other = others.first { throw SourceError(.otherFormat, path, other.rawValue) }
+      let count = candidates.count == 1 ? "" : "\(candidates.count) databases"
+      throw failure ?? SourceError(.unknownSchema, path, count)
     }
     guard found.count == 1 else {
       throw SourceError(.ambiguous, path, found.map(\.0.path).joined(separator: ", "))
@@ -73,7 +81,9 @@ public final class SourceCache {
     do throws(DatabaseError) {
       let database = source.database
       let count = try database.prepare("SELECT count(*) FROM \(type.table)")
-      rowCount = try count.first()?[0].integer ?? 0
+      let rows = try count.first()?[0].integer ?? 0
+      rowCount = rows
+      warnings = source.log.warnings(isEmpty: rows == 0)
       let next = try database.prepare(
         "SELECT rowid FROM \(type.table) WHERE rowid >= ?1 ORDER BY rowid LIMIT 1")
       self.next = next
@@ -95,8 +105,9 @@ public final class SourceCache {
     } catch { throw source.error(error) }
   }
 
-  /// Goes on behind a row, whether it is there or not; what was given before comes out the same.
-  public func startAfter(_ row: Int64) { last = row }
+  /// Goes on behind a row, whether it is there or not, or with nil at the first; what was given before
+  /// comes out the same.
+  public func startAfter(_ row: Int64?) { last = row }
 
   /// Opens the body of an entry of this cache.
   ///

@@ -18,6 +18,10 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case corrupt
     /// No table, or no file in the folder, is that of a known cache.
     case unknownSchema
+    /// It is a cache, but not of the format that was asked for.
+    case otherFormat
+    /// No file in the folder is an SQLite database.
+    case noDatabase
     /// The tables are there, but not all of their columns.
     case missingColumns
     /// There are several caches in the folder.
@@ -66,6 +70,10 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case .corrupt: ("the database is damaged", "`sqlite3 DATABASE .recover` may get rows out of it")
     case .unknownSchema:
       ("there is no cache of a known format in it", "see --from in the help for the formats")
+    case .otherFormat:
+      ("it is a cache of another format", "leave --from out, or name that format")
+    case .noDatabase:
+      ("there is no SQLite database in the folder", "name the cache's database or its folder")
     case .missingColumns: ("columns are missing", "the format is not supported in this version")
     case .ambiguous: ("there are several caches in it", "name the database instead of the folder")
     case .busy: ("it is being written to", "end the program that uses it, and try again")

@@ -8,6 +8,7 @@ enum SourceLocation {
   /// Gives the database files that a path stands for: itself, or those in the folder.
   static func databases(at path: String) throws(SourceError) -> [String] {
     let files = RealFileSystem()
+    var empty: PathName?
     do throws(SystemError) {
       let place = try files.open(userPath: path, [.read])
       guard try files.status(of: place.raw).kind == .directory else { return [path] }
@@ -22,8 +23,12 @@ enum SourceLocation {
         guard let text = String(validating: name.bytes, as: UTF8.self) else { continue }
         found.append(path.hasSuffix("/") ? path + text : "\(path)/\(text)")
       }
-      return found.sorted()
+      if !found.isEmpty { return found.sorted() }
+      for name in names where empty == nil {
+        if try files.status(at: name, in: place.raw).length == 0 { empty = name }
+      }
     } catch { throw SourceError(reading: path, error) }
+    throw SourceError(.noDatabase, path, empty.map { "\($0.text) is empty" } ?? "")
   }
 
   /// Splits the path of a file into that of its folder and its name.

@@ -38,7 +38,16 @@ import ToolTesting
     try expectFailure(tool, [tool.path("text"), tool.store], "it is no SQLite database")
     let source = try tool.makeSource("m", rows: 1...2)
     try expectFailure(
-      tool, ["--from", "coredata", source, tool.store], "no cache of a known format")
+      tool, ["--from", "coredata", source, tool.store],
+      "it is a cache of another format (yycache); leave --from out")
+    #expect(try Child("/bin/mkdir", [tool.path("folder")].map { Array($0.utf8) }).wait() == 0)
+    try expectFailure(
+      tool, [tool.path("folder"), tool.store], "there is no SQLite database in the folder; name")
+    try tool.write([], to: tool.path("folder/Cache.db"))
+    try expectFailure(tool, [tool.path("folder"), tool.store], "(Cache.db is empty)")
+    try tool.sql(tool.path("other"), "CREATE TABLE t(x)")
+    try expectFailure(
+      tool, [tool.path("other"), tool.store], "there is no cache of a known format in it; see")
     #expect(!exists(tool.store))
   }
 
@@ -54,9 +63,9 @@ import ToolTesting
       tool, [tool.path("in"), tool.path("in/a/b")], "the destination lies in the source")
     try expectFailure(tool, [source, tool.path("in")], "")
     try expectFailure(
-      tool, ["--report", source, source, tool.store], "source and destination are the same")
+      tool, ["--report", source, source, tool.store], "the report is a part of the source")
     try expectFailure(
-      tool, ["--report", tool.path("in/r"), tool.path("in"), tool.store], "lies in the source")
+      tool, ["--report", tool.path("in/r"), tool.path("in"), tool.store], "a part of the source")
     #expect(try tool.state(of: tool.path("in")) == before)
     // Beside a database that is named itself there may be one.
     #expect(try tool.migrate([source, tool.path("in/store")]).status == 0)
@@ -98,6 +107,96 @@ import ToolTesting
     try expectFailure(tool, [source, tool.path("other")], "it may not be read")
   }
 
+  @Test func `a report is no part of the source, nor of the destination`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    for name in ["m-wal", "m-shm", "m-journal"] { try tool.write([1, 2, 3], to: tool.path(name)) }
+    #expect(try Child("/bin/mkdir", [tool.path("data")].map { Array($0.utf8) }).wait() == 0)
+    let before = try tool.state(of: source)
+    for name in ["m", "m-wal", "m-shm", "m-journal", "data/r"] {
+      try expectFailure(
+        tool, ["--report", tool.path(name), source, tool.store],
+        "the report is a part of the source")
+    }
+    #expect(try tool.state(of: source) == before)
+    for name in ["m-wal", "m-shm", "m-journal"] { unsafe unlink(tool.path(name)) }
+    // Before the store is there, and then.
+    for name in ["report", "store.json", "journal/00000001.log"] {
+      let words = ["--report", "\(tool.store)/\(name)", source, tool.store]
+      if name == "report" { try expectFailure(tool, words, "the report lies in the destination") }
+      let contents = try tool.state(of: tool.store)
+      try expectFailure(tool, words, "the report lies in the destination")
+      #expect(try tool.state(of: tool.store) == contents)
+    }
+    #expect(try tool.migrate(["--report", tool.path("r"), source, tool.store]).status == 0)
+  }
+
+  @Test(arguments: ["/dev/stdout", "/dev/full", "fifo", "link", "folder"])
+  func `a report that is no file`(name: String) throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    let path = name.hasPrefix("/") ? name : tool.path(name)
+    for (program, words) in [
+      ("/usr/bin/mkfifo", [tool.path("fifo")]), ("/bin/mkdir", [tool.path("folder")]),
+      ("/bin/ln", ["-s", "target", tool.path("link")]),
+    ] { #expect(try Child(program, words.map { Array($0.utf8) }).wait() == 0) }
+    try expectFailure(
+      tool, ["--report", path, source, tool.store],
+      ", and a report is written to a file; name another one")
+    #expect(!exists(tool.path("target")))
+  }
+
+  @Test func `what keeps a migration from beginning is in the JSON, too`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    for words in [
+      [tool.path("none"), tool.store], ["--report", tool.path("none/r"), source, tool.store],
+      ["--report", source, source, tool.store],
+    ] {
+      let result = try tool.migrate(["--json"] + words)
+      #expect(result.status == 8)
+      #expect(result.errors.hasPrefix("cachemigrate: "))
+      #expect(result.lines.count == 1)
+      #expect(result.text.hasPrefix("{\"type\":\"summary\","))
+      #expect(result.text.contains("\"result\":\"failed\",\"status\":8,"))
+      let message = result.errors.dropFirst("cachemigrate: ".count).dropLast()
+      #expect(result.text.contains("\"error\":\"\(message)\"}"))
+    }
+  }
+
+  @Test(arguments: ["gone", "cut", "empty"])
+  func `a -wal that is gone or cut off is told`(how: String) throws {
+    let tool = try ToolRun()
+    let script = """
+      import os, shutil, sqlite3, sys
+      source, how = sys.argv[1:]
+      c = sqlite3.connect(source + '.live')
+      c.execute('PRAGMA journal_mode=WAL'); c.execute('PRAGMA wal_autocheckpoint=0')
+      c.execute('''CREATE TABLE manifest(key text, filename text, size integer, inline_data blob,
+        modification_time integer, last_access_time integer, extended_data blob, primary key(key))''')
+      c.commit()
+      c.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+      for n in range(9):
+          c.execute("INSERT INTO manifest VALUES(?, NULL, 1, x'01', 1, 1, NULL)", ('http://h/%d' % n,))
+          c.commit()
+      for end in ['', '-wal', '-shm']: shutil.copy(source + '.live' + end, source + end)
+      if how == 'cut': os.truncate(source + '-wal', os.path.getsize(source + '-wal') // 2)
+      elif how != 'whole': os.remove(source + '-wal')
+      if how == 'empty': os.remove(source + '-shm')
+      """
+    for how in [how, "whole"] {
+      let source = tool.path(how)
+      let words = ["/usr/bin/env", "python3", "-c", script, source, how]
+      let made = try tool.run(program: words.map { Array($0.utf8) })
+      try #require(made.status == 0, "\(made.errors)")
+      let result = try tool.migrate(["--json", source, tool.path("to-\(how)")])
+      #expect(result.status == 0)
+      #expect(result.errors.contains("warning: ") == (how != "whole"))
+      #expect(result.errors.contains("\(how)-wal") == (how != "whole"))
+      #expect(result.text.contains("\"warnings\":[],") == (how == "whole"))
+    }
+  }
+
   @Test func `a report that cannot be written`() throws {
     let tool = try ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
@@ -111,10 +210,12 @@ import ToolTesting
     try tool.sql(
       source, "INSERT INTO manifest VALUES('http://h/', NULL, NULL, zeroblob(900000), 1, 1, NULL)")
     try Store(at: tool.store, options: Options(limits: Limits(entryBytes: 200_000))).close()
-    let result = try tool.migrate(["--json", source, tool.store])
-    #expect(result.status == 1)
-    #expect(result.text.contains("\"converted\":2,"))
-    #expect(result.text.contains("\"skipped\":{\"entry_too_large\":1}"))
+    for option in ["--dry-run", "--keep-expired"] {
+      let result = try tool.migrate([option, "--json", source, tool.store])
+      #expect(result.status == 1)
+      #expect(result.text.contains("\"converted\":2,"))
+      #expect(result.text.contains("\"skipped\":{\"entry_too_large\":1}"))
+    }
   }
 
   @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
@@ -125,9 +226,15 @@ import ToolTesting
     let volume = try SmallVolume(at: tool.path("volume"), bytes: 4 << 20)
     let source = try tool.makeSource("m", rows: 1...100, bytes: 100_000)
     let target = "\(volume.path)/store"
+    let plan = try tool.migrate(["--dry-run", source, target])
+    #expect(plan.status == 1)
+    #expect(plan.text.contains(" are free: NOT ENOUGH\n"))
     let result = try tool.migrate(["--json", source, target])
     #expect(result.status == 8)
-    #expect(result.errors.contains("; --resume goes on there"))
+    #expect(result.errors.hasSuffix(" rows; --resume goes on there)\n"))
+    #expect(result.errors.contains("(after "))
+    #expect(result.text.contains("\"source_rows\":100,\"rows\":"))
+    #expect(!result.text.contains("\"rows\":100,"))
     #expect(result.text.contains("\"result\":\"failed\""))
     let store = try Store(at: target, options: Options(isReadOnly: true))
     let held = store.statistics.entries

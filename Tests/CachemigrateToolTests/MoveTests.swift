@@ -73,6 +73,21 @@ import ToolTesting
       try lookUp(tool, "https://other.example/?a=b&p=7.png")?.starts(with: "000000007".utf8) == true
     )
     #expect(try lookUp(tool, "https://example.org/7.png") == nil)
+    for name in ["r.jsonl", "r.txt"] {
+      let report = tool.path(name)
+      _ = try tool.migrate([
+        "--map-url", "https://example.org/1=http://localhost:8080/one", "--report", report, source,
+        tool.store,
+      ])
+      let text = String(decoding: try tool.read(report), as: UTF8.self)
+      #expect(
+        text.contains(
+          name == "r.txt"
+            ? "https://example.org/12.png -> http://localhost:8080/one2.png"
+            : "\"key\":\"https://example.org/12.png\","
+              + "\"mapped_url\":\"http://localhost:8080/one2.png\","))
+      #expect(!text.contains("2.png -> https") && !text.contains("http://localhost:8080/2"))
+    }
   }
 
   @Test func `a mapping that makes no URL is a fault`() throws {
@@ -131,6 +146,20 @@ import ToolTesting
     let again = try tool.migrate(["--json", source, tool.store])
     #expect(again.text.contains("\"converted\":0,"))
     #expect(try tool.contents() == contents)
+  }
+
+  @Test func `what the limits let go again is told`() throws {
+    let tool = try ToolRun()
+    // The later rows were asked for later.
+    let source = try tool.makeSource("m", rows: 1...30)
+    try Store(at: tool.store, options: Options(limits: Limits(entries: 10))).close()
+    let result = try tool.migrate(["--json", source, tool.store])
+    #expect(result.status == 0)
+    #expect(result.text.contains("\"converted\":30,\"replaced\":0,\"evicted\":20,"))
+    let again = try tool.migrate([source, tool.store])
+    #expect(!again.text.contains("evicted"))
+    #expect(again.text.contains("\n0 converted, 30 skipped"))
+    #expect(try tool.contents().count == 10)
   }
 
   @Test func `newer entries of the destination stay`() throws {

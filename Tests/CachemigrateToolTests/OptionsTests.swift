@@ -8,6 +8,7 @@ import ToolTesting
       ["--dry-run", "--resume", "a", "b"], ["--from", "sqlite", "a", "b"],
       ["--map-url", "http://a/", "a", "b"], ["--map-url", "=http://a/", "a", "b"],
       ["--map-url", "http://a/=ftp://b/", "a", "b"], ["--no-such-option", "a", "b"],
+      ["--report", "-", "a", "b"],
     ])
   func `a wrong command line ends with 16`(words: [String]) throws {
     let tool = try ToolRun()
@@ -16,6 +17,12 @@ import ToolTesting
     #expect(result.output == [])
     #expect(result.errors.hasPrefix("cachemigrate: "))
     #expect(result.errors.contains("; "))
+  }
+
+  @Test func `the argument that is missing is named`() throws {
+    let tool = try ToolRun()
+    #expect(try tool.migrate([]).errors.hasPrefix("cachemigrate: <source> is missing; "))
+    #expect(try tool.migrate(["a"]).errors.hasPrefix("cachemigrate: <destination> is missing; "))
   }
 
   @Test func `help and version go to standard output`() throws {

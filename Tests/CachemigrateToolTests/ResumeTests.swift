@@ -68,6 +68,19 @@ import ToolTesting
     #expect(try tool.contents() == contents)
   }
 
+  @Test func `a report that is gone is told`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    let report = tool.path("report.jsonl")
+    let words = ["--report", report, source, tool.store]
+    _ = try interrupt(tool, words, SIGTERM)
+    unsafe unlink(report)
+    let rest = try tool.migrate(["--resume", "--json"] + words)
+    #expect(rest.status == 0)
+    #expect(rest.errors.contains("warning: the report of the earlier rows is not there any more"))
+    #expect(try tool.contents().count == Self.rows)
+  }
+
   @Test(arguments: ["source", "options", "damage"])
   func `a state of something else is not used`(change: String) throws {
     let tool = try ToolRun()
@@ -92,7 +105,7 @@ import ToolTesting
   private static let state: ResumeState = {
     var counts = MigrationCounts()
     (counts.rows, counts.converted, counts.replaced) = (90, 80, 2)
-    (counts.bytes, counts.neededBytes) = (1234, 99_999)
+    (counts.bytes, counts.neededBytes, counts.evicted) = (1234, 99_999, 3)
     for reason in RowReason.all { counts.skipped[reason] = reason.name.count }
     return ResumeState(subject: "abc", row: -7, counts: counts, reportLength: 55)
   }()
@@ -108,7 +121,7 @@ import ToolTesting
   }
 
   @Test(arguments: [
-    ("state 1", "state 2"), ("row -7", "row x"), ("report 55", "report -55"),
+    ("state 2", "state 1"), ("row -7", "row x"), ("report 55", "report -55"),
     ("counts 90", "counts -90"), ("counts 90", "counts 9999999999999999999"),
     ("skipped expired 7", "skipped expired -7"), ("skipped expired 7", "skipped nothing 7"),
   ])

@@ -136,6 +136,22 @@ struct TLSTests {
     #expect(try await transport.fetch(url).body.hasSuffix("hello"))
   }
 
+  @Test("pins hold behind a proxy that tunnels", arguments: [true, false])
+  func tunnelled(isRight: Bool) async throws {
+    let origin = try await makeOrigin()
+    let port = origin.ports[0]
+    let proxy = try Origin { request, connection in
+      guard request.method == "CONNECT" else { return connection.answer("no tunnel") }
+      connection.tunnel(to: port)
+    }
+    var ours = setup(origin)
+    ours.proxy = .url("http://127.0.0.1:\(proxy.port)", except: "")
+    ours.pins = ["localhost": [try await pin(isRight ? "good" : "self", origin, .publicKey)]]
+    #expect(
+      try await answer(ours, origin) == (isRight ? .success("h2 hello") : .failure(.pinMismatch)))
+    #expect(proxy.requests.map(\.target) == ["localhost:\(port)"])
+  }
+
   @Test("a pinned host is not asked by http")
   func noTLS() async throws {
     let origin = try Origin { _, connection in connection.answer("x") }

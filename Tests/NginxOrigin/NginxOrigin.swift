@@ -12,7 +12,7 @@ package final class NginxOrigin: Sendable {
   package let folder: URL
   /// The ports that the configuration got for `PORT0`, `PORT1` and so on.
   package let ports: [UInt16]
-  private let process: Process
+  private let process: Program
 
   /// Starts nginx.
   ///
@@ -30,7 +30,7 @@ package final class NginxOrigin: Sendable {
       let free = try (0..<count).map { _ in try Self.freePort() }
       try Self.configuration(servers, folder, free)
         .write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
-      let started = try Program.start(
+      let started = try Program(
         "nginx", ["-p", folder.path, "-e", "stderr", "-c", "\(folder.path)/nginx.conf"],
         errors: folder.appendingPathComponent("error.log"))
       // The file is written once all ports are bound; one that is taken ends the process.
@@ -47,11 +47,7 @@ package final class NginxOrigin: Sendable {
     throw NginxFailure(what: "nginx does not start: \(words ?? "")")
   }
 
-  deinit {
-    // Foundation passes on the signals that its threads block, so nginx may not hear another one.
-    kill(process.processIdentifier, SIGKILL)
-    try? FileManager.default.removeItem(at: folder)
-  }
+  deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// Gives the address of a port, for `https` by default.
   package func address(

@@ -96,6 +96,47 @@ struct LogInTests {
     #expect(try Data(contentsOf: sent) == content)
   }
 
+  @Test("downloads have the same credentials, and what they store is for that user alone")
+  func downloads() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { _ in nil }
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("page")
+    await #expect(throws: URLError.self) {
+      try await cache.download(for: URLRequest(url: url(origin)), to: file)
+    }
+    let named = url(origin, user: "bob:b@")
+    try await cache.download(for: URLRequest(url: named), to: file)
+    #expect(try Data(contentsOf: file) == Data("secret".utf8))
+    #expect(try await cache.updateState(for: URLRequest(url: named), file: file) == .current)
+    let stored = URLRequest(url: url(origin), cachePolicy: .returnCacheDataDontLoad)
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+    try cache.use(.password(user: "älice", password: "pass wörd"), for: url(origin))
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+    let other = sandbox.folder.appendingPathComponent("other")
+    try await cache.download(for: URLRequest(url: url(origin)), to: other)
+    #expect(try Data(contentsOf: other) == Data("secret".utf8))
+    #expect(try await cache.data(for: stored).1.statusCode == 200)
+    #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .current)
+    cache.forgetCredentials()
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+    #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .missing)
+  }
+
+  @Test("what came while somebody logged in is not stored, as it is nobody's for certain")
+  func downloadWhileLoggingIn() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { _ in
+      .password(user: "bob", password: "b", persistence: .request)
+    }
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("page")
+    try await cache.download(for: URLRequest(url: url(origin)), to: file)
+    #expect(try Data(contentsOf: file) == Data("secret".utf8))
+    let stored = URLRequest(url: url(origin), cachePolicy: .returnCacheDataDontLoad)
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+  }
+
   @Test("nothing that is written has the password")
   func notOnDisk() async throws {
     let origin = try await makeOrigin()

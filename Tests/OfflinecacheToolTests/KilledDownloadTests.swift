@@ -37,19 +37,23 @@ struct KilledDownloadTests {
     return (lines.reduce(0) { $0 + (Int($1[0]) ?? 0) }, lines.map { String($0[1]) })
   }
 
+  private func start(_ tool: ToolRun, _ url: String, _ more: String...) throws -> RunningTool {
+    let words = ["download", "-q", url, "-o", tool.path("f")] + more
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    let nothing = unsafe open("/dev/null", O_RDONLY)
+    defer { close(nothing) }
+    return try tool.start(words.map { Array($0.utf8) }, input: nothing)
+  }
+
   @Test func `killed again and again it finishes, with the right bytes`() async throws {
     let (nginx, body) = try await server("limit_rate 12m;")
     let tool = try ToolRun()
     let url = nginx.address("/big", scheme: "http")
-    let program = try ToolRun.executable()
     for milliseconds in [150, 300, 450, 200, 350] {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: program)
-      process.arguments = ["download", "-q", url, "-o", tool.path("f")]
-      try process.run()
+      let running = try start(tool, url)
       try await Task.sleep(for: .milliseconds(milliseconds))
-      kill(process.processIdentifier, SIGKILL)
-      while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
+      running.child.send(SIGKILL)
+      _ = try running.child.wait()
     }
     let last = try tool.run("download", url, "-o", tool.path("f"))
     #expect(last.status == 0, "\(last.errors)")
@@ -67,20 +71,16 @@ struct KilledDownloadTests {
   }
 
   @Test func `a file that changed on the server meanwhile comes whole`() async throws {
-    let (nginx, _) = try await server("limit_rate 12m;")
+    let (nginx, _) = try await server("limit_rate 2m;")
     let tool = try ToolRun()
     let url = nginx.address("/big", scheme: "http")
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try ToolRun.executable())
-    process.arguments = ["download", "-q", url, "-o", tool.path("f")]
-    try process.run()
+    let running = try start(tool, url)
     let part = { (try? FileManager.default.contentsOfDirectory(atPath: tool.path("f"))) ?? [] }
     while !part().contains(where: { $0.hasSuffix(".part.json") }) {
       try await Task.sleep(for: .milliseconds(10))
     }
-    kill(process.processIdentifier, SIGINT)
-    while process.isRunning { try await Task.sleep(for: .milliseconds(2)) }
-    #expect(process.terminationStatus == 130)
+    running.child.send(SIGINT)
+    #expect(try running.child.wait() == 130)
     let file = nginx.folder.appendingPathComponent("site/big")
     let new = Data(repeating: 7, count: 1_000_000)
     try new.write(to: file)
@@ -93,18 +93,8 @@ struct KilledDownloadTests {
     let (nginx, body) = try await server("limit_rate 24m;")
     let tool = try ToolRun()
     let url = nginx.address("/big", scheme: "http")
-    let program = try ToolRun.executable()
-    let processes = try (0..<3).map { _ in
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: program)
-      process.arguments = ["download", "-q", url, "-o", tool.path("f"), "--expires", "1000"]
-      try process.run()
-      return process
-    }
-    for process in processes {
-      while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
-      #expect(process.terminationStatus == 0)
-    }
+    let all = try (0..<3).map { _ in try start(tool, url, "--expires", "1000") }
+    for running in all { #expect(try running.child.wait() == 0) }
     #expect(try tool.read(tool.path("f/big")) == body)
     while try sent(nginx).statuses.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
     #expect(try sent(nginx).bytes == Self.length)

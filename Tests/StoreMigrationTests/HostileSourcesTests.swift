@@ -52,12 +52,12 @@ struct HostileSourcesTests {
 
   @Test func `a folder with no cache, with one, with two`() throws {
     let sandbox = try SourceSandbox()
-    #expect(cause(sandbox.path, sandbox) == .unknownSchema)
+    #expect(cause(sandbox.path, sandbox) == .noDatabase)
     _ = try sandbox.database("other", "CREATE TABLE t(a);")
     #expect(cause(sandbox.path, sandbox) == .unknownSchema)
     _ = try sandbox.database("a", Self.manifest)
     #expect(cause(sandbox.path, sandbox) == nil)
-    #expect(cause(sandbox.path, sandbox, format: .coredata) == .unknownSchema)
+    #expect(cause(sandbox.path, sandbox, format: .coredata) == .otherFormat)
     _ = try sandbox.database("b", Self.manifest)
     #expect(cause(sandbox.path, sandbox) == .ambiguous)
   }

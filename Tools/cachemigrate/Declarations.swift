@@ -75,7 +75,7 @@ enum Declarations {
     ],
     exitStatuses: [
       (.moved, "All was moved, or skipped for a reason that is no fault"),
-      (.faults, "Some rows could not be converted"),
+      (.faults, "Some rows could not be converted, or there is no room for what is planned"),
       (.operationalError, "The source could not be read, or the destination not be written"),
       (.wrongUsage, "The command line is wrong"),
       (.cancelled, "Interrupted (Ctrl-C, SIGTERM); --resume goes on"),

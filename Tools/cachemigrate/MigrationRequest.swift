@@ -36,6 +36,11 @@ struct MigrationRequest: Sendable {
     source = try path(invocation.value(of: options.source))
     destination = try path(invocation.value(of: options.destination))
     report = try invocation[options.report].map(path)
+    if report == "-" {
+      throw invocation.usageError(
+        "--report needs a file, and '-' is none",
+        remedy: "name a file, or './-' for one of that name")
+    }
     format = invocation.value(of: options.from).format
     mappings = invocation.all(options.mapURL)
     dropsExpired = invocation[options.dropExpired]

@@ -11,29 +11,49 @@ struct MigrationRun {
 
   /// Migrates, or shows the plan.
   ///
-  /// - Throws: what keeps it from beginning; and `OutputError`.
+  /// - Throws: what keeps it from beginning; and `OutputError` for standard output. With `--json` the
+  ///   summary has come before.
   func run() throws -> ExitStatus {
+    do {
+      return try migrate()
+    } catch let error as UnopenedError {
+      if request.isJSON {
+        try print(MigrationSummary(request: request, failure: error.cause))
+      }
+      throw error.cause
+    }
+  }
+
+  /// What keeps a migration from beginning.
+  private struct UnopenedError: Error {
+    let cause: any Error
+  }
+
+  private func opened<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch { throw UnopenedError(cause: error) }
+  }
+
+  private func migrate() throws -> ExitStatus {
     let stop = MigrationStop()
     Interruption.onRequest { stop.request() }
-    if let report = request.report {
-      try Migration.check(output: report, source: request.source)
+    try opened { try checkReport() }
+    let migration = try opened {
+      try Migration(
+        from: request.source, to: request.destination, options: request.options, stop: stop)
     }
-    let migration = try Migration(
-      from: request.source, to: request.destination, options: request.options, stop: stop)
+    for warning in migration.source.warnings { warn(warning) }
     let point = request.isDryRun ? nil : resumePoint(migration.source.path)
     let earlier = point.flatMap(earlierState)
-    let report = try request.report.map {
-      try ReportFile($0, isJSON: request.reportsJSON, keeping: earlier?.reportLength ?? 0)
-    }
+    let report = try opened { try openReport(earlier) }
     let line = ProgressLine(total: nil)
     let watcher = RowWatcher(
       point, report, line, total: Int(clamping: migration.source.rowCount), stop: stop,
       earlier: earlier)
-    var failure: MigrationError?
+    var failure: (any Error)?
     do throws(MigrationError) {
       try migration.run(after: earlier?.row) { watcher.take($0, migration.counts) }
       watcher.finish()
-      point?.file.remove()
+      if watcher.outputError == nil { point?.file.remove() }
     } catch {
       failure = error
       watcher.save(migration.counts)
@@ -41,14 +61,14 @@ struct MigrationRun {
     }
     migration.store?.close()
     line.finish()
-    if let error = watcher.outputError { throw error }
+    failure = watcher.outputError ?? failure
     if let problem = watcher.stateProblem { warn("\(problem.text); --resume will not go on here") }
     let canResume = point != nil && watcher.row != nil && watcher.stateProblem == nil
     return try finish(migration, earlier, failure, canResume: canResume)
   }
 
   private func finish(
-    _ migration: Migration, _ earlier: ResumeState?, _ failure: MigrationError?, canResume: Bool
+    _ migration: Migration, _ earlier: ResumeState?, _ failure: (any Error)?, canResume: Bool
   ) throws -> ExitStatus {
     var counts = earlier?.counts ?? MigrationCounts()
     counts.add(migration.counts)
@@ -57,14 +77,44 @@ struct MigrationRun {
       earlierRows: earlier?.counts.rows ?? 0,
       failure: failure)
     if let failure {
-      let remedy = canResume ? "; --resume goes on there" : ""
-      printMessage("cachemigrate: \(terminalSafe("\(failure)")) after \(counts.rows) rows\(remedy)")
+      let after = "after \(counts.rows) rows" + (canResume ? "; --resume goes on there" : "")
+      let text = terminalSafe("\(failure)")
+      let isCancelled = summary.status == .cancelled
+      printMessage("cachemigrate: " + (isCancelled ? "\(text) \(after)" : "\(text) (\(after))"))
     }
+    try print(summary)
+    return summary.status
+  }
+
+  private func print(_ summary: MigrationSummary) throws {
     let output = Output.standard()
     for line in request.isJSON ? [summary.json.line] : summary.lines { try output.writeLine(line) }
     try output.flush()
-    return summary.status
   }
+
+  // MARK: The report
+
+  private func checkReport() throws {
+    guard let report = request.report else { return }
+    try Migration.check(
+      report: report, source: request.source, destination: request.destination)
+  }
+
+  private func openReport(_ earlier: ResumeState?) throws -> ReportFile? {
+    // The destination may have been made just now.
+    try checkReport()
+    let report = try request.report.map {
+      try ReportFile($0, isJSON: request.reportsJSON, keeping: earlier?.reportLength ?? 0)
+    }
+    if let report, let earlier, earlier.counts.rows > 0,
+      earlier.reportLength == 0 || report.keptBytes < earlier.reportLength
+    {
+      warn("the report of the earlier rows is not there any more; it goes on without some of them")
+    }
+    return report
+  }
+
+  // MARK: Going on
 
   private func resumePoint(_ database: String) -> ResumePoint? {
     do throws(StateFile.Problem) {

@@ -5,10 +5,11 @@ import StoreMigration
 /// What a migration came to, or would come to.
 struct MigrationSummary {
   let request: MigrationRequest
-  let source: SourceCache
+  /// The source; nil: it could not be opened, or something else kept it from beginning.
+  let source: SourceCache?
   let counts: MigrationCounts
   let earlierRows: Int
-  let failure: MigrationError?
+  let failure: (any Error)?
   /// The bytes that are free for the destination; nil: that cannot be told.
   let freeBytes: UInt64?
   let limits: Limits
@@ -17,7 +18,7 @@ struct MigrationSummary {
 
   init(
     request: MigrationRequest, migration: Migration, counts: MigrationCounts, earlierRows: Int,
-    failure: MigrationError?
+    failure: (any Error)?
   ) {
     self.request = request
     source = migration.source
@@ -29,22 +30,32 @@ struct MigrationSummary {
     held = migration.store?.statistics
   }
 
+  /// For a migration that did not begin.
+  init(request: MigrationRequest, failure: any Error) {
+    self.request = request
+    self.failure = failure
+    (source, counts, earlierRows) = (nil, MigrationCounts(), 0)
+    (freeBytes, limits, held) = (Migration.freeBytes(at: request.destination), .none, nil)
+  }
+
+  private var isCancelled: Bool {
+    if case .cancelled? = failure as? MigrationError { true } else { false }
+  }
+
   /// The exit status.
   var status: ExitStatus {
-    switch failure {
-    case .cancelled: .cancelled
-    case .some: .operationalError
-    case nil: counts.faults > 0 ? .faults : .moved
-    }
+    if isCancelled { return .cancelled }
+    if failure != nil { return .operationalError }
+    return counts.faults > 0 || request.isDryRun && !hasRoom ? .faults : .moved
   }
+
+  /// Whether the volume has room for all that is converted; true where that cannot be told.
+  private var hasRoom: Bool { freeBytes.map { $0 > counts.neededBytes } ?? true }
 
   /// One word for the end.
   private var word: String {
-    switch failure {
-    case .cancelled: "cancelled"
-    case .some: "failed"
-    case nil: request.isDryRun ? "planned" : "done"
-    }
+    if isCancelled { return "cancelled" }
+    return failure != nil ? "failed" : request.isDryRun ? "planned" : "done"
   }
 
   /// The reasons that were met, the most frequent first.
@@ -53,15 +64,27 @@ struct MigrationSummary {
       .map { ($0.key, $0.value) }
   }
 
+  private var head: String {
+    let format = source.map { ": \($0.format.rawValue), " } ?? ": "
+    let all = Int(clamping: source?.rowCount ?? 0)
+    let rows = counts.rows < all ? "\(counts.rows) of \(all) rows" : "\(counts.rows) rows"
+    return terminalSafe(source?.path ?? request.source) + format + rows
+  }
+
   /// The lines for people.
   var lines: [String] {
     let would = request.isDryRun ? "would be " : ""
-    var lines = ["\(terminalSafe(source.path)): \(source.format.rawValue), \(counts.rows) rows"]
+    var lines = [head]
     if earlierRows > 0 { lines.append("\(earlierRows) rows were moved earlier") }
     var table = TextTable([("RESULT", .left), ("ROWS", .right), ("MEANING", .left)])
     table.add(["converted", "\(counts.converted)", "\(ByteCount(counts.bytes)) of bodies"])
     if counts.replaced > 0 {
       table.add(["  replaced", "\(counts.replaced)", "An older entry of the same URL made place."])
+    }
+    if counts.evicted > 0 {
+      table.add([
+        "  evicted", "\(counts.evicted)", "The limits of the store let go of it, moved or not.",
+      ])
     }
     for (reason, count) in reasons {
       table.add([reason.name, "\(count)", reason.meaning])
@@ -79,17 +102,17 @@ struct MigrationSummary {
   private var space: [String] {
     var lines = ["at most \(ByteCount(counts.neededBytes)) are needed on disk"]
     if let freeBytes {
-      let verdict = freeBytes > counts.neededBytes ? "enough" : "NOT ENOUGH"
+      let verdict = hasRoom ? "enough" : "NOT ENOUGH"
       lines.append("\(ByteCount(freeBytes)) are free: \(verdict)")
     }
     if let most = limits.bytes {
       let used = (limits.accounting == .logical ? held?.logicalBytes : held?.allocatedBytes) ?? 0
-      let added = limits.accounting == .logical ? counts.bytes : counts.neededBytes
+      let left = reasons.first { $0.0.name == "limits_reached" }?.1 ?? 0
       lines.append(
         "the store may hold \(ByteCount(most)) and holds \(ByteCount(used)): "
-          + verdict(used + added <= most))
+          + (left == 0 ? "enough" : "no room for \(left) rows, which stay behind"))
     }
-    if let most = limits.entries {
+    if let most = limits.entries, limits.bytes == nil {
       lines.append(
         "the store may hold \(most) entries and holds \(held?.entries ?? 0): "
           + verdict(UInt64((held?.entries ?? 0) + counts.converted) <= most))
@@ -103,19 +126,41 @@ struct MigrationSummary {
 
   /// The object for machines; the names are a promise: Docs/Migrate.md.
   var json: JSONText {
+    .object(jsonOfPlaces + jsonOfCounts + jsonOfRoom + jsonOfEnd)
+  }
+
+  private var jsonOfPlaces: [(String, JSONText)] {
+    let format: JSONText = source.map { .string($0.format.rawValue) } ?? .null
+    return [
+      ("type", request.isDryRun ? "plan" : "summary"),
+      ("source", .string(source?.path ?? request.source)), ("format", format),
+      ("destination", .string(request.destination)), ("result", .string(word)),
+      ("status", .count(status.rawValue)),
+    ]
+  }
+
+  private var jsonOfCounts: [(String, JSONText)] {
+    let all: JSONText = source.map { .count($0.rowCount) } ?? .null
     let skipped = JSONText.object(reasons.map { ($0.0.name, .count($0.1)) })
-    return .object([
-      ("type", request.isDryRun ? "plan" : "summary"), ("source", .string(source.path)),
-      ("format", .string(source.format.rawValue)), ("destination", .string(request.destination)),
-      ("result", .string(word)), ("status", .count(status.rawValue)),
-      ("rows", .count(counts.rows)), ("earlier_rows", .count(earlierRows)),
+    return [
+      ("source_rows", all), ("rows", .count(counts.rows)), ("earlier_rows", .count(earlierRows)),
       ("converted", .count(counts.converted)), ("replaced", .count(counts.replaced)),
-      ("bytes", .count(counts.bytes)), ("skipped", skipped), ("faults", .count(counts.faults)),
-      ("needed_bytes", .count(counts.neededBytes)),
-      ("free_bytes", freeBytes.map { .count($0) } ?? .null),
-      ("limit_bytes", limits.bytes.map { .count($0) } ?? .null),
-      ("limit_entries", limits.entries.map { .count($0) } ?? .null),
-      ("error", failure.map { .string("\($0)") } ?? .null),
-    ])
+      ("evicted", .count(counts.evicted)), ("bytes", .count(counts.bytes)),
+      ("skipped", skipped), ("faults", .count(counts.faults)),
+    ]
+  }
+
+  private var jsonOfRoom: [(String, JSONText)] {
+    func number(_ value: UInt64?) -> JSONText { value.map { .count($0) } ?? .null }
+    return [
+      ("needed_bytes", .count(counts.neededBytes)), ("free_bytes", number(freeBytes)),
+      ("limit_bytes", number(limits.bytes)), ("limit_entries", number(limits.entries)),
+    ]
+  }
+
+  private var jsonOfEnd: [(String, JSONText)] {
+    let warnings = source?.warnings ?? []
+    let error: JSONText = failure.map { .string("\($0)") } ?? .null
+    return [("warnings", .array(warnings.map { .string($0) })), ("error", error)]
   }
 }

@@ -2,6 +2,23 @@ import CacheSystem
 import CommandLineOptions
 import StoreMigration
 
+/// Why a path cannot be that of a report.
+struct ReportProblem: Error, CustomStringConvertible {
+  let path: String
+  let kind: FileKind
+
+  var description: String {
+    let what =
+      switch kind {
+      case .directory: "a folder"
+      case .link: "a symbolic link"
+      default: "no regular file"
+      }
+    return
+      "\(terminalSafe(path)): it is \(what), and a report is written to a file; name another one"
+  }
+}
+
 /// The file with a line for each row.
 final class ReportFile {
   private let path: String
@@ -9,6 +26,8 @@ final class ReportFile {
   private let file: Descriptor
   private var waiting: [UInt8] = []
   private var written: Int64 = 0
+  /// How much of an earlier run's report was there.
+  private(set) var keptBytes: Int64 = 0
   private let files = RealFileSystem()
 
   /// How many bytes of text wait before they are written.
@@ -17,19 +36,26 @@ final class ReportFile {
   /// Opens or makes the file.
   ///
   /// - Parameter length: how much of it is kept, where a migration goes on; never more than is there.
-  init(_ path: String, isJSON: Bool, keeping length: Int64) throws(OutputError) {
+  /// - Throws: `ReportProblem` for what is no regular file; `OutputError`.
+  init(_ path: String, isJSON: Bool, keeping length: Int64) throws {
     self.path = path
     self.isJSON = isJSON
+    var problem: ReportProblem?
     do throws(SystemError) {
       let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
       let folder = slash.map { path[...$0] } ?? "."
       let name = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
       guard let name = PathName(bytes: Array(name.utf8)) else { throw SystemError.notFound }
       let place = try files.open(userPath: String(folder), [.read, .directory])
+      if let status = try? files.status(at: name, in: place.raw), status.kind != .file {
+        problem = ReportProblem(path: path, kind: status.kind)
+        throw SystemError.inputOutput
+      }
       file = try files.open(name, in: place, [.read, .write, .create])
       written = min(length, try files.length(of: file.raw))
       try files.truncate(file, to: written)
-    } catch { throw OutputError(path: path, errno: error.code) }
+    } catch { throw problem ?? OutputError(path: path, errno: error.code) as any Error }
+    keptBytes = written
     if !isJSON, written == 0 {
       waiting += Array("\(Self.row("ROW", "RESULT", "REASON", "BYTES"))  KEY\n".utf8)
     }
@@ -58,6 +84,7 @@ final class ReportFile {
     var members: [(String, JSONText)] = [
       ("row", .integer(result.row)), ("key", .string(result.key)),
     ]
+    if let url = result.mappedURL { members.append(("mapped_url", .string(url))) }
     switch result.outcome {
     case .converted(let replaced):
       members += [("result", "converted"), ("replaced", .bool(replaced))]
@@ -72,7 +99,8 @@ final class ReportFile {
   }
 
   private static func text(_ result: RowResult) -> String {
-    let key = terminalSafe(result.key)
+    let mapped = result.mappedURL.map { " -> \(terminalSafe($0))" } ?? ""
+    let key = terminalSafe(result.key) + mapped
     switch result.outcome {
     case .converted(let replaced):
       let word = replaced ? "replaced_older" : ""

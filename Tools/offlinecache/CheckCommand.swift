@@ -22,7 +22,8 @@ enum CheckCommand {
         + "'changed', 'unknown' (the server does not tell) or 'missing' (there is no copy).",
       "The exit status is 0 when all are current.",
     ],
-    parameters: [urls], options: [folder, timeout] + NetworkOptions.all + [NetworkOptions.proxy],
+    parameters: [urls],
+    options: [folder, timeout] + NetworkOptions.all + [NetworkOptions.proxy],
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
       .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
@@ -31,7 +32,7 @@ enum CheckCommand {
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     let time = invocation.value(of: timeout)
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
-    let transport = try CurlTransport(try NetworkOptions.setup(invocation))
+    let transport = try CurlTransport(NetworkOptions.setup(invocation))
     guard let folder = invocation[folder] else {
       return try await withStore(invocation, .read) { store in
         let client = CachingClient(store: store, transport: transport)

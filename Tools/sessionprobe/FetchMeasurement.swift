@@ -51,18 +51,26 @@ struct FetchMeasurement {
     }
     unsafe curl_easy_cleanup(handle)
     let medians = times.map { $0.sorted()[$0.count / 2] }
-    for (name, median) in zip(
-      ["curl_easy_perform", "CurlTransport.send", "OfflineCache.data(for:), asked anew"], medians)
-    {
-      let ratio = Double(median) / Double(medians[0])
-      print("  \(name): median \(median / 1000) us, \((ratio * 100).rounded() / 100) x")
-    }
+    print("one after the other, median of \(count):")
+    tell(medians.map { Double($0) / 1000 })
+    print("16 at once, mean of \(count):")
+    let parallel = ParallelFetches(url: url, count: max(1, count / 16), parallel: 16)
+    _ = await parallel.run(cache, transport, normal)
+    tell(await parallel.run(cache, transport, normal))
     cache.store.close()
     try? FileManager.default.removeItem(at: folder)
   }
 
+  private func tell(_ microseconds: [Double]) {
+    let names = ["libcurl alone", "CurlTransport.send", "OfflineCache.data(for:), asked anew"]
+    for (name, time) in zip(names, microseconds) {
+      let ratio = (time / microseconds[0] * 100).rounded() / 100
+      print("  \(name): \((time * 10).rounded() / 10) us, \(ratio) x")
+    }
+  }
+
   /// Makes a handle that throws the body away.
-  private static func handle(_ url: URL) -> UnsafeMutableRawPointer? {
+  static func handle(_ url: URL) -> UnsafeMutableRawPointer? {
     // Safety: the handle is used by this thread alone; the callback gets no context.
     guard let handle = unsafe curl_easy_init() else { return nil }
     let isSet =

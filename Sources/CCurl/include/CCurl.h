@@ -41,6 +41,9 @@ CURLcode occurl_allow_only_http(CURL *handle);
 // CURLE_UNKNOWN_OPTION where libcurl is older than 7.87.
 CURLcode occurl_set_quick_exit(CURL *handle);
 
+// Makes a share (libcurl-share(3)) of cookies, for handles of one thread; NULL for want of memory.
+CURLSH *occurl_share_cookies(void);
+
 // curl_easy_getinfo(3), by the type of the value. A string lives as long as the handle.
 CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value);

@@ -17,9 +17,23 @@ struct AuthenticatingTransport: HTTPTransport {
   let transport: any HTTPTransport
   let session: CredentialSession
 
-  /// Returns the field that stands for a credential.
-  static func placeholder(_ credential: Credential) -> HTTPField {
-    HTTPField("Authorization", scheme + credential.name)
+  /// Returns a request in which a name stands for a credential.
+  static func naming(_ credential: Credential, in request: HTTPRequest) -> HTTPRequest {
+    var named = request
+    named.fields.append(HTTPField("Authorization", scheme + credential.name))
+    return named
+  }
+
+  /// Returns the name that stands for a credential in a request; nil: there is none.
+  static func name(in request: HTTPRequest) -> String? {
+    request.fields.first(named: "Authorization").flatMap { name(in: $0) }
+  }
+
+  /// Returns the name that stands for a credential in a field; nil: there is none.
+  static func name(in field: HTTPField) -> String? {
+    guard field.isNamed("Authorization") else { return nil }
+    let text = field.text
+    return text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : nil
   }
 
   func send(
@@ -43,7 +57,8 @@ struct AuthenticatingTransport: HTTPTransport {
     _ options: TransportOptions, _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
     var body = body
-    for repeats in 0... {
+    var repeats = 0
+    while true {
       var real = request
       let way = session.way(for: credential, to: request.url)
       if let value = value(credential, way, request) {
@@ -56,17 +71,10 @@ struct AuthenticatingTransport: HTTPTransport {
         let next = Self.next(after: response.head, way, credential)
       else { return response }
       session.setWay(next, for: credential, to: request.url)
-      await end(response.body)
+      await Self.end(response.body)
       body = again.body
+      repeats += 1
     }
-    preconditionFailure("the loop ends by its bound")
-  }
-
-  private static func name(in request: HTTPRequest) -> String? {
-    guard let text = request.fields.first(named: "Authorization")?.text,
-      text.hasPrefix(scheme)
-    else { return nil }
-    return String(text.dropFirst(scheme.count))
   }
 
   /// Returns what to send; nil where the server has to say first what it wants.
@@ -107,7 +115,7 @@ struct AuthenticatingTransport: HTTPTransport {
   }
 
   /// Reads what is left where that is little, so that the connection lives.
-  private func end(_ body: any TransportBody) async {
+  static func end(_ body: any TransportBody) async {
     var count = 0
     while count < 1 << 16, let piece = try? await body.next() { count += piece.count }
     body.cancel()

@@ -88,7 +88,7 @@ extension Credential: CustomReflectable {
 extension Credential {
   /// Gives the value of `Authorization` for the scheme Basic (RFC 7617); nil where the credential is no
   /// password, or its user has a colon.
-  package var basic: String? {
+  var basic: String? {
     guard case .password(let user, let password) = secret, !user.utf8.contains(UInt8(ascii: ":"))
     else { return nil }
     var digits: [UInt8] = []

@@ -1,8 +1,7 @@
 import HTTPSemantics
 import Synchronization
 
-/// Keeps the credentials of one client, in memory: what is sent where without being asked for, how, and
-/// who is being asked.
+/// Keeps the credentials of one client, in memory: what is sent where without being asked for, and how.
 final class CredentialSession: Sendable {
   /// Names scheme, host and port.
   struct Origin: Hashable {
@@ -24,14 +23,6 @@ final class CredentialSession: Sendable {
     case digest(DigestTerms, count: UInt32)
   }
 
-  /// Says how asking has ended.
-  enum Asked: Sendable {
-    case credential(Credential)
-    case declined
-    /// Whoever asked has gone before there was an answer.
-    case abandoned
-  }
-
   /// How many pairs of credential and origin are remembered; what is forgotten costs one more 401.
   private static let maximumWays = 1024
 
@@ -47,7 +38,7 @@ final class CredentialSession: Sendable {
     /// The credentials in use, by name, and how many use each.
     var inUse: [String: (credential: Credential, users: Int)] = [:]
     var ways: [WayKey: Way] = [:]
-    var asking: [Space: Promise<Asked>] = [:]
+    var changes: UInt64 = 0
   }
 
   private struct WayKey: Hashable {
@@ -56,6 +47,12 @@ final class CredentialSession: Sendable {
   }
 
   private let state = Mutex(State())
+
+  /// Counts what changes who the user is.
+  var changes: UInt64 { state.withLock { $0.changes } }
+
+  /// Notes that a credential is sent that is not kept.
+  func noteUnkept() { state.withLock { $0.changes += 1 } }
 
   /// Returns what is sent to a URL without being asked for; nil: nothing.
   func credential(for url: NormalizedURL) -> Credential? {
@@ -95,6 +92,7 @@ final class CredentialSession: Sendable {
         state.kept.remove(at: index)
       }
       Self.retain(credential, &state)
+      state.changes += 1
       state.kept.append(Kept(space: space, directories: [directory], credential: credential))
     }
   }
@@ -105,6 +103,7 @@ final class CredentialSession: Sendable {
     state.withLock { state in
       for kept in state.kept where kept.space.origin == origin && kept.credential == credential {
         Self.release(kept.credential, &state)
+        state.changes += 1
       }
       state.kept.removeAll { $0.space.origin == origin && $0.credential == credential }
     }
@@ -114,6 +113,7 @@ final class CredentialSession: Sendable {
   func forgetAll() {
     state.withLock { state in
       for kept in state.kept { Self.release(kept.credential, &state) }
+      state.changes += 1
       state.kept = []
       state.ways = [:]
     }
@@ -184,42 +184,5 @@ extension CredentialSession {
       return
     }
     state.inUse[credential.name] = nil
-  }
-}
-
-// Asking, once for all who need the same.
-extension CredentialSession {
-  /// Asks for a protection space, or waits for the answer to somebody else who asks for it already.
-  ///
-  /// - Returns: nil where there is none, or the task is cancelled.
-  func ask(
-    for space: Space, _ ask: @Sendable () async -> Credential?
-  ) async -> Credential? {
-    while !Task.isCancelled {
-      let (promise, isMine) = state.withLock { state -> (Promise<Asked>, Bool) in
-        if let promise = state.asking[space] { return (promise, false) }
-        let promise = Promise<Asked>()
-        state.asking[space] = promise
-        return (promise, true)
-      }
-      guard !isMine else {
-        let credential = await ask()
-        state.withLock { $0.asking[space] = nil }
-        promise.settle(Self.outcome(credential))
-        return credential
-      }
-      switch await promise.value() {
-      case .credential(let credential): return credential
-      case .declined, nil: return nil
-      case .abandoned: continue
-      }
-    }
-    return nil
-  }
-
-  /// What is for one request is not for those who wait.
-  private static func outcome(_ credential: Credential?) -> Asked {
-    guard let credential else { return Task.isCancelled ? .abandoned : .declined }
-    return credential.persistence == .session ? .credential(credential) : .abandoned
   }
 }

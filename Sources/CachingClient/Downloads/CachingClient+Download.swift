@@ -3,9 +3,9 @@ import CacheSystem
 public import HTTPSemantics
 
 extension CachingClient {
-  /// Makes a downloader that reaches servers as this client does, with its credentials.
+  /// Makes a downloader that reaches servers as this client does, with the same credentials.
   public func makeDownloader(options: DownloaderOptions = DownloaderOptions()) -> Downloader {
-    Downloader(transport: LoginTransport(client: self), options: options, clock: clock)
+    Downloader(transport: transport, options: options, clock: clock)
   }
 
   /// Stores a downloaded file as the answer to a request, where the rules of HTTP let it be; reads it
@@ -15,7 +15,8 @@ extension CachingClient {
   /// - Throws: as `Store.put`; ``DownloadError`` where the file cannot be read.
   @discardableResult
   public func store(
-    contentsOf file: DownloadedFile, for request: HTTPRequest
+    contentsOf file: DownloadedFile, for request: HTTPRequest,
+    options: FetchOptions = FetchOptions()
   ) async throws -> Bool {
     try await asyncStore.perform { [self] _ throws in
       let files = RealFileSystem()
@@ -27,7 +28,8 @@ extension CachingClient {
         throw DownloadError(.file(error), url: file.record.url, path: file.path)
       }
       guard UInt64(bytes.count) == file.record.length,
-        case .success = try store(bytes, file.record.head, for: request)
+        case .success = try store(
+          bytes, file.record.head, for: request, options: options)
       else { return false }
       return true
     }

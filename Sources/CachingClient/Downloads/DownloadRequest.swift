@@ -39,6 +39,10 @@ public struct DownloadRequest: Sendable {
   /// Says how requests are sent.
   public var transport: TransportOptions
 
+  /// Is sent to the origin of the request before anybody is asked for one, where the downloader is a
+  /// client's; see ``FetchOptions/credential``.
+  public var credential: Credential?
+
   /// Bounds how many redirects in a row are followed.
   public var maximumRedirects: Int
 
@@ -46,7 +50,8 @@ public struct DownloadRequest: Sendable {
   public init(
     _ request: HTTPRequest, to file: String, digest: StatedDigest? = nil,
     expiry: DownloadExpiry? = nil, reuse: Reuse = .unexpired, resumes: Bool = true,
-    priority: Int = 0, transport: TransportOptions = TransportOptions(), maximumRedirects: Int = 20
+    priority: Int = 0, transport: TransportOptions = TransportOptions(), maximumRedirects: Int = 20,
+    credential: Credential? = nil
   ) {
     self.request = request
     self.file = file
@@ -57,6 +62,7 @@ public struct DownloadRequest: Sendable {
     self.priority = priority
     self.transport = transport
     self.maximumRedirects = maximumRedirects
+    self.credential = credential
   }
 
   /// Tells whether the download of another is just what this one asks for; who waits longer, or goes

@@ -88,10 +88,11 @@ extension DownloadRun {
     _ request: HTTPRequest
   ) async throws(DownloadError.Cause) -> TransportResponse {
     var request = request
+    let transport = downloader.transport.sending(asked.credential, to: asked.request.url)
     for _ in 0...max(0, asked.maximumRedirects) {
       let answer: TransportResponse
       do throws(TransportError) {
-        answer = try await downloader.transport.send(request, options: asked.transport)
+        answer = try await transport.send(request, options: asked.transport)
       } catch {
         throw .transport(error)
       }

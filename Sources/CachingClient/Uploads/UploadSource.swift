@@ -2,7 +2,7 @@ import CacheSystem
 import HTTPTransport
 import Synchronization
 
-/// Gives the pieces of an upload; files are read on threads of their own.
+/// Gives the pieces of an upload; files are read on a thread of its own.
 final class UploadSource: RepeatableBodySource {
   private static let pieceBytes = 256 << 10
 
@@ -23,6 +23,7 @@ final class UploadSource: RepeatableBodySource {
   private let body: UploadBody
   private let onProgress: (@Sendable (UploadProgress) -> Void)?
   private let state = Mutex(State())
+  private let pool = WorkerPool(threads: 1)
 
   init(_ body: UploadBody, _ onProgress: (@Sendable (UploadProgress) -> Void)?) {
     self.body = body
@@ -40,7 +41,7 @@ final class UploadSource: RepeatableBodySource {
       state.withLock { $0.segment += 1 }
       piece = bytes
     case .file(let file):
-      piece = try await onThread { [self] in try read(file) }
+      piece = try await pool.call { [self] () throws(UploadError) in try read(file) }
     }
     let sent = state.withLock { state in
       state.sent += UInt64(piece.count)
@@ -64,18 +65,5 @@ final class UploadSource: RepeatableBodySource {
       }
     }
     return bytes
-  }
-
-  /// Runs what blocks on the disk where it holds nobody up.
-  private func onThread(
-    _ work: @escaping @Sendable () throws -> [UInt8]
-  ) async throws -> [UInt8] {
-    try await withCheckedThrowingContinuation { continuation in
-      do {
-        try startThread { continuation.resume(with: Result { try work() }) }
-      } catch {
-        continuation.resume(with: Result { try work() })
-      }
-    }
   }
 }

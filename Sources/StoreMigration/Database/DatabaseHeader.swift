@@ -7,6 +7,8 @@ struct DatabaseHeader {
 
   /// Whether the file is not in the mode that needs a -wal and a -shm.
   let isRollbackMode: Bool
+  /// The bytes of a page.
+  let pageBytes: UInt64
   /// Whether there are fewer pages than the header counts.
   let isCutOff: Bool
 
@@ -23,9 +25,10 @@ struct DatabaseHeader {
       bytes[start..<start + 4].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }
     let size = field(16) >> 16
+    pageBytes = size == 1 ? 65_536 : size
     // The count is only right where the two change counters agree.
     let pages = field(24) == field(92) ? field(28) : 0
-    isCutOff = pages * (size == 1 ? 65_536 : size) > length
+    isCutOff = pages * pageBytes > length
   }
 
   /// Tells whether bytes are the beginning of an SQLite database.

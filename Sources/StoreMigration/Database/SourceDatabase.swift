@@ -7,6 +7,8 @@ final class SourceDatabase {
   let isInPlace: Bool
   let database: Database
   let folder: TemporaryFolder
+  /// What stands beside the database, of a -wal.
+  let log: WriteAheadLog
   private let isCutOff: Bool
 
   /// Copies and opens a database, lets SQLite recover it, and looks at all its pages.
@@ -20,6 +22,7 @@ final class SourceDatabase {
     } catch { throw SourceError(.copy, place, error.description) }
     let copy = try PrivateCopy(of: path, into: folder, copyLimit: copyLimit)
     isInPlace = copy.isInPlace
+    log = WriteAheadLog(of: path, copy.header)
     isCutOff = copy.header.isCutOff
     do throws(DatabaseError) {
       database = try Database(path: copy.path, copy.isInPlace ? .read : .recover)

@@ -15,6 +15,14 @@ enum HTTPEntry {
     url: String, method: String, _ response: ArchivedResponse, _ found: BodyPlaces.Found
   ) throws(RowError) -> SourceEntry {
     guard response.status != 206 else { throw RowError.skip(.partialContent, "") }
+    // A value of the database is what somebody has stored; only a file can have been cut off since.
+    if found.body.isFile,
+      let missed = BodyLength.missed(
+        by: found.body.length, response.fields, method: method, status: response.status,
+        decoded: response.length)
+    {
+      throw RowError.skip(.sizeMismatch, "\(found.body.length) bytes instead of \(missed)")
+    }
     var entry = SourceEntry(
       url: url, method: method, status: response.status, fields: response.fields, body: found.body)
     entry.obsoleteFields = ObsoleteFields.names(

@@ -3,7 +3,6 @@ public import CacheStore
 internal import CacheSystem
 internal import HTTPCaching
 internal import HTTPSemantics
-internal import Synchronization
 
 /// Moves the entries of a source into a store.
 ///
@@ -17,12 +16,14 @@ public final class Migration {
   /// What was counted in this run.
   public private(set) var counts = MigrationCounts()
 
-  private let cache: ResponseCache?
+  let cache: ResponseCache?
   private let options: MigrationOptions
-  private let mapper: URLMapper
+  let mapper: URLMapper
   private let now: Timestamp
   private let blockBytes: UInt64
-  private let stop: MigrationStop
+  let stop: MigrationStop
+  /// Which rows have room; nil: there is no limit on bytes.
+  private var room: RoomPlan?
 
   /// Opens source and destination; where there is no destination, it is made.
   ///
@@ -65,11 +66,13 @@ public final class Migration {
     } catch { throw .destination(error) }
   }
 
-  /// Refuses a file to be written that is in the source.
+  /// Refuses a file for the report that is a part of the source or of the destination.
   ///
-  /// - Throws: `same` or `destinationInSource`.
-  public static func check(output path: String, source: String) throws(MigrationError) {
-    try MigrationPlaces.check(source: source, destination: path)
+  /// - Throws: `reportInSource` or `reportInDestination`.
+  public static func check(
+    report path: String, source: String, destination: String
+  ) throws(MigrationError) {
+    try MigrationPlaces.check(report: path, source: source, destination: destination)
   }
 
   /// The bytes that are free where the destination is, or will be; nil: that cannot be told.
@@ -96,10 +99,15 @@ public final class Migration {
   /// - Throws: ``MigrationError``; what was told until then holds.
   /// - Durability: the death of the process at any instruction.
   public func run(after row: Int64? = nil, _ observe: (RowResult) -> Void) throws(MigrationError) {
-    if let row { source.startAfter(row) }
+    room = try planRoom()
+    source.startAfter(row)
+    let (evictions, hasLimits) = (store?.statistics.evictions ?? 0, store?.limits != Limits.none)
     while let row = try nextRow() {
       let result = try move(row)
       counts.add(result, blockBytes: blockBytes)
+      if hasLimits, let store {
+        counts.evicted = Int(clamping: store.statistics.evictions - evictions)
+      }
       observe(result)
     }
   }
@@ -112,15 +120,21 @@ public final class Migration {
   }
 
   private func move(_ row: SourceRow) throws(MigrationError) -> RowResult {
+    var mapped: String?
     func result(_ bytes: UInt64, _ outcome: RowResult.Outcome) -> RowResult {
-      RowResult(row: row.row, key: URLMapper.shown(row.key), bytes: bytes, outcome: outcome)
+      RowResult(
+        row: row.row, key: URLMapper.shown(row.key), mappedURL: mapped, bytes: bytes,
+        outcome: outcome)
     }
     switch row.outcome {
     case .skipped(let reason, let detail):
       return result(0, .skipped(RowReason(reason), detail: detail))
     case .entry(let entry):
       do throws(MoveFailure) {
-        return result(entry.body.length, .converted(replaced: try move(entry, row.row)))
+        mapped = mapper.mapped(entry.url).map(URLMapper.shown)
+        let url = try mapper.url(of: entry.url)
+        return result(
+          entry.body.length, .converted(replaced: try move(entry, row.row, to: url)))
       } catch {
         switch error {
         case .stop(let error): throw error
@@ -134,24 +148,49 @@ public final class Migration {
   /// Moves one entry.
   ///
   /// - Returns: whether it takes the place of an older one.
-  private func move(_ entry: SourceEntry, _ row: Int64) throws(MoveFailure) -> Bool {
-    let url = try mapper.url(of: entry.url)
-    let adoption = Adoption(entry, row: row, source.format, url: url, now: now)
+  private func move(
+    _ entry: SourceEntry, _ row: Int64, to url: NormalizedURL
+  ) throws(MoveFailure) -> Bool {
     guard let store, let cache else {
       // No store, no secret to conceal credentials with; nor is anything kept.
-      let fields = adoption.kept.head.fields
+      let fields = entry.storedFields
       guard Selection(varyOf: fields, request: [], conceal: { $0 }) != nil else {
         throw .skip(.varyAll, "")
       }
       try checkExpiry(entry.expires)
       return false
     }
-    guard let plan = cache.adopting(adoption.kept) else { throw .skip(.varyAll, "") }
-    try checkExpiry(plan.metadata.expires)
+    let (plan, adoption) = try adopt(entry, row, as: url, cache)
     let known = store.info(for: plan.key, variant: plan.variant)
-    if let known { try compare(entry, adoption, with: known, cache) }
+    if let known {
+      try compare(entry, adoption, with: known, cache, readsBodies: !options.isDryRun)
+    }
+    try check(entry, plan, store)
+    if let room {
+      guard fits(entry, store), room.admits(row, accessed: adoption.past.accessed)
+      else { throw .skip(.limitsReached, "") }
+    }
     if !options.isDryRun { try store.adopt(plan, adoption.past, body(of: entry)) }
     return known != nil
+  }
+
+  /// Makes of an entry what is to be stored.
+  func adopt(
+    _ entry: SourceEntry, _ row: Int64, as url: NormalizedURL, _ cache: ResponseCache
+  ) throws(MoveFailure) -> (StoringPlan, Adoption) {
+    let adoption = Adoption(entry, row: row, source.format, url: url, now: now)
+    guard let plan = cache.adopting(adoption.kept) else { throw .skip(.varyAll, "") }
+    try checkExpiry(plan.metadata.expires)
+    return (plan, adoption)
+  }
+
+  /// Refuses what the destination would not take, whatever room it has.
+  func check(
+    _ entry: SourceEntry, _ plan: StoringPlan, _ store: Store
+  ) throws(MoveFailure) {
+    do throws(StoreError) {
+      try store.checkBounds(plan.key, plan.metadata, length: entry.body.length)
+    } catch { throw MoveFailure(error) }
   }
 
   private func checkExpiry(_ expires: Timestamp?) throws(MoveFailure) {
@@ -159,12 +198,17 @@ public final class Migration {
   }
 
   /// Refuses an entry that the destination has already, or has a newer one for.
-  private func compare(
-    _ entry: SourceEntry, _ adoption: Adoption, with known: EntryInfo, _ cache: ResponseCache
+  ///
+  /// - Parameter readsBodies: otherwise equal lengths count as equal.
+  func compare(
+    _ entry: SourceEntry, _ adoption: Adoption, with known: EntryInfo, _ cache: ResponseCache,
+    readsBodies: Bool
   ) throws(MoveFailure) {
     // A time to come has become the time of the migration.
     let isSameTime = entry.created.map { $0 == known.created || $0 > now } ?? true
-    if isSameTime, entry.body.length == known.length, try hasSameBody(entry, known) {
+    if isSameTime, entry.body.length == known.length,
+      try readsBodies ? hasSameBody(entry, known) : true
+    {
       throw .skip(.alreadyThere, "")
     }
     guard cache.responseTime(of: known) < adoption.kept.times.response else {
@@ -173,9 +217,7 @@ public final class Migration {
     }
   }
 
-  /// A dry run reads no bodies: there, equal lengths count as equal.
   private func hasSameBody(_ entry: SourceEntry, _ known: EntryInfo) throws(MoveFailure) -> Bool {
-    if options.isDryRun { return true }
     let body = try body(of: entry)
     var hasher = DigestHasher()
     while let piece = try body.next() { hasher.update(piece) }
@@ -187,18 +229,4 @@ public final class Migration {
       return MovingBody(try source.openBody(entry.body), isFile: entry.body.isFile, stop)
     } catch { throw MoveFailure(error, isFile: entry.body.isFile) }
   }
-}
-
-/// Asks a migration to end; from any thread.
-public final class MigrationStop: Sendable {
-  private let flag = Atomic<Bool>(false)
-
-  /// Makes one that asks nothing yet.
-  public init() {}
-
-  /// Asks.
-  public func request() { flag.store(true, ordering: .relaxed) }
-
-  /// Whether it was asked.
-  var isRequested: Bool { flag.load(ordering: .relaxed) }
 }

@@ -12,6 +12,10 @@ public enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
   case destinationInSource(String, String)
   /// The source, named first, lies in the destination.
   case sourceInDestination(String, String)
+  /// The report, named first, is the source or lies in it.
+  case reportInSource(String, String)
+  /// The report, named first, lies in the destination.
+  case reportInDestination(String, String)
   /// It was asked to stop.
   case cancelled
 
@@ -27,6 +31,12 @@ public enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
         + "name a folder elsewhere"
     case .sourceInDestination(let path, let store):
       "\(path): the source lies in the destination \(store); move it out of there"
+    case .reportInSource(let path, let source):
+      "\(path): the report is a part of the source \(source), which is never altered; "
+        + "name another file"
+    case .reportInDestination(let path, let store):
+      "\(path): the report lies in the destination \(store), of which it is no part; "
+        + "name another file"
     case .cancelled: "cancelled"
     }
   }

@@ -22,9 +22,7 @@ enum MigrationPlaces {
     let above = ancestors(of: destination)
     if let to = status(destination), Identity(to) == Identity(from) { throw .same(destination) }
     let folder = SourceLocation.split(source).folder
-    let own =
-      from.kind == .directory ? [source] : BodyFolder.names.map { "\(folder)/\($0)" }
-    for path in own {
+    for path in folders(of: source, from) {
       if let identity = status(path).map(Identity.init), above.contains(identity) {
         throw .destinationInSource(destination, path)
       }
@@ -35,6 +33,35 @@ enum MigrationPlaces {
     {
       throw .sourceInDestination(source, destination)
     }
+  }
+
+  /// Refuses a file for the report that would be written over a part of the source, or lies in the
+  /// destination.
+  static func check(
+    report: String, source: String, destination: String
+  ) throws(MigrationError) {
+    let (own, above) = (status(report).map(Identity.init), ancestors(of: report))
+    if let from = status(source) {
+      let files = ["", "-wal", "-shm", "-journal"].compactMap { status(source + $0) }
+      let folders = folders(of: source, from).compactMap { status($0) }
+      if files.contains(where: { Identity($0) == own })
+        || folders.contains(where: { above.contains(Identity($0)) })
+      {
+        throw .reportInSource(report, source)
+      }
+    }
+    if let to = status(destination), above.contains(Identity(to)) {
+      throw .reportInDestination(report, destination)
+    }
+  }
+
+  /// The folders that belong to a source: itself, or those with bodies beside a database.
+  private static func folders(of source: String, _ status: FileStatus) -> [String] {
+    if status.kind == .directory { return [source] }
+    let (folder, name) = SourceLocation.split(source)
+    let stem = name.split(separator: ".", omittingEmptySubsequences: false).dropLast()
+    return (BodyFolder.names + [".\(stem.isEmpty ? name : stem.joined(separator: "."))_SUPPORT"])
+      .map { "\(folder)/\($0)" }
   }
 
   /// A folder that is above the source and no store is refused by the store itself.

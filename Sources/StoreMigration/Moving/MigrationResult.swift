@@ -12,6 +12,8 @@ public struct RowResult: Sendable {
   public let row: Int64
   /// The key as it stands in the source, cut after 2,048 bytes, without the credentials of a URL.
   public let key: String
+  /// The URL that it has in the destination, without credentials, where that was mapped to another one.
+  public let mappedURL: String?
   /// The bytes of the body; 0 where the row gives no entry.
   public let bytes: UInt64
   public let outcome: Outcome
@@ -23,6 +25,9 @@ public struct MigrationCounts: Sendable, Hashable {
   public var converted = 0
   /// How many of those took the place of an older entry.
   public var replaced = 0
+  /// How many entries of the destination were evicted meanwhile, by its limits; some may have been
+  /// converted before.
+  public var evicted = 0
   /// The bytes of the bodies that were converted.
   public var bytes: UInt64 = 0
   /// The bytes that they take on disk with all that belongs to them, at most.
@@ -43,6 +48,7 @@ public struct MigrationCounts: Sendable, Hashable {
     rows += other.rows
     converted += other.converted
     replaced += other.replaced
+    evicted += other.evicted
     bytes += other.bytes
     neededBytes += other.neededBytes
     for (reason, count) in other.skipped { skipped[reason, default: 0] += count }

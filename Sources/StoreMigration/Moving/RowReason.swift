@@ -67,7 +67,7 @@ public struct RowReason: Sendable, Hashable {
       case .expired: (false, "It has expired, and --drop-expired was given.")
       case .varyAll: (false, "Its Vary lets it answer no other request.")
       case .limitsReached:
-        (false, "The store is at its limits, and all in it was asked for later.")
+        (false, "The limits of the store leave no room for it beside what was asked for later.")
       case .badMappedURL: (true, "What --map-url made of its URL is no URL.")
       case .entryTooLarge: (true, "The body is longer than the limits of the store allow.")
       case .metadataTooLarge: (true, "Key, fields and user info are too large for the store.")

@@ -8,20 +8,20 @@ struct URLMapper {
 
   /// Gives the normal form of a URL of the source, mapped.
   func url(of text: String) throws(MoveFailure) -> NormalizedURL {
-    var text = text
+    do throws(InvalidURL) {
+      return try NormalizedURL(mapped(text) ?? text)
+    } catch { throw .skip(.badMappedURL, error.code.rawValue) }
+  }
+
+  /// Gives what the first mapping that fits makes of a URL; nil where none fits.
+  func mapped(_ text: String) -> String? {
     for mapping in mappings {
-      if text.hasPrefix(mapping.old) {
-        text = mapping.new + text.dropFirst(mapping.old.count)
-        break
-      }
+      if text.hasPrefix(mapping.old) { return mapping.new + text.dropFirst(mapping.old.count) }
       if let normal = try? NormalizedURL(text).string, normal.hasPrefix(mapping.old) {
-        text = mapping.new + normal.dropFirst(mapping.old.count)
-        break
+        return mapping.new + normal.dropFirst(mapping.old.count)
       }
     }
-    do throws(InvalidURL) {
-      return try NormalizedURL(text)
-    } catch { throw .skip(.badMappedURL, error.code.rawValue) }
+    return nil
   }
 
   /// Gives a key of the source without the credentials that a URL may have.

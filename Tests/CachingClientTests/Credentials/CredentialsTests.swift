@@ -1,6 +1,7 @@
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
+import Synchronization
 import Testing
 
 @testable import CachingClient
@@ -239,6 +240,47 @@ struct CredentialsTests {
     #expect(!sent.isEmpty && sent.allSatisfy { $0.hasPrefix("Digest ") })
     #expect(answers.challenges.last?.scheme == .basic)
     #expect(answers.challenges.last?.failures == 1)
+  }
+
+  @Test("a stale answer is validated in the background with the credential that it is for")
+  func background() async throws {
+    let credential = Credential.password(
+      user: "u", password: "p", persistence: .request, sendsBasicUnasked: true)
+    let served = Mutex(0)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { request in
+        guard request.fields.contains("Authorization") else {
+          return .success(.init("", status: 401))
+        }
+        let number = served.withLock { served in
+          served += 1
+          return served
+        }
+        let field = HTTPField("Cache-Control", "max-age=10, stale-while-revalidate=100")
+        return .success(.init("\(number)", fields: [field]))
+      })
+    let options = FetchOptions(credential: credential)
+    #expect(try await fetch(sandbox, request(), options).text == "1")
+    sandbox.clock.advance(bySeconds: 20)
+    #expect(sandbox.client.storedAnswer(to: request(), options: options) != nil)
+    await sandbox.client.waitForBackground()
+    #expect(served.withLock { $0 } == 2)
+    sandbox.clock.advance(bySeconds: 20)
+    #expect(try await fetch(sandbox, request(), options).text == "2")
+    await sandbox.client.waitForBackground()
+    #expect(served.withLock { $0 } == 3)
+  }
+
+  @Test("what goes around the store has the client's credentials, too")
+  func aroundTheStore() async throws {
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(GuardedOrigin(.digest(.sha256, isSession: false)), answers)
+    for path in ["/a", "/b"] {
+      let answer = try await sandbox.client.transport.send(request(path))
+      #expect(answer.head.status == 200)
+    }
+    #expect(try await fetch(sandbox, request("/c")).text == "secret")
+    #expect(answers.challenges.count == 1)
   }
 
   @Test("an Authorization of the caller's own is the caller's affair")

@@ -1,6 +1,7 @@
 /// Names what is fed with mutated input, and with the files of Tests/FuzzCorpus: one folder for each.
 enum FuzzTarget: String, CaseIterable {
   case cacheControl = "cache-control"
+  case challenges
   case contentRange = "content-range"
   case dates
   case dictionary
@@ -18,6 +19,7 @@ enum FuzzTarget: String, CaseIterable {
   func run(_ bytes: [UInt8]) {
     switch self {
     case .cacheControl: fuzzCacheControl(bytes)
+    case .challenges: fuzzChallenges(bytes)
     case .contentRange: fuzzContentRange(bytes)
     case .dates: fuzzDates(bytes)
     case .dictionary: fuzzDictionary(bytes)

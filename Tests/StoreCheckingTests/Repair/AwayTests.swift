@@ -184,6 +184,18 @@ import Testing
     #expect(try sandbox.kept(model).count == model.all.count - 1)
   }
 
+  @Test func `without the journal the tree is taken up, what nothing explains included`() throws {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    try RepairCase.entries.first { $0.kinds == [.entryUnexplained] }?.damage(sandbox)
+    #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.entryUnexplained])
+    try sandbox.move("journal", to: "../journal")
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model) == model.all)
+    try sandbox.fill { #expect($0.lookUp("new").entry?.body == [9]) }
+  }
+
   @Test func `what a crash has left goes at the level safe`() throws {
     let sandbox = try CheckSandbox()
     let model = try sandbox.fillModel()

@@ -1,0 +1,90 @@
+internal import CacheFormat
+
+/// Decides, before anything is moved, which rows have room in a destination with a limit on bytes: those
+/// that were asked for last, until one does not fit.
+///
+/// What is in the destination stays. So what is moved does not depend on the order of the rows, nothing is
+/// moved that goes again, and a second run comes to the same decision. The rows are in a scratch database:
+/// memory stays bounded for any number of them.
+final class RoomPlan {
+  /// What one row would bring.
+  struct Candidate {
+    let row: Int64
+    let key: ByteString
+    let variant: UInt64
+    /// When its response was received: of two rows with one key the later one counts.
+    let received: Timestamp
+    let accessed: Timestamp
+    /// The bytes that it takes, less those of the entry that it replaces.
+    let bytes: Int64
+    let replaces: Bool
+  }
+
+  private let insertion: Statement
+  private let ordered: Statement
+  /// The first row that has no room, and when it was asked for; nil: all have.
+  private var end: (accessed: Int64, row: Int64)?
+
+  /// Makes an empty plan.
+  init(in folder: TemporaryFolder) throws(DatabaseError) {
+    let database = try Database(path: folder.path + "/room", .create)
+    try database.execute(
+      """
+      PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;
+      PRAGMA cache_size=-8192; PRAGMA temp_store=FILE;
+      DROP TABLE IF EXISTS room;
+      CREATE TABLE room(hash INTEGER PRIMARY KEY, received INTEGER, accessed INTEGER, row INTEGER,
+        bytes INTEGER, replaces INTEGER);
+      BEGIN
+      """)
+    insertion = try database.prepare(
+      """
+      INSERT INTO room VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(hash) DO UPDATE SET \
+      received = ?2, accessed = ?3, row = ?4, bytes = ?5, replaces = ?6 WHERE ?2 > received
+      """)
+    ordered = try database.prepare(
+      "SELECT accessed, row, bytes, replaces FROM room ORDER BY accessed DESC, row DESC")
+  }
+
+  /// Takes a row that would be moved.
+  func add(_ candidate: Candidate) throws(DatabaseError) {
+    var hasher = Hasher()
+    hasher.combine(candidate.key)
+    hasher.combine(candidate.variant)
+    insertion.restart([
+      .integer(Int64(hasher.finalize())), .integer(candidate.received.nanoseconds),
+      .integer(candidate.accessed.nanoseconds), .integer(candidate.row),
+      .integer(candidate.bytes), .integer(candidate.replaces ? 1 : 0),
+    ])
+    _ = try insertion.step()
+  }
+
+  /// Finds the first row that has no room.
+  ///
+  /// - Parameters:
+  ///   - bytes: the room that is left; negative where there is too much already.
+  ///   - entries: how many entries more there may be; nil for no limit.
+  func decide(bytes: Int64, entries: Int64?) throws(DatabaseError) {
+    var (bytes, entries) = (bytes, entries ?? .max)
+    ordered.restart()
+    defer { ordered.restart() }
+    while try ordered.step() {
+      let values = try ordered.values()
+      guard let accessed = values[0].integer, let row = values[1].integer,
+        let taken = values[2].integer, let replaces = values[3].integer
+      else { return }
+      bytes -= taken
+      if replaces == 0 { entries -= 1 }
+      guard bytes >= 0 || taken <= 0, entries >= 0 || replaces == 1 else {
+        end = (accessed, row)
+        return
+      }
+    }
+  }
+
+  /// Whether a row has room.
+  func admits(_ row: Int64, accessed: Timestamp) -> Bool {
+    guard let end else { return true }
+    return (accessed.nanoseconds, row) > (end.accessed, end.row)
+  }
+}

@@ -1,0 +1,89 @@
+import HTTPSemantics
+import Testing
+
+@testable import CachingClient
+
+struct CredentialSessionTests {
+  private let session = CredentialSession()
+  private let one = Credential.password(user: "one", password: "1")
+  private let two = Credential.password(user: "two", password: "2")
+
+  private func url(_ text: String) throws -> NormalizedURL { try NormalizedURL("http://\(text)") }
+
+  private func keep(
+    _ credential: Credential, at text: String, realm: String = "r", everywhere: Bool = false
+  ) throws {
+    let url = try url(text)
+    let space = CredentialSession.Space(origin: .init(url), realm: realm)
+    session.keep(credential, in: space, at: url, everywhere: everywhere)
+  }
+
+  private func sent(_ text: String) throws -> Credential? {
+    session.credential(for: try url(text))
+  }
+
+  @Test("a credential is sent unasked from the folder of its URL down, to its origin alone")
+  func folders() throws {
+    try keep(one, at: "a.example/x/page?q=/y/")
+    for inside in ["a.example/x/", "a.example/x/other", "a.example:80/x/y/z?q", "A.EXAMPLE/x/%41"] {
+      #expect(try sent(inside) == one, "\(inside)")
+    }
+    let outside = [
+      "a.example/", "a.example/x", "a.example/xy/", "a.example/y/x/", "b.example/x/",
+      "a.example:81/x/", "x.a.example/x/", "a.example/?/x/",
+    ]
+    for outside in outside { #expect(try sent(outside) == nil, "\(outside)") }
+    #expect(session.credential(for: try NormalizedURL("https://a.example/x/")) == nil)
+    #expect(session.credential(for: try NormalizedURL("https://a.example:80/x/")) == nil)
+  }
+
+  @Test("the deepest folder counts, and a realm may have several")
+  func depth() throws {
+    try keep(one, at: "a.example/", everywhere: true)
+    try keep(two, at: "a.example/deep/er/page", realm: "s")
+    #expect(try sent("a.example/deep/er/x") == two)
+    #expect(try sent("a.example/deep/x") == one)
+    try keep(two, at: "a.example/other/", realm: "s")
+    #expect(try sent("a.example/other/x") == two)
+    #expect(try sent("a.example/deep/er/x") == two)
+  }
+
+  @Test("a new credential takes the place of the old one in its realm, and forgetting is thorough")
+  func replacing() throws {
+    try keep(one, at: "a.example/")
+    try keep(two, at: "a.example/")
+    #expect(try sent("a.example/") == two)
+    #expect(session.credential(named: one.name) == nil)
+    #expect(session.credential(named: two.name) == two)
+    try keep(two, at: "a.example/x/", realm: "s")
+    try keep(two, at: "b.example/")
+    session.forget(two, at: try url("a.example/page"))
+    #expect(try sent("a.example/x/") == nil)
+    #expect(try sent("b.example/") == two)
+    session.forgetAll()
+    #expect(try sent("b.example/") == nil)
+    #expect(session.credential(named: two.name) == nil)
+  }
+
+  @Test("what is in use is found until its last user lets go of it")
+  func inUse() {
+    session.retain(one)
+    session.retain(one)
+    session.release(one)
+    #expect(session.credential(named: one.name) == one)
+    session.release(one)
+    #expect(session.credential(named: one.name) == nil)
+    session.release(one)
+    #expect(session.credential(named: one.name) == nil)
+  }
+
+  @Test("secrets differ in their names, and names do not tell them")
+  func names() {
+    let all: [Credential] = [
+      one, two, .token("one"), .password(user: "on", password: "e1"),
+      .password(user: "", password: ""), .token(""),
+    ]
+    #expect(Set(all.map(\.name)).count == all.count)
+    #expect(one == .password(user: "one", password: "1", persistence: .request))
+  }
+}

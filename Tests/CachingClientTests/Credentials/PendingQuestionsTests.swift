@@ -1,0 +1,27 @@
+import HTTPSemantics
+import Testing
+
+@testable import CachingClient
+
+struct PendingQuestionsTests {
+  @Test("who waits for an answer that never comes asks by themselves", .timeLimit(.minutes(1)))
+  func abandoned() async throws {
+    let one = Credential.password(user: "one", password: "1")
+    let questions = PendingQuestions()
+    let space = CredentialSession.Space(
+      origin: .init(try NormalizedURL("http://a.example/")), realm: "r")
+    let begun = AsyncStream.makeStream(of: Void.self)
+    let first = Task {
+      await questions.ask(for: space) {
+        begun.continuation.finish()
+        while !Task.isCancelled { await Task.yield() }
+        return nil
+      }
+    }
+    for await _ in begun.stream {}
+    let second = Task { await questions.ask(for: space) { one } }
+    first.cancel()
+    #expect(await second.value == one)
+    #expect(await first.value == nil)
+  }
+}
