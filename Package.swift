@@ -105,6 +105,7 @@ let package = Package(
       [
         "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport", "HTTPSemantics",
         "Reachability", "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
+        "MessageDigests",
       ]),
 
     // The network: is there one?

@@ -17,11 +17,16 @@ public enum PartialRefusal: Sendable, Hashable, CustomStringConvertible {
   ///   - bodyLength: The bytes of the body; nil while it has not come to its end, when only
   ///     `Content-Length` can be examined.
   public init?(of fields: HTTPFields, bodyLength: UInt64?) {
+    // RFC 9110, section 15.3.7.2: several parts have no `Content-Range` around them, and one that is
+    // there says nothing of the bytes that follow.
+    let type = fields.first(named: "Content-Type")?.value ?? []
+    guard !FieldBytes.starts(FieldBytes.trimmed(type[...]), withLowercase: "multipart/byteranges")
+    else {
+      self = .severalParts
+      return
+    }
     guard fields.contains("Content-Range") else {
-      let type = fields.first(named: "Content-Type")?.value ?? []
-      let isMultipart = FieldBytes.starts(
-        FieldBytes.trimmed(type[...]), withLowercase: "multipart/byteranges")
-      self = isMultipart ? .severalParts : .noContentRange
+      self = .noContentRange
       return
     }
     guard let range = ContentRange(of: fields) else {

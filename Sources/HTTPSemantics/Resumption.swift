@@ -3,8 +3,8 @@
 package struct Resumption: Sendable {
   /// Says what is to be done with an answer.
   package enum Answer: Sendable, Hashable {
-    /// The body goes on where the bytes end.
-    case goOn(completeLength: UInt64?)
+    /// The body goes on where the bytes end, up to the byte before `end`.
+    case goOn(end: UInt64, completeLength: UInt64)
     /// The body is the whole representation, perhaps another one.
     case startOver
     /// The body is of no use: ask for the whole, without a range.
@@ -54,22 +54,26 @@ package struct Resumption: Sendable {
   /// Judges the head of the answer to ``request(_:)``.
   ///
   /// A 206 goes on only where it begins with the first byte that is missing, states the same length
-  /// and the same strong validator. A server that leaves the validator out is not believed: it may
-  /// not know `If-Range`.
+  /// and the same strong validator, is coded as the bytes are, and contradicts itself nowhere. A
+  /// server that leaves the validator out is not believed: it may not know `If-Range`. Where nobody
+  /// has told the complete length, no part can be known to be the last one. A 304 or 412 speaks of
+  /// conditions that were not asked for.
   package func judge(_ head: HTTPResponseHead) -> Answer {
     switch head.status {
     case 200, 203: return .startOver
-    case 416: return .askForWhole
+    case 304, 412, 416: return .askForWhole
     case 206: break
     default: return .refused
     }
     guard let range = ContentRange(of: head.fields), range.first == offset,
-      Validators(head.fields, now: now).matchStrongly(Validators(fields, now: now))
+      Validators(head.fields, now: now).matchStrongly(Validators(fields, now: now)),
+      PartialRefusal(of: head.fields, bodyLength: nil) == nil,
+      head.fields.combinedValue(of: "Content-Encoding")
+        == fields.combinedValue(of: "Content-Encoding"),
+      let length = completeLength ?? range.completeLength,
+      range.completeLength ?? length == length, range.last < length
     else { return .askForWhole }
-    if let stated = range.completeLength, let completeLength, stated != completeLength {
-      return .askForWhole
-    }
-    return .goOn(completeLength: range.completeLength ?? completeLength)
+    return .goOn(end: range.last + 1, completeLength: length)
   }
 
   /// Tells whether bytes with these fields could be gone on with.

@@ -3,6 +3,7 @@ public import CachingClient
 public import Foundation
 import HTTPCaching
 import HTTPSemantics
+import MessageDigests
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -192,6 +193,7 @@ extension OfflineCache {
   ) async throws(URLError) -> OfflineURLResponse {
     let began = options.clock.now()
     let target = FileTarget(place)
+    let made = wanted.digest.map { MessageDigest($0.algorithm) }
     let (answer, response) = try await answering(asked) { response in response }
     guard (200...299).contains(response.statusCode) else {
       answer.body.cancel()
@@ -203,7 +205,11 @@ extension OfflineCache {
     }
     let pieces = BodyPieces(body: answer.body, url: asked.url)
     do throws(URLError) {
-      while let piece = try await pieces.next() { try await target.write(piece) }
+      while let piece = try await pieces.next() {
+        made?.update(piece)
+        try await target.write(piece)
+      }
+      try check(made?.finish(), wanted, asked)
       let status = try await target.complete()
       let file = await note(
         answer, wanted, asked,
@@ -215,6 +221,19 @@ extension OfflineCache {
       await target.abandon()
       throw error
     }
+  }
+
+  /// Holds what the store has answered against the caller's digest.
+  private func check(
+    _ bytes: [UInt8]?, _ wanted: DownloadRequest, _ asked: AskedRequest
+  ) throws(URLError) {
+    guard let digest = wanted.digest, let bytes,
+      let actual = StatedDigest(digest.algorithm, bytes), actual != digest
+    else { return }
+    throw URLError(
+      DownloadError(
+        .wrongDigest(expected: digest, actual: actual), url: asked.request.url.string,
+        path: wanted.file), url: asked.url)
   }
 
   /// Notes what a file is that was written, so that it can expire, and be compared with the server's;

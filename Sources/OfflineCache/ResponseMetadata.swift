@@ -1,3 +1,4 @@
+import CacheFormat
 import CachingClient
 public import Foundation
 import HTTPCaching
@@ -109,11 +110,16 @@ public struct ResponseMetadata: Sendable, Hashable {
 
   init(_ file: DownloadedFile, now: Int64) {
     let download = DownloadMetadata(file)
-    let time = Date(timeIntervalSince1970: TimeInterval(now) / 1e9)
+    // In whole nanoseconds: dates of these years have steps of 240 of them.
+    func seconds(_ end: Int64, since start: Int64) -> TimeInterval {
+      let (difference, isBeyond) = end.subtractingReportingOverflow(start)
+      return (isBeyond ? TimeInterval(end) - TimeInterval(start) : TimeInterval(difference)) / 1e9
+    }
+    let record = file.record
     let stated = file.record.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
     self.download = download
-    age = max(0, stated) + max(0, time.timeIntervalSince(download.ended))
-    freshness = download.expires?.timeIntervalSince(time)
+    age = max(0, stated) + max(0, seconds(now, since: (record.ended ?? record.started).nanoseconds))
+    freshness = record.expires.map { seconds($0.nanoseconds, since: now) }
     source = file.source == .file ? .file : .network
     status = CacheStatus(
       cacheName: "OfflineCache", isHit: file.source == .file,

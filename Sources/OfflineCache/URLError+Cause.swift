@@ -79,6 +79,7 @@ extension URLError {
     case .coding: code = .cannotDecodeContentData
     case .wrongLength: code = .networkConnectionLost
     case .wrongDigest: code = .cannotDecodeRawData
+    case .disturbed: code = .cannotMoveFile
     case .invalidPath: code = .cannotCreateFile
     case .isDirectory: code = .fileIsDirectory
     case .file(let cause):

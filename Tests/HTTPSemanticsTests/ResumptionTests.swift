@@ -54,13 +54,14 @@ struct ResumptionTests {
     #expect(resumption.request(request).fields.first(named: "If-Range")?.text == date)
     var answer = HTTPResponseHead(status: 206, fields: fields)
     answer.fields.append(HTTPField("Content-Range", "bytes 100-999/1000"))
-    #expect(resumption.judge(answer) == .goOn(completeLength: 1000))
+    #expect(resumption.judge(answer) == .goOn(end: 1000, completeLength: 1000))
   }
 
   @Test(arguments: [
-    (206, "bytes 100-999/1000", "\"a\"", Resumption.Answer.goOn(completeLength: 1000)),
-    (206, "bytes 100-499/1000", "\"a\"", .goOn(completeLength: 1000)),
-    (206, "bytes 100-999/*", "\"a\"", .goOn(completeLength: 1000)),
+    (206, "bytes 100-999/1000", "\"a\"", Resumption.Answer.goOn(end: 1000, completeLength: 1000)),
+    (206, "bytes 100-499/1000", "\"a\"", .goOn(end: 500, completeLength: 1000)),
+    (206, "bytes 100-999/*", "\"a\"", .goOn(end: 1000, completeLength: 1000)),
+    (206, "bytes 100-1000/*", "\"a\"", .askForWhole),
     (206, "bytes 99-999/1000", "\"a\"", .askForWhole),
     (206, "bytes 101-999/1000", "\"a\"", .askForWhole),
     (206, "bytes 0-999/1000", "\"a\"", .askForWhole),
@@ -73,7 +74,8 @@ struct ResumptionTests {
     (200, "", "\"b\"", .startOver),
     (200, "bytes 100-999/1000", "\"a\"", .startOver),
     (416, "bytes */1000", "\"a\"", .askForWhole),
-    (304, "", "\"a\"", .refused), (404, "", "", .refused), (503, "", "", .refused),
+    (304, "", "\"a\"", .askForWhole), (412, "", "", .askForWhole),
+    (404, "", "", .refused), (503, "", "", .refused),
   ])
   func `only bytes that surely belong to it are taken`(
     status: Int, range: String, tag: String, expected: Resumption.Answer
@@ -85,12 +87,36 @@ struct ResumptionTests {
     #expect(resumption.judge(head) == expected)
   }
 
+  @Test(arguments: [
+    HTTPField("Content-Encoding", "gzip"), HTTPField("Content-Length", "901"),
+    HTTPField("Content-Length", "899"),
+    HTTPField("Content-Type", "multipart/byteranges; boundary=x"),
+    HTTPField("Content-Range", "bytes 100-999/1000"),
+  ])
+  func `a part that contradicts itself is not taken`(field: HTTPField) throws {
+    let resumption = try #require(self.resumption())
+    var head = HTTPResponseHead(
+      status: 206,
+      fields: [HTTPField("ETag", "\"a\""), HTTPField("Content-Range", "bytes 100-999/1000")])
+    #expect(resumption.judge(head) == .goOn(end: 1000, completeLength: 1000))
+    head.fields.append(field)
+    #expect(resumption.judge(head) == .askForWhole)
+  }
+
+  @Test func `where nobody knows the length, no part is taken for the last one`() throws {
+    let head = HTTPResponseHead(
+      status: 206,
+      fields: [HTTPField("ETag", "\"a\""), HTTPField("Content-Range", "bytes 100-299/*")])
+    let resumption = try #require(self.resumption(length: nil))
+    #expect(resumption.judge(head) == .askForWhole)
+  }
+
   @Test func `a length that was not known is learnt`() throws {
     let head = HTTPResponseHead(
       status: 206,
       fields: [HTTPField("ETag", "\"a\""), HTTPField("Content-Range", "bytes 100-299/300")])
     let resumption = try #require(self.resumption(length: nil))
-    #expect(resumption.judge(head) == .goOn(completeLength: 300))
+    #expect(resumption.judge(head) == .goOn(end: 300, completeLength: 300))
   }
 
   @Test(arguments: [

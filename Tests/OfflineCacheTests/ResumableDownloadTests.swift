@@ -122,6 +122,26 @@ struct ResumableDownloadTests {
     #expect(try [UInt8](Data(contentsOf: file)) == Self.body)
   }
 
+  @Test func `what is stored is held against the digest, too`() async throws {
+    let sandbox = try sandbox(Server())
+    _ = try await sandbox.cache.download(
+      for: sandbox.request(), to: sandbox.folder.appendingPathComponent("first"))
+    sandbox.cache.offlineMode = .always
+    let file = sandbox.folder.appendingPathComponent("second")
+    let right = StatedDigest(.sha256, MessageDigest.of(Self.body, .sha256))
+    let response = try await sandbox.cache.download(
+      for: sandbox.request(), to: file, settings: DownloadSettings(digest: right))
+    #expect(response.metadata?.source != .file && response.metadata?.source != .network)
+    try FileManager.default.removeItem(at: file)
+    let wrong = StatedDigest(.sha256, MessageDigest.of([], .sha256))
+    let error = await #expect(throws: URLError.self) {
+      try await sandbox.cache.download(
+        for: sandbox.request(), to: file, settings: DownloadSettings(digest: wrong))
+    }
+    #expect(error?.code == .cannotDecodeRawData)
+    #expect(!FileManager.default.fileExists(atPath: file.path))
+  }
+
   @Test func `a wrong digest is an error that says so`() async throws {
     let sandbox = try sandbox(Server())
     let file = sandbox.folder.appendingPathComponent("file")

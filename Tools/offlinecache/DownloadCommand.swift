@@ -1,3 +1,4 @@
+import CacheSystem
 import CachingClient
 import CommandLineOptions
 import CurlTransport
@@ -65,13 +66,14 @@ enum DownloadCommand {
     try check(invocation)
     let folder = invocation.value(of: folder)
     try makeFolder(folder)
+    let parallel = bounded(invocation.value(of: parallel))
+    let perHost = min(invocation.value(of: perHost), parallel)
     var setup = try NetworkOptions.setup(invocation)
-    setup.connectionsPerHost = invocation.value(of: perHost)
+    setup.connectionsPerHost = perHost
     let downloader = Downloader(
       transport: try CurlTransport(setup),
       options: DownloaderOptions(
-        maximumTransfers: invocation.value(of: parallel),
-        maximumTransfersPerHost: invocation.value(of: perHost),
+        maximumTransfers: parallel, maximumTransfersPerHost: perHost,
         maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))
     let requests = try await requests(invocation, downloader, folder)
     if requests.isEmpty, !invocation[resume] {
@@ -79,6 +81,18 @@ enum DownloadCommand {
         "there is nothing to download", remedy: "give a URL, --urls-from FILE, or --resume")
     }
     return try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
+  }
+
+  /// Returns how many transfers the limit of open files allows, at most those that were asked for;
+  /// without descriptors nothing works, not even Swift's runtime.
+  private static func bounded(_ wanted: Int) -> Int {
+    let limit = Int(OpenFiles.raiseLimit())
+    let possible = max(1, (limit - 24) / 7)
+    guard possible < wanted else { return wanted }
+    printMessage(
+      "offlinecache: \(possible) downloads at once instead of \(wanted), as this process may have "
+        + "\(limit) files open; raise the limit (ulimit -n)")
+    return possible
   }
 
   /// Checks what the declarations cannot say.
@@ -121,7 +135,7 @@ enum DownloadCommand {
       try add(url, path(of: url, in: folder))
     }
     guard invocation[resume] else { return requests }
-    for found in try await downloader.downloads(in: folder.text ?? ".") where !found.isFinished {
+    for found in try await downloader.downloads(in: try text(of: folder)) where !found.isFinished {
       guard let url = try? NormalizedURL(found.record.url), urls[found.path] == nil else {
         continue
       }
@@ -141,13 +155,18 @@ enum DownloadCommand {
 
   /// Returns the file of a URL.
   static func path(of url: NormalizedURL, in folder: Argument) throws(ToolError) -> String {
-    guard let folder = folder.text else {
+    let folder = try text(of: folder)
+    let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
+    return folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+  }
+
+  private static func text(of folder: Argument) throws(ToolError) -> String {
+    guard let text = folder.text else {
       throw ToolError(
         subject: folder.description, problem: "the name of the folder is not UTF-8",
         remedy: "go there and leave -o out")
     }
-    let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
-    return folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+    return text
   }
 
   private static func makeFolder(_ folder: Argument) throws {

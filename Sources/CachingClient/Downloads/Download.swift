@@ -19,6 +19,8 @@ public final class Download: Sendable {
     /// How many have asked for it and not cancelled.
     var askers = 1
     var isPaused = false
+    /// Counts how often it was paused; a pause may be over before the work has seen it.
+    var pauses = 0
     /// Is cancelled to pause or end it.
     var cancelStep: (@Sendable () -> Void)?
     var whenResumed: CheckedContinuation<Void, Never>?
@@ -70,6 +72,7 @@ public final class Download: Sendable {
     let cancelStep = state.withLock { state -> (@Sendable () -> Void)? in
       guard !state.progress.isOver else { return nil }
       state.isPaused = true
+      state.pauses += 1
       return state.cancelStep
     }
     cancelStep?()
@@ -112,20 +115,27 @@ extension Download {
   /// Tells whether all who asked for it have cancelled.
   var isCancelled: Bool { state.withLock { $0.askers <= 0 } }
 
-  /// Tells whether it was paused or cancelled.
+  /// Tells whether it is paused or cancelled.
   var isStopped: Bool { state.withLock { $0.isPaused || $0.askers <= 0 } }
 
   /// Runs a step of the work, in a task that is cancelled when the download is paused or cancelled; the
   /// step should end soon then.
-  func run<R: Sendable>(_ work: @escaping @Sendable () async -> R) async -> R {
+  ///
+  /// - Returns: the result, and whether it was cut short.
+  func run<R: Sendable>(
+    _ work: @escaping @Sendable () async -> R
+  ) async -> (result: R, isStopped: Bool) {
     let step = Task { await work() }
-    let isStopped = state.withLock { state in
+    let (isStopped, pauses) = state.withLock { state in
       state.cancelStep = { step.cancel() }
-      return state.isPaused || state.askers <= 0
+      return (state.isPaused || state.askers <= 0, state.pauses)
     }
     if isStopped { step.cancel() }
-    defer { state.withLock { $0.cancelStep = nil } }
-    return await step.value
+    let result = await step.value
+    return state.withLock { state in
+      state.cancelStep = nil
+      return (result, isStopped || state.pauses != pauses || state.askers <= 0)
+    }
   }
 
   /// Waits as long as it is paused.

@@ -24,6 +24,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case wrongLength(expected: UInt64, received: UInt64)
     /// The file has another digest than the server or the caller stated.
     case wrongDigest(expected: StatedDigest, actual: StatedDigest)
+    /// Somebody else has removed, replaced or changed the hidden file that the bytes go to.
+    case disturbed
     /// The path names no file: it is empty, or ends with `/`, `.` or `..`, or its name is too long.
     case invalidPath
     /// A directory stands where the file should go.
@@ -66,6 +68,9 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .wrongDigest(let expected, let actual):
       "\(url): the file has \(actual) and should have \(expected); try again, and do not trust "
         + "the server if it stays so"
+    case .disturbed:
+      "\(path): the hidden file beside it was removed or changed by others while it was downloaded; "
+        + "try again"
     case .invalidPath: "\(path): it names no file; give the name of the file, up to 255 bytes"
     case .isDirectory: "\(path): a directory is there; choose another name"
     case .file(let error):

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import MessageDigests
 
 /// Knows the files of one download: the target, and four hidden ones beside it whose names are made
 /// of a digest of the target's name (Docs/Format.md, "Downloads").
@@ -28,6 +29,9 @@ final class DownloadPlace: Sendable {
   let sums: PathName
   private let stem: PathName
   private let directory: Descriptor
+
+  /// Gives the folder's descriptor.
+  var folder: Int32 { directory.raw }
 
   /// Opens the folder of a path.
   init(_ path: String, _ files: any FileSystem) throws(DownloadError.Cause) {
@@ -81,7 +85,7 @@ final class DownloadPlace: Sendable {
   }
 
   /// Puts the part in place of the target.
-  func moveIntoPlace() throws(SystemError) {
+  func movePartIntoPlace() throws(SystemError) {
     try files.rename(part, in: directory.raw, to: target, in: directory.raw)
   }
 
@@ -95,7 +99,7 @@ final class DownloadPlace: Sendable {
 extension DownloadPlace {
   /// Reads a record; nil where there is none, or it is damaged.
   func record(_ kind: Kind) -> DownloadRecord? {
-    let name = Self.appending(kind.suffix, to: stem)
+    let name = recordName(kind)
     guard
       let bytes = try? files.readFile(name, in: directory, limit: Self.recordLimit)
     else { return nil }
@@ -110,9 +114,28 @@ extension DownloadPlace {
     return record
   }
 
+  /// Returns the record of the target as above, if the target has a digest, too; reads it whole.
+  func finishedRecord(with digest: StatedDigest?) -> DownloadRecord? {
+    guard let record = finishedRecord() else { return nil }
+    guard let digest else { return record }
+    guard let file = try? files.open(target, in: directory, [.read]) else { return nil }
+    let made = MessageDigest(digest.algorithm)
+    var offset: Int64 = 0
+    while true {
+      guard let bytes = try? files.readBytes(file, count: PartFile.blockBytes, at: offset) else {
+        return nil
+      }
+      if bytes.isEmpty { break }
+      made.update(bytes)
+      offset += Int64(bytes.count)
+    }
+    // What was read is what the record tells of only if nobody has changed it meanwhile.
+    return made.finish() == digest.bytes && finishedRecord() == record ? record : nil
+  }
+
   /// Replaces a record, in one rename.
   func save(_ record: DownloadRecord, _ kind: Kind) throws(SystemError) {
-    let name = Self.appending(kind.suffix, to: stem)
+    let name = recordName(kind)
     var new = stem
     new.append(".")
     new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
@@ -127,6 +150,9 @@ extension DownloadPlace {
   }
 
   func removeRecord(_ kind: Kind) {
-    remove(Self.appending(kind.suffix, to: stem))
+    remove(recordName(kind))
   }
+
+  /// Gives the name of a record.
+  func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
 }

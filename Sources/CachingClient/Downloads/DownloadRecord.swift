@@ -1,6 +1,7 @@
 public import CacheFormat
 import HTTPCaching
 public import HTTPSemantics
+import HTTPTransport
 
 /// Tells of one downloaded file, or of the bytes of one that is not finished; kept beside it, see
 /// ``DownloadPlace``.
@@ -45,6 +46,27 @@ public struct DownloadRecord: Sendable, Hashable {
     self.head = head
     self.head.fields.removeAll(named: "Set-Cookie")
     self.started = started
+  }
+
+  /// Tells this answer from others, to this or another file: what the sums of its bytes begin with
+  /// (Docs/Format.md, "Downloads").
+  var mark: [UInt8] {
+    let validators = ["ETag", "Last-Modified"].map { head.fields.first(named: $0)?.value ?? [] }
+    let parts = [file.bytes, Array(url.utf8), Array("\(started.nanoseconds)".utf8)] + validators
+    return parts.flatMap { $0 + [0] }
+  }
+
+  /// Tells whether an answer with the same validator is one about the same file.
+  ///
+  /// A validator tells states of one resource apart, and a redirect may lead to another one. Of that
+  /// the queries may differ, as they do where URLs are signed; else, on a mirror, the time of the last
+  /// change has to be the same, too.
+  func isMet(by answer: TransportResponse) -> Bool {
+    func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
+    let modified = head.fields.first(named: "Last-Modified")?.value
+    return place(answeredBy) == place(answer.url.string)
+      || head.fields.contains("ETag") && modified != nil
+        && modified == answer.head.fields.first(named: "Last-Modified")?.value
   }
 
   /// Sets the expiry, counted from a time.

@@ -64,6 +64,13 @@ public struct DownloadRequest: Sendable {
     self.maximumRedirects = maximumRedirects
     self.credential = credential
   }
+
+  /// Tells whether the download of another is just what this one asks for; who waits longer, or goes
+  /// first, does not matter.
+  func isAnswered(as other: DownloadRequest) -> Bool {
+    request == other.request && file == other.file && digest == other.digest
+      && expiry == other.expiry && reuse == other.reuse && resumes == other.resumes
+  }
 }
 
 /// Says how long a downloaded file counts as good.

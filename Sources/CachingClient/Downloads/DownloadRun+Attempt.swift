@@ -47,7 +47,7 @@ extension DownloadRun {
       Resumption(
         of: $0.head.fields, offset: part.length, completeLength: $0.length, now: date)
     }
-    let finished = resumption == nil ? finishedRecord(place) : nil
+    let finished = resumption == nil ? await finishedRecord(place) : nil
     do throws(DownloadError.Cause) {
       let answer = try await send(request(resumption, finished))
       return await take(answer, place, part, record, resumption, hasFile: finished != nil)
@@ -57,9 +57,11 @@ extension DownloadRun {
   }
 
   /// Returns the record of the file that is there, for the server to confirm.
-  func finishedRecord(_ place: DownloadPlace) -> DownloadRecord? {
-    guard asked.reuse != .never, let record = place.finishedRecord(),
-      record.url == asked.request.url.string
+  private func finishedRecord(_ place: DownloadPlace) async -> DownloadRecord? {
+    guard asked.reuse != .never else { return nil }
+    let digest = asked.digest
+    let found = await downloader.pool.call { place.finishedRecord(with: digest) }
+    guard let record = found, record.url == asked.request.url.string
     else { return nil }
     return record
   }
@@ -119,18 +121,19 @@ extension DownloadRun {
     _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool
   ) async -> DownloadAttempt {
     let head = answer.head
-    let judged =
+    var judged =
       resumption?.judge(head) ?? ([200, 203].contains(head.status) ? .startOver : .refused)
+    if case .goOn = judged, let record, !record.isMet(by: answer) { judged = .askForWhole }
     do throws(DownloadError.Cause) {
       switch judged {
-      case .goOn(let completeLength):
+      case .goOn(let end, let completeLength):
         guard var record else { break }
         record.length = completeLength
-        return await receive(answer.body, part, record, decoder: nil, mayBeShort: true)
+        return await receive(answer.body, part, record, decoder: nil, end: end)
       case .startOver: return try await startOver(answer, place, part)
       case .askForWhole:
         await drain(answer.body)
-        try await blocking { () throws(SystemError) in try part.restart(nil) }
+        try await blocking { () throws(SystemError) in try part.restart() }
         return DownloadAttempt(outcome: .askForWhole)
       case .refused: break
       }
@@ -160,7 +163,7 @@ extension DownloadRun {
     let kept = record
     try await blocking { () throws(SystemError) in
       // In this order: a record never tells of the bytes of another answer.
-      try part.restart(Self.stated(asked, kept)?.algorithm)
+      try part.restart(for: kept, Self.stated(asked, kept)?.algorithm)
       if isResumable {
         try place.save(kept, .unfinished)
       } else {
@@ -185,9 +188,12 @@ extension DownloadRun {
     return decoder
   }
 
+  /// Takes a body.
+  ///
+  /// - Parameter end: where a part of the file ends; nil: the body is the whole.
   private func receive(
     _ body: any TransportBody, _ part: PartFile, _ record: DownloadRecord,
-    decoder: consuming ContentDecoder?, mayBeShort: Bool = false
+    decoder: consuming ContentDecoder?, end: UInt64? = nil
   ) async -> DownloadAttempt {
     let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
     var attempt = DownloadAttempt(outcome: .complete, record: isResumable ? record : nil)
@@ -204,7 +210,7 @@ extension DownloadRun {
       while let piece = try await next(pieces) {
         attempt.received += UInt64(piece.count)
         let length = part.length + UInt64(piece.count)
-        if let expected = record.length, length > expected {
+        if let expected = end ?? record.length, length > expected {
           throw .wrongLength(expected: expected, received: length)
         }
         let now = ContinuousClock.now
@@ -218,11 +224,9 @@ extension DownloadRun {
       // Where the server has told no length, its framing tells that this is all.
       attempt.record = record
       attempt.record?.length = record.length ?? part.length
-      if let expected = record.length, part.length < expected {
-        // A part may hold less than it was asked for: then the rest is asked for.
-        guard mayBeShort, attempt.received > 0 else {
-          throw .transport(TransportError(.truncatedBody, url: record.url))
-        }
+      // A part may end before the file: then the rest is asked for.
+      if let expected = end ?? record.length, part.length < expected {
+        throw .transport(TransportError(.truncatedBody, url: record.url))
       }
     } catch {
       body.cancel()

@@ -12,22 +12,22 @@ extension DownloadRun {
     try await verify(part, record)
     let now = downloader.now
     let (asked, isDurable) = (asked, downloader.options.isDurable)
-    let finished = try await perform { () throws(SystemError) in
+    let finished = try await perform { () throws(SystemError) -> DownloadRecord? in
       if isDurable { try part.synchronize() }
-      let status = try part.status()
+      guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
       if let expiry = asked.expiry { record.expire(expiry, from: now) }
       // The record first: it tells of no file but the one that is about to take the name.
       try place.save(record, .finished)
-      try place.moveIntoPlace()
-      part.remove()
+      try part.moveIntoPlace()
       if isDurable { try place.synchronize() }
       return record
     }
+    guard let finished else { throw download.error(.disturbed) }
     return DownloadedFile(
       path: asked.file, record: finished, source: source, receivedBytes: counts.received,
-      resumedBytes: counts.resumed)
+      resumedBytes: counts.resumed ?? 0)
   }
 
   private func verify(
@@ -41,13 +41,13 @@ extension DownloadRun {
     guard let stated, let digest, let actual = StatedDigest(stated.algorithm, digest),
       actual != stated
     else { return }
-    try await perform { () throws(SystemError) in try part.restart(nil) }
+    try await perform { () throws(SystemError) in try part.restart() }
     throw download.error(.wrongDigest(expected: stated, actual: actual))
   }
 
   /// Keeps the file that the server has confirmed.
   func confirm(
-    _ place: DownloadPlace, _ part: PartFile, _ counts: Counts
+    _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let now = downloader.now
     let asked = asked
@@ -61,38 +61,38 @@ extension DownloadRun {
       return record
     }
     // Somebody has changed the file while the server was asked.
-    guard let record else { return try await transfer(place, part) }
+    guard let record else { return try await transfer(place, part, &counts) }
     return DownloadedFile(
       path: asked.file, record: record, source: .confirmed, receivedBytes: counts.received,
       resumedBytes: 0)
   }
 
-  /// Copies the file of another download of the same URL; nil if that has none.
+  /// Copies the file of another download of the same URL; nil if it has changed since.
   func copy(
-    _ other: Download, to part: PartFile
+    _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
-    let waited = await download.run { () -> DownloadedFile? in try? await other.value() }
-    try await download.waitWhilePaused()
-    guard let file = waited else { return nil }
-    let asked = asked
-    let path = other.request.file
+    let (asked, download) = (asked, download)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       var record = file.record
-      try part.restart(Self.stated(asked, record)?.algorithm)
+      try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       let files = part.place.files
-      guard let source = try? files.open(userPath: path, [.read]),
+      guard let source = try? files.open(userPath: file.path, [.read]),
         let status = try? files.status(of: source.raw), status.modified == record.modified
       else { return nil }
       while true {
         let bytes = try files.readBytes(
           source, count: PartFile.blockBytes, at: Int64(part.length))
-        guard !bytes.isEmpty else { break }
+        guard !bytes.isEmpty, !download.isCancelled else { break }
         _ = part.gather(bytes)
         try part.flush()
       }
       record.file = part.place.targetName
       (record.expires, record.slidingSeconds) = (nil, nil)
       return part.length == record.length ? record : nil
+    }
+    if download.isCancelled {
+      try await perform { () throws(SystemError) in part.remove() }
+      throw download.error(.cancelled)
     }
     guard let record else { return nil }
     return try await finish(part.place, part, record, Counts(), source: .copy)

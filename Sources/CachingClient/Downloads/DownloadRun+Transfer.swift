@@ -8,15 +8,19 @@ extension DownloadRun {
   /// Counts the bytes of one run.
   struct Counts: Sendable {
     var received: UInt64 = 0
-    var resumed: UInt64 = 0
+    /// What an earlier call had left; nil: nobody has looked yet.
+    var resumed: UInt64?
   }
 
   /// Asks until the file is there, or there is no point in asking.
+  ///
+  /// - Throws: also when it was paused, `cancelled`.
   func transfer(
-    _ place: DownloadPlace, _ part: PartFile
+    _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
+    let record = try await recovered(place, part)
     do throws(DownloadError) {
-      return try await tries(place, part)
+      return try await tries(place, part, record, &counts)
     } catch {
       // What has come is kept for the next call, also where this one cannot go on.
       try? await perform { () throws(SystemError) in
@@ -31,34 +35,33 @@ extension DownloadRun {
   }
 
   private func tries(
-    _ place: DownloadPlace, _ part: PartFile
+    _ place: DownloadPlace, _ part: PartFile, _ recovered: DownloadRecord?,
+    _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
-    var record = try await recovered(place, part)
-    var counts = Counts(resumed: part.length)
+    var record = recovered
+    counts.resumed = counts.resumed ?? part.length
     var retry = 0
+    // How far any try has come: bytes that had come before are no success.
+    var furthest = part.length
     while true {
-      try await download.waitWhilePaused()
+      if download.isStopped { throw download.error(.cancelled) }
       if let whole = record, whole.length == part.length {
         do throws(DownloadError) {
           return try await finish(place, part, whole, counts)
         } catch {
           // What was put together of several answers is fetched once more as one.
-          guard case .wrongDigest = error.cause, counts.resumed > 0 else { throw error }
+          guard case .wrongDigest = error.cause, counts.resumed != 0 else { throw error }
           (record, counts.resumed) = (nil, 0)
         }
       }
-      let before = part.length
       let known = record
-      let attempt = await download.run { await self.attempt(place, part, known) }
+      let (attempt, isStopped) = await download.run { await self.attempt(place, part, known) }
       counts.received += attempt.received
       record = attempt.record
-      if attempt.received > 0, part.length > before { retry = 0 }
-      if download.isStopped {
-        try await perform { () throws(SystemError) in try part.flush() }
-        continue
-      }
+      if part.length > furthest { (furthest, retry) = (part.length, 0) }
+      if isStopped { throw download.error(.cancelled) }
       switch attempt.outcome {
-      case .confirmed: return try await confirm(place, part, counts)
+      case .confirmed: return try await confirm(place, part, &counts)
       case .complete: continue
       case .askForWhole: counts.resumed = 0
       case .failed(let cause, let retryAfter):
@@ -74,17 +77,22 @@ extension DownloadRun {
   ) async throws(DownloadError) -> DownloadRecord? {
     let asked = asked
     let now = date
-    return try await perform { () throws(SystemError) -> DownloadRecord? in
+    let download = download
+    let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       guard asked.resumes, let record = place.record(.unfinished),
-        record.url == asked.request.url.string,
+        record.url == asked.request.url.string, record.file == place.targetName,
         Resumption.isPossible(record.head.fields, now: now)
       else {
-        try part.restart(nil)
+        try part.restart()
         return nil
       }
-      try part.recover(Self.stated(asked, record)?.algorithm)
-      return part.length > 0 ? record : nil
+      let algorithm = Self.stated(asked, record)?.algorithm
+      let isWhole = try part.recover(for: record, algorithm) { download.isCancelled }
+      return isWhole && part.length > 0 ? record : nil
     }
+    // Before anything is removed: a part that was not looked at to its end counts as empty.
+    if download.isCancelled { throw download.error(.cancelled) }
+    return record
   }
 
   /// Returns the digest that the file must have; that of the caller, if there are two.
@@ -103,6 +111,6 @@ extension DownloadRun {
         before: retry, stated: stated, random: Double.random(in: 0...1))
     else { throw error }
     download.tell { $0.phase = .retrying(error) }
-    await download.run { try? await Task.sleep(for: wait) }
+    _ = await download.run { try? await Task.sleep(for: wait) }
   }
 }

@@ -5,7 +5,7 @@ import HTTPTransport
 
 /// Carries one download out, from the look at what is there to the file in place.
 struct DownloadRun: Sendable {
-  /// How long another process that has the same part is left alone before the next look.
+  /// How long others that have the part, or all descriptors, are left alone before the next look.
   private static let lockInterval = Duration.milliseconds(100)
 
   let downloader: Downloader
@@ -25,25 +25,70 @@ struct DownloadRun: Sendable {
     guard asked.request.method == .get else {
       throw download.error(.method(asked.request.method.rawValue))
     }
+    // With nothing open and locked: else two processes that each have one file could wait for ever
+    // for the other's.
+    let copied = try await file(of: source)
+    var counts = Counts()
+    while true {
+      try await download.waitWhilePaused()
+      do throws(DownloadError) {
+        if let file = try await turn(copied, &counts) { return file }
+      } catch {
+        if case .cancelled = error.cause, !download.isCancelled { continue }
+        // Others close theirs when they are done.
+        guard case .file(let cause) = error.cause, cause.isOutOfDescriptors,
+          downloader.places.isBusy
+        else { throw error }
+      }
+      download.tell { $0.phase = .waiting }
+      _ = await download.run { try? await Task.sleep(for: Self.lockInterval) }
+    }
+  }
+
+  /// Opens its files, which only so many do at once, and goes as far as it gets without a pause.
+  ///
+  /// - Returns: nil where another process has the part.
+  /// - Throws: `cancelled` when it was paused or cancelled.
+  private func turn(
+    _ copied: DownloadedFile?, _ counts: inout Counts
+  ) async throws(DownloadError) -> DownloadedFile? {
+    let host = "\(asked.request.url.host):\(asked.request.url.port)"
+    let (isMine, _) = await download.run { [downloader, asked] in
+      await downloader.places.acquire(host, priority: asked.priority)
+    }
+    guard isMine else { throw download.error(.cancelled) }
+    defer { downloader.places.release(host) }
     let place = try await opened()
     if let good = try await goodFile(place) { return good }
-    let part = try await locked(place)
+    guard let part = try await perform({ () throws(SystemError) in try PartFile.open(place) })
+    else { return nil }
     // Who had the lock before may have finished it.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
-        if try part.status().length == 0 { part.remove() }
+        if try part.status()?.length == 0 { part.remove() }
       }
       return good
     }
-    if let source, let copy = try await self.copy(source, to: part) { return copy }
-    return try await transfer(place, part)
+    if let copied, let copy = try await copy(copied, to: part) { return copy }
+    return try await transfer(place, part, &counts)
+  }
+
+  /// Waits for the file of another download; nil if it has none.
+  private func file(of other: Download?) async throws(DownloadError) -> DownloadedFile? {
+    guard let other else { return nil }
+    let file = await download.run { () -> DownloadedFile? in try? await other.value() }.result
+    try await download.waitWhilePaused()
+    return file
   }
 
   /// Returns the file if it is there, whatever its age.
   func fileNow() async throws(DownloadError) -> DownloadedFile? {
     let place = try await opened()
     let url = asked.request.url.string
-    let record = try await perform { () throws(SystemError) in place.finishedRecord() }
+    let digest = asked.digest
+    let record = try await perform { () throws(SystemError) in
+      place.finishedRecord(with: digest)
+    }
     guard let record, record.url == url else { return nil }
     return DownloadedFile(
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
@@ -86,11 +131,11 @@ struct DownloadRun: Sendable {
   private func goodFile(_ place: DownloadPlace) async throws(DownloadError) -> DownloadedFile? {
     guard asked.reuse == .unexpired else { return nil }
     let now = downloader.now
-    let url = asked.request.url.string
+    let (url, digest) = (asked.request.url.string, asked.digest)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard var record = place.finishedRecord(), record.url == url, record.isGood(at: now) else {
-        return nil
-      }
+      guard let found = place.finishedRecord(), found.url == url, found.isGood(at: now),
+        var record = place.finishedRecord(with: digest), record == found
+      else { return nil }
       if let seconds = record.slidingSeconds {
         record.expires = now.advanced(bySeconds: Double(seconds))
         try place.save(record, .finished)
@@ -100,16 +145,5 @@ struct DownloadRun: Sendable {
     guard let record else { return nil }
     return DownloadedFile(
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
-  }
-
-  /// Takes the part's lock, which another process may hold.
-  private func locked(_ place: DownloadPlace) async throws(DownloadError) -> PartFile {
-    while true {
-      try await download.waitWhilePaused()
-      let part = try await perform { () throws(SystemError) in try PartFile.open(place) }
-      if let part { return part }
-      download.tell { $0.phase = .waiting }
-      _ = await download.run { try? await Task.sleep(for: Self.lockInterval) }
-    }
   }
 }

@@ -25,6 +25,9 @@ final class DownloadSlots: Sendable {
     limitPerHost = max(1, perHost)
   }
 
+  /// Tells whether anybody has a turn.
+  var isBusy: Bool { state.withLock { $0.total > 0 } }
+
   /// Waits for a turn; false when the task was cancelled first.
   func acquire(_ host: String, priority: Int) async -> Bool {
     let number = state.withLock { state in

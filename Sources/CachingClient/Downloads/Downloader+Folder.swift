@@ -41,9 +41,10 @@ extension Downloader {
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   public func forget(_ path: String) async throws(DownloadError) {
-    try await change(path) { place, part in
+    _ = try await change(path) { place, part in
       part?.remove()
       place.removeRecord(.finished)
+      return true
     }
   }
 
@@ -56,35 +57,42 @@ extension Downloader {
     var removed: [String] = []
     for found in try await downloads(in: folder) where found.isFinished {
       guard let expires = found.record.expires, expires <= now else { continue }
-      try await change(found.path) { place, part in
+      let isRemoved = try await change(found.path) { place, part in
         // Somebody downloads it just now, or has done so since.
-        guard let part, place.finishedRecord() == found.record else { return }
-        place.remove(place.target)
-        place.removeRecord(.finished)
-        if part.length == 0, place.record(.unfinished) == nil { part.remove() }
+        guard let part else { return false }
+        let isSame = place.finishedRecord() == found.record
+        if isSame {
+          place.remove(place.target)
+          place.removeRecord(.finished)
+        }
+        if place.record(.unfinished) == nil { part.remove() }
+        return isSame && place.status(place.target) == nil
       }
-      removed.append(found.path)
+      if isRemoved { removed.append(found.path) }
     }
     return removed
   }
 
   private func change(
-    _ path: String, _ work: @escaping @Sendable (DownloadPlace, PartFile?) -> Void
-  ) async throws(DownloadError) {
-    let result = await pool.call { [files] () -> Result<Void, DownloadError.Cause> in
+    _ path: String, _ work: @escaping @Sendable (DownloadPlace, PartFile?) -> Bool
+  ) async throws(DownloadError) -> Bool {
+    let result = await pool.call { [files] () -> Result<Bool, DownloadError.Cause> in
       do throws(DownloadError.Cause) {
         let place = try DownloadPlace(path, files)
         do throws(SystemError) {
-          work(place, try PartFile.open(place))
+          return .success(work(place, try PartFile.open(place)))
         } catch {
           throw .file(error)
         }
-        return .success(())
       } catch {
         return .failure(error)
       }
     }
-    if case .failure(let cause) = result { throw DownloadError(cause, url: "", path: path) }
+    do throws(DownloadError.Cause) {
+      return try result.get()
+    } catch {
+      throw DownloadError(error, url: "", path: path)
+    }
   }
 
   private static func find(
@@ -101,9 +109,12 @@ extension Downloader {
     for name in names {
       guard let bytes = try? files.readFile(name, in: directory, limit: DownloadPlace.recordLimit),
         let record = DownloadRecord(decoding: bytes), let file = record.file.string,
-        let place = try? DownloadPlace(base + file, files)
+        let place = try? DownloadPlace(base + file, files), place.targetName == record.file
       else { continue }
-      if let download = place.found(record, base + file, isFinished: record.ended != nil) {
+      // A record tells of a file of its folder, under its own name alone: nothing leads out of it.
+      let isFinished = name.bytes == place.recordName(.finished).bytes
+      guard isFinished || name.bytes == place.recordName(.unfinished).bytes else { continue }
+      if let download = place.found(record, base + file, isFinished: isFinished) {
         found.append(download)
       }
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Says how many downloads run at once, and how often they are tried.
 public struct DownloaderOptions: Sendable {
-  /// Bounds the transfers that run at the same time, at least 1.
+  /// Bounds the transfers that run at the same time, at least 1. Each takes up to seven descriptors.
   public var maximumTransfers: Int
 
   /// Bounds those from one host, at least 1.
@@ -47,7 +47,11 @@ public final class Downloader: Sendable {
   let transport: any HTTPTransport
   let clock: any WallClock
   let files: any FileSystem
+  /// Bounds the transfers.
   let slots: DownloadSlots
+  /// Bounds those that have files open, three each: transfers, and those that wait to try again. Twice
+  /// as many, so that a host that is away holds up no other.
+  let places: DownloadSlots
   let retries: RetryPolicy
   /// Runs what blocks on the disk.
   let pool = WorkerPool(threads: 4)
@@ -71,22 +75,26 @@ public final class Downloader: Sendable {
     self.clock = clock
     slots = DownloadSlots(
       limit: options.maximumTransfers, perHost: options.maximumTransfersPerHost)
+    places = DownloadSlots(
+      limit: 2 * max(1, options.maximumTransfers),
+      perHost: 2 * max(1, options.maximumTransfersPerHost))
     retries = RetryPolicy(
       maximumRetries: max(0, options.maximumRetries), delay: options.retryDelay,
       maximumDelay: .seconds(30))
   }
 
-  /// Starts a download, or joins the one that runs for the same URL and file.
+  /// Starts a download, or joins the one that runs for the same URL and file, if that is asked for in
+  /// the same way.
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
       let same = running.filter { $0.request.request == request.request }
-      if let twin = same.first(where: { $0.request.file == request.file }), twin.join() {
-        return (twin, nil, false)
-      }
+      let twin = same.first { $0.request.isAnswered(as: request) && $0.join() }
+      if let twin { return (twin, nil, false) }
       let download = Download(request)
       running.append(download)
-      return (download, request.reuse == .never ? nil : same.first, true)
+      let source = same.first { $0.request.file != request.file }
+      return (download, request.reuse == .never ? nil : source, true)
     }
     guard isNew else { return download }
     Task {

@@ -5,8 +5,9 @@ import MessageDigests
 /// Holds the bytes of a download that have come so far, in order, and a sum of each block of them.
 ///
 /// Whoever goes on believes what has its sum, and nothing else: that covers kills, loss of power and
-/// changes by others without a sync while it grows. The file is locked as long as this lives. Blocking
-/// calls.
+/// changes by others without a sync while it grows. The sums are those of one record: whatever order
+/// the files reach the disk in, bytes of another answer have none. The file is locked as long as this
+/// lives. Blocking calls.
 final class PartFile: @unchecked Sendable {
   // Unchecked: one call at a time; the download waits for each before it makes the next.
 
@@ -21,6 +22,8 @@ final class PartFile: @unchecked Sendable {
   private var written: UInt64 = 0
   private var sumsLength: Int64 = 0
   private var gathered: [UInt8] = []
+  /// Tells the record that the sums go with.
+  private var mark: [UInt8] = []
   private var digest: MessageDigest?
 
   private init(_ place: DownloadPlace, _ part: consuming Descriptor, _ sums: consuming Descriptor) {
@@ -36,12 +39,26 @@ final class PartFile: @unchecked Sendable {
     while true {
       let part = try place.open(place.part)
       guard try place.files.tryLock(part) else { return nil }
-      let opened = try place.files.status(of: part.raw)
-      guard opened.kind == .file else { throw .notAFile }
-      // Who held the lock before may have put the file in place, or removed it.
-      guard place.status(place.part)?.fileNumber == opened.fileNumber else { continue }
-      return PartFile(place, part, try place.open(place.sums))
+      guard try isOurs(part, place.part, place) else { continue }
+      while true {
+        let sums = try place.open(place.sums)
+        if try isOurs(sums, place.sums, place) { return PartFile(place, part, sums) }
+      }
     }
+  }
+
+  /// Tells whether a name still stands for the file that was opened: who held the lock before may have
+  /// put it in place, or removed it. A file with a second name is somebody's copy, which must not
+  /// change: that one is left alone.
+  private static func isOurs(
+    _ file: borrowing Descriptor, _ name: PathName, _ place: DownloadPlace
+  ) throws(SystemError) -> Bool {
+    let opened = try place.files.status(of: file.raw)
+    guard opened.kind == .file else { throw .notAFile }
+    guard place.status(name)?.fileNumber == opened.fileNumber else { return false }
+    guard opened.linkCount > 1 else { return true }
+    try place.files.removeFile(name, in: place.folder)
+    return false
   }
 
   /// Counts the bytes that have come, those that wait to be written included.
@@ -49,34 +66,51 @@ final class PartFile: @unchecked Sendable {
 
   /// Begins with nothing.
   ///
-  /// - Parameter algorithm: the digest that is made of the bytes as they come; nil: none.
-  func restart(_ algorithm: DigestAlgorithm?) throws(SystemError) {
-    gathered = []
-    digest = algorithm.map { MessageDigest($0) }
+  /// - Parameters:
+  ///   - record: What the bytes that come belong to; nil: none come.
+  ///   - algorithm: The digest that is made of the bytes as they come; nil: none.
+  func restart(for record: DownloadRecord? = nil, _ algorithm: DigestAlgorithm? = nil)
+    throws(SystemError)
+  {
+    begin(record, algorithm)
     try cut(to: 0, sumsLength: 0)
+  }
+
+  private func begin(_ record: DownloadRecord?, _ algorithm: DigestAlgorithm?) {
+    gathered = []
+    mark = record?.mark ?? []
+    digest = algorithm.map { MessageDigest($0) }
   }
 
   /// Goes on with what is there: cuts it off at the first block that is not what its sum says.
   ///
+  /// - Parameters:
+  ///   - record: What the bytes have to belong to.
+  ///   - algorithm: The digest that is made of the bytes; nil: none.
+  ///   - isGivenUp: Asked now and then; true ends it, with all files as they were.
+  /// - Returns: whether it came to its end.
   /// - Complexity: O(length), in memory of a block.
-  func recover(_ algorithm: DigestAlgorithm?) throws(SystemError) {
-    gathered = []
-    digest = algorithm.map { MessageDigest($0) }
+  func recover(
+    for record: DownloadRecord, _ algorithm: DigestAlgorithm?, unless isGivenUp: () -> Bool
+  ) throws(SystemError) -> Bool {
+    begin(record, algorithm)
     let end = try place.files.status(of: part.raw).length
     var good: UInt64 = 0
     var goodSums: Int64 = 0
     while let sum = try nextSum(at: goodSums) {
+      if isGivenUp() { return false }
       let blockEnd = Self.number(sum)
       guard blockEnd > good, blockEnd <= end, blockEnd - good <= UInt64(Self.blockBytes) else {
         break
       }
       let block = try place.files.readBytes(part, count: Int(blockEnd - good), at: Int64(good))
-      guard Self.sum(of: block, end: blockEnd) == sum else { break }
+      guard self.sum(of: block, end: blockEnd) == sum else { break }
       digest?.update(block)
       good = blockEnd
       goodSums += Int64(Self.sumBytes)
     }
     try cut(to: good, sumsLength: goodSums)
+    return true
   }
 
   /// Takes bytes, and does not block.
@@ -109,14 +143,32 @@ final class PartFile: @unchecked Sendable {
     try place.files.synchronize(part, names: true)
   }
 
-  /// Gives what fstat(2) says of the part.
-  func status() throws(SystemError) -> FileStatus {
-    try place.files.status(of: part.raw)
+  /// Gives what fstat(2) says of the part; nil where its name stands for another file by now, or it is
+  /// not as long as what was written: somebody else was there.
+  func status() throws(SystemError) -> FileStatus? {
+    let status = try place.files.status(of: part.raw)
+    guard status.length == written, place.status(place.part)?.fileNumber == status.fileNumber
+    else { return nil }
+    return status
   }
 
-  /// Removes it with all that tells of it.
+  /// Gives it the name of the target. Call ``status()`` first.
+  func moveIntoPlace() throws(SystemError) {
+    removeCompanions()
+    try place.movePartIntoPlace()
+  }
+
+  /// Removes it with all that tells of it; nothing where somebody else has done so before.
   func remove() {
+    guard let opened = try? place.files.status(of: part.raw),
+      place.status(place.part)?.fileNumber == opened.fileNumber
+    else { return }
+    removeCompanions()
     place.remove(place.part)
+  }
+
+  /// Before its own name goes: from then on another process may begin, with files of the same names.
+  private func removeCompanions() {
     place.remove(place.sums)
     place.removeRecord(.unfinished)
   }
@@ -131,7 +183,7 @@ final class PartFile: @unchecked Sendable {
   private func write(_ block: [UInt8]) throws(SystemError) {
     let end = written + UInt64(block.count)
     try place.files.write(part, block, at: Int64(written))
-    try place.files.write(sums, Self.sum(of: block, end: end), at: sumsLength)
+    try place.files.write(sums, sum(of: block, end: end), at: sumsLength)
     digest?.update(block)
     written = end
     sumsLength += Int64(Self.sumBytes)
@@ -143,8 +195,11 @@ final class PartFile: @unchecked Sendable {
     return sum.count == Self.sumBytes ? sum : nil
   }
 
-  private static func sum(of block: [UInt8], end: UInt64) -> [UInt8] {
-    let digest = Digest(hashing: block)
+  private func sum(of block: [UInt8], end: UInt64) -> [UInt8] {
+    var hasher = DigestHasher()
+    hasher.update(mark)
+    hasher.update(block)
+    let digest = hasher.digest()
     return [end, digest.high, digest.low].flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
     }

@@ -125,6 +125,31 @@ struct DownloadControlTests {
     #expect(sandbox.bytes("other") == big)
   }
 
+  @Test func `only so many have files open, however many were started`() async throws {
+    let server = FileServer(content(1000))
+    let gates = (0..<2).map { _ in Gate() }
+    for gate in gates { server.fail(.init(gate: gate)) }
+    let downloader = sandbox.downloader(server, transfers: 2)
+    let downloads = (0..<40).map { downloader.start(sandbox.asked("\($0)", url: "/\($0)")) }
+    await eventually { server.requests.count == 2 }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(sandbox.names.count { $0 == ".part" } <= 4)
+    for gate in gates { gate.open() }
+    for download in downloads { _ = try await download.value() }
+  }
+
+  @Test func `a paused one has nothing open, and its file may come from another`() async throws {
+    let server = FileServer(big)
+    let (first, _) = await held(sandbox.downloader(server, transfers: 1), server)
+    first.pause()
+    await eventually { first.progress.phase == .paused }
+    let file = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(file.resumedBytes > 0)
+    first.resume()
+    #expect(try await first.value().source == .confirmed)
+    #expect(sandbox.bytes() == big)
+  }
+
   @Test func `another that has the lock is waited for, and its file is used`() async throws {
     // Two downloaders know as little of each other as two processes.
     let server = FileServer(big)

@@ -82,7 +82,10 @@ struct DownloadTests {
     .init(fields: [HTTPField("Content-Range", "")]),
     .init(fields: [HTTPField("ETag", "\"2\"")]),
     .init(fields: [HTTPField("ETag", "")]),
-    .init(status: 416),
+    .init(fields: [HTTPField("Content-Encoding", "gzip")]),
+    .init(fields: [HTTPField("Content-Type", "multipart/byteranges; boundary=x")]),
+    .init(fields: [HTTPField("Content-Range", "bytes 300000-399999/1000000")]),
+    .init(status: 416), .init(status: 304), .init(status: 412),
   ])
   func `an answer that does not fit starts over, never mixes`(fault: FileServer.Fault) async throws
   {

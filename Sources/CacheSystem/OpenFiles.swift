@@ -1,18 +1,19 @@
 #if canImport(Darwin)
-  import Darwin
+  internal import Darwin
 #elseif canImport(Musl)
-  import Musl
+  internal import Musl
 #else
-  import Glibc
+  internal import Glibc
 #endif
 
 /// Knows how many files this process may have open.
-enum OpenFiles {
+package enum OpenFiles {
   /// How many are asked for at most.
-  static let wanted: UInt64 = 65_536
+  package static let wanted: UInt64 = 65_536
 
   /// Raises the limit as far as it may be raised, and returns it.
-  static func raiseLimit() -> UInt64 {
+  @discardableResult
+  package static func raiseLimit() -> UInt64 {
     var limit = rlimit()
     // Safety: both calls read or write the local alone.
     guard unsafe getrlimit(resource, &limit) == 0 else { return 1024 }

@@ -1,0 +1,226 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import MessageDigests
+import Testing
+
+@testable import CachingClient
+
+/// Others who are at the files of a download, and callers who change their mind.
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadDisturbedTests {
+  private let sandbox: DownloadSandbox
+  private let big = content(1_000_000)
+  private let server = FileServer(content(1_000_000))
+
+  init() throws {
+    sandbox = try DownloadSandbox()
+  }
+
+  /// Starts a download that stands after its first piece.
+  private func held(_ name: String = "file") async -> (Download, Gate) {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let download = sandbox.downloader(server).start(sandbox.asked(name))
+    await eventually { download.progress.received > 0 }
+    return (download, gate)
+  }
+
+  private func cause(of download: Download) async -> DownloadError.Cause? {
+    do {
+      _ = try await download.value()
+      return nil
+    } catch {
+      return error.cause
+    }
+  }
+
+  @Test(arguments: ["removed", "replaced", "grown"])
+  func `a part that others touch never takes the name of the file`(how: String) async throws {
+    let (download, gate) = await held()
+    let part = try sandbox.hidden(".part")
+    if how == "grown" {
+      let handle = try #require(FileHandle(forUpdatingAtPath: part))
+      try handle.truncate(atOffset: 2_000_000)
+      try handle.close()
+    } else {
+      try FileManager.default.removeItem(atPath: part)
+    }
+    if how == "replaced" { try Data("of another".utf8).write(to: URL(fileURLWithPath: part)) }
+    gate.open()
+    #expect(await cause(of: download) == .disturbed)
+    #expect(sandbox.bytes() == nil)
+    _ = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(sandbox.bytes() == big)
+    #expect(sandbox.names == [".json", "file"])
+  }
+
+  @Test func `the end of one takes nothing from the next`() async throws {
+    // The next one has what belongs to it already when the first one goes.
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let first = try #require(try PartFile.open(place))
+    try FileManager.default.moveItem(
+      atPath: sandbox.hidden(".part"), toPath: sandbox.path("moved"))
+    let next = try PartFile.open(place)
+    #expect(next != nil)
+    first.remove()
+    #expect(sandbox.names == [".part", ".sums", "moved"])
+  }
+
+  @Test(arguments: [".part", ".sums"])
+  func `a second name of a hidden file keeps its bytes`(suffix: String) async throws {
+    server.fail(.init(cut: 300_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    let copy = sandbox.path("backup")
+    try FileManager.default.linkItem(atPath: sandbox.hidden(suffix), toPath: copy)
+    let before = FileManager.default.contents(atPath: copy)
+    _ = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(FileManager.default.contents(atPath: copy) == before)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test(arguments: [[".part", ".sums"], [".part.json"]])
+  func `bytes of another answer have no sum`(suffixes: [String]) async throws {
+    // As power loss may leave it: the record of one answer, bytes and sums of another.
+    let other = content(1_000_000, seed: 2)
+    for (name, bytes) in [("a", big), ("b", other)] {
+      server.change(bytes, tag: "\"1\"")
+      server.fail(.init(cut: 600_000))
+      _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked(name))
+    }
+    func hidden(_ name: String, _ suffix: String) throws -> String {
+      let part = try DownloadPlace(sandbox.path(name), RealFileSystem()).part
+      return sandbox.path(String(decoding: part.bytes, as: UTF8.self).dropLast(5) + suffix)
+    }
+    for suffix in suffixes {
+      try FileManager.default.removeItem(atPath: hidden("b", suffix))
+      try FileManager.default.moveItem(atPath: hidden("a", suffix), toPath: hidden("b", suffix))
+    }
+    let file = try await sandbox.downloader(server).download(sandbox.asked("b"))
+    #expect(sandbox.bytes("b") == other)
+    #expect(file.resumedBytes == 0)
+  }
+
+  @Test(arguments: ["valid", "had", "offline"])
+  func `a file that is there is held against the caller's digest, too`(how: String) async throws {
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: how == "valid" ? 0 : 100)
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(request)
+    let right = try #require(StatedDigest(.sha256, MessageDigest.of(big, .sha256)))
+    let wrong = try #require(StatedDigest(.sha256, MessageDigest.of([], .sha256)))
+    request.digest = right
+    if how == "offline" {
+      #expect(try await downloader.fileNow(request) != nil)
+      request.digest = wrong
+      #expect(try await downloader.fileNow(request) == nil)
+      return
+    }
+    #expect(try await downloader.download(request).receivedBytes == 0)
+    request.digest = wrong
+    #expect(
+      await sandbox.failure(downloader, request)
+        == .wrongDigest(expected: wrong, actual: right))
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `who asks for a digest joins nobody who asks for none`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked())
+    await eventually { first.progress.received > 0 }
+    var request = sandbox.asked()
+    let wrong = try #require(StatedDigest(.sha256, MessageDigest.of([], .sha256)))
+    request.digest = wrong
+    let second = downloader.start(request)
+    #expect(second !== first)
+    gate.open()
+    #expect(await cause(of: first) == nil)
+    guard case .wrongDigest? = await cause(of: second) else {
+      return #expect(Bool(false), "it is taken without a look")
+    }
+  }
+
+  @Test func `a pause that is over at once ends nothing`() async throws {
+    for _ in 0..<50 {
+      let gate = Gate()
+      server.fail(.init(gate: gate))
+      var request = sandbox.asked()
+      request.reuse = .never
+      let download = sandbox.downloader(server).start(request)
+      await eventually { download.progress.received > 0 }
+      download.pause()
+      download.resume()
+      gate.open()
+      #expect(await cause(of: download) == nil)
+    }
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `who waits for a file to copy keeps no other process from its own`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked("a"))
+    await eventually { first.progress.received > 0 }
+    let second = downloader.start(sandbox.asked("b"))
+    for _ in 0..<100 { await Task.yield() }
+    // The second would wait for the first for ever, if that waited for this one.
+    _ = try await sandbox.downloader(server).download(sandbox.asked("b"))
+    gate.open()
+    _ = try await (first.value(), second.value())
+    #expect(sandbox.bytes("a") == big && sandbox.bytes("b") == big)
+  }
+
+  @Test func `a cancelled look at a part leaves it as it is`() async throws {
+    server.fail(.init(cut: 600_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let record = try #require(place.record(.unfinished))
+    let part = try #require(try PartFile.open(place))
+    #expect(try part.recover(for: record, nil, unless: { true }) == false)
+    #expect(try part.recover(for: record, nil, unless: { false }))
+    #expect(part.length == 600_000)
+  }
+
+  @Test(arguments: ["../x", "/x", "a/x", "..", ""])
+  func `no record leads out of its folder`(file: String) async throws {
+    // The folder above has a download with just the names that the record leads to.
+    server.fail(.init(cut: 600_000), .init())
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked("x"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: sandbox.folder)
+    let inner = sandbox.path("inner")
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+    let place = try DownloadPlace(sandbox.path("x"), RealFileSystem())
+    var record = try #require(place.record(.unfinished))
+    record.file = ByteString(file)
+    for name in names {
+      try Data(record.encoded()).write(to: URL(fileURLWithPath: "\(inner)/\(name)"))
+    }
+    let downloader = sandbox.downloader(server)
+    #expect(try await downloader.downloads(in: inner) == [])
+    #expect(try await downloader.removeExpired(in: inner) == [])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: sandbox.folder).sorted()
+        == (names + ["inner"]).sorted())
+  }
+
+  @Test func `what is not removed is not told as removed`() async throws {
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 0)
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(request)
+    request.reuse = .never
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let other = sandbox.downloader(server).start(request)
+    await eventually { other.progress.received > 0 }
+    #expect(try await downloader.removeExpired(in: sandbox.folder) == [])
+    gate.open()
+    _ = try await other.value()
+    #expect(sandbox.bytes() == big)
+  }
+}
