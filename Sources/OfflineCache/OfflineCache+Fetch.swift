@@ -50,7 +50,9 @@ extension OfflineCache {
   func whole(
     _ asked: AskedRequest
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
-    try await answering(asked) { [client, options] response throws(ClientError) in
+    // Without the closure below, for which a caller on an actor would change threads, there and back.
+    if !Task.isCancelled, let stored = storedNow(asked) { return stored }
+    return try await answering(asked) { [client, options] response throws(ClientError) in
       let limit = options.maximumDataBytes
       if let bytes = try Self.bytesAtOnce(response, limit) { return bytes }
       return try await client.wholeBody(of: response, limit: limit)
