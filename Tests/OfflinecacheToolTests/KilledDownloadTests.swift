@@ -3,9 +3,10 @@ import NginxOrigin
 import Testing
 import ToolTesting
 
-/// `offlinecache download` and a real server. By hand, with 1 GB and 50 kills: `Tools/bench-download`.
+/// `offlinecache download` and a real server. Waits block, as those of the other tests of tools: one that
+/// gives its thread away gets it back when they are done. By hand, with 1 GB and 50 kills: `Tools/bench-download`.
 @Suite(
-  .timeLimit(.minutes(2)),
+  .timeLimit(.minutes(5)),
   .enabled(if: NginxOrigin.isInstalled, "nginx or openssl is not installed"))
 struct KilledDownloadTests {
   private static let length = 24_000_000
@@ -61,8 +62,8 @@ struct KilledDownloadTests {
       let before = partLength(tool)
       let running = try start(tool, url)
       // Something new has to be there, however slow the machine is.
-      while partLength(tool) <= before { try await Task.sleep(for: .milliseconds(5)) }
-      try await Task.sleep(for: .milliseconds(milliseconds))
+      while partLength(tool) <= before { usleep(5_000) }
+      usleep(UInt32(milliseconds) * 1000)
       running.child.send(SIGKILL)
       _ = try running.child.wait()
     }
@@ -71,7 +72,7 @@ struct KilledDownloadTests {
     #expect(try tool.read(tool.path("f/big")) == body)
     #expect(try FileManager.default.contentsOfDirectory(atPath: tool.path("f")).count == 2)
     // The last line of the log may come a moment after the answer.
-    while try sent(nginx).bytes < Self.length { try await Task.sleep(for: .milliseconds(10)) }
+    while try sent(nginx).bytes < Self.length { usleep(10_000) }
     let log = try sent(nginx)
     #expect(log.statuses.contains("206"))
     // What a kill may cost: a block, and what is in the sockets' buffers.
@@ -85,7 +86,7 @@ struct KilledDownloadTests {
     let running = try start(tool, url)
     let part = { (try? FileManager.default.contentsOfDirectory(atPath: tool.path("f"))) ?? [] }
     while !part().contains(where: { $0.hasSuffix(".part.json") }) {
-      try await Task.sleep(for: .milliseconds(10))
+      usleep(10_000)
     }
     running.child.send(SIGINT)
     #expect(try running.child.wait() == 130)
@@ -104,7 +105,7 @@ struct KilledDownloadTests {
     let all = try (0..<3).map { _ in try start(tool, url, "--expires", "1000") }
     for running in all { #expect(try running.child.wait() == 0) }
     #expect(try tool.read(tool.path("f/big")) == body)
-    while try sent(nginx).statuses.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    while try sent(nginx).statuses.isEmpty { usleep(10_000) }
     #expect(try sent(nginx).bytes == Self.length)
   }
 }
