@@ -89,11 +89,7 @@ private struct UpdateCheck {
     var request = request
     request.method = .head
     request.fields.removeAll(named: "Range")
-    for (field, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
-      request.fields.removeAll(named: condition)
-      guard let validator = copy.fields.first(named: field) else { continue }
-      request.fields.append(HTTPField(name: condition, value: validator.value))
-    }
+    request = request.confirming(copy.fields)
     var head = try await send(request)
     if head.status == 405 || head.status == 501 {
       request.method = .get

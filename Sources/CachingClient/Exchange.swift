@@ -50,7 +50,7 @@ struct Exchange: Sendable {
       let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
       let receipt = await judge(answer.head, forwarding, times)
       // An answer that is not passed on is read to its end where that is near: its connection lives.
-      if case .pass = receipt {} else { await end(answer.body) }
+      if case .pass = receipt {} else { await answer.body.end(within: ResponseCache.smallBody) }
       switch receipt {
       case .again(let next): forwarding = next
       case .validated(let serving): return .stored(serving, status: 304)
@@ -81,14 +81,6 @@ struct Exchange: Sendable {
     } catch {
       return error
     }
-  }
-
-  private func end(_ body: any TransportBody) async {
-    var count = 0
-    while count < ResponseCache.smallBody, let piece = try? await body.next() {
-      count += piece.count
-    }
-    body.cancel()
   }
 
   /// Judges, off the cooperative pool where that may touch the disk: a 304 writes to the store.

@@ -49,13 +49,31 @@ extension HTTPRequest {
     guard validators.isStrong else { return nil }
     let name = validators.entityTag == nil ? "Last-Modified" : "ETag"
     guard let validator = stored.fields.first(named: name) else { return nil }
-    var request = self
-    let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]
-    for name in conditions { request.fields.removeAll(named: name) }
     let isOpen = stored.contentRange?.completeLength.map { $0 - 1 } == missing.upperBound
     let last = isOpen ? "" : String(missing.upperBound)
-    request.fields.replace(with: HTTPField("Range", "bytes=\(missing.lowerBound)-\(last)"))
+    return asking(forBytes: "\(missing.lowerBound)-\(last)", if: validator)
+  }
+
+  /// Returns the request for a range, under the condition of a strong validator and no other.
+  func asking(forBytes range: String, if validator: HTTPField) -> HTTPRequest {
+    var request = self
+    for name in ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"] {
+      request.fields.removeAll(named: name)
+    }
+    request.fields.replace(with: HTTPField("Range", "bytes=\(range)"))
     request.fields.replace(with: HTTPField(name: "If-Range", value: validator.value))
+    return request
+  }
+
+  /// Returns the request that asks whether a copy with these fields is still current, by both of its
+  /// validators.
+  package func confirming(_ copy: HTTPFields) -> HTTPRequest {
+    var request = self
+    for (field, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
+      request.fields.removeAll(named: condition)
+      guard let validator = copy.first(named: field) else { continue }
+      request.fields.append(HTTPField(name: condition, value: validator.value))
+    }
     return request
   }
 

@@ -39,16 +39,12 @@ package struct Resumption: Sendable {
   /// Returns a request for the bytes that are missing; for the whole if the representation has
   /// changed.
   package func request(_ request: HTTPRequest) -> HTTPRequest {
-    var request = request
-    for name in ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"] {
-      request.fields.removeAll(named: name)
-    }
     let hasTag = Validators(fields, now: now).entityTag != nil
-    if let validator = fields.first(named: hasTag ? "ETag" : "Last-Modified") {
-      request.fields.replace(with: HTTPField("Range", "bytes=\(offset)-"))
-      request.fields.replace(with: HTTPField(name: "If-Range", value: validator.value))
+    // There is one, as the initializer has made sure.
+    guard let validator = fields.first(named: hasTag ? "ETag" : "Last-Modified") else {
+      return request
     }
-    return request
+    return request.asking(forBytes: "\(offset)-", if: validator)
   }
 
   /// Judges the head of the answer to ``request(_:)``.

@@ -68,13 +68,10 @@ extension OfflineCache {
       do throws(DownloadError) {
         return try await downloaded(wanted, asked, place)
       } catch {
-        guard offlineMode == .whenUnreachable, error.isUnreachable, asked.acceptsFallback else {
-          throw URLError(error, url: asked.url)
-        }
-        if let there = try? await downloader.fileNow(wanted) {
-          return try response(there, asked, place)
-        }
-        throw URLError(error, url: asked.url)
+        guard offlineMode == .whenUnreachable, error.isUnreachable, asked.acceptsFallback,
+          let there = try? await downloader.fileNow(wanted)
+        else { throw URLError(error, url: asked.url) }
+        return try response(there, asked, place)
       }
     }
     do throws(URLError) {

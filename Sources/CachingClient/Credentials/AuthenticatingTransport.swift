@@ -71,7 +71,7 @@ struct AuthenticatingTransport: HTTPTransport {
         let next = Self.next(after: response.head, way, credential)
       else { return response }
       session.setWay(next, for: credential, to: request.url)
-      await Self.end(response.body)
+      await response.body.end()
       body = again.body
       repeats += 1
     }
@@ -112,12 +112,5 @@ struct AuthenticatingTransport: HTTPTransport {
     }
     let offersBasic = supported.contains { $0.scheme == .basic }
     return way == nil && !credential.sendsBasicUnasked && offersBasic ? .basic : nil
-  }
-
-  /// Reads what is left where that is little, so that the connection lives.
-  static func end(_ body: any TransportBody) async {
-    var count = 0
-    while count < 1 << 16, let piece = try? await body.next() { count += piece.count }
-    body.cancel()
   }
 }

@@ -78,7 +78,7 @@ struct LoginTransport: HTTPTransport {
     var login = Login(credential, for: request.url)
     return try await authenticator.answer(
       request, body, &login, head: { $0.head },
-      discard: { await AuthenticatingTransport.end($0.body) }
+      discard: { await $0.body.end() }
     ) { request, body throws(TransportError) in
       try await transport.send(request, body: body, options: options, onInterim: onInterim)
     }

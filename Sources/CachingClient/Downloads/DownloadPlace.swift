@@ -114,9 +114,12 @@ extension DownloadPlace {
     return record
   }
 
-  /// Returns the record of the target as above, if the target has a digest, too; reads it whole.
-  func finishedRecord(with digest: StatedDigest?) -> DownloadRecord? {
-    guard let record = finishedRecord() else { return nil }
+  /// Returns the record of the target as above, if it is wanted and the target has a digest, too, for
+  /// which it is read whole.
+  func finishedRecord(
+    with digest: StatedDigest?, where isWanted: (DownloadRecord) -> Bool = { _ in true }
+  ) -> DownloadRecord? {
+    guard let record = finishedRecord(), isWanted(record) else { return nil }
     guard let digest else { return record }
     guard let file = try? files.open(target, in: directory, [.read]) else { return nil }
     let made = MessageDigest(digest.algorithm)

@@ -26,15 +26,11 @@ struct DownloadAttempt: Sendable {
 extension DownloadRun {
   /// How long bytes of a slow transfer wait to be written.
   private static let flushInterval = Duration.seconds(1)
-  /// How much of the body of an answer without content is read, so that its connection lives.
-  private static let drainedBytes = 64 << 10
 
   /// Asks the server for what is missing, and takes it.
   func attempt(
     _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?
   ) async -> DownloadAttempt {
-    let url = asked.request.url
-    let host = "\(url.host):\(url.port)"
     guard await downloader.slots.acquire(host, priority: asked.priority) else {
       return DownloadAttempt(outcome: .failed(.cancelled), record: record)
     }
@@ -76,11 +72,7 @@ extension DownloadRun {
       request.fields.append(HTTPField("Accept-Encoding", "identity"))
     }
     if let resumption { return resumption.request(request) }
-    for (field, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
-      guard let validator = finished?.head.fields.first(named: field) else { continue }
-      request.fields.append(HTTPField(name: condition, value: validator.value))
-    }
-    return request
+    return finished.map { request.confirming($0.head.fields) } ?? request
   }
 
   /// Sends a request, and follows redirects.
@@ -103,16 +95,10 @@ extension DownloadRun {
         }
         throw .unusableRedirect(location)
       }
-      await drain(answer.body)
+      await answer.body.end()
       request = next
     }
     throw .tooManyRedirects(maximum: asked.maximumRedirects)
-  }
-
-  private func drain(_ body: any TransportBody) async {
-    var count = 0
-    while count < Self.drainedBytes, let piece = try? await body.next() { count += piece.count }
-    body.cancel()
   }
 
   /// Judges the head, and takes the body where that is of use.
@@ -129,15 +115,16 @@ extension DownloadRun {
       case .goOn(let end, let completeLength):
         guard var record else { break }
         record.length = completeLength
-        return await receive(answer.body, part, record, decoder: nil, end: end)
+        return await receive(
+          answer.body, part, record, decoder: nil, isResumable: true, end: end)
       case .startOver: return try await startOver(answer, place, part)
       case .askForWhole:
-        await drain(answer.body)
+        await answer.body.end()
         try await blocking { () throws(SystemError) in try part.restart() }
         return DownloadAttempt(outcome: .askForWhole)
       case .refused: break
       }
-      await drain(answer.body)
+      await answer.body.end()
       if hasFile, head.status == 304 {
         return DownloadAttempt(outcome: .confirmed)
       }
@@ -170,7 +157,8 @@ extension DownloadRun {
         place.removeRecord(.unfinished)
       }
     }
-    return await receive(answer.body, part, record, decoder: decoder)
+    return await receive(
+      answer.body, part, record, decoder: decoder, isResumable: isResumable)
   }
 
   /// Returns what takes the coding off that a server has sent unasked, and strips the head of it.
@@ -190,12 +178,13 @@ extension DownloadRun {
 
   /// Takes a body.
   ///
-  /// - Parameter end: where a part of the file ends; nil: the body is the whole.
+  /// - Parameters:
+  ///   - isResumable: whether what has come can be gone on with when it breaks off.
+  ///   - end: where a part of the file ends; nil: the body is the whole.
   private func receive(
     _ body: any TransportBody, _ part: PartFile, _ record: DownloadRecord,
-    decoder: consuming ContentDecoder?, end: UInt64? = nil
+    decoder: consuming ContentDecoder?, isResumable: Bool, end: UInt64? = nil
   ) async -> DownloadAttempt {
-    let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
     var attempt = DownloadAttempt(outcome: .complete, record: isResumable ? record : nil)
     let source = TransportSource(body, url: record.url)
     let pieces: any PieceSource
@@ -244,16 +233,6 @@ extension DownloadRun {
       case .coding(let error): throw .coding(error)
       default: throw .transport(TransportError(.failed, url: error.url, detail: "\(error)"))
       }
-    }
-  }
-
-  private func blocking(
-    _ work: @escaping @Sendable () throws(SystemError) -> Void
-  ) async throws(DownloadError.Cause) {
-    do throws(SystemError) {
-      try await downloader.pool.call(work)
-    } catch {
-      throw .file(error)
     }
   }
 }

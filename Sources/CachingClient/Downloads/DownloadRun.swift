@@ -18,6 +18,9 @@ struct DownloadRun: Sendable {
 
   var asked: DownloadRequest { download.request }
 
+  /// Names the host for the limits.
+  var host: String { "\(asked.request.url.host):\(asked.request.url.port)" }
+
   /// Gives the file.
   ///
   /// - Parameter source: downloads the same URL to another file just now.
@@ -52,7 +55,7 @@ struct DownloadRun: Sendable {
   private func turn(
     _ copied: DownloadedFile?, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile? {
-    let host = "\(asked.request.url.host):\(asked.request.url.port)"
+    let host = host
     let (isMine, _) = await download.run { [downloader, asked] in
       await downloader.places.acquire(host, priority: asked.priority)
     }
@@ -103,10 +106,21 @@ struct DownloadRun: Sendable {
   func perform<R: Sendable>(
     _ work: @escaping @Sendable () throws(SystemError) -> R
   ) async throws(DownloadError) -> R {
+    do throws(DownloadError.Cause) {
+      return try await blocking(work)
+    } catch {
+      throw download.error(error)
+    }
+  }
+
+  /// The same, where the cause is enough.
+  func blocking<R: Sendable>(
+    _ work: @escaping @Sendable () throws(SystemError) -> R
+  ) async throws(DownloadError.Cause) -> R {
     do throws(SystemError) {
       return try await downloader.pool.call(work)
     } catch {
-      throw download.error(.file(error))
+      throw .file(error)
     }
   }
 
@@ -133,9 +147,8 @@ struct DownloadRun: Sendable {
     let now = downloader.now
     let (url, digest) = (asked.request.url.string, asked.digest)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard let found = place.finishedRecord(), found.url == url, found.isGood(at: now),
-        var record = place.finishedRecord(with: digest), record == found
-      else { return nil }
+      let good = place.finishedRecord(with: digest) { $0.url == url && $0.isGood(at: now) }
+      guard var record = good else { return nil }
       if let seconds = record.slidingSeconds {
         record.expires = now.advanced(bySeconds: Double(seconds))
         try place.save(record, .finished)
