@@ -4,7 +4,7 @@ internal import HTTPSemantics
 /// Makes fields of archived dictionaries.
 enum ArchivedFields {
   /// The pseudo field of a response's dictionary with the fields as they came: CRLF CRLF and base 64
-  /// of the property list `{name: [value, ...]}`.
+  /// of the property list `{name: [value, ...]}`. In no case of its letters is it a field.
   private static let original = "__hhaa__"
 
   /// Gives the fields of a response, and how many were left out.
@@ -12,7 +12,7 @@ enum ArchivedFields {
   /// The dictionary itself joins repeated names and writes `Etag`; it counts where the original
   /// does not decode.
   static func response(_ pairs: [PropertyListPair]) -> (HTTPFields, invalid: Int) {
-    for pair in pairs where pair.key == .string(original) {
+    for pair in pairs where isOriginal(pair.key.string) {
       if let fields = decoded(pair.value) { return valid(fields) }
     }
     return request(pairs)
@@ -20,8 +20,10 @@ enum ArchivedFields {
 
   /// Gives the fields of a request, and how many were left out.
   static func request(_ pairs: [PropertyListPair]) -> (HTTPFields, invalid: Int) {
-    valid(pairs.filter { $0.key != .string(original) }.map { ($0.key.string, $0.value.string) })
+    valid(pairs.map { ($0.key.string, $0.value.string) })
   }
+
+  private static func isOriginal(_ name: String?) -> Bool { name?.lowercased() == original }
 
   private static func decoded(_ value: PropertyListValue) -> [(String?, String?)]? {
     guard let text = value.string,
@@ -37,7 +39,8 @@ enum ArchivedFields {
   }
 
   /// Leaves out what could not be sent as a field: a value with a line end would become two.
-  private static func valid(_ found: [(String?, String?)]) -> (HTTPFields, invalid: Int) {
+  private static func valid(_ pairs: [(String?, String?)]) -> (HTTPFields, invalid: Int) {
+    let found = pairs.filter { !isOriginal($0.0) }
     var fields: [HTTPField] = []
     for case (let name?, let value?) in found {
       let field = HTTPField(name, value)
