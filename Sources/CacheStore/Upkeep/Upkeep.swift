@@ -133,6 +133,8 @@ extension Store {
     if work.contains(.evict) { while !upkeep.isStopping && evictStep() {} }
     if work.contains(.touches) { try? flush() }
     if work.contains(.reconcile) { reconcile() }
+    // What was taken up from the tree counts, and so does what the journal says of it.
+    if !work.isDisjoint(with: [.setAside, .reconcile]) { keepLimits() }
     if work.contains(.sweep) { sweep() }
     if work.contains(.compact) { compact() }
   }

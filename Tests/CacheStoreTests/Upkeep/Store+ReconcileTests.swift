@@ -276,4 +276,34 @@ import Testing
     store.waitUntilIdle()
     check(store, 20)
   }
+
+  @Test func `limits hold when entries were taken up that the journal had lost`() throws {
+    let limits = Limits(bytes: 20_000, accounting: .logical)
+    let store = try sandbox.open()
+    try store.setLimits(limits)
+    for number in 0..<20 {
+      try store.put(TestBody.make(1_000, seed: UInt64(number)), for: ByteString("k\(number)"))
+    }
+    store.close()
+    let segment = sandbox.segments[0]
+    let bytes = sandbox.bytes(segment)
+    for offset in stride(from: bytes.count / 2, to: bytes.count, by: 40) {
+      sandbox.flip(segment, at: offset)
+    }
+    // Without its upkeep, so that the rest is taken up after others are stored.
+    var options = Options()
+    options.isSupervised = true
+    let between = try sandbox.open(options)
+    #expect(between.statistics.entries < 15)
+    for number in 20..<30 {
+      try between.put(TestBody.make(1_000, seed: UInt64(number)), for: ByteString("k\(number)"))
+    }
+    between.close()
+    let again = try sandbox.open()
+    again.waitUntilIdle()
+    #expect(again.limits == limits)
+    #expect(again.statistics.logicalBytes <= 20_000)
+    #expect(again.statistics.logicalBytes > 15_000)
+    #expect(again.statistics.evictions > 0)
+  }
 }
