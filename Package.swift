@@ -76,7 +76,8 @@ let package = Package(
     library(
       "CurlTransport",
       [
-        "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CCurl", "CCurlLibrary",
+        "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem", "CCurl",
+        "CCurlLibrary",
       ]),
     library("ContentCoding", ["CZlib"]),
     library(

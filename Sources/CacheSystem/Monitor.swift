@@ -45,6 +45,18 @@ public final class Monitor<State>: @unchecked Sendable {
     return body(&state)
   }
 
+  /// Changes the state and wakes no thread: none waits for this change, or ``wake()`` follows.
+  public func quietly<R>(_ body: (inout State) -> R) -> R {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return body(&state)
+  }
+
+  /// Wakes every thread that waits.
+  public func wake() {
+    unsafe pthread_cond_broadcast(condition)
+  }
+
   /// Waits until `body` returns a value.
   public func wait<R>(until body: (inout State) -> R?) -> R {
     unsafe pthread_mutex_lock(mutex)

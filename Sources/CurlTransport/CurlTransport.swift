@@ -1,7 +1,8 @@
 public import HTTPSemantics
 public import HTTPTransport
 
-/// Fetches with libcurl: one thread drives all transfers of a transport, over shared connections.
+/// Fetches with libcurl: one thread drives all transfers of a transport, over shared connections; a caller
+/// whose server has just answered in a moment drives by itself for up to a millisecond.
 ///
 /// Connections are kept and reused; HTTP/2 is used over TLS where libcurl has it. Only `http` and
 /// `https` are spoken. A transport lives as long as it, one of its calls or one of its bodies is in
@@ -64,7 +65,7 @@ public final class CurlTransport: HTTPTransport {
     ) { [loop] in
       loop.submit($0, $1.command)
     }
-    loop.submit(transfer, .start)
+    loop.start(transfer)
     return CurlBody(transfer, transport: self)
   }
 }

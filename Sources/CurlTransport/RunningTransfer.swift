@@ -3,7 +3,7 @@ import CCurlLibrary
 import HTTPSemantics
 import HTTPTransport
 
-/// Takes libcurl's callbacks for one transfer. Used on the loop's thread only.
+/// Takes libcurl's callbacks for one transfer. Used by who has the loop's seat only.
 final class RunningTransfer {
   let transfer: Transfer
   let handle: EasyHandle
@@ -19,10 +19,11 @@ final class RunningTransfer {
   private let setup: CurlSetup
   private let readBytes: Int
   private let sockets: IdleSockets
+  private let nearby: NearbyOrigins
   private var parser = HeadParser()
   private var isReceivePaused = false
   private var isSendPaused = false
-  private var isSent = false
+  private var sentAt: ContinuousClock.Instant?
   private var hasHead = false
   private var chunks: ChunkedBody?
   private var failure: TransportError?
@@ -30,14 +31,15 @@ final class RunningTransfer {
   let pins: Set<Pin>?
 
   init(
-    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: CurlSetup,
-    readBytes: Int
+    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ nearby: NearbyOrigins,
+    _ setup: CurlSetup, readBytes: Int
   ) {
     self.transfer = transfer
     self.setup = setup
     pins = setup.pins.isEmpty ? nil : setup.pins[transfer.request.url.host]
     self.handle = handle
     self.sockets = sockets
+    self.nearby = nearby
     self.readBytes = readBytes
   }
 
@@ -106,9 +108,9 @@ extension RunningTransfer {
     lastActivity = .now
     guard isPinned() else { return false }
     if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
-      needsOtherConnection = !isSent
-    } else if !isSent || (transfer.request.method.isIdempotent && rewind()) {
-      isSent = true
+      needsOtherConnection = sentAt == nil
+    } else if sentAt == nil || (transfer.request.method.isIdempotent && rewind()) {
+      sentAt = lastActivity
       return true
     }
     if !needsOtherConnection {
@@ -194,6 +196,7 @@ extension RunningTransfer {
       transfer.onInterim(head)
     case .head(let head, let version):
       hasHead = true
+      if let sentAt { nearby.note(transfer.request.url, .now - sentAt) }
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
       var head = head

@@ -2,7 +2,7 @@ import HTTPSemantics
 import HTTPTransport
 import Synchronization
 
-/// Joins one transfer on the loop's thread to its one reader: the head, a bounded buffer, the end.
+/// Joins one transfer, as libcurl is driven, to its one reader: the head, a bounded buffer, the end.
 /// What is sent has a place of its own, ``Upload``.
 ///
 /// Both sides may call at any moment; each change is one step under a mutex, and continuations are
@@ -71,11 +71,11 @@ final class Transfer: Sendable {
 // The reader's side.
 extension Transfer {
   func head() async -> Outcome<TransportHead> {
-    await withTaskCancellationHandler {
+    if let ready = state.withLock({ $0.readyHead }) { return ready }
+    return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let ready: Outcome<TransportHead>? = state.withLock { state in
-          if let head = state.head { return .success(head) }
-          if case .failure(let error) = state.end { return .failure(error) }
+          if let ready = state.readyHead { return ready }
           state.headWaiter = continuation
           return nil
         }
@@ -194,6 +194,13 @@ extension Transfer.State {
   struct Taken {
     let outcome: Transfer.Outcome<[UInt8]?>
     let wasPaused: Bool
+  }
+
+  /// Gives the head, or the failure before it; nil when the reader has to wait.
+  var readyHead: Transfer.Outcome<TransportHead>? {
+    if let head { return .success(head) }
+    if case .failure(let error) = end { return .failure(error) }
+    return nil
   }
 
   /// Takes the whole buffer, or the end if it is empty; nil when the reader has to wait.

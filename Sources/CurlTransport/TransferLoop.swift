@@ -1,14 +1,18 @@
 import CCurl
 import CCurlLibrary
+import CacheSystem
+import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
-/// Owns libcurl's multi handle, the one thread that drives it, and the inbox of that thread.
+/// Owns libcurl's multi handle and decides who drives it: the loop's thread, or, for a moment, a caller
+/// whose answer is about to come.
 ///
-/// Everything but ``submit(_:_:)`` and ``shutDown()`` happens on the thread.
+/// One drives at a time: who has the seat. To wake a thread, and to be woken by it, takes longer than a
+/// fetch from a server nearby. So a caller who asks such a server, and finds the seat free, drives by
+/// itself for up to ``patience``, and leaves to the thread what is not done then.
 @safe
 final class TransferLoop: Sendable {
-  /// Names what is asked of the thread.
+  /// Names what is asked of who drives.
   enum Command: Sendable {
     case start
     case resumeReceiving
@@ -16,21 +20,37 @@ final class TransferLoop: Sendable {
     case remove
   }
 
-  private struct Inbox {
+  private enum Seat {
+    case free
+    case thread
+    case caller
+    /// A caller has left it to the thread.
+    case left
+  }
+
+  /// How long a caller drives: a thread of Swift's pool does not wait longer than for a disk.
+  private static let patience = Duration.milliseconds(1)
+
+  private struct State {
+    var seat = Seat.free
     var commands: [(Transfer, Command)] = []
     var isShutDown = false
-    /// Set once the thread takes no more commands.
+    /// Set once nobody takes commands any more.
     var isOver = false
   }
 
   let setup: CurlSetup
   let load: TransferLoad
-  // Safety: written once, freed by deinit. The thread, which holds the loop, owns what it points to;
-  // other threads only pass it to curl_multi_wakeup(3), which is safe from any thread.
+  private let nearby = NearbyOrigins()
+  // Safety: written once, freed by deinit. Who has the seat uses what it points to; others only pass it
+  // to curl_multi_wakeup(3), which is safe from any thread.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
-  /// libcurl calls back to them as it closes its connections. Used on the thread, and by deinit.
+  /// libcurl calls back to them as it closes its connections. Used by who has the seat, and by deinit.
   private nonisolated(unsafe) let sockets = IdleSockets()
-  private let inbox = Mutex(Inbox())
+  /// Used by who has the seat.
+  private nonisolated(unsafe) let seatsDriver: TransferDriver
+  private var driver: TransferDriver { unsafe seatsDriver }
+  private let state = Monitor(State())
 
   /// Starts the thread.
   ///
@@ -44,6 +64,7 @@ final class TransferLoop: Sendable {
     unsafe self.multi = multi
     unsafe occurl_multi_set_long(
       multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, setup.connectionsPerHost))
+    unsafe seatsDriver = TransferDriver(multi, setup, load, sockets, nearby)
     guard LoopThread.start({ self.run() }) else {
       throw TransportError(.failed, url: "http:", detail: "no thread can be started")
     }
@@ -53,45 +74,113 @@ final class TransferLoop: Sendable {
     _ = unsafe curl_multi_cleanup(multi)
   }
 
-  /// Asks the thread to do something with a transfer; from any thread.
+  /// Asks who drives to do something with a transfer; from any thread.
   func submit(_ transfer: Transfer, _ command: Command) {
-    let (isOver, isFirst) = inbox.withLock { inbox in
-      guard !inbox.isOver else { return (true, false) }
-      inbox.commands.append((transfer, command))
-      return (false, inbox.commands.count == 1)
-    }
-    if isOver { return _ = transfer.finish(.failure(transfer.error(.cancelled))) }
-    // Without the lock, which the thread wants as soon as it is awake; and once for all that waits.
-    if isFirst { unsafe curl_multi_wakeup(multi) }
+    add(transfer, command, mayDrive: false)
+  }
+
+  /// Starts a transfer, and drives until it has ended where that may be in a moment.
+  func start(_ transfer: Transfer) {
+    let isNear = transfer.upload == nil && nearby.contains(transfer.request.url)
+    if add(transfer, .start, mayDrive: isNear) { driveForAMoment(transfer) }
   }
 
   /// Ends all transfers and the thread, without waiting for it; from any thread.
   func shutDown() {
-    inbox.withLock { $0.isShutDown = true }
+    state.change { $0.isShutDown = true }
     unsafe curl_multi_wakeup(multi)
   }
 
+  /// Returns true if the caller has the seat.
+  @discardableResult
+  private func add(_ transfer: Transfer, _ command: Command, mayDrive: Bool) -> Bool {
+    enum Next { case refuse, drive, wake, interrupt, nothing }
+    let next = state.quietly { state -> Next in
+      guard !state.isOver else { return .refuse }
+      state.commands.append((transfer, command))
+      switch state.seat {
+      case .free where mayDrive && !state.isShutDown:
+        state.seat = .caller
+        return .drive
+      case .free: return .wake
+      case .left: return .nothing
+      case .thread, .caller: return state.commands.count == 1 ? .interrupt : .nothing
+      }
+    }
+    switch next {
+    case .refuse: transfer.finish(.failure(transfer.error(.cancelled)))
+    case .wake: state.wake()
+    // Once for all that waits.
+    case .interrupt: unsafe curl_multi_wakeup(multi)
+    case .drive: return true
+    case .nothing: break
+    }
+    return false
+  }
+
+  private func driveForAMoment(_ transfer: Transfer) {
+    ThreadSignals.withoutBrokenPipe {
+      let end = ContinuousClock.now + Self.patience
+      while true {
+        advance(commands())
+        if transfer.hasEnded || ContinuousClock.now >= end { break }
+        driver.waitForEvents(atMost: 1)
+      }
+    }
+    let isDone = state.quietly { state in
+      let isDone = driver.isIdle && state.commands.isEmpty && !state.isShutDown
+      state.seat = isDone ? .free : .left
+      return isDone
+    }
+    if !isDone { state.wake() }
+  }
+
   private func run() {
-    let driver = unsafe TransferDriver(multi, setup, load, sockets)
-    while let commands = nextCommands() {
-      for (transfer, command) in commands { driver.perform(command, on: transfer) }
-      driver.advance()
-      driver.waitForEvents()
+    while takeSeat() {
+      repeat {
+        advance(commands())
+        if !driver.isIdle { driver.waitForEvents() }
+      } while !leaveSeat()
     }
     driver.removeAll()
-    let left = inbox.withLock { inbox in
-      inbox.isOver = true
-      return inbox.commands
+    let left = state.quietly { state in
+      state.isOver = true
+      return state.commands
     }
     for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
-  /// Returns what has been asked since the last call; nil after the shut-down.
-  private func nextCommands() -> [(Transfer, Command)]? {
-    inbox.withLock { inbox in
-      guard !inbox.isShutDown else { return nil }
-      defer { inbox.commands = [] }
-      return inbox.commands
+  private func advance(_ commands: [(Transfer, Command)]) {
+    for (transfer, command) in commands { driver.perform(command, on: transfer) }
+    driver.advance()
+  }
+
+  /// Waits until the thread has something to drive; false after the shut-down.
+  private func takeSeat() -> Bool {
+    state.wait { state in
+      let isWanted = state.isShutDown || !state.commands.isEmpty
+      guard state.seat == .left || state.seat == .free && isWanted else { return nil }
+      state.seat = .thread
+      return !state.isShutDown
+    }
+  }
+
+  /// Gives the seat back when there is nothing to drive.
+  private func leaveSeat() -> Bool {
+    state.quietly { state in
+      guard !state.isShutDown, !driver.isIdle || !state.commands.isEmpty else {
+        state.seat = .free
+        return true
+      }
+      return false
+    }
+  }
+
+  /// Returns what has been asked since the last call.
+  private func commands() -> [(Transfer, Command)] {
+    state.quietly { state in
+      defer { state.commands = [] }
+      return state.commands
     }
   }
 }

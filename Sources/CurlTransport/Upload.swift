@@ -1,7 +1,7 @@
 import HTTPTransport
 import Synchronization
 
-/// Joins what gives a request's body to libcurl, which asks for it on the loop's thread.
+/// Joins what gives a request's body to libcurl, which asks for it on the thread that drives.
 ///
 /// One piece is held, and the next one is asked for when libcurl has taken the last byte of it.
 final class Upload: Sendable {

@@ -58,8 +58,13 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     host = parts.host
     port = parts.port
     target = parts.target
-    let portText = parts.port == parts.scheme.defaultPort ? "" : ":\(parts.port)"
-    string = "\(parts.scheme.rawValue)://\(parts.host)\(portText)\(parts.target)"
+    var string = parts.scheme.rawValue
+    string.reserveCapacity(text.utf8.count + 1)
+    string += "://"
+    string += parts.host
+    if parts.port != parts.scheme.defaultPort { string += ":\(parts.port)" }
+    string += parts.target
+    self.string = string
     guard string.utf8.count <= Self.maximumLength else { throw InvalidURL(.tooLong, in: text) }
   }
 
@@ -71,7 +76,7 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
   /// - Complexity: O(*n*) in the length of the target.
   public func replacingTarget(_ target: String) throws(InvalidURL) -> NormalizedURL {
     let server = string.utf8.count - self.target.utf8.count
-    guard Self.isNormal(target), server + target.utf8.count <= Self.maximumLength else {
+    guard URLParts.isNormal(target.utf8), server + target.utf8.count <= Self.maximumLength else {
       guard target.utf8.first == UInt8(ascii: "/") else { throw InvalidURL(.noHost, in: target) }
       return try NormalizedURL("\(Substring(string.utf8.prefix(server)))\(target)")
     }
@@ -84,18 +89,6 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     port = other.port
     target = normalTarget
     string = "\(Substring(other.string.utf8.prefix(server)))\(normalTarget)"
-  }
-
-  /// Tells whether nothing in a target needs a second look: no escape, no dot segment.
-  private static func isNormal(_ target: String) -> Bool {
-    var previous: UInt8 = 0
-    for byte in target.utf8 {
-      if previous == 0, byte != UInt8(ascii: "/") { return false }
-      if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") { return false }
-      guard ASCII.isTargetByte(byte) else { return false }
-      previous = byte
-    }
-    return previous != 0
   }
 
   /// Gives the whole URL in its normal form.

@@ -69,6 +69,9 @@ struct URLParts {
       else { throw InvalidURL(.invalidHost, in: text) }
       return String(decoding: raw.map(ASCII.lowercased), as: UTF8.self)
     }
+    if raw.allSatisfy({ ASCII.isHostByte($0) && ASCII.lowercased($0) == $0 }) {
+      return String(decoding: raw, as: UTF8.self)
+    }
     let decoded = PercentEncoding.normalized(raw) { ASCII.isHostByte($0) }
     guard decoded.allSatisfy(ASCII.isHostByte) else { throw InvalidURL(.invalidHost, in: text) }
     return String(decoding: decoded.map(ASCII.lowercased), as: UTF8.self)
@@ -94,6 +97,7 @@ struct URLParts {
 
   /// Normalises path and query and leaves the fragment out.
   private static func target(_ raw: ArraySlice<UInt8>) -> String {
+    if isNormal(raw) { return String(decoding: raw, as: UTF8.self) }
     let withoutFragment = raw.prefix { $0 != UInt8(ascii: "#") }
     let rawPath = withoutFragment.prefix { $0 != UInt8(ascii: "?") }
     // Escapes first: "%2E%2E" is a dot segment once its escapes are gone.
@@ -103,5 +107,18 @@ struct URLParts {
       ASCII.isTargetByte($0)
     }
     return String(decoding: path + query, as: UTF8.self)
+  }
+
+  /// Tells whether nothing in a target needs a second look, as in nearly all: no escape, no dot segment,
+  /// no fragment.
+  static func isNormal(_ target: some Sequence<UInt8>) -> Bool {
+    var previous: UInt8 = 0
+    for byte in target {
+      if previous == 0, byte != UInt8(ascii: "/") { return false }
+      if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") { return false }
+      guard ASCII.isTargetByte(byte) else { return false }
+      previous = byte
+    }
+    return previous != 0
   }
 }

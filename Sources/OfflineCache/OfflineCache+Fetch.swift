@@ -52,11 +52,13 @@ extension OfflineCache {
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
     // Without the closure below, for which a caller on an actor would change threads, there and back.
     if !Task.isCancelled, let stored = storedNow(asked) { return stored }
-    return try await answering(asked) { [client, options] response throws(ClientError) in
+    // A function and no closure, for which a caller on an actor would change threads, there and back.
+    func bytes(of response: ClientResponse) async throws(ClientError) -> [UInt8] {
       let limit = options.maximumDataBytes
       if let bytes = try Self.bytesAtOnce(response, limit) { return bytes }
       return try await client.wholeBody(of: response, limit: limit)
     }
+    return try await answering(asked, bytes(of:))
   }
 
   /// The most bytes of a stored body in a content coding that are decoded on the caller's thread.
@@ -76,7 +78,7 @@ extension OfflineCache {
   /// network fails and may be stood in for.
   func answering<R: Sendable>(
     _ asked: AskedRequest,
-    _ use: @Sendable (ClientResponse) async throws(ClientError) -> R
+    _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
   ) async throws(URLError) -> (R, OfflineURLResponse) {
     do throws(ClientError) {
       if Task.isCancelled { throw cancelled(asked) }
@@ -139,7 +141,7 @@ extension OfflineCache {
 
   private func finish<R: Sendable>(
     _ asked: AskedRequest, _ response: ClientResponse, _ standIn: StandIn?,
-    _ use: @Sendable (ClientResponse) async throws(ClientError) -> R
+    _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
   ) async throws(ClientError) -> (R, OfflineURLResponse) {
     if let fault = redirectFault(response) {
       response.body.cancel()

@@ -25,7 +25,7 @@ struct Authenticator: Sendable {
   func answer<Answer: Sendable, E: Error>(
     _ request: HTTPRequest, _ body: RequestBody?, _ login: inout Login,
     head: (Answer) -> HTTPResponseHead, discard: (Answer) async -> Void,
-    send: (HTTPRequest, RequestBody?) async throws(E) -> Answer
+    send: nonisolated(nonsending) (HTTPRequest, RequestBody?) async throws(E) -> Answer
   ) async throws(E) -> Answer {
     guard !request.fields.contains("Authorization") else { return try await send(request, body) }
     var body = body
@@ -54,7 +54,7 @@ struct Authenticator: Sendable {
 
   private func send<Answer: Sendable, E: Error>(
     _ request: HTTPRequest, _ body: RequestBody?, with credential: Credential?,
-    _ send: (HTTPRequest, RequestBody?) async throws(E) -> Answer
+    _ send: nonisolated(nonsending) (HTTPRequest, RequestBody?) async throws(E) -> Answer
   ) async throws(E) -> Answer {
     guard let credential else { return try await send(request, body) }
     session.retain(credential)

@@ -47,10 +47,15 @@ extension CachingClient {
   func authenticated(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, _ login: inout Login
   ) async throws(ClientError) -> ClientResponse {
-    try await authenticator.answer(
+    // A function and no closure, for which a caller on an actor would change threads, there and back.
+    func send(
+      _ request: HTTPRequest, _ body: RequestBody?
+    ) async throws(ClientError) -> ClientResponse {
+      try await answer(request, body, options)
+    }
+    return try await authenticator.answer(
       request, body, &login, head: { $0.head },
-      discard: { await $0.body.drain(upTo: ResponseCache.smallBody) }
-    ) { [self] request, body throws(ClientError) in try await answer(request, body, options) }
+      discard: { await $0.body.drain(upTo: ResponseCache.smallBody) }, send: send)
   }
 }
 
