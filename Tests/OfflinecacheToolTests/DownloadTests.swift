@@ -73,6 +73,7 @@ import ToolTesting
     #expect(try tool.read("\(folder)/a") == Array("hello".utf8))
     let third = try tool.run("download", "--resume", "-o", folder)
     #expect(third.status == 0 && third.text == "")
+    #expect(third.errors.contains("nothing was interrupted in '\(folder)'"))
     origin.set("/a", page("other", "ETag: \"2\"\r\n"))
     let again = try tool.run("download", "--restart", "\(origin.base)/a", "-o", folder)
     #expect(again.lines.first?.hasPrefix("done") == true)

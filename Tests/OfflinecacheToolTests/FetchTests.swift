@@ -101,6 +101,17 @@ import ToolTesting
     #expect(try names(in: folder) == ["two words", "b", "empty"])
   }
 
+  @Test(arguments: [("fetch", 410, 1), ("fetch", 500, 2), ("fetch", 204, 0), ("download", 410, 1)])
+  func `a refusal is not found and any other status a failure`(
+    command: String, status: Int, exit: Int32
+  ) throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", Origin.Answer(status: status, body: status == 204 ? [] : Array("x".utf8)))
+    let result = try tool.run(command, "\(origin.base)/a", "-o", tool.path("out"))
+    #expect(result.status == exit)
+  }
+
   @Test func `what is not stored cannot be had offline`() throws {
     let tool = try ToolRun()
     #expect(try tool.run("put", "k", "-").status == 0)

@@ -98,7 +98,7 @@ private struct Serving {
     let serving = try Serving(
       "--origin", "http://127.0.0.1:1", "--offline", "--log", "none", on: run)
     let result = try serving.fetch("/a")
-    #expect(result.status == 1)
+    #expect(result.status == 2)
     #expect(result.errors.contains("the server answered 504"))
     serving.running.child.send(SIGTERM)
     let end = try serving.running.finish()

@@ -80,6 +80,9 @@ enum DownloadCommand {
       throw invocation.usageError(
         "there is nothing to download", remedy: "give a URL, --urls-from FILE, or --resume")
     }
+    if requests.isEmpty {
+      printMessage("offlinecache: nothing was interrupted in '\(folder)'")
+    }
     return try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
   }
 

@@ -73,7 +73,7 @@ struct DownloadsRun: Sendable {
     if Interruption.requested == nil {
       progress.message("offlinecache: \(terminalSafe("\(error)"))")
     }
-    if case .status(let status) = error.cause, (400...499).contains(status) { return .notFound }
+    if case .status(let status) = error.cause, Refusal.isNotFound(status) { return .notFound }
     return .failure
   }
 }

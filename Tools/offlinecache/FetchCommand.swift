@@ -26,8 +26,8 @@ enum FetchCommand {
         + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept), 'hit' (from "
         + "the store), 'valid' (from the store, after the server has confirmed it) or 'local' (from "
         + "a file of --substitute), the HTTP status, the length and the URL.",
-      "A URL that is not in the store (--offline) or that the server has no 2xx answer for counts "
-        + "as not found; the others are fetched all the same.",
+      "A URL that is not in the store (--offline), or that the server refuses with a 4xx, counts as "
+        + "not found, and any other status than 2xx as a failure; the others are fetched all the same.",
     ],
     parameters: [urls],
     options: [

@@ -53,7 +53,9 @@ final class FetchReport: Sendable {
       }
       if printsLines { try printLine(word, status, length, address) }
     case .refused(let status, let location):
-      counts.withLock { $0.notFound += 1 }
+      counts.withLock { counts in
+        if Refusal.isNotFound(status) { counts.notFound += 1 } else { counts.failed += 1 }
+      }
       complain("\(terminalSafe(address)): \(Refusal.text(status, location))")
     case .failed(let error):
       counts.withLock { counts in

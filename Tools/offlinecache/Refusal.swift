@@ -24,6 +24,10 @@ enum Refusal {
     }
   }
 
+  /// Tells whether a server says that it does not have, or does not give, what was asked for; anything
+  /// else that is no content is a failure.
+  static func isNotFound(_ status: Int) -> Bool { (400...499).contains(status) }
+
   /// Returns where a redirect leads, at most 200 characters of it, without credentials.
   static func location(_ head: HTTPResponseHead) -> String? {
     guard (300...399).contains(head.status), head.status != 304,

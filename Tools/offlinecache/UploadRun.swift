@@ -54,7 +54,7 @@ struct UploadRun: Sendable {
         "offlinecache: \(response.url): "
           + Refusal.text(
             status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
-      return .notFound
+      return Refusal.isNotFound(status) ? .notFound : .failure
     }
     let file = try output.map { try OutputFile($0) }
     var length: UInt64 = 0
