@@ -8,7 +8,8 @@ struct Page: Decodable {
 }
 
 guard let list = CommandLine.arguments.dropFirst().first.flatMap({ URL(string: $0) }) else {
-  fatalError("usage: reader URL-of-a-list")
+  print("usage: reader URL-of-a-list")
+  exit(64)
 }
 let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
 let cache = try OfflineCache(
