@@ -16,7 +16,7 @@ public final class CurlTransport: HTTPTransport {
   /// Gives the set-up that the transport was made with.
   public let setup: CurlSetup
 
-  private let loop: TransferLoop
+  let loop: TransferLoop
 
   /// Starts a transport with its thread.
   ///

@@ -41,7 +41,7 @@ final class TransferLoop: Sendable {
 
   let setup: CurlSetup
   let load: TransferLoad
-  private let nearby = NearbyOrigins()
+  let nearby = NearbyOrigins()
   // Safety: written once, freed by deinit. Who has the seat uses what it points to; others only pass it
   // to curl_multi_wakeup(3), which is safe from any thread.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer

@@ -56,9 +56,26 @@ extension OfflineCache {
     func bytes(of response: ClientResponse) async throws(ClientError) -> [UInt8] {
       let limit = options.maximumDataBytes
       if let bytes = try Self.bytesAtOnce(response, limit) { return bytes }
-      return try await client.wholeBody(of: response, limit: limit)
+      if Self.isShort(response) { return try await client.wholeBody(of: response, limit: limit) }
+      return try await longBody(response, limit)
     }
     return try await answering(asked, bytes(of:))
+  }
+
+  /// The most bytes of a body that come in on the caller's thread.
+  private static let shortBody: UInt64 = 64 << 10
+
+  /// Tells whether a body is known to be short and needs no decoding, which would take its length away.
+  private static func isShort(_ response: ClientResponse) -> Bool {
+    response.head.fields.contentLength.map { $0 <= shortBody } ?? false
+  }
+
+  /// Gathers a body on another thread than the caller's, which may be that of the user interface.
+  @concurrent
+  private func longBody(
+    _ response: ClientResponse, _ limit: Int
+  ) async throws(ClientError) -> [UInt8] {
+    try await client.wholeBody(of: response, limit: limit)
   }
 
   /// The most bytes of a stored body in a content coding that are decoded on the caller's thread.

@@ -86,10 +86,14 @@ final class OriginConnection {
   /// Reads up to and including a mark, or what came before the other side closed.
   func read(through mark: String) -> [UInt8] {
     let end = Array(mark.utf8)
+    var searched = 0
     while true {
-      if let start = received.indices.first(where: { received[$0...].starts(with: end) }) {
+      if let start = (searched..<max(searched, received.count)).first(where: {
+        received[$0...].starts(with: end)
+      }) {
         return read(start + end.count)
       }
+      searched = max(0, received.count - end.count + 1)
       guard receive() else { return read(received.count) }
     }
   }
