@@ -43,6 +43,7 @@ struct DrivingTests {
   /// have the seat for a moment after each.
   private func approach(_ transport: CurlTransport, _ origin: Origin, _ loop: UInt64) async throws {
     repeat {
+      try await Task.sleep(for: .milliseconds(1))
       transport.loop.nearby.note(try origin.url(), .zero)
     } while try await driver(of: transport, origin.url("/0/2")) == loop
   }
