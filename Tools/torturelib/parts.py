@@ -5,6 +5,10 @@ import shutil
 
 LEVELS = ("process", "full")
 ERRORS = "ENOSPC,EIO,EMFILE,EINTR,EDQUOT,short,short=1"
+# The kit's calls that change nothing, but flock(2) and close(2).
+READING = (
+    "open,openat,openat2,read,pread64,readv,preadv,getdents64,newfstatat,fstat,stat,lstat,statx,"
+    "access,faccessat2,readlink,lseek,fcntl")
 
 
 class Parts:
@@ -67,10 +71,31 @@ class Parts:
         """Lets each call fail, once and from there on, and cuts transfers short."""
         for level, words in self._each(
                 ["workload 6 {0}"], ["workload 9 {0}", "workload 14 {1} 2", "churn 20 {2}"]):
-            self._run(
-                "errors", f"errors, {words}", level, "errinject",
-                [*self._commands(level, words), "--mode", "both", "--set", "all",
-                 "--errors", ERRORS, *(["--stride", "7"] if self.is_quick else [])], words)
+            for name, faults in self._faults(words):
+                self._run(
+                    "errors", f"{name}, {words}", level, "errinject",
+                    [*self._commands(level, words), *faults,
+                     *(["--stride", "7"] if self.is_quick else [])], words)
+
+    def _faults(self, words):
+        """Returns what fails in a workload, and what that is called.
+
+        The kit reports an error in place of a call. Where a thread waits for a lock, and its release and
+        each close(2) after it fail so from there on, it waits for ever, as with no kernel: those two do
+        their work, and then report the error, where there are two threads.
+        """
+        if not words.startswith("workload") or len(words.split()) < 4:
+            return [("errors", ["--mode", "both", "--set", "all", "--errors", ERRORS])]
+        lasting = ",".join(
+            error for error in ERRORS.split(",") if error != "EINTR" and "short" not in error)
+        return [
+            ("errors once", ["--mode", "once", "--set", "all", "--errors", ERRORS]),
+            ("errors from there on",
+             ["--mode", "persist", "--set", "mut," + READING, "--errors", lasting]),
+            ("failing locks and closing",
+             ["--mode", "persist", "--set", "flock,close", "--errors",
+              "error-after=EIO,error-after=EDQUOT"]),
+        ]
 
     def processes(self):
         """Kills some of four processes on one store while the others go on."""
