@@ -157,9 +157,13 @@ let package = Package(
       ]),
 
     // A server that answers as a test says.
-    .target(name: "LoopbackOrigin", path: "Tests/LoopbackOrigin", swiftSettings: house),
+    .target(
+      name: "LoopbackOrigin", dependencies: ["TestSupport"], path: "Tests/LoopbackOrigin",
+      swiftSettings: house),
     // nginx, and the certificates for it.
-    .target(name: "NginxOrigin", path: "Tests/NginxOrigin", swiftSettings: house),
+    .target(
+      name: "NginxOrigin", dependencies: ["TestSupport"], path: "Tests/NginxOrigin",
+      swiftSettings: house),
     // Files in memory that fail, end and lose power, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
@@ -222,7 +226,7 @@ let package = Package(
       "OfflinecacheTool",
       [
         "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache", "reader",
-        "HTTPSemantics", "CacheFormat",
+        "HTTPSemantics", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "CachefsckTool",

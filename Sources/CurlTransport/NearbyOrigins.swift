@@ -9,23 +9,16 @@ final class NearbyOrigins: Sendable {
   /// How many are known at a time, at most.
   static let most = 64
 
-  private struct Origin: Hashable {
-    let host: String
-    let port: Int
-
-    init(_ url: NormalizedURL) { (host, port) = (url.host, url.port) }
-  }
-
-  private let known = Mutex<Set<Origin>>([])
+  private let known = Mutex<Set<NormalizedURL.Origin>>([])
 
   func contains(_ url: NormalizedURL) -> Bool {
-    let origin = Origin(url)
+    let origin = NormalizedURL.Origin(url)
     return known.withLock { $0.contains(origin) }
   }
 
   /// Notes how long the origin of a URL took to answer.
   func note(_ url: NormalizedURL, _ time: Duration) {
-    let origin = Origin(url)
+    let origin = NormalizedURL.Origin(url)
     known.withLock { known in
       guard time <= Self.moment else { return _ = known.remove(origin) }
       if known.count >= Self.most, !known.contains(origin) { known = [] }

@@ -65,7 +65,12 @@ final class TransferLoop: Sendable {
     unsafe occurl_multi_set_long(
       multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, setup.connectionsPerHost))
     unsafe seatsDriver = TransferDriver(multi, setup, load, sockets, nearby)
-    guard LoopThread.start({ self.run() }) else {
+    do throws(SystemError) {
+      try startThread {
+        ThreadSignals.blockAll()
+        self.run()
+      }
+    } catch {
       throw TransportError(.failed, url: "http:", detail: "no thread can be started")
     }
   }

@@ -25,11 +25,6 @@ extension NormalizedURL {
     return try NormalizedURL("\(origin)\(Substring(base))\(reference)")
   }
 
-  /// Tells whether scheme, host and port are the same (RFC 6454, section 5).
-  public func isSameOrigin(as other: NormalizedURL) -> Bool {
-    scheme == other.scheme && port == other.port && host == other.host
-  }
-
   /// Gives the URL up to the target, such as `http://example.com:8080`.
   private var origin: Substring {
     Substring(string.utf8.dropLast(target.utf8.count))

@@ -50,7 +50,6 @@ extension OfflineCache {
   func whole(
     _ asked: AskedRequest
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
-    // Without the closure below, for which a caller on an actor would change threads, there and back.
     if !Task.isCancelled, let stored = storedNow(asked) { return stored }
     // A function and no closure, for which a caller on an actor would change threads, there and back.
     func bytes(of response: ClientResponse) async throws(ClientError) -> [UInt8] {

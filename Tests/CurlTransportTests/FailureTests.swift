@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransport
+import TestSupport
 import Testing
 
 @testable import CurlTransport
@@ -203,7 +204,7 @@ struct FailureTests {
 
   @Test("a port on which nobody listens cannot be connected to")
   func cannotConnect() async throws {
-    let url = try NormalizedURL("http://127.0.0.1:\(LoopbackSocket.unusedPort())/")
+    let url = try NormalizedURL("http://127.0.0.1:\(LoopbackListener.unusedPort())/")
     #expect(
       await (try makeTransport()).failure(url) == TransportError(.cannotConnect, url: url.string))
   }
@@ -269,7 +270,7 @@ struct FailureTests {
 
   @Test("an error says which URL, what happened, and what to do, without credentials")
   func description() async throws {
-    let port = try LoopbackSocket.unusedPort()
+    let port = try LoopbackListener.unusedPort()
     let url = try NormalizedURL("http://user:secret@127.0.0.1:\(port)/")
     let error = try #require(await (try makeTransport()).failure(url))
     #expect(error.description.hasPrefix("http://127.0.0.1:\(port)/: no connection can be made"))

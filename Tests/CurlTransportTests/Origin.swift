@@ -1,6 +1,8 @@
+import CacheSystem
 import Glibc
 import HTTPSemantics
 import Synchronization
+import TestSupport
 
 @testable import CurlTransport
 
@@ -16,37 +18,31 @@ final class Origin: Sendable {
     var isStopped = false
   }
 
-  let port: UInt16
-  private let listener: CInt
+  private let listener: LoopbackListener
   private let script: Script
   private let state = Mutex(State())
   private let ends = AsyncStream.makeStream(of: Void.self)
 
   init(_ script: @escaping Script) throws {
     self.script = script
-    (listener, port) = try LoopbackSocket.listening()
-    // The accepting thread must not keep the origin alive: its end is what ends the thread. The
-    // thread alone closes the listener, or it could accept on a number that is another's by then.
-    let listener = listener
-    guard
-      LoopThread.start({ [weak self] in
-        defer { close(listener) }
-        while true {
-          let descriptor = accept(listener, nil, nil)
-          guard descriptor >= 0 else { return }
-          guard let self, self.serve(descriptor) else {
-            close(descriptor)
-            return
-          }
+    listener = try LoopbackListener()
+    // The accepting thread must not keep the origin alive: its end is what ends the thread.
+    try startThread { [weak self, listener] in
+      ThreadSignals.blockAll()
+      while let descriptor = listener.accept() {
+        guard let self, self.serve(descriptor) else {
+          close(descriptor)
+          return
         }
-      })
-    else { throw OriginError(what: "no thread") }
+      }
+    }
   }
 
   deinit {
     stop()
   }
 
+  var port: UInt16 { listener.port }
   var connections: Int { state.withLock { $0.connections } }
   var requests: [OriginRequest] { state.withLock { $0.requests } }
 
@@ -68,7 +64,7 @@ final class Origin: Sendable {
       return true
     }
     guard isFirst else { return }
-    shutdown(listener, CInt(SHUT_RDWR))
+    listener.stop()
   }
 
   private func serve(_ descriptor: CInt) -> Bool {
@@ -79,7 +75,8 @@ final class Origin: Sendable {
       return true
     }
     guard isOpen else { return false }
-    return LoopThread.start { [self] in
+    let thread: Void? = try? startThread { [self] in
+      ThreadSignals.blockAll()
       let connection = OriginConnection(descriptor)
       while let request = connection.readRequest() {
         state.withLock { $0.requests.append(request) }
@@ -90,6 +87,7 @@ final class Origin: Sendable {
       close(descriptor)
       ends.continuation.yield()
     }
+    return thread != nil
   }
 }
 
@@ -115,34 +113,5 @@ struct OriginRequest: Sendable {
   func value(of name: String) -> String? {
     lines.first { $0.lowercased().hasPrefix("\(name.lowercased()):") }
       .map { String($0.dropFirst(name.count + 1)).trimmingPrefix(" ") }.map(String.init)
-  }
-}
-
-/// Makes sockets on the loopback address.
-enum LoopbackSocket {
-  /// Returns a listening socket and its port.
-  static func listening() throws -> (CInt, UInt16) {
-    let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-    guard descriptor >= 0 else { throw OriginError(what: "socket: \(errno)") }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Safety: the address is a local of the size that is passed.
-    let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        unsafe bind(descriptor, generic, length) == 0 && listen(descriptor, 256) == 0
-          && getsockname(descriptor, generic, &length) == 0
-      }
-    }
-    guard code else { throw OriginError(what: "bind: \(errno)") }
-    return (descriptor, UInt16(bigEndian: address.sin_port))
-  }
-
-  /// Returns a port on which nothing listens.
-  static func unusedPort() throws -> UInt16 {
-    let (descriptor, port) = try listening()
-    close(descriptor)
-    return port
   }
 }

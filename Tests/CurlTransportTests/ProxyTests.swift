@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransport
+import TestSupport
 import Testing
 
 @testable import CurlTransport
@@ -57,7 +58,7 @@ struct ProxyTests {
 
   @Test("a proxy that cannot be reached or is none is an error")
   func unreachable() async throws {
-    let port = try LoopbackSocket.unusedPort()
+    let port = try LoopbackListener.unusedPort()
     let url = try NormalizedURL("http://nowhere.invalid/")
     let gone = await (try transport(.url("http://127.0.0.1:\(port)"))).failure(url)
     #expect(gone?.code == .cannotConnect)

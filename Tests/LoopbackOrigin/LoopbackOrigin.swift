@@ -1,5 +1,6 @@
 package import Foundation
 import Synchronization
+import TestSupport
 
 /// Serves scripted answers on a free port of loopback, over connections that stay open.
 package final class LoopbackOrigin: Sendable {
@@ -12,8 +13,7 @@ package final class LoopbackOrigin: Sendable {
     var isStopped = false
   }
 
-  package let port: UInt16
-  private let listener: Int32
+  private let listener: LoopbackListener
   private let script: Script
   private let keepsRequests: Bool
   private let state = Mutex(State())
@@ -24,13 +24,9 @@ package final class LoopbackOrigin: Sendable {
   package init(keepsRequests: Bool = true, _ script: @escaping Script) throws {
     self.script = script
     self.keepsRequests = keepsRequests
-    (listener, port) = try Self.listening()
-    let listener = listener
-    Thread.detachNewThread { [weak self] in
-      defer { close(listener) }
-      while true {
-        let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
+    listener = try LoopbackListener()
+    Thread.detachNewThread { [weak self, listener] in
+      while let descriptor = listener.accept() {
         guard let self, self.serve(descriptor) else {
           close(descriptor)
           return
@@ -40,6 +36,8 @@ package final class LoopbackOrigin: Sendable {
   }
 
   deinit { stop() }
+
+  package var port: UInt16 { listener.port }
 
   /// Gives the requests that came.
   package var requests: [OriginRequest] { state.withLock { $0.requests } }
@@ -60,7 +58,7 @@ package final class LoopbackOrigin: Sendable {
       for descriptor in state.descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
       return true
     }
-    if isFirst { shutdown(listener, Int32(SHUT_RDWR)) }
+    if isFirst { listener.stop() }
   }
 
   private func serve(_ descriptor: Int32) -> Bool {
@@ -83,33 +81,6 @@ package final class LoopbackOrigin: Sendable {
     }
     return true
   }
-
-  private static func listening() throws -> (Int32, UInt16) {
-    #if canImport(Darwin)
-      let kind = SOCK_STREAM
-    #else
-      let kind = Int32(SOCK_STREAM.rawValue)
-    #endif
-    let descriptor = socket(AF_INET, kind, 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Safety: the address is a local of the size that is passed.
-    let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        unsafe bind(descriptor, generic, length) == 0 && listen(descriptor, 256) == 0
-          && getsockname(descriptor, generic, &length) == 0
-      }
-    }
-    guard isListening else { throw OriginFailure(number: errno) }
-    return (descriptor, UInt16(bigEndian: address.sin_port))
-  }
-}
-
-/// Tells that no server could be started.
-package struct OriginFailure: Error {
-  package let number: Int32
 }
 
 /// Holds a request as it came over the wire.

@@ -1,4 +1,5 @@
 package import Foundation
+import TestSupport
 
 /// Runs an nginx of its own on loopback, in a folder of its own; both go away with it.
 ///
@@ -27,7 +28,7 @@ package final class NginxOrigin: Sendable {
       at: folder.appendingPathComponent("site"), withIntermediateDirectories: true)
     let pid = folder.appendingPathComponent("nginx.pid").path
     for _ in 0..<5 {
-      let free = try (0..<count).map { _ in try Self.freePort() }
+      let free = try (0..<count).map { _ in try LoopbackListener.unusedPort() }
       try Self.configuration(servers, folder, free)
         .write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
       let started = try Program(
@@ -71,24 +72,6 @@ package final class NginxOrigin: Sendable {
       events { worker_connections 256; }
       http { access_log off; \(temporary) client_max_body_size 100m; \(servers) }
       """
-  }
-
-  private static func freePort() throws -> UInt16 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Safety: the address is a local of the size that is passed.
-    let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        unsafe bind(descriptor, generic, length) == 0
-          && getsockname(descriptor, generic, &length) == 0
-      }
-    }
-    guard isBound else { throw NginxFailure(what: "there is no free port: \(errno)") }
-    return UInt16(bigEndian: address.sin_port)
   }
 }
 

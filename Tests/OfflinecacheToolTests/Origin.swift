@@ -1,4 +1,6 @@
+import CacheSystem
 import Synchronization
+import TestSupport
 import Testing
 import ToolTesting
 
@@ -24,7 +26,7 @@ final class Origin: Sendable {
     var fields = ""
   }
 
-  private let listener: Int32
+  private let listener: LoopbackListener
   /// The URL of the root, without the slash at its end.
   let base: String
   private let answers = Mutex<[String: Answer]>([:])
@@ -33,10 +35,10 @@ final class Origin: Sendable {
 
   /// Starts the server.
   init() throws {
-    listener = try listenOnLoopback()
-    base = "http://127.0.0.1:\(try portNumber(of: listener))"
+    listener = try LoopbackListener()
+    base = "http://127.0.0.1:\(listener.port)"
     try startThread { [listener, self] in
-      while case let connection = acceptConnection(listener), connection >= 0 {
+      while let connection = listener.accept() {
         serve(connection)
         close(connection)
       }
@@ -53,7 +55,7 @@ final class Origin: Sendable {
   var lastHead: String { head.withLock { $0 } }
 
   /// Refuses connections from now on.
-  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+  func stop() { listener.stop() }
 
   private func serve(_ connection: Int32) {
     var head: [UInt8] = []

@@ -1,44 +1,7 @@
+import TestSupport
 import Testing
 
 @testable import Reachability
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
-/// A port on loopback that takes connections into its queue, and refuses them once it is closed.
-private struct Listener {
-  let descriptor: Int32
-  let port: UInt16
-
-  init() throws {
-    #if canImport(Darwin)
-      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-    #else
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    #endif
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    // Safety: the address is a local of the length that is passed.
-    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        unsafe bind(descriptor, generic, length) == 0 && listen(descriptor, 64) == 0
-          && getsockname(descriptor, generic, &length) == 0
-      }
-    }
-    try #require(result)
-    self.descriptor = descriptor
-    port = UInt16(bigEndian: address.sin_port)
-  }
-
-  func stop() { close(descriptor) }
-}
 
 @Suite(.timeLimit(.minutes(1))) struct ProbeLoopTests {
   private let free = NetworkState(.free, links: ["eth0"], reason: "eth0")
@@ -53,7 +16,7 @@ private struct Listener {
   }
 
   @Test func `a connection confirms, and its loss is seen at the next look`() async throws {
-    let listener = try Listener()
+    let listener = try LoopbackListener()
     let probe = NetworkProbe(
       host: "127.0.0.1", port: listener.port, interval: .milliseconds(1))
     let (board, loop) = try loop(probe, free)
@@ -67,7 +30,7 @@ private struct Listener {
   }
 
   @Test func `before the first verdict the system's word counts, and readers wait`() async throws {
-    let listener = try Listener()
+    let listener = try LoopbackListener()
     listener.stop()
     let probe = NetworkProbe(host: "127.0.0.1", port: listener.port, interval: .seconds(3600))
     let board = StateBoard(free, isSettled: false)
@@ -82,7 +45,7 @@ private struct Listener {
 
   @Test func `without a route nobody is asked, and a new route is looked at at once`() async throws
   {
-    let listener = try Listener()
+    let listener = try LoopbackListener()
     defer { listener.stop() }
     let probe = NetworkProbe(host: "127.0.0.1", port: listener.port, interval: .seconds(3600))
     let (board, loop) = try loop(probe, none)

@@ -84,7 +84,7 @@ class Parts:
         each close(2) after it fail so from there on, it waits for ever, as with no kernel: those two do
         their work, and then report the error, where there are two threads.
         """
-        if not words.startswith("workload") or len(words.split()) < 4:
+        if len(words.split()) < 4:
             return [("errors", ["--mode", "both", "--set", "all", "--errors", ERRORS])]
         lasting = ",".join(
             error for error in ERRORS.split(",") if error != "EINTR" and "short" not in error)

@@ -70,7 +70,7 @@ struct Authenticator: Sendable {
     let supported = AuthenticationChallenge.supported(in: head)
     guard let first = supported.first else { return nil }
     let space = CredentialSession.Space(
-      origin: CredentialSession.Origin(url), realm: first.challenge.realm)
+      origin: NormalizedURL.Origin(url), realm: first.challenge.realm)
     if let kept = session.credential(in: space), kept != refused {
       session.keep(kept, in: space, at: url, everywhere: false)
       return kept
@@ -102,23 +102,23 @@ struct Login {
   var credential: Credential?
   /// Whether there is a network to ask again.
   let mayAsk: Bool
-  private var origin: CredentialSession.Origin?
+  private var origin: NormalizedURL.Origin?
 
   /// Begins with the caller's credential, which is for the origin of the request and for no other.
   init(_ credential: Credential?, for url: NormalizedURL, mayAsk: Bool = true) {
     self.credential = credential
     self.mayAsk = mayAsk
-    origin = credential.map { _ in CredentialSession.Origin(url) }
+    origin = credential.map { _ in NormalizedURL.Origin(url) }
   }
 
   mutating func take(_ credential: Credential, for url: NormalizedURL) {
     self.credential = credential
-    origin = CredentialSession.Origin(url)
+    origin = NormalizedURL.Origin(url)
   }
 
   /// Returns what to send to a URL; nil: nothing.
   func credential(for url: NormalizedURL, _ session: CredentialSession) -> Credential? {
-    if let credential, origin == CredentialSession.Origin(url) { return credential }
+    if let credential, origin == NormalizedURL.Origin(url) { return credential }
     return session.credential(for: url)
   }
 }

@@ -15,7 +15,7 @@ extension CachingClient {
   /// So a program that knows its user finds what it has stored for that user while there is no network.
   /// It is kept in memory until a server refuses it, or ``forgetCredentials()``.
   public func use(_ credential: Credential, for url: NormalizedURL) {
-    let space = CredentialSession.Space(origin: CredentialSession.Origin(url), realm: "")
+    let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: "")
     authenticator.session.keep(credential, in: space, at: url, everywhere: false)
   }
 

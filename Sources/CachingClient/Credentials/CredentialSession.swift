@@ -3,16 +3,9 @@ import Synchronization
 
 /// Keeps the credentials of one client, in memory: what is sent where without being asked for, and how.
 final class CredentialSession: Sendable {
-  /// Names scheme, host and port.
-  struct Origin: Hashable {
-    let text: String
-
-    init(_ url: NormalizedURL) { text = "\(url.scheme.rawValue)://\(url.host):\(url.port)" }
-  }
-
   /// Names a protection space (RFC 9110, section 11.5).
   struct Space: Hashable {
-    let origin: Origin
+    let origin: NormalizedURL.Origin
     let realm: String
   }
 
@@ -42,7 +35,7 @@ final class CredentialSession: Sendable {
   }
 
   private struct WayKey: Hashable {
-    let origin: Origin
+    let origin: NormalizedURL.Origin
     let name: String
   }
 
@@ -58,7 +51,7 @@ final class CredentialSession: Sendable {
   func credential(for url: NormalizedURL) -> Credential? {
     state.withLock { state in
       guard !state.kept.isEmpty else { return nil }
-      let origin = Origin(url)
+      let origin = NormalizedURL.Origin(url)
       var best: (length: Int, credential: Credential)?
       for kept in state.kept where kept.space.origin == origin {
         for directory in kept.directories where url.target.hasPrefix(directory) {
@@ -99,7 +92,7 @@ final class CredentialSession: Sendable {
 
   /// Forgets a credential that an origin has refused.
   func forget(_ credential: Credential, at url: NormalizedURL) {
-    let origin = Origin(url)
+    let origin = NormalizedURL.Origin(url)
     state.withLock { state in
       for kept in state.kept where kept.space.origin == origin && kept.credential == credential {
         Self.release(kept.credential, &state)
@@ -144,7 +137,7 @@ extension CredentialSession {
 
   /// Returns how a credential is sent to an origin; the use of a nonce is counted.
   func way(for credential: Credential, to url: NormalizedURL) -> Way? {
-    let key = WayKey(origin: Origin(url), name: credential.name)
+    let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     return state.withLock { state in
       guard let way = state.ways[key] else { return nil }
       if case .digest(let terms, let count) = way {
@@ -157,7 +150,7 @@ extension CredentialSession {
 
   /// Notes what an origin has demanded, for a credential that has not been sent to it yet.
   func learn(_ head: HTTPResponseHead, for credential: Credential, to url: NormalizedURL) {
-    let key = WayKey(origin: Origin(url), name: credential.name)
+    let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     guard state.withLock({ $0.ways[key] }) == nil,
       let way = AuthenticatingTransport.next(after: head, nil, credential)
     else { return }
@@ -166,7 +159,7 @@ extension CredentialSession {
 
   /// Notes how a credential is sent to an origin.
   func setWay(_ way: Way, for credential: Credential, to url: NormalizedURL) {
-    let key = WayKey(origin: Origin(url), name: credential.name)
+    let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     state.withLock { state in
       if state.ways.count >= Self.maximumWays { state.ways = [:] }
       state.ways[key] = way

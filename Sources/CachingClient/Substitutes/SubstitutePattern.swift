@@ -5,22 +5,9 @@ enum SubstitutePattern: Sendable, Hashable {
   /// One URL.
   case exact(NormalizedURL)
   /// All targets of an origin that begin so and have a path below it.
-  case below(Origin, prefix: [UInt8])
+  case below(NormalizedURL.Origin, prefix: [UInt8])
   /// All targets of an origin that have these pieces in this order, with anything between them.
-  case pieces(Origin, [[UInt8]])
-
-  /// Names scheme, host and port.
-  struct Origin: Sendable, Hashable {
-    let scheme: NormalizedURL.Scheme
-    let host: String
-    let port: Int
-
-    init(_ url: NormalizedURL) {
-      scheme = url.scheme
-      host = url.host
-      port = url.port
-    }
-  }
+  case pieces(NormalizedURL.Origin, [[UInt8]])
 
   private static let star = UInt8(ascii: "*")
 
@@ -47,14 +34,14 @@ enum SubstitutePattern: Sendable, Hashable {
           place, "a folder answers for all URLs below a path, which \(rule.pattern) does not say",
           remedy: "end the URL in /* and leave other * and queries out")
       }
-      self = .below(Origin(url), prefix: pieces[0])
+      self = .below(NormalizedURL.Origin(url), prefix: pieces[0])
     } else {
-      self = pieces.count == 1 ? .exact(url) : .pieces(Origin(url), pieces)
+      self = pieces.count == 1 ? .exact(url) : .pieces(NormalizedURL.Origin(url), pieces)
     }
   }
 
   /// Gives the origin of patterns for several URLs; nil for one URL.
-  var origin: Origin? {
+  var origin: NormalizedURL.Origin? {
     switch self {
     case .exact: nil
     case .below(let origin, _), .pieces(let origin, _): origin

@@ -17,7 +17,7 @@ public final class Substitutes: Sendable {
 
   private let entries: [Entry]
   private let exact: [NormalizedURL: Int]
-  private let others: [SubstitutePattern.Origin: [Int]]
+  private let others: [NormalizedURL.Origin: [Int]]
   private let onMissing: @Sendable (SubstituteError) -> Void
   private let told = Mutex<Set<String>>([])
   let digests = SubstituteDigests()
@@ -46,7 +46,7 @@ public final class Substitutes: Sendable {
   ) throws(SubstituteError) {
     var entries: [Entry] = []
     var exact: [NormalizedURL: Int] = [:]
-    var others: [SubstitutePattern.Origin: [Int]] = [:]
+    var others: [NormalizedURL.Origin: [Int]] = [:]
     for (rule, place) in rules {
       try Self.check(rule, place)
       let entry = Entry(rule: rule, pattern: try SubstitutePattern(rule, at: place), place: place)
@@ -83,7 +83,7 @@ public final class Substitutes: Sendable {
     if let index = exact[url], let file = open(entries[index], url.target) {
       return (file, entries[index].rule)
     }
-    guard !others.isEmpty, let indices = others[SubstitutePattern.Origin(url)] else { return nil }
+    guard !others.isEmpty, let indices = others[NormalizedURL.Origin(url)] else { return nil }
     for index in indices {
       if let file = open(entries[index], url.target) { return (file, entries[index].rule) }
     }

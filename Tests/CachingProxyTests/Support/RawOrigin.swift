@@ -1,5 +1,6 @@
 import CacheSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -14,21 +15,14 @@ import Testing
 
 /// Answers requests with bytes that a test makes; one request a connection.
 final class RawOrigin: Sendable {
-  let port: UInt16
-  private let listener: Int32
+  private let listener: LoopbackListener
   private let heads = Mutex<[String]>([])
 
   /// - Parameter script: gets the head of a request and the connection; what it writes is the answer.
   init(_ script: @escaping @Sendable (String, OriginConnection) -> Void) throws {
-    let (listener, address) = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0))
-    self.listener = listener
-    port = address.port
-    // Accepting is to wait.
-    _ = fcntl(listener, F_SETFL, 0)
-    try startThread { [weak self] in
-      while true {
-        let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else { break }
+    listener = try LoopbackListener()
+    try startThread { [weak self, listener] in
+      while let descriptor = listener.accept() {
         let connection = OriginConnection(descriptor)
         guard let self else { break }
         try? startThread {
@@ -38,17 +32,18 @@ final class RawOrigin: Sendable {
           script(head, connection)
         }
       }
-      close(listener)
     }
   }
 
   deinit { stop() }
 
+  var port: UInt16 { listener.port }
+
   /// The heads of the requests that came.
   var requests: [String] { heads.withLock { $0 } }
 
   /// Refuses connections from now on.
-  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+  func stop() { listener.stop() }
 
   var url: String { "http://127.0.0.1:\(port)" }
 }
