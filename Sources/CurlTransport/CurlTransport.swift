@@ -41,6 +41,8 @@ public final class CurlTransport: HTTPTransport {
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
+    // What is cancelled asks nobody, also where the answer would be there before the wait for it.
+    if Task.isCancelled { throw TransportError(.cancelled, url: request.url.string) }
     let answer = try start(request, body, options, onInterim)
     let head = try await answer.transfer.head().get()
     return TransportResponse(

@@ -144,7 +144,7 @@ struct FlowTests {
     await origin.connectionEnd()
   }
 
-  @Test("a cancelled task starts nothing that stays")
+  @Test("a cancelled task asks nobody")
   func cancelledBefore() async throws {
     let origin = try Origin { _, connection in connection.answer("") }
     let url = try origin.url()
@@ -154,6 +154,7 @@ struct FlowTests {
       return await transport.failure(url)
     }
     #expect(await task.value == TransportError(.cancelled, url: url.string))
+    #expect(origin.requests.isEmpty)
   }
 
   @Test(
