@@ -226,6 +226,45 @@ int cp_map(int descriptor, size_t length, const void **address) {
 
 void cp_unmap(const void *address, size_t length) { munmap((void *)(uintptr_t)address, length); }
 
+int cp_open_unnamed(const char *folder) {
+#ifdef O_TMPFILE
+  int unnamed = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (unnamed >= 0) return unnamed;
+#endif
+  const char *temporary = getenv("TMPDIR");
+  char path[1024];
+  int length = snprintf(
+      path, sizeof path, "%s/offlinecache-XXXXXX", temporary && *temporary ? temporary : "/var/tmp");
+  if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
+  int file = mkstemp(path);
+  if (file < 0) return -errno;
+  unlink(path);
+  fcntl(file, F_SETFD, FD_CLOEXEC);
+  return file;
+}
+
+int cp_reserve(int descriptor, int64_t length) {
+#ifdef __APPLE__
+  fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, 0, 0};
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return -errno;
+  store.fst_length = length - status.st_size;
+  if (store.fst_length > 0 && fcntl(descriptor, F_PREALLOCATE, &store) == -1) return -errno;
+  RETURN_RESULT(ftruncate(descriptor, length));
+#else
+  return -posix_fallocate(descriptor, 0, length);
+#endif
+}
+
+int cp_map_shared(int descriptor, int64_t offset, size_t length, void **address) {
+  void *found = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, offset);
+  if (found == MAP_FAILED) return -errno;
+  *address = found;
+  return 0;
+}
+
+void cp_let_go(void *address, size_t length) { madvise(address, length, MADV_DONTNEED); }
+
 static uint8_t kind_of(unsigned char type) {
   return type == DT_REG   ? CP_KIND_FILE
          : type == DT_DIR ? CP_KIND_DIRECTORY

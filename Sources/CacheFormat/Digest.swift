@@ -4,7 +4,7 @@ internal import CXXHash
 ///
 /// XXH3 is no cryptographic hash: two equal digests are a reason to compare the bytes, not proof
 /// that they are equal.
-public struct Digest: Sendable, Hashable {
+public struct Digest: Sendable, Hashable, BitwiseCopyable {
   /// Holds the upper half, written first.
   public var high: UInt64
 

@@ -4,7 +4,7 @@ internal import CXXHash
 ///
 /// It names the directory of the key (`entries/3f/a07c…`) and finds its slot in the index. Two keys
 /// may share a hash, so whoever finds an entry by it compares the full key.
-public struct KeyHash: Sendable, Hashable {
+public struct KeyHash: Sendable, Hashable, BitwiseCopyable {
   /// Holds the upper half, written first.
   public var high: UInt64
 

@@ -4,7 +4,7 @@ internal import CacheFormat
 /// since the hand came by last stays, the others leave when it is full.
 ///
 /// A hit sets one bit and moves nothing, so it touches as few lines of memory as can be.
-struct MemoryTier {
+struct MemoryTier: ~Copyable {
   private struct Node {
     var slot: UInt32
     var isRecent: Bool

@@ -11,10 +11,10 @@ struct SlotCursor {
     let start = next
     let (found, end) = store.state.withLock { state -> ([Located], Int) in
       if start == 0 { store.follow(&state) }
-      let end = min(start + Self.stepCount, state.index.slots.count)
+      let end = min(start + Self.stepCount, state.index.slotCount)
       var found: [Located] = []
       for number in start..<max(start, end) {
-        let slot = state.index.slots[number]
+        let slot = state.index[UInt32(number)]
         guard slot.isLive else { continue }
         found.append(state.located(slot))
       }

@@ -28,16 +28,16 @@ extension Store {
     state.withLock { state in
       follow(&state)
       var starts = [Int](repeating: 0, count: Layout.shardCount + 1)
-      let slots = state.index.slots
-      for number in 0..<slots.count where slots[number].isLive {
-        starts[Layout.shardNumber(of: slots[number].keyHash) + 1] += 1
+      let slots = 0..<UInt32(state.index.slotCount)
+      for number in slots where state.index[number].isLive {
+        starts[Layout.shardNumber(of: state.index[number].keyHash) + 1] += 1
       }
       for shard in 0..<Layout.shardCount { starts[shard + 1] += starts[shard] }
       var numbers = [UInt32](repeating: 0, count: starts[Layout.shardCount])
       var next = starts
-      for number in 0..<slots.count where slots[number].isLive {
-        let shard = Layout.shardNumber(of: slots[number].keyHash)
-        numbers[next[shard]] = UInt32(number)
+      for number in slots where state.index[number].isLive {
+        let shard = Layout.shardNumber(of: state.index[number].keyHash)
+        numbers[next[shard]] = number
         next[shard] += 1
       }
       return (numbers, starts)
@@ -49,7 +49,7 @@ extension Store {
     state.withLock { state in
       numbers.compactMap { number in
         // All entries may have been removed since, or another key may have got the slot.
-        guard number < state.index.slots.count else { return nil }
+        guard number < state.index.slotCount else { return nil }
         let slot = state.index[number]
         guard slot.isLive, Layout.shardNumber(of: slot.keyHash) == shard else { return nil }
         return slot.keyHash

@@ -254,7 +254,8 @@ extension Store {
       follow(&state)
       if state.isClosed { return (nil, false) }
       let slot = state.index.find(hash, variant).map { state.index[$0] }
-      return (slot.map(state.located), !state.isComplete && slot.map(state.isDoubtful) ?? true)
+      let isUncertain = !state.isComplete && (slot.map { state.isDoubtful($0) } ?? true)
+      return (slot.map { state.located($0) }, isUncertain)
     }
     if !isUncertain { return located }
     return (try? askTree(hash, variant)) == nil ? nil : locate(hash, variant)

@@ -24,9 +24,8 @@ extension Store {
     state.withLock { state in
       follow(&state)
       var sum: UInt64 = 0
-      let slots = state.index.slots
-      for number in 0..<slots.count where slots[number].isLive {
-        sum += planned(slots[number].length, state)
+      for number in 0..<UInt32(state.index.slotCount) where state.index[number].isLive {
+        sum += planned(state.index[number].length, state)
       }
       return sum
     }

@@ -74,7 +74,8 @@ public final class Store: Sendable {
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     let state = StoreState(
-      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes)
+      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
+      indexFolder: options.keepsIndexInFile ? path : nil)
     sharedTail = state.sharedTail
     self.state = Mutex(state)
     try start(options.limits)

@@ -2,7 +2,7 @@ internal import CacheFormat
 internal import CacheSystem
 
 /// Everything that the threads of a process share about a store; behind one mutex.
-struct StoreState {
+struct StoreState: ~Copyable {
   var index: EntryIndex
   /// The segments from `firstSegment` on; nil where one is missing.
   var segments: [SegmentUse?] = [] {
@@ -60,8 +60,14 @@ struct StoreState {
     var evictions: UInt64 = 0
   }
 
-  init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int) {
-    index = EntryIndex(blockBytes: blockBytes)
+  /// Where the index lies in a file, the folder for it.
+  private let indexFolder: String?
+
+  init(
+    blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int, indexFolder: String? = nil
+  ) {
+    self.indexFolder = indexFolder
+    index = EntryIndex(blockBytes: blockBytes, in: IndexMemory(in: indexFolder))
     self.entries = entries
     memory = MemoryTier(capacity: memoryBytes)
   }
@@ -174,7 +180,7 @@ struct StoreState {
 
   /// Forgets all entries.
   mutating func clear() {
-    index = EntryIndex(blockBytes: index.blockBytes)
+    index = EntryIndex(blockBytes: index.blockBytes, in: IndexMemory(in: indexFolder))
     memory.removeAll()
     touched = []
     for place in segments.indices { segments[place]?.liveBytes = 0 }

@@ -2,7 +2,7 @@
 ///
 /// A hit does not touch the heap. Each item's time is a lower bound of its slot's real one; whoever
 /// takes the first item compares, and puts it back with the real time where it is later.
-struct AccessHeap {
+struct AccessHeap: ~Copyable {
   private struct Item {
     // Two halves, so that an item takes 12 bytes instead of 16.
     var upper: UInt32
@@ -20,7 +20,11 @@ struct AccessHeap {
     var time: Int64 { Int64(bitPattern: order ^ (1 << 63)) }
   }
 
-  private var items = PagedArray<Item>(filler: Item(0, 0))
+  private var items: PagedArray<Item>
+
+  init(in memory: IndexMemory = IndexMemory()) {
+    items = PagedArray(filler: Item(0, 0), in: memory)
+  }
 
   var count: Int { items.count }
 

@@ -2,21 +2,26 @@
 ///
 /// A plain array of a million entries copies them all when it is full; that step would grow with the
 /// store.
-struct PagedArray<Element> {
+@safe
+struct PagedArray<Element: BitwiseCopyable>: ~Copyable {
   /// The number of elements in a page.
   static var pageCount: Int { 4096 }
 
-  private var pages: [ContiguousArray<Element>] = []
+  private var pages: [UnsafeMutablePointer<Element>] = unsafe []
+  private let memory: IndexMemory
   private let filler: Element
   private(set) var count = 0
 
   /// Makes an empty array; `filler` stands in the places that are not in use.
-  init(filler: Element) { self.filler = filler }
+  init(filler: Element, in memory: IndexMemory = IndexMemory()) {
+    self.filler = filler
+    self.memory = memory
+  }
 
   /// - Complexity: O(1); a new page of 4,096 elements once in 4,096 calls.
   mutating func append(_ element: Element) {
-    if count == pages.count * Self.pageCount {
-      pages.append(ContiguousArray(repeating: filler, count: Self.pageCount))
+    if unsafe pages.count * Self.pageCount == count {
+      unsafe pages.append(memory.page(of: Self.pageCount, filledWith: filler))
     }
     count += 1
     self[count - 1] = element
@@ -25,11 +30,12 @@ struct PagedArray<Element> {
   /// - Complexity: O(1). Pages are kept.
   mutating func removeLast() -> Element {
     count -= 1
-    return pages[count >> 12][count & 4095]
+    return self[count]
   }
 
+  // Safety, for both: the array of pages checks its bounds, and each page has 4,096 elements.
   subscript(_ position: Int) -> Element {
-    @inline(__always) get { pages[position >> 12][position & 4095] }
-    @inline(__always) _modify { yield &pages[position >> 12][position & 4095] }
+    @inline(__always) get { unsafe pages[position >> 12][position & 4095] }
+    @inline(__always) _modify { yield unsafe &pages[position >> 12][position & 4095] }
   }
 }

@@ -1,7 +1,7 @@
 package import CacheFormat
 
 /// One entry in the index: 88 bytes, no references.
-package struct Slot: Sendable {
+package struct Slot: Sendable, BitwiseCopyable {
   /// "No slot" in links.
   static let none = UInt32.max
 

@@ -3,29 +3,58 @@
 /// A page holds up to 768 slots in 1,024 buckets of 8 bytes (32 bits of the hash and the slot).
 /// A full page is split in two, so the longest step is that of one page, however many there are. The
 /// top bits of the hash choose the page, by a directory; the bits below them the bucket.
-struct SlotTable {
+@safe
+struct SlotTable: ~Copyable {
   private static let bucketCount = 1024
   private static let fullCount = 768
   /// Pages are not split further; 22 bits for the page and 10 for the bucket use up the 32 bits.
   private static let maximumDepth = 22
   private static let empty = UInt64(UInt32.max)
 
+  @safe
   private struct Page {
-    var buckets: ContiguousArray<UInt64>
+    /// A power of two.
+    let bucketCount: Int
     var count = 0
     var depth: Int
+    private let buckets: UnsafeMutablePointer<UInt64>
+
+    init(_ memory: IndexMemory, bucketCount: Int = SlotTable.bucketCount, depth: Int) {
+      self.bucketCount = bucketCount
+      self.depth = depth
+      unsafe buckets = memory.page(of: bucketCount, filledWith: SlotTable.empty)
+    }
+
+    var mask: Int { bucketCount - 1 }
+
+    // Safety, for both: whatever the position, the mask keeps it among the buckets.
+    subscript(_ position: Int) -> UInt64 {
+      @inline(__always) get { unsafe buckets[position & mask] }
+      @inline(__always) nonmutating set { unsafe buckets[position & mask] = newValue }
+    }
+
+    /// Takes out all slots.
+    mutating func removeAll() -> [UInt64] {
+      let all = (0..<bucketCount).map { self[$0] }
+      for position in 0..<bucketCount { self[position] = SlotTable.empty }
+      count = 0
+      return all.filter { $0 != SlotTable.empty }
+    }
   }
 
-  private var pages = [
-    Page(
-      buckets: ContiguousArray(repeating: SlotTable.empty, count: SlotTable.bucketCount), depth: 0)
-  ]
+  private let memory: IndexMemory
+  private var pages: [Page]
   private var directory: [UInt32] = [0]
   private var depth = 0
 
+  init(in memory: IndexMemory = IndexMemory()) {
+    self.memory = memory
+    pages = [Page(memory, depth: 0)]
+  }
+
   /// The memory of the buckets and the directory in bytes.
   var memoryBytes: Int {
-    pages.reduce(0) { $0 + $1.buckets.count * 8 } + directory.count * 4
+    pages.reduce(0) { $0 + $1.bucketCount * 8 } + directory.count * 4
   }
 
   /// Finds the slot with this hash for which `matches` is true.
@@ -35,10 +64,10 @@ struct SlotTable {
   func find(_ hash: UInt64, where matches: (UInt32) -> Bool) -> UInt32? {
     let tag = UInt32(truncatingIfNeeded: hash >> 32)
     let page = Int(directory[pageNumber(tag)])
-    let mask = pages[page].buckets.count - 1
+    let mask = pages[page].mask
     var position = Int(tag) & mask
     while true {
-      let bucket = pages[page].buckets[position]
+      let bucket = pages[page][position]
       if bucket == Self.empty { return nil }
       if UInt32(truncatingIfNeeded: bucket >> 32) == tag {
         let slot = UInt32(truncatingIfNeeded: bucket)
@@ -54,7 +83,7 @@ struct SlotTable {
   mutating func insert(_ hash: UInt64, _ slot: UInt32) {
     let tag = UInt32(truncatingIfNeeded: hash >> 32)
     var page = Int(directory[pageNumber(tag)])
-    while pages[page].count * 4 >= pages[page].buckets.count * 3 {
+    while pages[page].count * 4 >= pages[page].bucketCount * 3 {
       if pages[page].depth == Self.maximumDepth { enlarge(page) } else { split(page, tag) }
       page = Int(directory[pageNumber(tag)])
     }
@@ -74,14 +103,14 @@ struct SlotTable {
     let tag = UInt32(truncatingIfNeeded: hash >> 32)
     let number = Int(directory[pageNumber(tag)])
     let wanted = UInt64(tag) << 32 | UInt64(slot)
-    let mask = pages[number].buckets.count - 1
+    let mask = pages[number].mask
     var hole = Int(tag) & mask
-    while pages[number].buckets[hole] != wanted {
-      if pages[number].buckets[hole] == Self.empty { return }
+    while pages[number][hole] != wanted {
+      if pages[number][hole] == Self.empty { return }
       hole = (hole + 1) & mask
     }
     pages[number].count -= 1
-    closeHole(hole, in: &pages[number])
+    Self.closeHole(hole, in: &pages[number])
   }
 
   @inline(__always)
@@ -90,27 +119,26 @@ struct SlotTable {
   }
 
   private static func place(_ bucket: UInt64, in page: inout Page) {
-    let mask = page.buckets.count - 1
-    var position = Int(bucket >> 32) & mask
-    while page.buckets[position] != Self.empty { position = (position + 1) & mask }
-    page.buckets[position] = bucket
+    var position = Int(bucket >> 32) & page.mask
+    while page[position] != Self.empty { position = (position + 1) & page.mask }
+    page[position] = bucket
     page.count += 1
   }
 
   /// Moves back what a probe would no longer find beyond the hole.
-  private func closeHole(_ start: Int, in page: inout Page) {
-    let mask = page.buckets.count - 1
+  private static func closeHole(_ start: Int, in page: inout Page) {
+    let mask = page.mask
     var hole = start
     var next = (hole + 1) & mask
-    while page.buckets[next] != Self.empty {
-      let home = Int(page.buckets[next] >> 32) & mask
+    while page[next] != Self.empty {
+      let home = Int(page[next] >> 32) & mask
       if (next &- home) & mask >= (next &- hole) & mask {
-        page.buckets[hole] = page.buckets[next]
+        page[hole] = page[next]
         hole = next
       }
       next = (next + 1) & mask
     }
-    page.buckets[hole] = Self.empty
+    page[hole] = Self.empty
   }
 
   private mutating func split(_ number: Int, _ tag: UInt32) {
@@ -118,14 +146,13 @@ struct SlotTable {
       directory = directory.flatMap { [$0, $0] }
       depth += 1
     }
-    let old = pages[number].buckets
+    let old = pages[number].removeAll()
     let newDepth = pages[number].depth + 1
-    let blank = ContiguousArray(repeating: Self.empty, count: Self.bucketCount)
-    pages[number] = Page(buckets: blank, depth: newDepth)
+    pages[number].depth = newDepth
     let sibling = pages.count
-    pages.append(Page(buckets: blank, depth: newDepth))
+    pages.append(Page(memory, depth: newDepth))
     let bit = UInt32(1) << UInt32(32 - newDepth)
-    for bucket in old where bucket != Self.empty {
+    for bucket in old {
       let upper = UInt32(truncatingIfNeeded: bucket >> 32) & bit != 0
       Self.place(bucket, in: &pages[upper ? sibling : number])
     }
@@ -137,10 +164,9 @@ struct SlotTable {
 
   /// For hashes that share 22 bits by design: correct, though no longer fast.
   private mutating func enlarge(_ number: Int) {
-    let old = pages[number]
+    let old = pages[number].removeAll()
     pages[number] = Page(
-      buckets: ContiguousArray(repeating: Self.empty, count: old.buckets.count * 2),
-      depth: old.depth)
-    for bucket in old.buckets where bucket != Self.empty { Self.place(bucket, in: &pages[number]) }
+      memory, bucketCount: pages[number].bucketCount * 2, depth: pages[number].depth)
+    for bucket in old { Self.place(bucket, in: &pages[number]) }
   }
 }

@@ -54,13 +54,14 @@ public final class Migration {
   private static func open(
     _ path: String, _ options: MigrationOptions
   ) throws(MigrationError) -> Store? {
+    // What is there is worth no less than what comes: a full disk ends the migration.
+    var storeOptions = Options(
+      isReadOnly: options.isDryRun, createsStore: !options.isDryRun, evictsOnFullDisk: false,
+      fileSystem: options.fileSystem)
+    // However many rows there are.
+    storeOptions.keepsIndexInFile = true
     do throws(StoreError) {
-      // What is there is worth no less than what comes: a full disk ends the migration.
-      return try Store(
-        at: path,
-        options: Options(
-          isReadOnly: options.isDryRun, createsStore: !options.isDryRun, evictsOnFullDisk: false,
-          fileSystem: options.fileSystem))
+      return try Store(at: path, options: storeOptions)
     } catch  where options.isDryRun && error.code == .notFound {
       return nil
     } catch { throw .destination(error) }

@@ -5,9 +5,9 @@ import Testing
 @testable import CacheStore
 
 /// Random steps on an index and its model.
-struct IndexRun {
+struct IndexRun: ~Copyable {
   var random: SplitMix64
-  var index = EntryIndex(blockBytes: 4096)
+  var index: EntryIndex
   var model = EntryModel(blockBytes: 4096)
   var clock: Int64 = 1_000
   /// How many distinct keys, bodies, and files of one body there are.
@@ -18,7 +18,10 @@ struct IndexRun {
   var hasPast = false
   private var offset: UInt32 = 64
 
-  init(seed: UInt64) { random = SplitMix64(seed: seed) }
+  init(seed: UInt64, in memory: IndexMemory = IndexMemory()) {
+    random = SplitMix64(seed: seed)
+    index = EntryIndex(blockBytes: 4096, in: memory)
+  }
 
   mutating func step() {
     clock += 1 + Int64(random.below(3))
@@ -122,9 +125,11 @@ struct IndexRun {
 }
 
 @Suite struct EntryIndexTests {
-  @Test(arguments: 0..<5)
-  func `an index and its model agree through random steps`(seed: UInt64) {
-    var run = IndexRun(seed: seed)
+  @Test(arguments: 0..<5, [false, true])
+  func `an index and its model agree through random steps`(seed: UInt64, isInFile: Bool) {
+    let memory = IndexMemory(in: isInFile ? "/tmp" : nil)
+    #expect(memory.isFile == isInFile)
+    var run = IndexRun(seed: seed, in: memory)
     run.hasPast = seed % 2 == 1
     for step in 0..<40_000 {
       run.step()
@@ -134,7 +139,7 @@ struct IndexRun {
     run.checkAll("seed \(seed), end")
     // An entry with a past does not take a slot that the heap has a later item for.
     #expect(
-      run.index.slots.count < (run.hasPast ? 2_000 : 1_000),
+      run.index.slotCount < (run.hasPast ? 2_000 : 1_000),
       "the slots of removed entries are used again")
   }
 

@@ -65,9 +65,10 @@ import Testing
   }
 
   @Test func `one entry may take an eighth, and none where there is no capacity`() {
-    #expect(MemoryTier(capacity: 800).admits(100))
-    #expect(!MemoryTier(capacity: 800).admits(101))
-    #expect(!MemoryTier(capacity: 0).admits(1))
+    for (capacity, size, admits) in [(800, 100, true), (800, 101, false), (0, 1, false)] {
+      let isAdmitted = MemoryTier(capacity: capacity).admits(size)
+      #expect(isAdmitted == admits)
+    }
   }
 
   @Test func `replacing the body of a slot charges the new one alone`() {
