@@ -243,16 +243,13 @@ int cp_open_unnamed(const char *folder) {
   return file;
 }
 
-int cp_reserve(int descriptor, int64_t length) {
+int cp_extend(int descriptor, int64_t end, int64_t length) {
 #ifdef __APPLE__
-  fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, 0, 0};
-  struct stat status;
-  if (fstat(descriptor, &status) != 0) return -errno;
-  store.fst_length = length - status.st_size;
-  if (store.fst_length > 0 && fcntl(descriptor, F_PREALLOCATE, &store) == -1) return -errno;
-  RETURN_RESULT(ftruncate(descriptor, length));
+  fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, length, 0};
+  if (fcntl(descriptor, F_PREALLOCATE, &store) == -1) return -errno;
+  RETURN_RESULT(ftruncate(descriptor, end + length));
 #else
-  return -posix_fallocate(descriptor, 0, length);
+  return -posix_fallocate(descriptor, end, length);
 #endif
 }
 

@@ -68,8 +68,8 @@ void cp_unmap(const void *address, size_t length);
 /// Opens a new file without a name for reading and writing, in `folder` or else in the folder for
 /// temporary files.
 int cp_open_unnamed(const char *folder);
-/// Has the file system promise the bytes up to `length`: posix_fallocate(3).
-int cp_reserve(int descriptor, int64_t length);
+/// Makes a file longer by `length` bytes, which the volume promises to have: posix_fallocate(3).
+int cp_extend(int descriptor, int64_t end, int64_t length);
 /// Maps `length` bytes of a file from `offset` on for reading and writing; *address is set. What lies
 /// beyond the end of the file may not be touched.
 int cp_map_shared(int descriptor, int64_t offset, size_t length, void **address);

@@ -13,6 +13,8 @@ final class IndexMemory: @unchecked Sendable {
   private static let visitCount = 128
   /// The least that is mapped at once.
   private static let regionBytes = 4 << 20
+  /// By how much the file grows at once.
+  private static let stepBytes = 1 << 20
 
   private var heap: [UnsafeMutableRawPointer] = unsafe []
   private var file: Mapped?
@@ -40,14 +42,14 @@ final class IndexMemory: @unchecked Sendable {
     of count: Int, filledWith filler: Element
   ) -> UnsafeMutablePointer<Element> {
     let bytes = count * MemoryLayout<Element>.stride
-    let raw =
-      unsafe file?.take(bytes)
-      ?? {
-        let raw = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
-        unsafe heap.append(raw)
-        return unsafe raw
-      }()
-    return unsafe raw.initializeMemory(as: Element.self, repeating: filler, count: count)
+    let page = unsafe file?.take(bytes) ?? heapPage(bytes)
+    return unsafe page.initializeMemory(as: Element.self, repeating: filler, count: count)
+  }
+
+  private func heapPage(_ bytes: Int) -> UnsafeMutableRawPointer {
+    let page = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
+    unsafe heap.append(page)
+    return unsafe page
   }
 
   /// Counts a look at places of the index that may lie anywhere, and lets go of the memory when there
@@ -86,9 +88,9 @@ final class IndexMemory: @unchecked Sendable {
       let end = unsafe used + bytes
       if unsafe end > reserved {
         // Without the promise of the volume, writing to a full one would end the process.
-        let more = unsafe min(mapped, (end / IndexMemory.regionBytes + 1) * IndexMemory.regionBytes)
-        guard unsafe cp_reserve(descriptor, Int64(more)) == 0 else { return nil }
-        unsafe reserved = more
+        let more = unsafe min(max(end - reserved, IndexMemory.stepBytes), mapped - reserved)
+        guard unsafe cp_extend(descriptor, Int64(reserved), Int64(more)) == 0 else { return nil }
+        unsafe reserved += more
       }
       guard let region = unsafe regions.last, let start = region.baseAddress else { return nil }
       defer { unsafe used = end }

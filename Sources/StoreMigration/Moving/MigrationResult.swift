@@ -65,9 +65,9 @@ public struct MigrationCounts: Sendable, Hashable {
       converted += 1
       if isReplaced { replaced += 1 }
       bytes += result.bytes
-      // A body and a metadata file in whole blocks, a directory, and a record.
+      // A body and a metadata file in whole blocks, a directory, a record, and a place in the index.
       neededBytes +=
-        (result.bytes + blockBytes - 1) / blockBytes * blockBytes + 2 * blockBytes + 1_024
+        (result.bytes + blockBytes - 1) / blockBytes * blockBytes + 2 * blockBytes + 1_184
     }
   }
 }
