@@ -42,7 +42,7 @@ struct HeadParser {
   }
 
   /// Takes one line with its line end.
-  mutating func consume(_ line: [UInt8]) -> Event {
+  mutating func consume(_ line: consuming [UInt8]) -> Event {
     bytes += line.count
     guard bytes <= Self.maximumBytes else {
       return .tooLarge("more than \(Self.maximumBytes) bytes")
@@ -109,10 +109,9 @@ struct HeadParser {
     byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 
-  private static func withoutLineEnd(_ line: [UInt8]) -> [UInt8] {
-    var end = line.count
-    if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
-    if end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-    return Array(line[..<end])
+  private static func withoutLineEnd(_ line: consuming [UInt8]) -> [UInt8] {
+    if line.last == UInt8(ascii: "\n") { line.removeLast() }
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    return line
   }
 }

@@ -188,7 +188,7 @@ extension RunningTransfer {
     return take(unsafe Array(bytes))
   }
 
-  private func take(_ line: [UInt8]) -> Bool {
+  private func take(_ line: consuming [UInt8]) -> Bool {
     switch parser.consume(line) {
     case .none: break
     case .interim(let head):

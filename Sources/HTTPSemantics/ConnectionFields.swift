@@ -47,9 +47,10 @@ public enum ConnectionFields {
     var names: Set<String> = []
     for field in fields where field.isNamed("Connection") {
       for member in field.value.split(separator: UInt8(ascii: ",")) {
-        let name = FieldBytes.trimmed(member)
-        guard !name.isEmpty, name.allSatisfy(ASCII.isTokenByte) else { continue }
-        names.insert(String(decoding: name.map(ASCII.lowercased), as: UTF8.self))
+        let name = lowercased(String(decoding: FieldBytes.trimmed(member), as: UTF8.self))
+        // What most messages say names no field that would have to be looked for.
+        guard name != "keep-alive", name != "close", HTTPField.isToken(name) else { continue }
+        names.insert(name)
       }
     }
     return names.isEmpty ? names : names.subtracting(neverOptions)

@@ -79,11 +79,9 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
   private static func dictionary(_ fields: HTTPFields) -> [String: String] {
     var result: [String: String] = [:]
     result.reserveCapacity(fields.count)
-    for field in fields {
-      // Names of one field may come in several spellings, which rarely happens.
-      if let old = result[field.name] {
-        result[field.name] = "\(old), \(field.text)"
-      } else if let name = result.keys.first(where: field.isNamed) {
+    for (place, field) in fields.enumerated() {
+      // The names of one field may be spelled in several ways: the first counts.
+      if let name = fields.prefix(place).first(where: { field.isNamed($0.name) })?.name {
         result[name] = "\(result[name] ?? ""), \(field.text)"
       } else {
         result[field.name] = field.text
