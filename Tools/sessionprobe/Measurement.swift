@@ -26,13 +26,13 @@ struct Measurement {
     print("a stored body of \(data.count) bytes, \(fields.count) fields, \(count) times each:")
     tell(
       "HTTPURLResponse(url:statusCode:httpVersion:headerFields:) alone",
-      samples {
+      samples(count) {
         _ = HTTPURLResponse(
           url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
       })
     tell("OfflineCache.data(for:)", await hits(setting.cache, request))
     await measureSubstitutes(request, data.count)
-    measureSession(request)
+    measureSession(request, fields, data)
     setting.remove()
   }
 
@@ -57,21 +57,32 @@ struct Measurement {
     other.remove()
   }
 
-  private func measureSession(_ request: URLRequest) {
-    let session = setting.session()
-    let done = DispatchSemaphore(value: 0)
-    tell(
-      "URLSession with OfflineURLProtocol, one after the other",
-      samples {
-        session.dataTask(with: request) { data, _, _ in
-          if data?.isEmpty ?? true { stop(1, "a hit has no data") }
-          done.signal()
-        }.resume()
-        done.wait()
-      })
+  /// Measures hits through a session, in turns with a protocol that does nothing but answer.
+  private func measureSession(_ request: URLRequest, _ fields: [String: String], _ data: Data) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [ReadyProtocol.self]
+    ReadyProtocol.answer.withLock { $0 = (fields, data) }
+    let sessions = [URLSession(configuration: configuration), setting.session()]
+    var times: [[UInt64]] = [[], []]
+    for _ in 0..<count {
+      for (place, session) in sessions.enumerated() {
+        times[place] += samples(1) { load(request, session) }
+      }
+    }
+    tell("URLSession with a URLProtocol that has the answer at hand, one after the other", times[0])
+    tell("URLSession with OfflineURLProtocol, in turns with it", times[1])
   }
 
-  private func samples(_ work: () -> Void) -> [UInt64] {
+  private func load(_ request: URLRequest, _ session: URLSession) {
+    let done = DispatchSemaphore(value: 0)
+    session.dataTask(with: request) { data, _, _ in
+      if data?.isEmpty ?? true { stop(1, "a hit has no data") }
+      done.signal()
+    }.resume()
+    done.wait()
+  }
+
+  private func samples(_ count: Int, _ work: () -> Void) -> [UInt64] {
     (0..<count).map { _ in
       let start = DispatchTime.now().uptimeNanoseconds
       work()
@@ -87,4 +98,26 @@ struct Measurement {
     }
     print("  \(name): median \(at(0.5)), 10 % under \(at(0.1)), 90 % under \(at(0.9))")
   }
+}
+
+/// Answers every request with the same response: what URLSession itself costs.
+private final class ReadyProtocol: URLProtocol {
+  static let answer = Mutex<(fields: [String: String], data: Data)>(([:], Data()))
+
+  override class func canInit(with request: URLRequest) -> Bool { true }
+
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+  override func startLoading() {
+    let (fields, data) = Self.answer.withLock { $0 }
+    guard let url = request.url,
+      let response = HTTPURLResponse(
+        url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
+    else { return }
+    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+    client?.urlProtocol(self, didLoad: data)
+    client?.urlProtocolDidFinishLoading(self)
+  }
+
+  override func stopLoading() {}
 }
