@@ -56,6 +56,7 @@ extension URLError {
     case .tls: .secureConnectionFailed
     case .pinMismatch: .serverCertificateUntrusted
     case .clientCertificate: .clientCertificateRejected
+    case .authoritiesFile: .cannotOpenFile
     case .connectionLost, .truncatedBody: .networkConnectionLost
     case .headTooLarge: .dataLengthExceedsMaximum
     case .protocolViolation: .badServerResponse

@@ -231,13 +231,13 @@ struct FailureTests {
     _ = origin
   }
 
-  @Test("a missing file of authorities fails as TLS")
+  @Test("a missing file of authorities is told as that")
   func missingAuthorities() async throws {
     let plain = try Origin { _, _ in }
     let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")
     let transport = try CurlTransport(
       CurlSetup(certificateAuthoritiesFile: "/nonexistent/authorities.pem", proxy: .none))
-    #expect(await transport.failure(url) == TransportError(.tls, url: url.string))
+    #expect(await transport.failure(url) == TransportError(.authoritiesFile, url: url.string))
   }
 
   @Test("a server that says nothing more runs into the idle timeout, before and after the head")

@@ -66,7 +66,7 @@ struct TLSTests {
     let own = setup(origin, authorities: "self.pem")
     #expect(try await answer(own, origin, port: 3) == .success("h2 hello"))
     let none = setup(origin, authorities: "nothing.pem")
-    #expect(try await answer(none, origin) == .failure(.tls))
+    #expect(try await answer(none, origin) == .failure(.authoritiesFile))
   }
 
   @Test("without HTTP/2 the same server answers by HTTP/1.1")
