@@ -33,13 +33,17 @@ public struct Command: Sendable {
   public var exitStatuses: [(ExitStatus, String)]
   /// The version, given by the tool itself.
   public var version: String?
+  /// Whether the options of the tool have a meaning here; else the help does not list them, and they do
+  /// nothing.
+  public var usesGlobalOptions: Bool
 
   /// Declares a command.
   public init(
     _ name: String, summary: String, discussion: [String] = [],
     parameters: [any ParameterDeclaration] = [], options: [any OptionDeclaration] = [],
     subcommands: [Command] = [], examples: [Example] = [],
-    exitStatuses: [(ExitStatus, String)] = [], version: String? = nil
+    exitStatuses: [(ExitStatus, String)] = [], version: String? = nil,
+    usesGlobalOptions: Bool = true
   ) {
     self.name = name
     self.summary = summary
@@ -50,6 +54,7 @@ public struct Command: Sendable {
     self.examples = examples
     self.exitStatuses = exitStatuses
     self.version = version
+    self.usesGlobalOptions = usesGlobalOptions
     precondition(
       subcommands.isEmpty || parameters.isEmpty, "'\(name)' has subcommands and parameters")
     precondition(

@@ -60,7 +60,8 @@ struct HelpPage {
       rows[title, default: []].append((spelling(option), explanation(option)))
     }
     for option in command.options.map(\.specification) { add(option, under: option.group) }
-    let inherited = path.dropLast().flatMap(\.options).map(\.specification)
+    let inherited =
+      command.usesGlobalOptions ? path.dropLast().flatMap(\.options).map(\.specification) : []
     let general = path.count > 1 ? "General options" : OptionSpecification.defaultGroup
     for option in inherited + Command.builtIn { add(option, under: general) }
     return titles.map { ($0, rows[$0] ?? []) }

@@ -41,6 +41,12 @@ import Testing
     #expect(try page("fetch --help", width: 80) == expected)
   }
 
+  @Test func `options of the tool that a command has no use for are left out`() throws {
+    let text = try page("copy --help", width: 80)
+    #expect(text.contains("General options:\n  -h, --help"))
+    #expect(!text.contains("--store"))
+  }
+
   @Test func `the page of a tool lists its commands`() throws {
     let text = try page("--help", width: 80)
     #expect(text.contains("Usage: tool [options] <command>\n"))

@@ -32,7 +32,8 @@ enum Sample {
         examples: [.init("tool fetch -n 4 http://a/", "Fetches one page")],
         exitStatuses: [(.notFound, "A page is missing")]),
       Command("list", summary: "Lists", parameters: [prefix], options: [sort, size, ratio]),
-      Command("copy", summary: "Copies", parameters: [source, target]),
+      Command(
+        "copy", summary: "Copies", parameters: [source, target], usesGlobalOptions: false),
     ],
     exitStatuses: [(.success, "All went well"), (.notFound, "Not found")], version: "1.2.3")
 

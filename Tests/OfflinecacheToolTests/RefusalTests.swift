@@ -47,7 +47,7 @@ import ToolTesting
       302, "Location: ftp://alice:secret@h/\r\n",
       ": it redirects to ftp://h/, which cannot be fetched; check the URL"
     ),
-    (401, "", ": it wants credentials; this command has none"),
+    (401, "", ": it wants credentials, or refuses those; see --user and --header"),
     (404, "", "; check the URL"),
     (503, "", "; try again later"),
   ])

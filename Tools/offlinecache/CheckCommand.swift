@@ -7,7 +7,10 @@ import HTTPTransport
 
 /// `check`: asks servers whether they have something newer than what is here.
 enum CheckCommand {
-  private static let urls = Parameter("url", .address, .oneOrMore, help: "What to ask about")
+  private static let urls = Parameter("url", .address, .any, help: "What to ask about")
+  private static let list = Option(
+    "urls-from", .path.named("FILE"),
+    help: "Ask about the URLs of a file, one a line, as well; - is standard input")
   private static let folder = Option(
     "output-dir", short: "o", .path.named("DIR"),
     help: "Compare with the files that 'download' has put into a folder, not with the store")
@@ -23,7 +26,7 @@ enum CheckCommand {
       "The exit status is 0 when all are current.",
     ],
     parameters: [urls],
-    options: [folder, timeout, HeaderOption.option] + NetworkOptions.all + [NetworkOptions.proxy],
+    options: [folder, list, timeout, HeaderOption.option] + NetworkOptions.allWithLogin,
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
       .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
@@ -33,16 +36,27 @@ enum CheckCommand {
     let time = invocation.value(of: timeout)
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
     let transport = try CurlTransport(NetworkOptions.setup(invocation))
+    let login = try LoginOption.read(invocation)
+    var addresses = invocation[urls]
+    if let path = invocation[list] { addresses += try AddressList.read(path) }
+    if addresses.isEmpty {
+      throw invocation.usageError(
+        "there is nothing to check", remedy: "give a URL, or --urls-from FILE")
+    }
+    let asked = addresses
     guard let folder = invocation[folder] else {
       return try await withStore(invocation, .read) { store in
-        let client = CachingClient(store: store, transport: transport)
-        return try await check(invocation) { url in
+        let client = CachingClient(
+          store: store, transport: transport, options: ClientOptions(credentials: login?.provider))
+        try login?.use(by: client, for: asked)
+        return try await check(asked) { url in
           try await client.updateState(of: HeaderOption.request(url, invocation), options: options)
         }
       }
     }
-    let downloader = Downloader(transport: transport)
-    return try await check(invocation) { url in
+    let downloader = Downloader(
+      transport: login.map { transport.loggingIn($0.provider) } ?? transport)
+    return try await check(asked) { url in
       try await downloader.updateState(
         of: DownloadRequest(
           HeaderOption.request(url, invocation), to: try DownloadCommand.path(of: url, in: folder),
@@ -51,15 +65,15 @@ enum CheckCommand {
   }
 
   private static func check(
-    _ invocation: Invocation, _ state: (NormalizedURL) async throws -> UpdateState
+    _ addresses: [String], _ state: (NormalizedURL) async throws -> UpdateState
   ) async throws -> ExitStatus {
     let output = Output.standard()
     var status = ExitStatus.success
-    for address in invocation[urls] {
+    for address in addresses {
       try Interruption.check()
-      let url = try NormalizedURL(address)
-      try AddressList.checkCredentials(address, url)
       do {
+        let url = try NormalizedURL(address)
+        try AddressList.checkCredentials(address, url)
         let state = try await state(url)
         if state != .current, status == .success { status = .notFound }
         try output.writeLine("\(word(state))  \(terminalSafe(url.string))")

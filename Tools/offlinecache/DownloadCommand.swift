@@ -53,14 +53,14 @@ enum DownloadCommand {
     options: [
       folder, list, resume, restart, expires, sliding, sha256, parallel, perHost, retries, durable,
       quiet, HeaderOption.option,
-    ] + NetworkOptions.all + [NetworkOptions.proxy],
+    ] + NetworkOptions.allWithLogin,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
       .init("offlinecache download --resume -o isos", "Goes on with all that was interrupted"),
       .init(
         "offlinecache download --urls-from list.txt -n 16 --per-host 16 --expires 7d",
         "Downloads many, and leaves them alone for a week"),
-    ])
+    ], usesGlobalOptions: false)
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
@@ -70,8 +70,10 @@ enum DownloadCommand {
     let perHost = min(invocation.value(of: perHost), parallel)
     var setup = try NetworkOptions.setup(invocation)
     setup.connectionsPerHost = perHost
+    let transport = try CurlTransport(setup)
+    let login = try LoginOption.read(invocation)
     let downloader = Downloader(
-      transport: try CurlTransport(setup),
+      transport: login.map { transport.loggingIn($0.provider) } ?? transport,
       options: DownloaderOptions(
         maximumTransfers: parallel, maximumTransfersPerHost: perHost,
         maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))

@@ -33,7 +33,7 @@ enum FetchCommand {
     options: [
       GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
       SubstituteOption.option,
-    ] + NetworkOptions.all + [NetworkOptions.proxy],
+    ] + NetworkOptions.allWithLogin,
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -61,10 +61,13 @@ enum FetchCommand {
     let setup = try NetworkOptions.setup(invocation)
     var options = ClientOptions()
     options.substitutes = try SubstituteOption.read(invocation)
+    let login = try LoginOption.read(invocation)
+    options.credentials = login?.provider
     let clientOptions = options
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: clientOptions)
+      try login?.use(by: client, for: pages)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: pages, fields: HTTPFields(invocation.all(HeaderOption.option)),

@@ -28,6 +28,9 @@ enum NetworkOptions {
   /// All but the proxy, which some commands describe in their own words.
   static let all: [any OptionDeclaration] = [authorities, pins, certificate, key]
 
+  /// All for commands that ask servers on behalf of whoever types them.
+  static let allWithLogin: [any OptionDeclaration] = [LoginOption.option] + all + [proxy]
+
   /// Makes the set-up that the options ask for.
   ///
   /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read: else every request would

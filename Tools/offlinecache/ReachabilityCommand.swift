@@ -36,7 +36,7 @@ enum ReachabilityCommand {
     exitStatuses: [
       (.success, "The network is free"), (.notFound, "There is no network"),
       (constrainedStatus, "The network is constrained"),
-    ])
+    ], usesGlobalOptions: false)
 
   private static let constrainedStatus = ExitStatus(rawValue: 3)
 

@@ -17,7 +17,7 @@ enum Refusal {
       } else {
         "\(answer); \(remedy)"
       }
-    case 401: "\(answer): it wants credentials; this command has none"
+    case 401: "\(answer): it wants credentials, or refuses those; see --user and --header"
     case 407: "\(answer): the proxy wants credentials; put them into its URL"
     case 429, 500...599: "\(answer); try again later"
     default: "\(answer); \(remedy)"

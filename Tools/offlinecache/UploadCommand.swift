@@ -32,7 +32,7 @@ enum UploadCommand {
     ],
     parameters: [url],
     options: [file, form, encoded, method, HeaderOption.option, GetCommand.output, progress, quiet]
-      + NetworkOptions.all + [NetworkOptions.proxy],
+      + NetworkOptions.allWithLogin,
     examples: [
       .init(
         "offlinecache upload https://example.org/backup.tar --file backup.tar", "Puts a file there"),
@@ -57,8 +57,10 @@ enum UploadCommand {
     }
     let setup = try NetworkOptions.setup(invocation)
     let sent = request
+    let options = ClientOptions(credentials: try LoginOption.read(invocation)?.provider)
     return try await withStore(invocation, .fill) { store in
-      let client = CachingClient(store: store, transport: try CurlTransport(setup))
+      let client = CachingClient(
+        store: store, transport: try CurlTransport(setup), options: options)
       let isShown = !invocation[quiet] && (invocation[progress] || Terminal.isTerminal(2))
       let run = UploadRun(
         client: client, request: sent, body: body, output: invocation[GetCommand.output],

@@ -60,6 +60,15 @@ extension CachingClient {
 }
 
 extension HTTPTransport {
+  /// Returns a transport that answers servers that ask for credentials; for what goes around the store,
+  /// such as a ``Downloader``. One that a client gives (``CachingClient/transport``) does that already.
+  public func loggingIn(_ provider: @escaping CredentialProvider) -> any HTTPTransport {
+    let authenticator = Authenticator(provider: provider)
+    return LoginTransport(
+      transport: AuthenticatingTransport(transport: self, session: authenticator.session),
+      authenticator: authenticator)
+  }
+
   /// Returns a transport that sends a credential to the origin of a URL, if this one is a client's.
   func sending(_ credential: Credential?, to url: NormalizedURL) -> any HTTPTransport {
     guard let credential, var login = self as? LoginTransport else { return self }
