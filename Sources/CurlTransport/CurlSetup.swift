@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Says how a ``CurlTransport`` works; the same for all its transfers.
 public struct CurlSetup: Sendable, Hashable {
   /// Says which proxy is used.
@@ -79,6 +81,11 @@ public struct CurlSetup: Sendable, Hashable {
     self.proxy = proxy
     self.usesHTTP2 = usesHTTP2
     self.keepsCookies = keepsCookies
+  }
+
+  /// Tells whether a URL may have this as its host; in lower case, without a port.
+  package static func isHost(_ name: String) -> Bool {
+    (try? NormalizedURL("https://\(name)/"))?.host == name
   }
 
   private static func lowercased(_ pins: [String: Set<Pin>]) -> [String: Set<Pin>] {

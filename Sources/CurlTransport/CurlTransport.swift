@@ -20,8 +20,12 @@ public final class CurlTransport: HTTPTransport {
 
   /// Starts a transport with its thread.
   ///
-  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot.
+  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot;
+  ///   ``TransportError/Code/invalidSetup`` where a pin is for what is no host: it would never be asked.
   public init(_ setup: CurlSetup = CurlSetup()) throws(TransportError) {
+    if let name = setup.pins.keys.first(where: { !CurlSetup.isHost($0) }) {
+      throw TransportError(.invalidSetup, url: "https:", detail: "a pin is for '\(name)'")
+    }
     self.setup = setup
     loop = try TransferLoop(setup)
   }

@@ -29,6 +29,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let clientCertificate = Code(rawValue: "clientCertificate")
     /// The file of the trusted certificate authorities is missing or has none.
     public static let authoritiesFile = Code(rawValue: "authoritiesFile")
+    /// What the transport is made with cannot mean anything.
+    public static let invalidSetup = Code(rawValue: "invalidSetup")
     /// The connection ended before a whole head had come.
     public static let connectionLost = Code(rawValue: "connectionLost")
     /// The connection ended, or the body's framing broke, before the body was complete.
@@ -102,6 +104,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       ("the client certificate cannot be used", "check its file, its key and the passphrase")
     case .authoritiesFile:
       ("the file of trusted authorities cannot be used", "check that it is there and has PEM")
+    case .invalidSetup:
+      ("the transport cannot be made so", "name hosts without scheme, port and path")
     case .connectionLost:
       ("the connection ended before there was an answer", "try again")
     case .truncatedBody: ("the body ended too early", "try again")

@@ -1,3 +1,4 @@
+import HTTPTransport
 import Testing
 
 @testable import CurlTransport
@@ -25,6 +26,25 @@ struct PinTests {
     #expect(pin.description == Self.colons)
     #expect(Pin(Self.colons.lowercased()) == pin)
     #expect(Pin(Self.colons.filter { $0 != ":" }) == pin)
+  }
+
+  @Test(
+    "a pin for what is no host is refused: nothing would ever be held against it",
+    arguments: ["example.org:443", "https://example.org", "example.org/", "", "a b", "alice@h"])
+  func noHost(name: String) throws {
+    let pin = try #require(Pin(Self.colons))
+    let error = #expect(throws: TransportError.self) {
+      try CurlTransport(CurlSetup(pins: [name: [pin]]))
+    }
+    #expect(error?.code == .invalidSetup)
+    #expect(error?.detail.contains("'\(name)'") == true)
+  }
+
+  @Test(
+    "a pin may be for a name or an address", arguments: ["Example.ORG", "[::1]", "127.0.0.1"])
+  func host(name: String) throws {
+    let pin = try #require(Pin(Self.colons))
+    _ = try CurlTransport(CurlSetup(pins: [name: [pin]]))
   }
 
   @Test(

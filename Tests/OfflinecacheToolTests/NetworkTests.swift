@@ -40,6 +40,9 @@ import ToolTesting
     #expect(wrong.errors.contains("localhost has the key sha256/\(pin)"))
     #expect(
       try fetch("--ca-file", ours, "--pin", other, "--pin", "localhost=sha256/\(pin)").status == 0)
+    let port = try fetch("--ca-file", ours, "--pin", "localhost:443=sha256/\(pin)")
+    #expect(port.status == 64)
+    #expect(port.errors.contains("give a host and a pin such as"))
     let known = try fetch(
       "--ca-file", ours, "--client-cert", "\(folder.path)/client.pem", "--client-key",
       "\(folder.path)/client.key")

@@ -75,7 +75,8 @@ extension ValueKind where Value == HostPin {
   static var pin: ValueKind {
     ValueKind("HOST=PIN") { argument throws(InvalidValue) in
       guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex,
-        let pin = Pin(String(text[text.index(after: end)...]))
+        let pin = Pin(String(text[text.index(after: end)...])),
+        CurlSetup.isHost(text[..<end].lowercased())
       else {
         throw InvalidValue(
           expected: "a host and a pin such as example.org=sha256/BASE64 of a key, or "
