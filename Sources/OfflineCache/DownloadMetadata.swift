@@ -29,27 +29,3 @@ public struct DownloadMetadata: Sendable, Hashable {
     resumedBytes = Int(clamping: file.resumedBytes)
   }
 }
-
-extension Download {
-  /// Makes a `Progress` that follows the download, and can pause, resume and cancel it. The total is
-  /// -1 as long as it is not known.
-  public func makeProgress() -> Progress {
-    let progress = Progress(totalUnitCount: -1)
-    progress.kind = .file
-    progress.isPausable = true
-    progress.pausingHandler = { [weak self] in self?.pause() }
-    progress.resumingHandler = { [weak self] in self?.resume() }
-    progress.cancellationHandler = { [weak self] in self?.cancel() }
-    let updates = updates
-    Task {
-      for await update in updates {
-        if let total = update.total { progress.totalUnitCount = Int64(clamping: total) }
-        progress.completedUnitCount = Int64(clamping: update.received)
-        if let rate = update.bytesPerSecond {
-          progress.setUserInfoObject(Int(rate), forKey: .throughputKey)
-        }
-      }
-    }
-    return progress
-  }
-}

@@ -99,18 +99,24 @@ extension OfflineCache {
   ///   download.
   public func startDownload(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
-  ) throws(URLError) -> Download {
+  ) throws(URLError) -> OfflineDownload {
     let asked = try AskedRequest(request, mode: .never)
-    return downloader.start(wanted(asked, try FilePlace(file), settings))
+    let place = try FilePlace(file)
+    let download = downloader.start(wanted(asked, place, settings))
+    return OfflineDownload(download, of: asked.url, to: file) { [self] file throws(URLError) in
+      try response(file, asked, place)
+    }
   }
 
   /// Finds the downloads of a folder that an earlier run began and did not finish.
   ///
-  /// To go on with one, download it again: ``FoundDownload/record`` has the URL. To give it up, call
+  /// To go on with one, download it again, from its URL to its file. To give it up, call
   /// ``forgetDownload(to:)``.
-  public func unfinishedDownloads(in folder: URL) async throws(URLError) -> [FoundDownload] {
+  ///
+  /// - Throws: `URLError` where the folder cannot be read.
+  public func unfinishedDownloads(in folder: URL) async throws(URLError) -> [UnfinishedDownload] {
     do throws(DownloadError) {
-      return try await downloader.downloads(in: folder.path).filter { !$0.isFinished }
+      return try await downloader.downloads(in: folder.path).compactMap { UnfinishedDownload($0) }
     } catch {
       throw URLError(error, url: nil)
     }
