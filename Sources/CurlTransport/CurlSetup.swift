@@ -40,7 +40,7 @@ public struct CurlSetup: Sendable, Hashable {
   /// ``certificateAuthoritiesFile``, too. The names of hosts are taken in lower case, without port; an
   /// IPv6 address has its brackets.
   public var pins: [String: Set<Pin>] {
-    didSet { pins = Self.lowercased(pins) }
+    didSet { pins = Self.normal(pins) }
   }
 
   /// Names the certificate for servers that ask for one.
@@ -76,7 +76,7 @@ public struct CurlSetup: Sendable, Hashable {
     self.bufferBytes = bufferBytes
     self.connectionsPerHost = connectionsPerHost
     self.certificateAuthoritiesFile = certificateAuthoritiesFile
-    self.pins = Self.lowercased(pins)
+    self.pins = Self.normal(pins)
     self.clientCertificate = clientCertificate
     self.proxy = proxy
     self.usesHTTP2 = usesHTTP2
@@ -85,10 +85,19 @@ public struct CurlSetup: Sendable, Hashable {
 
   /// Tells whether a URL may have this as its host; in lower case, without a port.
   package static func isHost(_ name: String) -> Bool {
-    (try? NormalizedURL("https://\(name)/"))?.host == name
+    !name.contains("*") && (try? NormalizedURL("https://\(name)/"))?.host == name
   }
 
-  private static func lowercased(_ pins: [String: Set<Pin>]) -> [String: Set<Pin>] {
-    Dictionary(pins.map { ($0.lowercased(), $1) }) { $0.union($1) }
+  /// Returns what a host is pinned to; nil: nothing. A dot at the end of a name makes it no other one.
+  func pins(of host: String) -> Set<Pin>? {
+    pins.isEmpty ? nil : pins[Self.withoutDot(host)]
+  }
+
+  private static func normal(_ pins: [String: Set<Pin>]) -> [String: Set<Pin>] {
+    Dictionary(pins.map { (withoutDot($0.lowercased()), $1) }) { $0.union($1) }
+  }
+
+  static func withoutDot(_ host: String) -> String {
+    host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 }

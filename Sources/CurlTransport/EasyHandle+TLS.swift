@@ -12,7 +12,9 @@ extension EasyHandle {
     if let file = setup.certificateAuthoritiesFile {
       guard set(CURLOPT_CAINFO, file) else { return false }
     }
-    guard let client = setup.clientCertificate, client.hosts?.contains(url.host) ?? true else {
+    guard let client = setup.clientCertificate,
+      client.hosts?.contains(CurlSetup.withoutDot(url.host)) ?? true
+    else {
       return true
     }
     // With a passphrase set, if only an empty one, OpenSSL does not ask for it on the terminal.

@@ -36,7 +36,7 @@ final class RunningTransfer {
   ) {
     self.transfer = transfer
     self.setup = setup
-    pins = setup.pins.isEmpty ? nil : setup.pins[transfer.request.url.host]
+    pins = setup.pins(of: transfer.request.url.host)
     self.handle = handle
     self.sockets = sockets
     self.nearby = nearby

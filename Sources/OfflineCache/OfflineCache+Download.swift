@@ -10,7 +10,8 @@ import HTTPSemantics
 
 /// Says how a file is downloaded, beside the request.
 public struct DownloadSettings: Sendable {
-  /// Uses the file for so long after its end without asking the server; nil: the server is asked.
+  /// Uses the file for so long after its end without asking the server, and one that came before no
+  /// longer than that and than was said then; nil: as was said then, else the server is asked.
   public var expiresAfter: TimeInterval?
 
   /// Begins that time anew with each use.
@@ -22,7 +23,7 @@ public struct DownloadSettings: Sendable {
   /// Orders those that wait for their turn: higher ones first.
   public var priority = 0
 
-  /// Makes settings; the defaults ask the server each time.
+  /// Makes settings; the defaults ask the server, unless an earlier call has said for how long not.
   public init(
     expiresAfter: TimeInterval? = nil, isSliding: Bool = false, digest: StatedDigest? = nil,
     priority: Int = 0

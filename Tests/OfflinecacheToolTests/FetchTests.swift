@@ -65,6 +65,9 @@ import ToolTesting
     let second = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
     #expect(second.text == "valid   200          5 B  \(origin.base)/a\n")
     #expect(try tool.read(tool.path("page")) == Array("hello".utf8))
+    origin.stop()
+    let third = try tool.run("fetch", "\(origin.base)/a")
+    #expect(third.text == "stale   200          5 B  \(origin.base)/a\n")
   }
 
   @Test func `a response that a field has chosen can be got by its key`() throws {
@@ -167,7 +170,8 @@ import ToolTesting
     #expect(result.status == 2)
     #expect(
       result.errors.hasPrefix(
-        "offlinecache: \(origin.base)/a: a name and password in a URL are not sent; leave them out")
+        "offlinecache: \(origin.base)/a: a name and password in a URL are not sent; leave them out, "
+          + "and give --user NAME@HOST")
     )
     #expect(!(result.errors + result.text).contains("secret"))
     #expect(origin.requests == 1)

@@ -9,7 +9,7 @@ enum AddressList {
 
   /// Returns the URLs of a file, or of standard input for `-`.
   ///
-  /// Empty lines and lines that begin with `#` are left out, as are carriage returns at line ends.
+  /// Empty lines and lines that begin with `#` are left out, as is white space around a URL.
   ///
   /// - Throws: ``ToolError`` when the file cannot be read, is too large, or is not UTF-8.
   static func read(_ path: Argument) throws -> [String] {
@@ -32,7 +32,7 @@ enum AddressList {
     guard hasCredentials(address) else { return }
     throw ToolError(
       subject: url.string, problem: "a name and password in a URL are not sent",
-      remedy: "leave them out")
+      remedy: "leave them out, and give --user NAME@HOST")
   }
 
   /// Tells whether there is user-info in front of the host (RFC 3986, section 3.2.1).
@@ -50,7 +50,8 @@ enum AddressList {
           subject: path.description, problem: "line \(index + 1) is not UTF-8",
           remedy: "percent-encode its bytes")
       }
-      let address = text.last == "\r" ? String(text.dropLast()) : text
+      let address = String(
+        text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
       if !address.isEmpty, address.first != "#" { result.append(address) }
     }
     return result

@@ -45,7 +45,7 @@ final class FetchReport: Sendable {
     case .done(let word, let status, let length):
       counts.withLock { counts in
         counts.bytes += length
-        if ["hit", "valid", "local"].contains(word) {
+        if ["hit", "valid", "stale", "local"].contains(word) {
           counts.hits += 1
         } else {
           counts.fetched += 1

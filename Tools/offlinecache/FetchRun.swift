@@ -111,12 +111,18 @@ struct FetchRun: Sendable {
     return outcome(response, status, length)
   }
 
+  /// Says what the store's answer is worth.
+  private func word(_ response: ClientResponse) -> String {
+    if response.reason == nil { return "hit" }
+    return response.cacheStatus.detail == nil ? "valid" : "stale"
+  }
+
   private func outcome(
     _ response: ClientResponse, _ status: Int, _ length: UInt64
   ) -> FetchOutcome {
     if response.source == .substitute { return .done("local", status, length) }
     return switch response.body.storing {
-    case .fromStore: .done(response.reason == nil ? "hit" : "valid", status, length)
+    case .fromStore: .done(word(response), status, length)
     case .stored: .done("stored", status, length)
     case .notStored(.failed(let error)): .failed(error)
     case .notStored, .pending: .done("passed", status, length)

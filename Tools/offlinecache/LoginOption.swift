@@ -6,9 +6,10 @@ import HTTPSemantics
 enum LoginOption {
   static let option = Option(
     "user", short: "u", .login,
-    help: "Log in at this host when it asks (Digest, else Basic); the password is taken from "
-      + "OFFLINECACHE_PASSWORD, or asked for on the terminal. Stored answers to this user are found "
-      + "with this option alone")
+    help:
+      "Log in at this host, or HOST:PORT, when it asks (Digest, else Basic); the password is taken "
+      + "from OFFLINECACHE_PASSWORD, or asked for on the terminal at once. What is stored for this user "
+      + "is found with this option alone")
 
   /// Returns who logs in, with the password; nil: nobody.
   ///

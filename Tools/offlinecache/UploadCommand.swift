@@ -27,8 +27,8 @@ enum UploadCommand {
         + "meanwhile ends the request, and the server does not get the whole. Options of one kind "
         + "keep their order, and names may be repeated.",
       "The answer gets a line on standard output: 'sent', the HTTP status, the length and the URL; "
-        + "-o writes its body to a file. An answer other than 2xx counts as not found, and its body "
-        + "is not written. Redirects are followed.",
+        + "-o writes its body to a file. A 4xx counts as not found, any other status than 2xx "
+        + "as a failure, and its body is not written. Redirects are followed.",
     ],
     parameters: [url],
     options: [file, form, encoded, method, HeaderOption.option, GetCommand.output, progress, quiet]
@@ -75,7 +75,8 @@ enum UploadCommand {
     guard AddressList.hasCredentials(address) else { return address }
     throw ToolError(
       subject: try NormalizedURL(address).string,
-      problem: "a name and password in a URL are not sent", remedy: "leave them out")
+      problem: "a name and password in a URL are not sent",
+      remedy: "leave them out, and give --user NAME@HOST")
   }
 
   private static func content(_ invocation: Invocation) throws -> UploadBody {

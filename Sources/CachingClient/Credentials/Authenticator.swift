@@ -31,22 +31,37 @@ struct Authenticator: Sendable {
     var body = body
     var refused: Credential?
     var failures = 0
+    // Once: others may have the way changed back meanwhile, again and again.
+    var mayAskAnew = true
     while true {
       let credential = login.credential(for: request.url, session)
       let again = body.repeated
       let answer = try await self.send(request, body, with: credential, send)
       guard head(answer).status == 401, login.mayAsk, let again else { return answer }
+      var isElsewhere = false
       if let credential {
-        session.forget(credential, at: request.url)
+        // What was sent by Digest, and is wanted by Basic here, has not been looked at.
+        isElsewhere =
+          mayAskAnew && session.isUnseen(credential, by: head(answer), at: request.url)
+        mayAskAnew = mayAskAnew && !isElsewhere
+        if !isElsewhere {
+          session.forget(credential, at: request.url)
+          refused = credential
+          failures += 1
+        }
         login.credential = nil
-        refused = credential
-        failures += 1
       }
       guard failures < Self.maximumTries,
-        let next = await find(for: request.url, head(answer), failures, refused)
+        let next = await find(
+          for: request.url, head(answer), failures, refused, asksAnew: isElsewhere)
       else { return answer }
       login.take(next, for: request.url)
-      session.learn(head(answer), for: next, to: request.url)
+      if isElsewhere {
+        // Whoever was asked wants it so.
+        session.setWay(.basic, for: next, to: request.url)
+      } else {
+        session.learn(head(answer), for: next, to: request.url)
+      }
       await discard(answer)
       body = again.body
     }
@@ -64,21 +79,24 @@ struct Authenticator: Sendable {
 
   /// Returns the credential for a 401: one that is kept for its protection space, else what the
   /// provider gives.
+  ///
+  /// - Parameter asksAnew: whatever is kept, for it would go by a weaker scheme than so far.
   private func find(
-    for url: NormalizedURL, _ head: HTTPResponseHead, _ failures: Int, _ refused: Credential?
+    for url: NormalizedURL, _ head: HTTPResponseHead, _ failures: Int, _ refused: Credential?,
+    asksAnew: Bool
   ) async -> Credential? {
     let supported = AuthenticationChallenge.supported(in: head)
     guard let first = supported.first else { return nil }
     let space = CredentialSession.Space(
       origin: NormalizedURL.Origin(url), realm: first.challenge.realm)
-    if let kept = session.credential(in: space), kept != refused {
+    if !asksAnew, let kept = session.credential(in: space), kept != refused {
       session.keep(kept, in: space, at: url, everywhere: false)
       return kept
     }
     guard let provider else { return nil }
     return await questions.ask(for: space) { [session] in
       // Somebody else has got it meanwhile.
-      if let kept = session.credential(in: space), kept != refused { return kept }
+      if !asksAnew, let kept = session.credential(in: space), kept != refused { return kept }
       for (scheme, challenge) in supported {
         let question = AuthenticationChallenge(
           scheme, challenge, url: url, failures: failures, refused: refused)

@@ -157,6 +157,17 @@ extension CredentialSession {
     setWay(way, for: credential, to: url)
   }
 
+  /// Tells whether a credential that goes by Digest has come to a place that wants Basic and nothing
+  /// else: there it was not tried.
+  func isUnseen(
+    _ credential: Credential, by head: HTTPResponseHead, at url: NormalizedURL
+  ) -> Bool {
+    let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
+    guard case .digest = state.withLock({ $0.ways[key] }) else { return false }
+    let wanted = AuthenticationChallenge.supported(in: head).map(\.scheme)
+    return wanted.contains(.basic) && !wanted.contains(.digest)
+  }
+
   /// Notes how a credential is sent to an origin.
   func setWay(_ way: Way, for credential: Credential, to url: NormalizedURL) {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)

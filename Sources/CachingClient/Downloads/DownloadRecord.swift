@@ -75,11 +75,13 @@ public struct DownloadRecord: Sendable, Hashable {
     slidingSeconds = expiry.isSliding ? expiry.seconds : nil
   }
 
-  /// Tells whether it is good without asking.
-  func isGood(at now: Timestamp) -> Bool {
+  /// Tells whether it is good without asking, by what was said when it came and by what is said now.
+  func isGood(at now: Timestamp, for expiry: DownloadExpiry?) -> Bool {
     // A clock that was set back makes nothing good for longer than was asked for.
-    guard let expires, let ended else { return false }
-    return ended <= now && now < expires
+    guard let expires, let ended, ended <= now, now < expires else { return false }
+    guard let expiry else { return true }
+    let used = slidingSeconds.map { expires.advanced(bySeconds: -Double($0)) } ?? ended
+    return now < used.advanced(bySeconds: Double(expiry.seconds))
   }
 }
 

@@ -145,9 +145,11 @@ struct DownloadRun: Sendable {
   private func goodFile(_ place: DownloadPlace) async throws(DownloadError) -> DownloadedFile? {
     guard asked.reuse == .unexpired else { return nil }
     let now = downloader.now
-    let (url, digest) = (asked.request.url.string, asked.digest)
+    let asked = asked
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      let good = place.finishedRecord(with: digest) { $0.url == url && $0.isGood(at: now) }
+      let good = place.finishedRecord(with: asked.digest) {
+        $0.url == asked.request.url.string && $0.isGood(at: now, for: asked.expiry)
+      }
       guard var record = good else { return nil }
       if let seconds = record.slidingSeconds {
         record.expires = now.advanced(bySeconds: Double(seconds))

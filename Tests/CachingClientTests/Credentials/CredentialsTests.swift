@@ -239,7 +239,26 @@ struct CredentialsTests {
     }
     #expect(!sent.isEmpty && sent.allSatisfy { $0.hasPrefix("Digest ") })
     #expect(answers.challenges.last?.scheme == .basic)
-    #expect(answers.challenges.last?.failures == 1)
+    // Nobody has refused it there.
+    #expect(answers.challenges.last?.failures == 0)
+    #expect(answers.challenges.last?.refused == nil)
+  }
+
+  @Test("it goes by Basic where whoever is asked says so, and by Digest where that is wanted")
+  func basicBesideDigest() async throws {
+    let digest = GuardedOrigin(.digest(.sha256, isSession: false))
+    let basic = GuardedOrigin(.basic)
+    let answers = Answers(Self.right)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport {
+        .success($0.url.target == "/b" ? basic.answer($0) : digest.answer($0))
+      }, ClientOptions(credentials: answers.provider))
+    for target in ["/a", "/b", "/a", "/b"] {
+      let options = FetchOptions(policy: .reload)
+      #expect(try await fetch(sandbox, request(target), options).status == 200, "\(target)")
+    }
+    #expect(answers.challenges.map(\.scheme) == [.digest, .basic, .basic])
+    #expect(answers.challenges.allSatisfy { $0.failures == 0 })
   }
 
   @Test("a stale answer is validated in the background with the credential that it is for")

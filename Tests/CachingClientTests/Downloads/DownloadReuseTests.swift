@@ -55,6 +55,16 @@ struct DownloadReuseTests {
     #expect(try await download().source == .confirmed)
   }
 
+  @Test func `of two expiries the shorter one counts`() async throws {
+    _ = try await download(expiry: DownloadExpiry(after: 3600, isSliding: true))
+    sandbox.clock.advance(bySeconds: 100)
+    #expect(try await download(expiry: DownloadExpiry(after: 7200)).source == .file)
+    sandbox.clock.advance(bySeconds: 50)
+    // It was used 50 seconds ago.
+    #expect(try await download(expiry: DownloadExpiry(after: 60)).source == .file)
+    #expect(try await download(expiry: DownloadExpiry(after: 0)).source == .confirmed)
+  }
+
   @Test func `without an expiry the server is asked each time`() async throws {
     _ = try await download()
     #expect(try await download().source == .confirmed)
