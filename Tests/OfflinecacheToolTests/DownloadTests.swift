@@ -40,6 +40,30 @@ import ToolTesting
     #expect(down.status == 2)
   }
 
+  @Test func `a line of a list that is no URL does not stop the others`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", Origin.Answer(body: Array("hello".utf8)))
+    let list = "ftp://x/\n  \(origin.base)/a \t\r\n# none\nhttp://u:secret@h/b\n"
+    try tool.write(Array(list.utf8), to: tool.path("list"))
+    let result = try tool.run(
+      "download", "--urls-from", tool.path("list"), "-o", tool.path("f"))
+    #expect(result.status == 2)
+    #expect(result.text.hasPrefix("done "))
+    #expect(try tool.read(tool.path("f/a")) == Array("hello".utf8))
+    #expect(result.errors.contains("ftp://x/: the scheme is not supported"))
+    #expect(result.errors.contains("http://h/b: a name and password in a URL are not sent"))
+    #expect(!result.errors.contains("secret"))
+  }
+
+  @Test func `a folder to go on in has to be there`() throws {
+    let tool = try ToolRun()
+    let result = try tool.run("download", "--resume", "-o", tool.path("none"))
+    #expect(result.status == 2)
+    #expect(result.errors.contains("none: "), "\(result.errors)")
+    #expect(try tool.run("download", "--resume", "-o", tool.path("none")).status == 2)
+  }
+
   @Test func `a digest is looked at`() throws {
     let (tool, origin) = (try ToolRun(), try Origin())
     defer { origin.stop() }

@@ -65,7 +65,8 @@ enum DownloadCommand {
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
     let folder = invocation.value(of: folder)
-    try makeFolder(folder)
+    // A folder to look into is there, or its name is wrong.
+    if !invocation[urls].isEmpty || invocation[list] != nil { try makeFolder(folder) }
     let parallel = bounded(invocation.value(of: parallel))
     let perHost = min(invocation.value(of: perHost), parallel)
     var setup = try NetworkOptions.setup(invocation)
@@ -77,15 +78,16 @@ enum DownloadCommand {
       options: DownloaderOptions(
         maximumTransfers: parallel, maximumTransfersPerHost: perHost,
         maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))
-    let requests = try await requests(invocation, downloader, folder)
-    if requests.isEmpty, !invocation[resume] {
+    let (requests, areAllGood) = try await requests(invocation, downloader, folder)
+    if requests.isEmpty, areAllGood, !invocation[resume] {
       throw invocation.usageError(
         "there is nothing to download", remedy: "give a URL, --urls-from FILE, or --resume")
     }
-    if requests.isEmpty {
+    if requests.isEmpty, areAllGood {
       printMessage("offlinecache: nothing was interrupted in '\(folder)'")
     }
-    return try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
+    let status = try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
+    return areAllGood ? status : .failure
   }
 
   /// Returns how many transfers the limit of open files allows, at most those that were asked for;
@@ -111,10 +113,11 @@ enum DownloadCommand {
     }
   }
 
-  /// Returns what is to be downloaded: what is named, and with --resume what was interrupted.
+  /// Returns what is to be downloaded: what is named, and with --resume what was interrupted; and
+  /// whether that is all, or some of the URLs cannot be, which is told here.
   private static func requests(
     _ invocation: Invocation, _ downloader: Downloader, _ folder: Argument
-  ) async throws -> [DownloadRequest] {
+  ) async throws -> ([DownloadRequest], areAllGood: Bool) {
     var addresses = invocation[urls]
     if let path = invocation[list] { addresses += try AddressList.read(path) }
     if invocation[sha256] != nil, addresses.count != 1 {
@@ -124,6 +127,7 @@ enum DownloadCommand {
     }
     var urls: [String: NormalizedURL] = [:]
     var requests: [DownloadRequest] = []
+    var areAllGood = true
     func add(_ url: NormalizedURL, _ path: String) throws {
       if let other = urls[path] {
         guard other != url else { return }
@@ -135,18 +139,25 @@ enum DownloadCommand {
       requests.append(request(url, path, invocation))
     }
     for address in addresses {
-      let url = try NormalizedURL(address)
-      try AddressList.checkCredentials(address, url)
-      try add(url, path(of: url, in: folder))
+      do {
+        let url = try NormalizedURL(address)
+        try AddressList.checkCredentials(address, url)
+        try add(url, path(of: url, in: folder))
+      } catch let error as UsageError {
+        throw error
+      } catch {
+        printMessage("offlinecache: \(terminalSafe("\(error)"))")
+        areAllGood = false
+      }
     }
-    guard invocation[resume] else { return requests }
+    guard invocation[resume] else { return (requests, areAllGood) }
     for found in try await downloader.downloads(in: try text(of: folder)) where !found.isFinished {
       guard let url = try? NormalizedURL(found.record.url), urls[found.path] == nil else {
         continue
       }
       try add(url, found.path)
     }
-    return requests
+    return (requests, areAllGood)
   }
 
   private static func request(

@@ -71,7 +71,8 @@ struct DownloadsRun: Sendable {
 
   private func report(_ error: DownloadError) -> ExitStatus {
     if Interruption.requested == nil {
-      progress.message("offlinecache: \(terminalSafe("\(error)"))")
+      let remedy = if case .status(401) = error.cause { "; see --user and --header" } else { "" }
+      progress.message("offlinecache: \(terminalSafe("\(error)"))\(remedy)")
     }
     if case .status(let status) = error.cause, Refusal.isNotFound(status) { return .notFound }
     return .failure
