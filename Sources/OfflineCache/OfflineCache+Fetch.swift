@@ -163,11 +163,13 @@ extension OfflineCache {
       response.body.cancel()
       throw fault
     }
+    // First the body: what became of it in the store is known then.
+    let result = try await use(response)
     guard let made = OfflineURLResponse.make(response, to: asked, standIn: standIn) else {
       throw broken(
         response, .protocolViolation, "Foundation makes no response of \(response.head.status)")
     }
-    return (try await use(response), made)
+    return (result, made)
   }
 
   /// Returns why a redirect that was handed over is no answer: it leads to what is no URL to fetch, such

@@ -82,7 +82,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     download = nil
     let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
     age = max(0, seconds)
-    status = response.cacheStatus
+    status = Self.status(of: response)
     let ttl = status.ttl
     freshness = ttl.map { TimeInterval($0) }
     why =
@@ -99,6 +99,16 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else {
         .fresh(seconds: ttl ?? 0)
       }
+  }
+
+  /// Returns what the cache did, without the promise to store where that has failed since.
+  private static func status(of response: ClientResponse) -> CacheStatus {
+    var status = response.cacheStatus
+    if status.isStored, case .notStored(let why) = response.body.storing {
+      status.isStored = false
+      status.detail = why.description
+    }
+    return status
   }
 
   /// Returns the words for the detail of a `Cache-Status`, which is a name for machines.

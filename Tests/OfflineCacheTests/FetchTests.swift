@@ -2,6 +2,7 @@ import CachingClient
 import Foundation
 import HTTPCaching
 import HTTPSemantics
+import HTTPTransport
 import LoopbackOrigin
 import Synchronization
 import Testing
@@ -44,6 +45,16 @@ struct FetchTests {
     let (_, third) = try await sandbox.cache.data(from: url)
     #expect(third.metadata?.source == .memory)
     #expect(sandbox.origin.requests.count == 1)
+  }
+
+  @Test func `what the store could not take is not called stored`() async throws {
+    // Only at its end it is known how long it is.
+    let sandbox = try FaceSandbox(capacity: 300_000, transport: UnknownLength(bytes: 500_000))
+    let (data, response) = try await sandbox.cache.data(for: sandbox.request())
+    #expect(data.count == 500_000)
+    let status = try #require(response.metadata?.cacheStatus)
+    #expect(status.hasPrefix("OfflineCache; fwd=uri-miss; detail="), "\(status)")
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
   }
 
   @Test(arguments: [
@@ -236,5 +247,37 @@ struct FetchTests {
       try await sandbox.cache.data(for: sandbox.request())
     }
     #expect(error?.code == .dataLengthExceedsMaximum)
+  }
+}
+
+/// Answers with a body whose length is not told.
+private struct UnknownLength: HTTPTransport {
+  let bytes: Int
+
+  func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    TransportResponse(
+      head: HTTPResponseHead(status: 200, fields: [HTTPField("Cache-Control", "max-age=60")]),
+      url: request.url, version: "1.1", body: Body(bytes))
+  }
+
+  private final class Body: TransportBody {
+    private let left: Mutex<Int>
+
+    init(_ bytes: Int) { left = Mutex(bytes) }
+
+    var trailers: HTTPFields { [] }
+
+    func next() async throws(TransportError) -> [UInt8]? {
+      let count = left.withLock { left -> Int in
+        defer { left -= min(left, 10_000) }
+        return min(left, 10_000)
+      }
+      return count == 0 ? nil : Array(repeating: 7, count: count)
+    }
+
+    func cancel() {}
   }
 }
