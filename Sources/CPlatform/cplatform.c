@@ -21,6 +21,7 @@
 #ifdef __linux__
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #endif
 
 #define RETURN_RESULT(call)            \
@@ -226,30 +227,34 @@ int cp_map(int descriptor, size_t length, const void **address) {
 
 void cp_unmap(const void *address, size_t length) { munmap((void *)(uintptr_t)address, length); }
 
-int cp_open_unnamed(const char *folder) {
-#ifdef O_TMPFILE
-  int unnamed = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (unnamed >= 0) return unnamed;
+#ifdef __linux__
+// Where each write needs new blocks, posix_fallocate(3) promises nothing: bcachefs, btrfs, ZFS.
+static int copies_on_write(int descriptor) {
+  struct statfs status;
+  if (fstatfs(descriptor, &status) != 0) return 1;
+  unsigned long kind = (unsigned long)status.f_type & 0xFFFFFFFFul;
+  return kind == 0xCA451A4Eul || kind == 0x9123683Eul || kind == 0x2FC12FC1ul;
+}
 #endif
-  const char *temporary = getenv("TMPDIR");
-  char path[1024];
-  int length = snprintf(
-      path, sizeof path, "%s/offlinecache-XXXXXX", temporary && *temporary ? temporary : "/var/tmp");
-  if (length < 0 || (size_t)length >= sizeof path) return -ENAMETOOLONG;
-  int file = mkstemp(path);
+
+int cp_open_unnamed(const char *folder) {
+#if defined(__linux__) && defined(O_TMPFILE)
+  int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) return -errno;
-  unlink(path);
-  fcntl(file, F_SETFD, FD_CLOEXEC);
-  return file;
+  if (!copies_on_write(file)) return file;
+  close(file);
+#else
+  (void)folder;
+#endif
+  return -ENOTSUP;
 }
 
 int cp_extend(int descriptor, int64_t end, int64_t length) {
-#ifdef __APPLE__
-  fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, length, 0};
-  if (fcntl(descriptor, F_PREALLOCATE, &store) == -1) return -errno;
-  RETURN_RESULT(ftruncate(descriptor, end + length));
-#else
+#ifdef __linux__
   return -posix_fallocate(descriptor, end, length);
+#else
+  (void)descriptor, (void)end, (void)length;
+  return -ENOTSUP;
 #endif
 }
 

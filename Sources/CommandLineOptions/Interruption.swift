@@ -39,7 +39,8 @@ public enum Interruption {
 
   /// Begins to watch; to be called once, before the work begins.
   ///
-  /// SIGPIPE is ignored, so that a write to a closed pipe returns EPIPE. A signal that the parent
+  /// SIGPIPE and SIGXFSZ are ignored, so that a write to a closed pipe, or beyond what is allowed, returns
+  /// an error. A signal that the parent
   /// told us to ignore, as `nohup` does, stays ignored.
   ///
   /// - Parameters:
@@ -51,6 +52,8 @@ public enum Interruption {
       state.patience = Int32(min(max(patience, 0), 3600))
     }
     _ = signal(SIGPIPE, SIG_IGN)
+    // A file that would get longer than is allowed (RLIMIT_FSIZE) is an error like others, EFBIG.
+    _ = signal(SIGXFSZ, SIG_IGN)
     var ends: [Int32] = [-1, -1]
     // Safety: pipe writes two descriptors into the array of two.
     guard unsafe pipe(&ends) == 0 else { return }

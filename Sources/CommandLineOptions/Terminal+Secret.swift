@@ -10,17 +10,24 @@ extension Terminal {
   /// Asks for a line on the terminal of the process, wherever its input comes from, without showing what
   /// is typed.
   ///
-  /// - Returns: the line without its end; nil: the process has no terminal, or the input ended.
+  /// Meanwhile the terminal sends no signals: Ctrl-C is read as a key, and Ctrl-Z and Ctrl-\ do nothing,
+  /// for whoever is stopped or ended leaves the terminal silent. In the background, the process stops
+  /// before it asks.
+  ///
+  /// - Returns: the line without its end; nil: the process has no terminal, or Ctrl-D was typed.
   /// - Throws: ``Interrupted``.
   public static func readSecret(_ prompt: String) throws(Interrupted) -> Argument? {
     let descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
+    // The modes of a terminal that another process uses are not the ones to come back to.
+    if tcgetpgrp(descriptor) != getpgrp() { raise(SIGTTIN) }
+    guard tcgetpgrp(descriptor) == getpgrp() else { return nil }
     var before = termios()
     // Safety, for both calls: the structure is a local.
     guard unsafe tcgetattr(descriptor, &before) == 0 else { return nil }
     var silent = before
-    silent.c_lflag &= ~tcflag_t(ECHO)
+    silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
     guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
     defer {
       unsafe tcsetattr(descriptor, TCSAFLUSH, &before)
@@ -38,7 +45,7 @@ extension Terminal {
 
   /// Reads to the end of a line, and looks several times a second whether it is to end.
   private static func readLine(_ descriptor: Int32) throws(Interrupted) -> Argument? {
-    var line: [UInt8] = []
+    var line = SecretLine()
     while true {
       try Interruption.check()
       var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -47,8 +54,37 @@ extension Terminal {
       var byte: UInt8 = 0
       // Safety: read writes at most one byte into the local.
       guard unsafe read(descriptor, &byte, 1) == 1 else { return nil }
-      if byte == UInt8(ascii: "\n") { return Argument(bytes: line) }
-      line.append(byte)
+      switch line.take(byte) {
+      case .more: continue
+      case .end: return Argument(bytes: line.bytes)
+      case .nothing: return nil
+      case .interrupt: throw Interrupted(signal: SIGINT)
+      }
     }
+  }
+}
+
+/// Makes a line of the keys that are typed, as a terminal does that shows nothing.
+struct SecretLine {
+  /// Says what a key has led to.
+  enum Event { case more, end, nothing, interrupt }
+
+  /// The line so far.
+  private(set) var bytes: [UInt8] = []
+
+  /// Takes the byte of a key.
+  mutating func take(_ byte: UInt8) -> Event {
+    switch byte {
+    case 0x0A, 0x0D: return .end
+    case 0x03: return .interrupt
+    case 0x04: return bytes.isEmpty ? .nothing : .end
+    case 0x08, 0x7F:
+      // A character of UTF-8: what goes on with one, and its beginning.
+      while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
+    case 0x15: bytes = []
+    case 0x1A, 0x1C: break
+    default: bytes.append(byte)
+    }
+    return .more
   }
 }

@@ -63,7 +63,23 @@ import ToolTesting
     #expect(try run("fetch", away, "--user", "alice@127.0.0.1:\(first.port)").status == 1)
     #expect(other.requests.count == 1)
     #expect(other.requests.allSatisfy { $0.value(of: "Authorization") == nil })
-    #expect(try run("fetch", away, "--user", "alice@127.0.0.1:\(other.port)").status == 0)
+    // Nor does another port of the host, unless a URL was typed for it.
+    #expect(try run("fetch", away, "--user", "alice@127.0.0.1").status == 1)
+    #expect(other.requests.allSatisfy { $0.value(of: "Authorization") == nil })
+    #expect(try run("fetch", away, target, "--user", "alice@127.0.0.1").status == 0)
+  }
+
+  @Test(arguments: ["fetch", "download"])
+  func `a password that was refused is not sent for the next URL`(command: String) throws {
+    let urls = (0..<20).map { origin.url("/\($0)").absoluteString }
+    let words =
+      ["/usr/bin/env", "OFFLINECACHE_PASSWORD=wrong", try ToolRun.executable(), "--store"]
+      + [tool.store, command, "-n", "1", "-u", user] + urls
+      + (command == "download" ? ["-o", "\(tool.folder)/d"] : [])
+    #expect(try tool.run(program: words.map { Array($0.utf8) }).status == 1)
+    let sent = origin.requests.filter { $0.value(of: "Authorization") != nil }
+    #expect(sent.count == 1)
+    #expect(origin.requests.count == 21)
   }
 
   @Test func `downloads, checks and uploads log in as well`() throws {
@@ -84,6 +100,8 @@ import ToolTesting
   @Test(arguments: [
     ("alice", "give a user and a host such as alice@example.org"),
     ("@host", "give a user and a host such as alice@example.org"),
+    ("alice@host#part", "give a user and a host such as alice@example.org"),
+    ("alice@host:", "give a user and a host such as alice@example.org"),
     ("alice@host/path", "give a user and a host such as alice@example.org"),
     ("alice:pw@host", "set OFFLINECACHE_PASSWORD"),
   ])

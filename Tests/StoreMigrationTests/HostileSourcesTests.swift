@@ -50,6 +50,21 @@ struct HostileSourcesTests {
     #expect(cause(try sandbox.write("random", random), sandbox) == .encrypted)
   }
 
+  @Test(arguments: [UInt64.max, 0])
+  func `a database that was cut within its last page is no database with zeros`(
+    copyLimit: UInt64
+  ) throws {
+    let sandbox = try SourceSandbox()
+    let whole = try sandbox.database(
+      "whole", Self.manifest + Self.row("https://example.org/a", "randomblob(20000)"))
+    let bytes = try [UInt8](Data(contentsOf: URL(filePath: whole)))
+    #expect(cause(whole, sandbox, copyLimit: copyLimit) == nil)
+    for missing in [1, 100, 4_000, 4_096, 5_000] {
+      let cut = try sandbox.write("cut\(missing)", Array(bytes.dropLast(missing)))
+      #expect(cause(cut, sandbox, copyLimit: copyLimit) == .truncated, "\(missing) bytes")
+    }
+  }
+
   @Test func `a folder with no cache, with one, with two`() throws {
     let sandbox = try SourceSandbox()
     #expect(cause(sandbox.path, sandbox) == .noDatabase)

@@ -36,7 +36,6 @@ enum CheckCommand {
     let time = invocation.value(of: timeout)
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
     let transport = try CurlTransport(NetworkOptions.setup(invocation))
-    let login = try LoginOption.read(invocation)
     var addresses = invocation[urls]
     if let path = invocation[list] { addresses += try AddressList.read(path) }
     if addresses.isEmpty {
@@ -44,11 +43,13 @@ enum CheckCommand {
         "there is nothing to check", remedy: "give a URL, or --urls-from FILE")
     }
     let asked = addresses
+    let login = try LoginOption.read(invocation)
+    login?.allow(asked)
     guard let folder = invocation[folder] else {
       return try await withStore(invocation, .read) { store in
         let client = CachingClient(
           store: store, transport: transport, options: ClientOptions(credentials: login?.provider))
-        try login?.use(by: client, for: asked)
+        login?.use(by: client)
         return try await check(asked) { url in
           try await client.updateState(of: HeaderOption.request(url, invocation), options: options)
         }

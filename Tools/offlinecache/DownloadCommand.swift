@@ -72,13 +72,18 @@ enum DownloadCommand {
     var setup = try NetworkOptions.setup(invocation)
     setup.connectionsPerHost = perHost
     let transport = try CurlTransport(setup)
+    var typed = invocation[urls]
+    if let path = invocation[list] { typed += try AddressList.read(path) }
+    let addresses = typed
     let login = try LoginOption.read(invocation)
+    login?.allow(addresses)
     let downloader = Downloader(
       transport: login.map { transport.loggingIn($0.provider) } ?? transport,
       options: DownloaderOptions(
         maximumTransfers: parallel, maximumTransfersPerHost: perHost,
         maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))
-    let (requests, areAllGood) = try await requests(invocation, downloader, folder)
+    let (requests, areAllGood) = try await requests(
+      invocation, addresses, downloader, folder)
     if requests.isEmpty, areAllGood, !invocation[resume] {
       throw invocation.usageError(
         "there is nothing to download", remedy: "give a URL, --urls-from FILE, or --resume")
@@ -116,10 +121,8 @@ enum DownloadCommand {
   /// Returns what is to be downloaded: what is named, and with --resume what was interrupted; and
   /// whether that is all, or some of the URLs cannot be, which is told here.
   private static func requests(
-    _ invocation: Invocation, _ downloader: Downloader, _ folder: Argument
+    _ invocation: Invocation, _ addresses: [String], _ downloader: Downloader, _ folder: Argument
   ) async throws -> ([DownloadRequest], areAllGood: Bool) {
-    var addresses = invocation[urls]
-    if let path = invocation[list] { addresses += try AddressList.read(path) }
     if invocation[sha256] != nil, addresses.count != 1 {
       throw invocation.usageError(
         "--sha256 is the digest of one file, but there are \(addresses.count) URLs",

@@ -63,12 +63,13 @@ enum FetchCommand {
     var options = ClientOptions()
     options.substitutes = try SubstituteOption.read(invocation)
     let login = try LoginOption.read(invocation)
+    login?.allow(addresses)
     options.credentials = login?.provider
     let clientOptions = options
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: clientOptions)
-      try login?.use(by: client, for: pages)
+      login?.use(by: client)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: pages, fields: HTTPFields(invocation.all(HeaderOption.option)),

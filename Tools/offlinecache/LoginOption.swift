@@ -1,6 +1,7 @@
 import CachingClient
 import CommandLineOptions
 import HTTPSemantics
+import Synchronization
 
 /// `--user`: who logs in, and at which host.
 enum LoginOption {
@@ -31,8 +32,7 @@ enum LoginOption {
         subject: place.text, problem: "the password is not UTF-8",
         remedy: "set the locale of the terminal to UTF-8")
     }
-    return HostLogin(
-      place: place, credential: .password(user: place.user, password: password))
+    return HostLogin(place, .password(user: place.user, password: password))
   }
 }
 
@@ -41,36 +41,59 @@ struct LoginPlace: Sendable {
   /// As it was typed.
   let text: String
   let user: String
-  let host: String
-  /// nil: any.
-  let port: Int?
+  /// The host by https.
+  let root: NormalizedURL
+  /// Whether a port was named; else any that is typed in a URL will do.
+  let hasPort: Bool
 }
 
-/// Who logs in at one host.
-struct HostLogin: Sendable {
-  let place: LoginPlace
-  let credential: Credential
+/// Who logs in at one host: at the servers of the URLs that were typed, and by https at the host itself.
+///
+/// A redirect does not lead to more: whoever answers at another port, or in clear, is asked for nothing.
+final class HostLogin: Sendable {
+  private let place: LoginPlace
+  private let credential: Credential
+  private let state: Mutex<State>
 
-  /// Answers the host when it asks, once a request: the same password again would be as wrong.
+  private struct State {
+    var roots: Set<NormalizedURL>
+    var isRefused = false
+  }
+
+  init(_ place: LoginPlace, _ credential: Credential) {
+    self.place = place
+    self.credential = credential
+    state = Mutex(State(roots: [place.root]))
+  }
+
+  /// Answers a server that asks, as long as none has refused: the same password again would be as wrong,
+  /// and may lock the account.
   var provider: CredentialProvider {
-    { challenge in
-      challenge.failures == 0 && challenge.scheme != .bearer && isFor(challenge.url)
-        ? credential : nil
+    { [self] challenge in
+      guard challenge.scheme != .bearer, let root = try? challenge.url.replacingTarget("/") else {
+        return nil
+      }
+      return state.withLock { state in
+        guard state.roots.contains(root) else { return nil }
+        if challenge.failures > 0 { state.isRefused = true }
+        return state.isRefused ? nil : credential
+      }
+    }
+  }
+
+  /// Adds the servers of URLs that were typed.
+  func allow(_ addresses: [String]) {
+    for address in addresses {
+      guard let url = try? NormalizedURL(address), url.host == place.root.host,
+        !place.hasPort || url.port == place.root.port, let root = try? url.replacingTarget("/")
+      else { continue }
+      state.withLock { _ = $0.roots.insert(root) }
     }
   }
 
   /// Has a client look for what is stored for this user, too.
-  func use(by client: CachingClient, for addresses: [String]) throws {
-    var known: Set<NormalizedURL> = []
-    for address in addresses {
-      guard let url = try? NormalizedURL(address), isFor(url) else { continue }
-      let root = try url.replacingTarget("/")
-      if known.insert(root).inserted { client.use(credential, for: root) }
-    }
-  }
-
-  private func isFor(_ url: NormalizedURL) -> Bool {
-    url.host == place.host && (place.port ?? url.port) == url.port
+  func use(by client: CachingClient) {
+    for root in state.withLock({ $0.roots }) { client.use(credential, for: root) }
   }
 }
 
@@ -79,8 +102,8 @@ extension ValueKind where Value == LoginPlace {
   static var login: ValueKind {
     ValueKind("NAME@HOST") { argument throws(InvalidValue) in
       guard let text = argument.text, let end = text.lastIndex(of: "@"), end > text.startIndex,
-        let url = try? NormalizedURL("https://\(text[text.index(after: end)...])/"),
-        url.target == "/"
+        !text[end...].contains(where: { "/?#".contains($0) }), !text.hasSuffix(":"),
+        let root = try? NormalizedURL("https://\(text[text.index(after: end)...])/")
       else {
         throw InvalidValue(expected: "a user and a host such as alice@example.org")
       }
@@ -94,8 +117,7 @@ extension ValueKind where Value == LoginPlace {
             + "others see",
           remedy: "set OFFLINECACHE_PASSWORD")
       }
-      return LoginPlace(
-        text: text, user: user, host: url.host, port: hasPort ? url.port : nil)
+      return LoginPlace(text: text, user: user, root: root, hasPort: hasPort)
     }
   }
 }

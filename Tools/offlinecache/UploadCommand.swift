@@ -57,7 +57,9 @@ enum UploadCommand {
     }
     let setup = try NetworkOptions.setup(invocation)
     let sent = request
-    let options = ClientOptions(credentials: try LoginOption.read(invocation)?.provider)
+    let login = try LoginOption.read(invocation)
+    login?.allow([invocation.value(of: url)])
+    let options = ClientOptions(credentials: login?.provider)
     return try await withStore(invocation, .fill) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: options)

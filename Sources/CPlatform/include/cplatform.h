@@ -65,8 +65,8 @@ int cp_unlock(int descriptor);
 int cp_map(int descriptor, size_t length, const void **address);
 void cp_unmap(const void *address, size_t length);
 
-/// Opens a new file without a name for reading and writing, in `folder` or else in the folder for
-/// temporary files.
+/// Opens a new file without a name for reading and writing on the volume of `folder` (O_TMPFILE). Linux
+/// alone, and not where the volume copies on write: there `cp_extend` could promise nothing.
 int cp_open_unnamed(const char *folder);
 /// Makes a file longer by `length` bytes, which the volume promises to have: posix_fallocate(3).
 int cp_extend(int descriptor, int64_t end, int64_t length);

@@ -9,7 +9,7 @@ struct DatabaseHeader {
   let isRollbackMode: Bool
   /// The bytes of a page.
   let pageBytes: UInt64
-  /// Whether there are fewer pages than the header counts.
+  /// Whether there are fewer pages than the header counts, or, where it does not count, half a page.
   let isCutOff: Bool
 
   /// Judges the first bytes of a file.
@@ -28,7 +28,7 @@ struct DatabaseHeader {
     pageBytes = size == 1 ? 65_536 : size
     // The count is only right where the two change counters agree.
     let pages = field(24) == field(92) ? field(28) : 0
-    isCutOff = pages * pageBytes > length
+    isCutOff = pages > 0 ? pages * pageBytes > length : pageBytes > 0 && length % pageBytes != 0
   }
 
   /// Tells whether bytes are the beginning of an SQLite database.

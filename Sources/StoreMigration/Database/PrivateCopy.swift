@@ -14,6 +14,8 @@ struct PrivateCopy {
   let isInPlace: Bool
   /// What stood in the file's header.
   let header: DatabaseHeader
+  /// Whether a -wal or a -journal may have what the file lacks.
+  let hasLog: Bool
 
   /// Copies a database with its -wal and its -journal, or finds that it can be read in place.
   ///
@@ -25,6 +27,7 @@ struct PrivateCopy {
       if before.main.length > copyLimit, !before.hasLog, header.isRollbackMode {
         path = source
         isInPlace = true
+        hasLog = false
         self.header = header
         return
       }
@@ -38,6 +41,7 @@ struct PrivateCopy {
       if try Siblings(of: source) == before {
         path = folder.path + "/source"
         isInPlace = false
+        hasLog = (before.log?.length ?? 0) + (before.journal?.length ?? 0) > 0
         self.header = header
         return
       }
