@@ -95,6 +95,24 @@ struct MovedRoomTests {
     #expect(moved.held.contains { $0.hasPrefix("GET https://h/49 ") })
   }
 
+  @Test func `a plan counts a limit on entries alone`() throws {
+    let sandbox = try SourceSandbox()
+    let rows = (0..<50).map { Row(number: $0, bytes: 10, accessed: 1_600_000_000 + $0 * 7 % 50) }
+    let path = try source("m", rows, sandbox)
+    let target = sandbox.path + "/store"
+    let before = try Store(at: target, options: Options(limits: Limits(entries: 15)))
+    // It is asked for later than all rows, and stays.
+    try before.put([1], for: "own")
+    before.close()
+    for round in 0..<2 {
+      let plan = try Migration(from: path, to: target, options: sandbox.dryRun)
+      try plan.run { _ in }
+      #expect(plan.counts.converted == (round == 0 ? 14 : 0))
+      let moved = try move(path, target, sandbox)
+      #expect(moved.held.count == 15)
+    }
+  }
+
   @Test func `a newer response takes the place of an older one where it has room`() throws {
     let sandbox = try SourceSandbox()
     let target = sandbox.path + "/store"

@@ -17,7 +17,7 @@ public final class Migration {
   public private(set) var counts = MigrationCounts()
 
   let cache: ResponseCache?
-  private let options: MigrationOptions
+  let options: MigrationOptions
   let mapper: URLMapper
   private let now: Timestamp
   private let blockBytes: UInt64

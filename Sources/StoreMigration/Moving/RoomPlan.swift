@@ -1,7 +1,7 @@
 internal import CacheFormat
 
-/// Decides, before anything is moved, which rows have room in a destination with a limit on bytes: those
-/// that were asked for last, until one does not fit.
+/// Decides, before anything is moved, which rows have room in a destination with limits: those that were
+/// asked for last, until one does not fit.
 ///
 /// What is in the destination stays. So what is moved does not depend on the order of the rows, nothing is
 /// moved that goes again, and a second run comes to the same decision. The rows are in a scratch database:
@@ -17,7 +17,7 @@ final class RoomPlan {
     let accessed: Timestamp
     /// The bytes that it takes, less those of the entry that it replaces.
     let bytes: Int64
-    let replaces: Bool
+    var replaces: Bool
   }
 
   private let insertion: Statement
