@@ -40,8 +40,7 @@ public enum Interruption {
   /// Begins to watch; to be called once, before the work begins.
   ///
   /// SIGPIPE and SIGXFSZ are ignored, so that a write to a closed pipe, or beyond what is allowed, returns
-  /// an error. A signal that the parent
-  /// told us to ignore, as `nohup` does, stays ignored.
+  /// an error. A signal that the parent told us to ignore, as `nohup` does, stays ignored.
   ///
   /// - Parameters:
   ///   - statuses: what the process ends with when it is ended by force.

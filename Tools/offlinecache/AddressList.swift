@@ -7,12 +7,19 @@ enum AddressList {
   /// The largest list that is read, in bytes: millions of URLs.
   private static let limit = 256 << 20
 
+  /// Returns the URLs that were typed, and those of a list, if there is one.
+  ///
+  /// - Throws: as ``read(_:)``.
+  static func all(_ typed: [String], _ list: Argument?) throws -> [String] {
+    try typed + (list.map { try read($0) } ?? [])
+  }
+
   /// Returns the URLs of a file, or of standard input for `-`.
   ///
-  /// Empty lines and lines that begin with `#` are left out, as is white space around a URL.
+  /// Empty lines and lines that begin with `#` are left out, as are blanks around a URL.
   ///
   /// - Throws: ``ToolError`` when the file cannot be read, is too large, or is not UTF-8.
-  static func read(_ path: Argument) throws -> [String] {
+  private static func read(_ path: Argument) throws -> [String] {
     let input = try InputFile(path)
     var bytes: [UInt8] = []
     while let piece = try input.read(upTo: 1 << 18) {
@@ -45,13 +52,12 @@ enum AddressList {
     var result: [String] = []
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
-      guard let text = String(validating: line, as: UTF8.self) else {
+      let bare = FieldBytes.trimmed(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+      guard let address = String(validating: bare, as: UTF8.self) else {
         throw ToolError(
           subject: path.description, problem: "line \(index + 1) is not UTF-8",
           remedy: "percent-encode its bytes")
       }
-      let address = String(
-        text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
       if !address.isEmpty, address.first != "#" { result.append(address) }
     }
     return result

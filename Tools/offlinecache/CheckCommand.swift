@@ -36,28 +36,25 @@ enum CheckCommand {
     let time = invocation.value(of: timeout)
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
     let transport = try CurlTransport(NetworkOptions.setup(invocation))
-    var addresses = invocation[urls]
-    if let path = invocation[list] { addresses += try AddressList.read(path) }
+    let addresses = try AddressList.all(invocation[urls], invocation[list])
     if addresses.isEmpty {
       throw invocation.usageError(
         "there is nothing to check", remedy: "give a URL, or --urls-from FILE")
     }
-    let asked = addresses
-    let login = try LoginOption.read(invocation)
-    login?.allow(asked)
+    let login = try LoginOption.read(invocation, for: addresses)
     guard let folder = invocation[folder] else {
       return try await withStore(invocation, .read) { store in
         let client = CachingClient(
           store: store, transport: transport, options: ClientOptions(credentials: login?.provider))
         login?.use(by: client)
-        return try await check(asked) { url in
+        return try await check(addresses) { url in
           try await client.updateState(of: HeaderOption.request(url, invocation), options: options)
         }
       }
     }
     let downloader = Downloader(
       transport: login.map { transport.loggingIn($0.provider) } ?? transport)
-    return try await check(asked) { url in
+    return try await check(addresses) { url in
       try await downloader.updateState(
         of: DownloadRequest(
           HeaderOption.request(url, invocation), to: try DownloadCommand.path(of: url, in: folder),

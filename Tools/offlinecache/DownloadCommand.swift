@@ -72,11 +72,8 @@ enum DownloadCommand {
     var setup = try NetworkOptions.setup(invocation)
     setup.connectionsPerHost = perHost
     let transport = try CurlTransport(setup)
-    var typed = invocation[urls]
-    if let path = invocation[list] { typed += try AddressList.read(path) }
-    let addresses = typed
-    let login = try LoginOption.read(invocation)
-    login?.allow(addresses)
+    let addresses = try AddressList.all(invocation[urls], invocation[list])
+    let login = try LoginOption.read(invocation, for: addresses)
     let downloader = Downloader(
       transport: login.map { transport.loggingIn($0.provider) } ?? transport,
       options: DownloaderOptions(

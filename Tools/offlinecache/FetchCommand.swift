@@ -46,8 +46,7 @@ enum FetchCommand {
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
-    var addresses = invocation[urls]
-    if let path = invocation[list] { addresses += try AddressList.read(path) }
+    let addresses = try AddressList.all(invocation[urls], invocation[list])
     if addresses.isEmpty {
       throw invocation.usageError(
         "there is nothing to fetch", remedy: "give a URL, or --urls-from FILE")
@@ -58,12 +57,10 @@ enum FetchCommand {
         remedy: "use --output-dir DIR for several")
     }
     let use: StoreUse = invocation[offline] ? .read : .fill
-    let pages = addresses
     let setup = try NetworkOptions.setup(invocation)
     var options = ClientOptions()
     options.substitutes = try SubstituteOption.read(invocation)
-    let login = try LoginOption.read(invocation)
-    login?.allow(addresses)
+    let login = try LoginOption.read(invocation, for: addresses)
     options.credentials = login?.provider
     let clientOptions = options
     return try await withStore(invocation, use) { store in
@@ -72,7 +69,7 @@ enum FetchCommand {
       login?.use(by: client)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
-        addresses: pages, fields: HTTPFields(invocation.all(HeaderOption.option)),
+        addresses: addresses, fields: HTTPFields(invocation.all(HeaderOption.option)),
         isQuiet: invocation[quiet])
       return try await run.all(parallel: invocation.value(of: parallel))
     }

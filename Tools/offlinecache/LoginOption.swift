@@ -14,8 +14,9 @@ enum LoginOption {
 
   /// Returns who logs in, with the password; nil: nobody.
   ///
+  /// - Parameter addresses: the URLs that were typed.
   /// - Throws: ``ToolError`` where there is no password to be had; `Interrupted`.
-  static func read(_ invocation: Invocation) throws -> HostLogin? {
+  static func read(_ invocation: Invocation, for addresses: [String]) throws -> HostLogin? {
     guard let place = invocation[option] else { return nil }
     let secret: Argument
     if let given = Argument.environment("OFFLINECACHE_PASSWORD") {
@@ -32,7 +33,8 @@ enum LoginOption {
         subject: place.text, problem: "the password is not UTF-8",
         remedy: "set the locale of the terminal to UTF-8")
     }
-    return HostLogin(place, .password(user: place.user, password: password))
+    return HostLogin(
+      place, .password(user: place.user, password: password), for: addresses)
   }
 }
 
@@ -51,49 +53,40 @@ struct LoginPlace: Sendable {
 ///
 /// A redirect does not lead to more: whoever answers at another port, or in clear, is asked for nothing.
 final class HostLogin: Sendable {
-  private let place: LoginPlace
   private let credential: Credential
-  private let state: Mutex<State>
+  private let roots: Set<NormalizedURL>
+  private let isRefused = Mutex(false)
 
-  private struct State {
-    var roots: Set<NormalizedURL>
-    var isRefused = false
-  }
-
-  init(_ place: LoginPlace, _ credential: Credential) {
-    self.place = place
+  init(_ place: LoginPlace, _ credential: Credential, for addresses: [String]) {
     self.credential = credential
-    state = Mutex(State(roots: [place.root]))
+    var roots: Set<NormalizedURL> = [place.root]
+    for address in addresses {
+      // What is no URL is told where it is asked for.
+      guard let url = try? NormalizedURL(address), url.host == place.root.host,
+        !place.hasPort || url.port == place.root.port, let root = try? url.replacingTarget("/")
+      else { continue }
+      roots.insert(root)
+    }
+    self.roots = roots
   }
 
   /// Answers a server that asks, as long as none has refused: the same password again would be as wrong,
   /// and may lock the account.
   var provider: CredentialProvider {
     { [self] challenge in
-      guard challenge.scheme != .bearer, let root = try? challenge.url.replacingTarget("/") else {
-        return nil
+      guard challenge.scheme != .bearer, let root = try? challenge.url.replacingTarget("/"),
+        roots.contains(root)
+      else { return nil }
+      return isRefused.withLock { isRefused in
+        if challenge.failures > 0 { isRefused = true }
+        return isRefused ? nil : credential
       }
-      return state.withLock { state in
-        guard state.roots.contains(root) else { return nil }
-        if challenge.failures > 0 { state.isRefused = true }
-        return state.isRefused ? nil : credential
-      }
-    }
-  }
-
-  /// Adds the servers of URLs that were typed.
-  func allow(_ addresses: [String]) {
-    for address in addresses {
-      guard let url = try? NormalizedURL(address), url.host == place.root.host,
-        !place.hasPort || url.port == place.root.port, let root = try? url.replacingTarget("/")
-      else { continue }
-      state.withLock { _ = $0.roots.insert(root) }
     }
   }
 
   /// Has a client look for what is stored for this user, too.
   func use(by client: CachingClient) {
-    for root in state.withLock({ $0.roots }) { client.use(credential, for: root) }
+    for root in roots { client.use(credential, for: root) }
   }
 }
 

@@ -46,10 +46,13 @@ enum UploadCommand {
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     let body = try content(invocation)
+    let address = invocation.value(of: url)
+    let target = try NormalizedURL(address)
+    try AddressList.checkCredentials(address, target)
     var request = HTTPRequest(
       method: HTTPMethod(
         rawValue: invocation[method] ?? (invocation[file] == nil ? "POST" : "PUT")),
-      url: try NormalizedURL(try address(invocation)))
+      url: target)
     if let type = body.contentType { request.fields.append(HTTPField("Content-Type", type)) }
     for field in invocation.all(HeaderOption.option) {
       if field.isNamed("Content-Type") { request.fields.removeAll(named: "Content-Type") }
@@ -57,8 +60,7 @@ enum UploadCommand {
     }
     let setup = try NetworkOptions.setup(invocation)
     let sent = request
-    let login = try LoginOption.read(invocation)
-    login?.allow([invocation.value(of: url)])
+    let login = try LoginOption.read(invocation, for: [address])
     let options = ClientOptions(credentials: login?.provider)
     return try await withStore(invocation, .fill) { store in
       let client = CachingClient(
@@ -69,16 +71,6 @@ enum UploadCommand {
         isQuiet: invocation[quiet], showsProgress: isShown)
       return try await run.run()
     }
-  }
-
-  /// Returns the URL, which must not have credentials: command lines are seen by others.
-  private static func address(_ invocation: Invocation) throws -> String {
-    let address = invocation.value(of: url)
-    guard AddressList.hasCredentials(address) else { return address }
-    throw ToolError(
-      subject: try NormalizedURL(address).string,
-      problem: "a name and password in a URL are not sent",
-      remedy: "leave them out, and give --user NAME@HOST")
   }
 
   private static func content(_ invocation: Invocation) throws -> UploadBody {
