@@ -6,7 +6,6 @@
 @safe
 struct SlotTable: ~Copyable {
   private static let bucketCount = 1024
-  private static let fullCount = 768
   /// Pages are not split further; 22 bits for the page and 10 for the bucket use up the 32 bits.
   private static let maximumDepth = 22
   private static let empty = UInt64(UInt32.max)

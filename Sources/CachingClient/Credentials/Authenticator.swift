@@ -43,8 +43,9 @@ struct Authenticator: Sendable {
         // What was sent by Digest, and is wanted by Basic here, has not been looked at.
         isElsewhere =
           mayAskAnew && session.isUnseen(credential, by: head(answer), at: request.url)
-        mayAskAnew = mayAskAnew && !isElsewhere
-        if !isElsewhere {
+        if isElsewhere {
+          mayAskAnew = false
+        } else {
           session.forget(credential, at: request.url)
           refused = credential
           failures += 1

@@ -15,7 +15,7 @@ struct PrivateCopy {
   /// What stood in the file's header.
   let header: DatabaseHeader
   /// Whether a -wal or a -journal may have what the file lacks.
-  let hasLog: Bool
+  let hasLoggedPages: Bool
 
   /// Copies a database with its -wal and its -journal, or finds that it can be read in place.
   ///
@@ -27,7 +27,7 @@ struct PrivateCopy {
       if before.main.length > copyLimit, !before.hasLog, header.isRollbackMode {
         path = source
         isInPlace = true
-        hasLog = false
+        hasLoggedPages = before.hasLoggedPages
         self.header = header
         return
       }
@@ -41,7 +41,7 @@ struct PrivateCopy {
       if try Siblings(of: source) == before {
         path = folder.path + "/source"
         isInPlace = false
-        hasLog = (before.log?.length ?? 0) + (before.journal?.length ?? 0) > 0
+        hasLoggedPages = before.hasLoggedPages
         self.header = header
         return
       }
@@ -57,6 +57,7 @@ struct PrivateCopy {
     let journal: FileStatus?
 
     var hasLog: Bool { log != nil || journal != nil }
+    var hasLoggedPages: Bool { [log, journal].contains { ($0?.length ?? 0) > 0 } }
 
     init(of source: String) throws(SourceError) {
       guard let main = try Self.status(source) else { throw SourceError(.notFound, source) }

@@ -25,7 +25,7 @@ final class SourceDatabase {
     log = WriteAheadLog(of: path, copy.header)
     isCutOff = copy.header.isCutOff
     // SQLite takes zeros for what is missing of a page, and a check of the pages does not see them.
-    if isCutOff, !copy.hasLog { throw SourceError(.truncated, path) }
+    if isCutOff, !copy.hasLoggedPages { throw SourceError(.truncated, path) }
     do throws(DatabaseError) {
       database = try Database(path: copy.path, copy.isInPlace ? .read : .recover)
       // The first look recovers; from then on nothing is written, in place a shared lock is held.
