@@ -44,6 +44,9 @@ final class TransferDriver {
   /// Tells whether there is no transfer to drive.
   var isIdle: Bool { running.isEmpty }
 
+  /// The number of transfers to drive.
+  var count: Int { running.count }
+
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
     switch command {
     case .start: start(transfer)

@@ -31,6 +31,10 @@ final class TransferLoop: Sendable {
   /// How long a caller drives: a thread of Swift's pool does not wait longer than for a disk.
   private static let patience = Duration.milliseconds(1)
 
+  /// How long a caller drives without sleep, where the last answer took no longer: to wake a sleeping
+  /// processor takes about as long as such an answer.
+  private static let vigilance = Duration.microseconds(200)
+
   private struct State {
     var seat = Seat.free
     var commands: [(Transfer, Command)] = []
@@ -86,8 +90,9 @@ final class TransferLoop: Sendable {
 
   /// Starts a transfer, and drives until it has ended where that may be in a moment.
   func start(_ transfer: Transfer) {
-    let isNear = transfer.upload == nil && nearby.contains(transfer.request.url)
-    if add(transfer, .start, mayDrive: isNear) { driveForAMoment(transfer) }
+    let lastTime = transfer.upload == nil ? nearby.lastTime(of: transfer.request.url) : nil
+    guard add(transfer, .start, mayDrive: lastTime != nil), let lastTime else { return }
+    driveForAMoment(transfer, awake: lastTime <= Self.vigilance ? Self.vigilance : .zero)
   }
 
   /// Ends all transfers and the thread, without waiting for it; from any thread.
@@ -123,13 +128,15 @@ final class TransferLoop: Sendable {
     return false
   }
 
-  private func driveForAMoment(_ transfer: Transfer) {
+  /// Drives, and stays awake for the first part of the time while nothing else runs.
+  private func driveForAMoment(_ transfer: Transfer, awake: Duration) {
     ThreadSignals.withoutBrokenPipe {
-      let end = ContinuousClock.now + Self.patience
+      let start = ContinuousClock.now
       while true {
         advance(commands())
-        if transfer.hasEnded || ContinuousClock.now >= end { break }
-        driver.waitForEvents(atMost: 1)
+        let time = ContinuousClock.now - start
+        if transfer.hasEnded || time >= Self.patience { break }
+        if time >= awake || driver.count > 1 { driver.waitForEvents(atMost: 1) }
       }
     }
     let isDone = state.quietly { state in
