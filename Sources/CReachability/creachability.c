@@ -172,7 +172,7 @@ int cr_connect(const char *host, const char *port, int milliseconds) {
   wanted.ai_socktype = SOCK_STREAM;
   int failure = getaddrinfo(host, port, &wanted, &found);
   if (failure == EAI_SYSTEM) return errno > 0 ? -errno : -EHOSTUNREACH;
-  if (failure != 0) return -EHOSTUNREACH;
+  if (failure != 0) return 1;
   int64_t end = now_milliseconds() + milliseconds;
   int result = -EHOSTUNREACH;
   for (const struct addrinfo *next = found; next != NULL && result != 0; next = next->ai_next) {

@@ -12,6 +12,8 @@ public enum UpdateState: Sendable, Hashable {
   case changed
   /// The server does not tell: neither it nor the copy has a validator that the other has, too.
   case unknown
+  /// The server does not give it now: it answers with this status, and the copy has another one.
+  case refused(status: Int)
   /// There is no copy.
   case missing
 }
@@ -97,13 +99,14 @@ private struct UpdateCheck {
     }
     switch head.status {
     case 304: return .current
-    case 200...299: return UpdateState(comparing: copy.fields, head.fields)
-    default: return .unknown
+    case 200...299, copy.status: return UpdateState(comparing: copy.fields, head.fields)
+    default: return .refused(status: head.status)
     }
   }
 
   /// Sends a request, follows its redirects, and lets go of the body.
   private func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponseHead {
+    let asked = request.url
     var request = request
     for _ in 0..<20 {
       let answer = try await transport.send(request, options: options)
@@ -114,7 +117,7 @@ private struct UpdateCheck {
       request = next
     }
     throw TransportError(
-      .protocolViolation, url: request.url.string, detail: "more than 20 redirects")
+      .protocolViolation, url: asked.string, detail: "more than 20 redirects")
   }
 }
 

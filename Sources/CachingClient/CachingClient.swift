@@ -58,10 +58,11 @@ public final class CachingClient: Sendable {
   public func fetch(
     _ request: HTTPRequest, body: RequestBody? = nil, options: FetchOptions = FetchOptions()
   ) async throws(ClientError) -> ClientResponse {
+    let asked = request.url
     var request = request
     var body = body
     var login = Login(
-      options.credential, for: request.url, mayAsk: options.policy.allowsNetwork)
+      options.credential, for: asked, mayAsk: options.policy.allowsNetwork)
     for _ in 0...max(0, options.maximumRedirects) {
       let offered = ContentDecoding.offer(request, options)
       let again = body.repeated
@@ -73,7 +74,7 @@ public final class CachingClient: Sendable {
       (request, body) = next
     }
     throw ClientError(
-      .tooManyRedirects(maximum: options.maximumRedirects), url: request.url.string)
+      .tooManyRedirects(maximum: options.maximumRedirects), url: asked.string)
   }
 
   /// Answers from the store alone, at once; nil if the network has to be asked, or the answer is not

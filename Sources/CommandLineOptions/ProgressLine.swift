@@ -8,6 +8,8 @@ public struct Progress: Sendable, Hashable {
   public var total: Int?
   /// Bytes moved so far.
   public var bytes: UInt64
+  /// Those of them that were there before the work began: they count for the share, not for the rate.
+  public var bytesBefore: UInt64
   /// All bytes, where they say better than the items how far the work is. 0: no bytes are moved.
   public var totalBytes: UInt64?
   /// Seconds since the work began.
@@ -15,11 +17,13 @@ public struct Progress: Sendable, Hashable {
 
   /// Creates a snapshot.
   public init(
-    done: Int, total: Int?, bytes: UInt64, totalBytes: UInt64? = nil, seconds: Double
+    done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64? = nil,
+    seconds: Double
   ) {
     self.done = done
     self.total = total
     self.bytes = bytes
+    self.bytesBefore = min(bytesBefore, bytes)
     self.totalBytes = totalBytes
     self.seconds = seconds
   }
@@ -49,7 +53,7 @@ public struct Progress: Sendable, Hashable {
   private var rate: String {
     totalBytes == 0
       ? "\(Int(Double(done) / seconds))/s"
-      : ByteCount(UInt64(Double(bytes) / seconds)).description + "/s"
+      : ByteCount(UInt64(Double(bytes - bytesBefore) / seconds)).description + "/s"
   }
 
   /// The share that is done, 0 to 1.
@@ -60,8 +64,9 @@ public struct Progress: Sendable, Hashable {
 
   /// The seconds left if the rest goes as the work did so far.
   private var secondsLeft: Double? {
-    guard let share, share > 0, share < 1 else { return nil }
-    return seconds / share - seconds
+    guard let share, share < 1 else { return nil }
+    let before = totalBytes.map { $0 > 0 ? Double(bytesBefore) / Double($0) : 0 } ?? 0
+    return share > before ? seconds * (1 - share) / (share - before) : nil
   }
 
   private func bar(_ share: Double, length: Int) -> String {
@@ -126,12 +131,13 @@ public final class ProgressLine: Sendable {
   }
 
   /// Says how far the work is, where it counts by itself.
-  public func set(done: Int, total: Int?, bytes: UInt64, totalBytes: UInt64?) {
+  public func set(
+    done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64?
+  ) {
     change { progress in
-      progress.done = done
-      progress.total = total
-      progress.bytes = bytes
-      progress.totalBytes = totalBytes
+      progress = Progress(
+        done: done, total: total, bytes: bytes, bytesBefore: bytesBefore, totalBytes: totalBytes,
+        seconds: progress.seconds)
     }
   }
 

@@ -18,6 +18,8 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
     public static let noHost = Code(rawValue: "noHost")
     /// The host holds a byte that no host name has.
     public static let invalidHost = Code(rawValue: "invalidHost")
+    /// There is a bracket around the host, and no IPv6 address in it, or something else behind it.
+    public static let invalidAddress = Code(rawValue: "invalidAddress")
     /// The port is not a number from 1 to 65,535.
     public static let invalidPort = Code(rawValue: "invalidPort")
     /// There is a control character (0x00-0x1F or 0x7F) somewhere.
@@ -60,6 +62,8 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
         "the host has a character that no host name has",
         "write an international name in its xn-- form"
       )
+    case .invalidAddress:
+      ("the host is no IPv6 address in brackets", "write it as http://[2001:db8::1]:8080/path")
     case .invalidPort:
       ("the port is not a number from 1 to 65535", "correct it, or leave it out")
     case .controlCharacter: ("the URL has a control character", "write it percent-encoded")

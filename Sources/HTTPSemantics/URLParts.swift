@@ -48,7 +48,7 @@ struct URLParts {
     var hostEnd = hostport.endIndex
     if hostport.first == UInt8(ascii: "[") {
       guard let bracket = hostport.firstIndex(of: UInt8(ascii: "]")) else {
-        throw InvalidURL(.invalidHost, in: text)
+        throw InvalidURL(.invalidAddress, in: text)
       }
       hostEnd = bracket + 1
     } else if let colon = hostport.firstIndex(of: UInt8(ascii: ":")) {
@@ -66,7 +66,7 @@ struct URLParts {
       let address = raw.dropFirst().dropLast()
       guard address.count(where: { $0 == UInt8(ascii: ":") }) >= 2,
         address.allSatisfy(ASCII.isIPv6Byte)
-      else { throw InvalidURL(.invalidHost, in: text) }
+      else { throw InvalidURL(.invalidAddress, in: text) }
       return String(decoding: raw.map(ASCII.lowercased), as: UTF8.self)
     }
     if raw.allSatisfy({ ASCII.isHostByte($0) && ASCII.lowercased($0) == $0 }) {
@@ -82,7 +82,7 @@ struct URLParts {
     _ raw: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
   ) throws(InvalidURL) -> Int {
     guard let first = raw.first else { return scheme.defaultPort }
-    guard first == UInt8(ascii: ":") else { throw InvalidURL(.invalidHost, in: text) }
+    guard first == UInt8(ascii: ":") else { throw InvalidURL(.invalidAddress, in: text) }
     let digits = raw.dropFirst()
     if digits.isEmpty { return scheme.defaultPort }
     var port = 0

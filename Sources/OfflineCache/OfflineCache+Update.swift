@@ -38,13 +38,13 @@ extension OfflineCache {
     }
   }
 
-  /// Tells whether there is reason to fetch a URL: nothing is stored, or the server has something else;
-  /// see ``updateState(for:file:timeout:)``.
+  /// Tells whether there is reason to fetch a URL: nothing is stored, or the server has something else,
+  /// or does not tell. A server that refuses it now gives no reason; see ``updateState(for:file:timeout:)``.
   public func needsUpdate(
     _ url: URL, file: URL? = nil, timeout: TimeInterval = 10
   ) async throws(URLError) -> Bool {
     switch try await updateState(for: URLRequest(url: url), file: file, timeout: timeout) {
-    case .current: false
+    case .current, .refused: false
     case .changed, .unknown, .missing: true
     }
   }

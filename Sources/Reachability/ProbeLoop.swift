@@ -72,8 +72,9 @@ final class ProbeLoop: Sendable {
   }
 
   /// Connects; returns why that failed, or nil.
-  private func connect() -> SystemError? {
-    guard !isTrying.exchange(true, ordering: .acquiringAndReleasing) else { return .timedOut }
+  private func connect() -> String? {
+    let timedOut = SystemError.timedOut.description
+    guard !isTrying.exchange(true, ordering: .acquiringAndReleasing) else { return timedOut }
     let result = Monitor<Int32?>(nil)
     let milliseconds = probe.timeout.nanoseconds / 1_000_000
     do throws(SystemError) {
@@ -86,12 +87,13 @@ final class ProbeLoop: Sendable {
       }
     } catch {
       isTrying.store(false, ordering: .releasing)
-      return error
+      return error.description
     }
     // A little more than the connection has, so that its own error is the one that is told.
     let waited = result.wait(nanoseconds: probe.timeout.nanoseconds + 100_000_000) { $0 }
-    guard let code = waited else { return .timedOut }
-    return code < 0 ? SystemError(-code) : nil
+    guard let code = waited else { return timedOut }
+    if code > 0 { return "its name does not resolve" }
+    return code < 0 ? SystemError(-code).description : nil
   }
 }
 

@@ -38,6 +38,7 @@ struct RedirectionTests {
     for maximum in [1, 7, 20] {
       let before = sandbox.transport.requests.count
       let error = await sandbox.outcome(request(), FetchOptions(maximumRedirects: maximum)).error
+      #expect(error?.url == request().url.string)
       #expect(error?.cause == .tooManyRedirects(maximum: maximum))
       #expect(sandbox.transport.requests.count - before == maximum + 1)
     }

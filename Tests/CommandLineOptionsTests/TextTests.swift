@@ -77,6 +77,16 @@ import Testing
         "[=====>                 ]   25%  9/10  1.0 KiB  204 B/s  0:15 left"
       ),
       (
+        Progress(
+          done: 0, total: 1, bytes: 3072, bytesBefore: 2048, totalBytes: 4096, seconds: 4),
+        "[==================>     ]   75%  0/1  3.0 KiB  256 B/s  0:04 left"
+      ),
+      (
+        Progress(
+          done: 0, total: 1, bytes: 2048, bytesBefore: 2048, totalBytes: 4096, seconds: 4),
+        "[===============>              ]   50%  0/1  2.0 KiB  0 B/s"
+      ),
+      (
         Progress(done: 5, total: 10, bytes: 0, totalBytes: 0, seconds: 2),
         "[===============>              ]   50%  5/10  2/s  0:02 left"
       ),

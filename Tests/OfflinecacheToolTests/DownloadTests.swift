@@ -38,6 +38,9 @@ import ToolTesting
     #expect(quiet.status == 0 && quiet.text == "" && quiet.errors == "")
     let down = try tool.run("download", "http://127.0.0.1:1/a", "--retries", "0")
     #expect(down.status == 2)
+    #expect(!down.errors.contains("trying again"))
+    let twice = try tool.run("download", "http://127.0.0.1:1/a", "--retries", "1")
+    #expect(twice.errors.contains("; trying again\n") && twice.status == 2)
   }
 
   @Test func `a line of a list that is no URL does not stop the others`() throws {
@@ -116,6 +119,17 @@ import ToolTesting
     #expect(!run.errors.isEmpty)
   }
 
+  @Test func `a server that says nothing is given up`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", Origin.Answer(body: [1], claimedLength: 9, hangs: true))
+    let url = "\(origin.base)/a"
+    for words in [["fetch", url], ["download", url, "--retries", "0", "-o", tool.path("f")]] {
+      let run = try tool.run(bytes: (words + ["--timeout", "1s"]).map { Array($0.utf8) })
+      #expect(run.status == 2 && run.errors.contains("no byte came"), "\(run.errors)")
+    }
+  }
+
   @Test func `fields of the command line go along`() throws {
     let (tool, origin) = (try ToolRun(), try Origin())
     defer { origin.stop() }
@@ -158,6 +172,10 @@ import ToolTesting
       let other = (["check", "\(origin.base)/b"] + place).map { Array($0.utf8) }
       #expect(try tool.run(bytes: other).text == "missing  \(origin.base)/b\n")
     }
+    origin.set("/a", Origin.Answer(status: 401))
+    let refused = try tool.run("check", url)
+    #expect(refused.status == 1 && refused.text == "refused  \(url)\n")
+    #expect(refused.errors.contains("401"))
     origin.stop()
     #expect(try tool.run("check", url).status == 2)
     #expect(try tool.run("fetch", "--offline", url, "-o", "-").text == "hello")

@@ -12,7 +12,7 @@ import ToolTesting
       let type = request.value(of: "Content-Type") ?? "-"
       return OriginAnswer(
         Array("\(request.method) \(type) \(request.value(of: "X-A") ?? "-")\n".utf8) + request.body,
-        status: request.target == "/refused" ? 403 : 200)
+        status: request.target == "/refused" ? 403 : 200, fields: ["Content-Type: text/plain"])
     }
   }
 
@@ -70,6 +70,7 @@ import ToolTesting
     #expect(refused.status == 1)
     #expect(refused.text == "")
     #expect(refused.errors.contains("403"))
+    #expect(refused.errors.hasSuffix("\n  a=b\n"))
     #expect(try tool.run("ls").lines == ["GET \(address(origin, "/refused"))"])
   }
 

@@ -43,6 +43,18 @@ import Testing
     #expect(board.current.quality == .none)
   }
 
+  @Test func `a name that does not resolve is told as such`() async throws {
+    let probe = NetworkProbe(host: "nothing.invalid", port: 80, interval: .seconds(3600))
+    let (board, loop) = try loop(probe, free)
+    defer { loop.stop() }
+    var reader = board.changes().makeAsyncIterator()
+    let state = await reader.next()
+    #expect(state?.quality == NetworkQuality.none)
+    // Where the resolver itself is away, the probe runs out of time.
+    let reason = state?.reason ?? ""
+    #expect(reason.hasSuffix("does not resolve") || reason.contains("timed out"), "\(reason)")
+  }
+
   @Test func `without a route nobody is asked, and a new route is looked at at once`() async throws
   {
     let listener = try LoopbackListener()

@@ -22,7 +22,8 @@ enum CheckCommand {
     "check", summary: "Tells whether servers have something newer than the store, or a folder",
     discussion: [
       "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
-        + "'changed', 'unknown' (the server does not tell) or 'missing' (there is no copy).",
+        + "'changed', 'unknown' (the server does not tell), 'refused' (it answers with an error, "
+        + "which is told on standard error) or 'missing' (there is no copy).",
       "The exit status is 0 when all are current.",
     ],
     parameters: [urls],
@@ -74,6 +75,9 @@ enum CheckCommand {
         try AddressList.checkCredentials(address, url)
         let state = try await state(url)
         if state != .current, status == .success { status = .notFound }
+        if case .refused(let code) = state {
+          printMessage("offlinecache: \(terminalSafe(url.string)): \(Refusal.text(code, nil))")
+        }
         try output.writeLine("\(word(state))  \(terminalSafe(url.string))")
       } catch let error as OutputError {
         throw error
@@ -91,6 +95,7 @@ enum CheckCommand {
     case .current: "current"
     case .changed: "changed"
     case .unknown: "unknown"
+    case .refused: "refused"
     case .missing: "missing"
     }
   }

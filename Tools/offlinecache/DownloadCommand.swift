@@ -53,7 +53,7 @@ enum DownloadCommand {
     options: [
       folder, list, resume, restart, expires, sliding, sha256, parallel, perHost, retries, durable,
       quiet, HeaderOption.option,
-    ] + NetworkOptions.allWithLogin,
+    ] + NetworkOptions.allForTransfers,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
       .init("offlinecache download --resume -o isos", "Goes on with all that was interrupted"),
@@ -166,7 +166,8 @@ enum DownloadCommand {
     DownloadRequest(
       HeaderOption.request(url, invocation), to: path, digest: invocation[sha256],
       expiry: invocation[expires].map { DownloadExpiry(after: $0, isSliding: invocation[sliding]) },
-      reuse: invocation[restart] ? .never : .unexpired, resumes: !invocation[restart])
+      reuse: invocation[restart] ? .never : .unexpired, resumes: !invocation[restart],
+      transport: NetworkOptions.transportOptions(invocation))
   }
 
   /// Returns the file of a URL.

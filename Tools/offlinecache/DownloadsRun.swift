@@ -27,7 +27,12 @@ struct DownloadsRun: Sendable {
     let statuses = await withTaskGroup(of: Result<ExitStatus, OutputError>.self) { group in
       for (index, download) in downloads.enumerated() {
         group.addTask {
-          for await update in download.updates { sums.note(update, of: index) }
+          for await update in download.updates {
+            sums.note(update, of: index)
+            if case .retrying(let error) = update.phase, !isQuiet {
+              progress.message("offlinecache: \(terminalSafe("\(error)")); trying again")
+            }
+          }
           do throws(DownloadError) {
             return report(try await download.value())
           } catch {
@@ -113,7 +118,8 @@ private final class ProgressSums: Sendable {
       }
       line.set(
         done: all.count(where: \.isOver), total: all.count,
-        bytes: all.reduce(0) { $0 + $1.received }, totalBytes: total)
+        bytes: all.reduce(0) { $0 + $1.received },
+        bytesBefore: all.reduce(0) { $0 + $1.resumed }, totalBytes: total)
     }
   }
 }

@@ -34,7 +34,7 @@ enum FetchCommand {
     options: [
       GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
       SubstituteOption.option,
-    ] + NetworkOptions.allWithLogin,
+    ] + NetworkOptions.allForTransfers,
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -58,7 +58,7 @@ enum FetchCommand {
     }
     let use: StoreUse = invocation[offline] ? .read : .fill
     let setup = try NetworkOptions.setup(invocation)
-    var options = ClientOptions()
+    var options = ClientOptions(transport: NetworkOptions.transportOptions(invocation))
     options.substitutes = try SubstituteOption.read(invocation)
     let login = try LoginOption.read(invocation, for: addresses)
     options.credentials = login?.provider

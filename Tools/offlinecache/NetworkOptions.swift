@@ -1,5 +1,6 @@
 import CommandLineOptions
 import CurlTransport
+import HTTPTransport
 
 /// The options that say how servers are reached, for every command that reaches some.
 enum NetworkOptions {
@@ -30,6 +31,19 @@ enum NetworkOptions {
 
   /// All for commands that ask servers on behalf of whoever types them.
   static let allWithLogin: [any OptionDeclaration] = [LoginOption.option] + all + [proxy]
+
+  private static let timeout = Option(
+    "timeout", .duration, defaultText: "60s, 30s to connect", group: group,
+    help: "Give up on a server that sends and takes no byte for so long")
+
+  /// All for commands that send or receive content.
+  static let allForTransfers = allWithLogin + [timeout]
+
+  /// Returns the bounds on time for commands that have ``allForTransfers``.
+  static func transportOptions(_ invocation: Invocation) -> TransportOptions {
+    guard let time = invocation[timeout] else { return TransportOptions() }
+    return TransportOptions(connectTimeout: time, idleTimeout: time)
+  }
 
   /// Makes the set-up that the options ask for.
   ///

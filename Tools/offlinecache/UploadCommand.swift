@@ -28,11 +28,11 @@ enum UploadCommand {
         + "keep their order, and names may be repeated.",
       "The answer gets a line on standard output: 'sent', the HTTP status, the length and the URL; "
         + "-o writes its body to a file. A 4xx counts as not found, any other status than 2xx "
-        + "as a failure, and its body is not written. Redirects are followed.",
+        + "as a failure; the beginning of its text goes to standard error. Redirects are followed.",
     ],
     parameters: [url],
     options: [file, form, encoded, method, HeaderOption.option, GetCommand.output, progress, quiet]
-      + NetworkOptions.allWithLogin,
+      + NetworkOptions.allForTransfers,
     examples: [
       .init(
         "offlinecache upload https://example.org/backup.tar --file backup.tar", "Puts a file there"),
@@ -61,7 +61,8 @@ enum UploadCommand {
     let setup = try NetworkOptions.setup(invocation)
     let sent = request
     let login = try LoginOption.read(invocation, for: [address])
-    let options = ClientOptions(credentials: login?.provider)
+    let options = ClientOptions(
+      transport: NetworkOptions.transportOptions(invocation), credentials: login?.provider)
     return try await withStore(invocation, .fill) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: options)

@@ -5,6 +5,9 @@ import HTTPTransport
 
 /// Sends one request with its content, and reports on it.
 struct UploadRun: Sendable {
+  /// How much of an error's text is told.
+  private static let toldBytes = 2000
+
   let client: CachingClient
   let request: HTTPRequest
   let body: UploadBody
@@ -49,11 +52,11 @@ struct UploadRun: Sendable {
     let response = try await client.fetch(request, body: content)
     let status = response.head.status
     guard (200...299).contains(status) else {
-      response.body.cancel()
       printMessage(
         "offlinecache: \(response.url): "
           + Refusal.text(
             status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
+      if !isQuiet { await tell(response) }
       return Refusal.isNotFound(status) ? .notFound : .failure
     }
     let file = try output.map { try OutputFile($0) }
@@ -70,5 +73,18 @@ struct UploadRun: Sendable {
       try lines.flush()
     }
     return .success
+  }
+
+  /// Prints the beginning of an error's text: servers say there what they did not like.
+  private func tell(_ response: ClientResponse) async {
+    var text: [UInt8] = []
+    // What cannot be read is not told; the status was.
+    while text.count < Self.toldBytes, let piece = try? await response.body.next() { text += piece }
+    response.body.cancel()
+    let type = response.head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
+    guard type.hasPrefix("text/plain") || type.contains("json") else { return }
+    let lines = String(decoding: text.prefix(Self.toldBytes), as: UTF8.self)
+      .split(whereSeparator: \.isNewline)
+    for line in lines { printMessage("  \(terminalSafe(String(line)))") }
   }
 }

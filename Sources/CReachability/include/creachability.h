@@ -30,7 +30,8 @@ int cr_ipv6(void);
 #endif
 
 /// Makes a TCP connection and closes it. Resolving a name takes as long as the system's resolver takes,
-/// connecting to all addresses together `milliseconds` at most. -EHOSTUNREACH where there is no such name.
+/// connecting to all addresses together `milliseconds` at most. Negative: an error of the system;
+/// positive: the name does not resolve.
 int cr_connect(const char *host, const char *port, int milliseconds);
 
 #endif

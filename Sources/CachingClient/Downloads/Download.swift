@@ -186,6 +186,7 @@ extension Download {
         progress.phase = .finished
         progress.received = file.record.length ?? progress.received
         progress.total = progress.received
+        if file.source != .network { progress.resumed = progress.received }
       case .failure(let error): progress.phase = .failed(error)
       }
     }

@@ -22,6 +22,10 @@ public struct DownloadProgress: Sendable, Hashable {
   /// Counts the bytes of the file that are there.
   public var received: UInt64 = 0
 
+  /// Counts those of them that were there before: left by an earlier call, or the whole of a file that
+  /// was good already.
+  public var resumed: UInt64 = 0
+
   /// Gives the length of the whole file in bytes; nil: not known, or not yet.
   public var total: UInt64?
 

@@ -24,11 +24,11 @@ public struct DownloadRecord: Sendable, Hashable {
   /// Tells when it ended; nil: it has not.
   public internal(set) var ended: Timestamp?
 
-  /// Tells until when the file is good without asking; nil: nobody has said.
-  public internal(set) var expires: Timestamp?
+  /// Says what the caller has asked for, to be counted from the end of the download; nil: nothing.
+  public internal(set) var expiry: DownloadExpiry?
 
-  /// Gives the seconds by which each use prolongs that; nil: it stays.
-  public internal(set) var slidingSeconds: Int64?
+  /// Tells until when the file is good without asking; nil: nobody has said, or it is not finished.
+  public internal(set) var expires: Timestamp?
 
   /// Gives the length of the file in bytes; nil: it was not known, as long as it is not finished.
   public internal(set) var length: UInt64?
@@ -69,19 +69,20 @@ public struct DownloadRecord: Sendable, Hashable {
         && modified == answer.head.fields.first(named: "Last-Modified")?.value
   }
 
-  /// Sets the expiry, counted from a time.
-  mutating func expire(_ expiry: DownloadExpiry, from time: Timestamp) {
+  /// Sets the expiry, counted from a time; nil: it stays as it is.
+  mutating func expire(_ expiry: DownloadExpiry?, from time: Timestamp) {
+    guard let expiry else { return }
+    self.expiry = expiry
     expires = time.advanced(bySeconds: Double(expiry.seconds))
-    slidingSeconds = expiry.isSliding ? expiry.seconds : nil
   }
 
   /// Tells whether it is good without asking, by what was said when it came and by what is said now.
-  func isGood(at now: Timestamp, for expiry: DownloadExpiry?) -> Bool {
+  func isGood(at now: Timestamp, for asked: DownloadExpiry?) -> Bool {
     // A clock that was set back makes nothing good for longer than was asked for.
-    guard let expires, let ended, ended <= now, now < expires else { return false }
-    guard let expiry else { return true }
-    let used = slidingSeconds.map { expires.advanced(bySeconds: -Double($0)) } ?? ended
-    return now < used.advanced(bySeconds: Double(expiry.seconds))
+    guard let expires, let expiry, let ended, ended <= now, now < expires else { return false }
+    guard let asked else { return true }
+    let used = expiry.isSliding ? expires.advanced(bySeconds: -Double(expiry.seconds)) : ended
+    return now < used.advanced(bySeconds: Double(asked.seconds))
   }
 }
 
@@ -92,7 +93,8 @@ extension DownloadRecord {
     static let file = ByteString("download-file")
     static let answeredBy = ByteString("download-answered-by")
     static let ended = ByteString("download-ended")
-    static let sliding = ByteString("download-sliding-seconds")
+    static let expiry = ByteString("download-expiry-seconds")
+    static let isSliding = ByteString("download-expiry-sliding")
     static let length = ByteString("download-length")
     static let modified = ByteString("download-modified")
   }
@@ -103,7 +105,8 @@ extension DownloadRecord {
       if let value { items.append(Field(name, ByteString(value.description))) }
     }
     add(Name.ended, ended?.nanoseconds)
-    add(Name.sliding, slidingSeconds)
+    add(Name.expiry, expiry?.seconds)
+    add(Name.isSliding, expiry?.isSliding)
     add(Name.length, length)
     add(Name.modified, modified)
     let fields = head.fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
@@ -130,7 +133,9 @@ extension DownloadRecord {
       head: HTTPResponseHead(status: status, fields: HTTPFields(fields)), started: entry.created)
     ended = text(Name.ended).flatMap { Int64($0) }.map { Timestamp(nanoseconds: $0) }
     expires = entry.expires
-    slidingSeconds = text(Name.sliding).flatMap { Int64($0) }.map { max(0, $0) }
+    expiry = text(Name.expiry).flatMap { Int64($0) }.map {
+      DownloadExpiry(after: $0, isSliding: text(Name.isSliding) == "true")
+    }
     length = text(Name.length).flatMap { UInt64($0) }
     modified = text(Name.modified).flatMap { Int64($0) }
   }

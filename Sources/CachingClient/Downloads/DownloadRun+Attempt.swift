@@ -37,6 +37,7 @@ extension DownloadRun {
     defer { downloader.slots.release(host) }
     download.tell { progress in
       (progress.phase, progress.received) = (.receiving, part.length)
+      progress.resumed = min(progress.resumed, part.length)
       progress.total = record?.length
     }
     let resumption = record.flatMap {
@@ -117,7 +118,10 @@ extension DownloadRun {
         record.length = completeLength
         return await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
-      case .startOver: return try await startOver(answer, place, part)
+      case .startOver:
+        download.tell { ($0.received, $0.resumed) = (0, 0) }
+        let expiry = asked.expiry ?? record?.expiry
+        return try await startOver(answer, place, part, expiry)
       case .askForWhole:
         await answer.body.end()
         try await blocking { () throws(SystemError) in try part.restart() }
@@ -138,14 +142,15 @@ extension DownloadRun {
   }
 
   private func startOver(
-    _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile
+    _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
+    _ expiry: DownloadExpiry?
   ) async throws(DownloadError.Cause) -> DownloadAttempt {
     let asked = asked
     var record = DownloadRecord(
       file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
       head: answer.head, started: downloader.now)
     let decoder = Self.decoder(&record.head)
-    record.length = record.head.fields.contentLength
+    (record.length, record.expiry) = (record.head.fields.contentLength, expiry)
     let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
     let kept = record
     try await blocking { () throws(SystemError) in

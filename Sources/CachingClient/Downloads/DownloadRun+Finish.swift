@@ -17,7 +17,7 @@ extension DownloadRun {
       guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
-      if let expiry = asked.expiry { record.expire(expiry, from: now) }
+      record.expire(asked.expiry ?? record.expiry, from: now)
       // The record first: it tells of no file but the one that is about to take the name.
       try place.save(record, .finished)
       try part.moveIntoPlace()
@@ -87,7 +87,7 @@ extension DownloadRun {
         try part.flush()
       }
       record.file = part.place.targetName
-      (record.expires, record.slidingSeconds) = (nil, nil)
+      (record.expiry, record.expires) = (nil, nil)
       return part.length == record.length ? record : nil
     }
     if download.isCancelled {

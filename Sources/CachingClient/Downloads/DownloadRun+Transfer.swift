@@ -39,7 +39,9 @@ extension DownloadRun {
     _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     var record = recovered
-    counts.resumed = counts.resumed ?? part.length
+    let resumed = counts.resumed ?? part.length
+    counts.resumed = resumed
+    download.tell { $0.resumed = resumed }
     var retry = 0
     // How far any try has come: bytes that had come before are no success.
     var furthest = part.length

@@ -151,8 +151,8 @@ struct DownloadRun: Sendable {
         $0.url == asked.request.url.string && $0.isGood(at: now, for: asked.expiry)
       }
       guard var record = good else { return nil }
-      if let seconds = record.slidingSeconds {
-        record.expires = now.advanced(bySeconds: Double(seconds))
+      if let expiry = record.expiry, expiry.isSliding {
+        record.expire(expiry, from: now)
         try place.save(record, .finished)
       }
       return record

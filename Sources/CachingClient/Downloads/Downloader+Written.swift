@@ -32,7 +32,7 @@ extension Downloader {
         head: head, started: Timestamp(nanoseconds: written.began))
       (record.ended, record.length) = (now, written.length)
       record.modified = written.modified
-      if let expiry = request.expiry { record.expire(expiry, from: now) }
+      record.expire(request.expiry, from: now)
       try place.save(record, .finished)
       return record
     }

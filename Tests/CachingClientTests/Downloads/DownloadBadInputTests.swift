@@ -151,9 +151,11 @@ struct UpdateStateTests {
     #expect(try await state(.init(fields: [HTTPField("ETag", "W/\"1\"")])) == .current)
     #expect(try await state(.init(fields: [HTTPField("ETag", "\"2\"")])) == .changed)
     #expect(try await state(.init()) == .unknown)
-    #expect(try await state(.init(status: 500)) == .unknown)
+    for status in [401, 404, 500] {
+      #expect(try await state(.init(status: status)) == .refused(status: status))
+    }
     let count = sandbox.transport.requests.count
-    #expect(try await state(.init(status: 405)) == .unknown)
+    #expect(try await state(.init(status: 405)) == .refused(status: 405))
     #expect(sandbox.transport.requests.dropFirst(count).map(\.method.rawValue) == ["HEAD", "GET"])
     sandbox.transport.disconnect()
     await #expect(throws: ClientError.self) {

@@ -138,6 +138,24 @@ struct DownloadControlTests {
     for download in downloads { _ = try await download.value() }
   }
 
+  @Test func `progress tells what was there before`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    let (second, gate) = await held(sandbox.downloader(server), server)
+    #expect(second.progress.resumed == 300_000 && second.progress.received >= 300_000)
+    gate.open()
+    _ = try await second.value()
+    #expect(second.progress.resumed == 300_000 && second.progress.received == 1_000_000)
+    // A file that the server confirms was there, and one that it has changed counts from its start.
+    let valid = sandbox.downloader(server).start(sandbox.asked())
+    _ = try await valid.value()
+    #expect(valid.progress.resumed == 1_000_000 && valid.progress.received == 1_000_000)
+    server.change(big, tag: "\"2\"")
+    let new = sandbox.downloader(server).start(sandbox.asked())
+    _ = try await new.value()
+    #expect(new.progress.resumed == 0 && new.progress.received == 1_000_000)
+  }
+
   @Test func `a paused one has nothing open, and its file may come from another`() async throws {
     let server = FileServer(big)
     let (first, _) = await held(sandbox.downloader(server, transfers: 1), server)

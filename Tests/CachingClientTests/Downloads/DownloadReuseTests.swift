@@ -140,6 +140,34 @@ struct DownloadReuseTests {
     #expect(sandbox.names.count == 1)
   }
 
+  @Test func `an interrupted download keeps the expiry that it was begun with`() async throws {
+    let minute = DownloadExpiry(after: 60, isSliding: true)
+    for (second, seconds) in [(nil, 60), (DownloadExpiry(after: 600), 600)] {
+      let sandbox = try DownloadSandbox()
+      let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
+      var request = sandbox.asked()
+      request.expiry = minute
+      _ = await sandbox.failure(sandbox.downloader(server), request)
+      sandbox.clock.advance(bySeconds: 1000)
+      request.expiry = second
+      let file = try await sandbox.downloader(server).download(request)
+      #expect(file.resumedBytes == 50_000)
+      #expect(file.record.expiry == second ?? minute)
+      #expect(
+        file.record.expires == file.record.ended?.advanced(bySeconds: Double(seconds)))
+    }
+  }
+
+  @Test func `one that changed on the server keeps it, too`() async throws {
+    let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 60)
+    _ = await sandbox.failure(sandbox.downloader(server), request)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    let file = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(file.record.expiry == DownloadExpiry(after: 60))
+  }
+
   @Test func `records bear any text, and keep no cookie`() throws {
     var record = DownloadRecord(
       file: ByteString(bytes: [0xFF, 0x0A]), url: "http://example.com/ü",
