@@ -1,5 +1,5 @@
 /// Holds one field line of a message (RFC 9110, section 5): a name and the bytes of a value.
-public struct HTTPField: Sendable, Hashable {
+public struct HTTPField: Sendable, Hashable, CustomStringConvertible {
   /// Gives the name as it was written; names are equal without regard to case.
   public var name: String
 
@@ -21,6 +21,9 @@ public struct HTTPField: Sendable, Hashable {
   public var text: String {
     String(decoding: value, as: UTF8.self)
   }
+
+  /// Gives the line as it stands in a message, as far as it is text.
+  public var description: String { "\(name): \(text)" }
 
   /// Tells whether the name is this one, without regard to the case of letters.
   public func isNamed(_ other: String) -> Bool {

@@ -56,7 +56,11 @@ import ToolTesting
     let body = try #require(origin.requests.last?.body)
     let text = String(decoding: body, as: UTF8.self)
     #expect(text.contains("name=\"title\"\r\n\r\nSün\r\n"))
-    #expect(text.contains("name=\"photo\"; filename=\"sun%22set.jpg\"\r\n"))
+    let name = "name=\"photo\"; filename=\"sun%22set.jpg\"\r\nContent-Type: "
+    #expect(text.contains("\(name)image/jpeg\r\n"))
+    _ = try tool.run("upload", address(origin), "-F", "photo=@\(file);type=text/x;a=b")
+    let typed = String(decoding: try #require(origin.requests.last?.body), as: UTF8.self)
+    #expect(typed.contains("\(name)text/x;a=b\r\n"))
     #expect(text.contains("\r\n\r\n\u{1}\u{2}\u{3}\r\n"))
   }
 

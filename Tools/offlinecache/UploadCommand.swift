@@ -10,7 +10,8 @@ enum UploadCommand {
     "file", short: "f", .path.named("PATH"), help: "Send a file as it is")
   private static let form = Option(
     "form", short: "F", .formPart, repeats: true,
-    help: "Send a form with files (multipart/form-data); @ stands before the path of a file")
+    help: "Send a form with files (multipart/form-data); @ stands before the path of a file, "
+      + "';type=image/png' behind it, where its name does not tell")
   private static let encoded = Option(
     "urlencode", .formField, repeats: true,
     help: "Send a form of names and values (application/x-www-form-urlencoded)")
@@ -85,7 +86,7 @@ enum UploadCommand {
       for part in parts {
         switch part {
         case .value(let name, let value): form.add(name, value)
-        case .file(let name, let path): form.add(name, file: path)
+        case .file(let name, let path, let type): form.add(name, file: path, contentType: type)
         }
       }
       return try form.body()
@@ -111,19 +112,34 @@ enum UploadCommand {
 /// One value of `--form`.
 enum FormPart: Sendable {
   case value(String, String)
-  case file(String, path: String)
+  case file(String, path: String, type: String?)
 }
 
 extension ValueKind where Value == FormPart {
-  /// A name, `=`, and a value or `@` and a path.
+  /// A name, `=`, and a value or `@`, a path and perhaps `;type=` with a media type.
   static var formPart: ValueKind {
     ValueKind("NAME=VALUE|NAME=@FILE") { argument throws(InvalidValue) in
       guard let (name, value) = pair(argument), value != "@" else {
         throw InvalidValue(expected: "a form part such as title=Sunset or photo=@sunset.jpg")
       }
-      return value.hasPrefix("@")
-        ? .file(name, path: String(value.dropFirst())) : .value(name, value)
+      guard value.hasPrefix("@") else { return .value(name, value) }
+      let (path, type) = typed(value.dropFirst())
+      if let type, !HTTPField("Content-Type", type).isValid {
+        throw InvalidValue(expected: "a media type such as image/png behind ';type='")
+      }
+      return .file(name, path: path, type: type)
     }
+  }
+
+  /// Parts a path from the media type behind it. One whose name ends in what looks like that can be
+  /// given with a type of its own.
+  private static func typed(_ text: Substring) -> (path: String, type: String?) {
+    let mark = ";type="
+    let starts = text.indices.reversed().first { text[$0...].hasPrefix(mark) }
+    guard let start = starts, text[start...].contains("/"), start > text.startIndex else {
+      return (String(text), nil)
+    }
+    return (String(text[..<start]), String(text[start...].dropFirst(mark.count)))
   }
 }
 

@@ -38,15 +38,15 @@ public struct MultipartForm: Sendable {
 
   /// Adds a file, which is read while the form is sent.
   ///
-  /// - Parameter fileName: What the server is told; nil: the last part of the path.
+  /// - Parameters:
+  ///   - fileName: What the server is told; nil: the last part of the path.
+  ///   - contentType: Its media type; nil: what the ending of its name says, without a charset.
   public mutating func add(
-    _ name: String, file path: String, fileName: String? = nil,
-    contentType: String = "application/octet-stream"
+    _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
   ) {
-    let last = path.split(separator: "/").last.map(String.init) ?? path
-    parts.append(
-      Part(
-        name: name, fileName: fileName ?? last, contentType: contentType, content: .file(path)))
+    let fileName = fileName ?? path.split(separator: "/").last.map(String.init) ?? path
+    let type = contentType ?? String(MediaTypes.type(ofFile: fileName).prefix { $0 != ";" })
+    parts.append(Part(name: name, fileName: fileName, contentType: type, content: .file(path)))
   }
 
   /// Makes the content of a request, with a boundary of its own.
