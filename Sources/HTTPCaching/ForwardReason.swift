@@ -11,7 +11,7 @@ public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
   case collision
   /// What is stored is no response of a server, as it has no status.
   case notAResponse
-  /// What is stored was chosen by other request fields (RFC 9111, section 4.1).
+  /// What is stored was chosen by other request fields (RFC 9111, section 4.1), a credential among them.
   case otherVariant
   /// Only other parts of it are stored (RFC 9111, section 3.4).
   case otherPart
@@ -54,7 +54,7 @@ public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
     case .damaged: "what is stored is damaged"
     case .collision: "another key with the same hash is stored"
     case .notAResponse: "what is stored is no response of a server"
-    case .otherVariant: "what is stored was chosen by other request fields"
+    case .otherVariant: "what is stored was chosen by other request fields, or for another login"
     case .otherPart: "other parts of it are stored"
     case .mustValidate(let reason): "what is stored must be validated: \(reason)"
     case .policy(let policy): "the policy is \(policy.rawValue)"

@@ -66,7 +66,7 @@ final class OriginConnection {
   func readRequest() -> OriginRequest? {
     let end = Array("\r\n\r\n".utf8)
     while true {
-      if let start = received.indices.first(where: { received[$0...].starts(with: end) }) {
+      if let start = place(of: end, from: 0) {
         let head = Array(received[..<(start + end.count)])
         received.removeFirst(head.count)
         return OriginRequest(bytes: head)
@@ -88,11 +88,7 @@ final class OriginConnection {
     let end = Array(mark.utf8)
     var searched = 0
     while true {
-      if let start = (searched..<max(searched, received.count)).first(where: {
-        received[$0...].starts(with: end)
-      }) {
-        return read(start + end.count)
-      }
+      if let start = place(of: end, from: searched) { return read(start + end.count) }
       searched = max(0, received.count - end.count + 1)
       guard receive() else { return read(received.count) }
     }
@@ -109,6 +105,23 @@ final class OriginConnection {
       if count == 0 { return body }
       body += chunk
     }
+  }
+
+  /// Finds bytes in what was received, their first one by the C library: a sanitizer makes a search in
+  /// Swift take seconds.
+  private func place(of bytes: [UInt8], from start: Int) -> Int? {
+    var start = start
+    while start < received.count {
+      // Safety: the buffer is valid during the call, and what is found lies within it.
+      let next = unsafe received.withUnsafeBytes { all -> Int? in
+        let found = unsafe memchr(all.baseAddress! + start, CInt(bytes[0]), all.count - start)
+        return unsafe found.map { unsafe UnsafeRawPointer($0) - all.baseAddress! }
+      }
+      guard let next else { return nil }
+      if received[next...].starts(with: bytes) { return next }
+      start = next + 1
+    }
+    return nil
   }
 
   private func receive() -> Bool {

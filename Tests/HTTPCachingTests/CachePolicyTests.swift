@@ -14,7 +14,7 @@ struct CachePolicyTests {
     .stale: "what is stored must be validated: it has been stale for 90 s",
     .mustRevalidate: "what is stored must be validated: it has been stale for 90 s",
     .noCache: "what is stored must be validated: the response says no-cache",
-    .otherVariant: "what is stored was chosen by other request fields",
+    .otherVariant: "what is stored was chosen by other request fields, or for another login",
   ]
 
   private static func expected(_ policy: CachePolicy, _ stored: Stored) -> String {
