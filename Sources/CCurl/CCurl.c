@@ -1,6 +1,9 @@
 #include "CCurl.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 
 // Linux distributions build libcurl with the system's OpenSSL; elsewhere pins are never met.
 #ifdef __linux__
@@ -77,6 +80,18 @@ CURLcode occurl_allow_only_http(CURL *handle) {
 #else
   return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
+}
+
+static int occurl_connecting(void *context, curl_socket_t socket, curlsocktype purpose) {
+  int bytes = 256 * 1024;
+  (void)context, (void)purpose;
+  // Where the system does not know the option, it buffers as it likes.
+  (void)setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+  return CURL_SOCKOPT_OK;
+}
+
+CURLcode occurl_limit_unsent(CURL *handle) {
+  return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, occurl_connecting);
 }
 
 CURLcode occurl_set_quick_exit(CURL *handle) {

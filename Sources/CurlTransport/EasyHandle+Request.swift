@@ -81,7 +81,9 @@ extension EasyHandle {
   private func setConnection(_ setup: CurlSetup, readBytes: Int) -> Bool {
     // Safety: the handle is valid.
     unsafe occurl_set_quick_exit(raw)
-    guard unsafe occurl_allow_only_http(raw) == CURLE_OK else { return false }
+    guard unsafe occurl_allow_only_http(raw) == CURLE_OK,
+      unsafe occurl_limit_unsent(raw) == CURLE_OK
+    else { return false }
     guard setProxy(setup.proxy) else { return false }
     let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     // PIPEWAIT: many requests at once to a new host wait for the first connection to tell whether

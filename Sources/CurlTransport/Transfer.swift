@@ -53,6 +53,9 @@ final class Transfer: Sendable {
   /// Gives the most bytes that the buffer has ever held.
   var largestBuffer: Int { state.withLock { $0.largestBuffer } }
 
+  /// Tells whether the head of the answer has come.
+  var hasHead: Bool { state.withLock { $0.head != nil } }
+
   /// Tells whether libcurl waits for the reader.
   var isPaused: Bool { state.withLock { $0.isPaused } }
 

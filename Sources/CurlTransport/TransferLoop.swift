@@ -129,13 +129,21 @@ final class TransferLoop: Sendable {
   }
 
   /// Drives, and stays awake for the first part of the time while nothing else runs.
+  ///
+  /// It ends as soon as the caller has something to read and more will take a while: nothing comes
+  /// into a full buffer while its reader drives.
   private func driveForAMoment(_ transfer: Transfer, awake: Duration) {
     ThreadSignals.withoutBrokenPipe {
       let start = ContinuousClock.now
       while true {
         advance(commands())
+        if transfer.hasEnded || transfer.isPaused { break }
         let time = ContinuousClock.now - start
-        if transfer.hasEnded || time >= Self.patience { break }
+        if time >= awake, transfer.hasHead { break }
+        if time >= Self.patience {
+          nearby.note(transfer.request.url, time)
+          break
+        }
         if time >= awake || driver.count > 1 { driver.waitForEvents(atMost: 1) }
       }
     }

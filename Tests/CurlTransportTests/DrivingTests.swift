@@ -81,6 +81,17 @@ struct DrivingTests {
     }
   }
 
+  @Test("a server that is near and says nothing any more is not waited for again")
+  func hanging() async throws {
+    let origin = try Origin { _, connection in connection.waitForClose() }
+    let transport = try makeTransport()
+    let url = try origin.url()
+    transport.loop.nearby.note(url, .zero)
+    let options = TransportOptions(idleTimeout: .milliseconds(40))
+    #expect(await transport.failure(url, options: options)?.code == .timeout)
+    #expect(transport.loop.nearby.lastTime(of: url) == nil)
+  }
+
   @Test("others go on while one drives, and after it", .timeLimit(.minutes(1)))
   func manyAtOnce() async throws {
     let origin = try pausingOrigin()

@@ -47,6 +47,14 @@ final class OriginConnection {
     shutdown(descriptor, CInt(SHUT_WR))
   }
 
+  /// Has the system buffer no more than 64 KiB of what comes.
+  func receivesLittle() {
+    var size: CInt = 32 * 1024
+    // Safety: the option is a number of this size.
+    unsafe setsockopt(
+      descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+  }
+
   /// Waits until the other side closes.
   func waitForClose() {
     while receive() {}

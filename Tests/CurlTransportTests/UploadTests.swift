@@ -1,3 +1,4 @@
+import Glibc
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
@@ -143,6 +144,23 @@ struct UploadTests {
     #expect(error == TransportError(.requestBodyFailed, url: url.string))
     await origin.connectionEnd()
     #expect(bodies.withLock { $0 } == [nil])
+  }
+
+  @Test("what the system has buffered and the server still takes is no silence")
+  func slowServer() async throws {
+    let origin = try Origin { request, connection in
+      connection.receivesLittle()
+      var left = Int(request.value(of: "Content-Length") ?? "") ?? 0
+      while left > 0, !connection.isOver {
+        usleep(50_000)
+        left -= connection.read(min(left, 64 * 1024)).count
+      }
+      connection.answer("taken")
+    }
+    let options = TransportOptions(idleTimeout: .seconds(1))
+    let bytes = [UInt8](repeating: 1, count: 4 << 20)
+    let (_, answer) = try await send(origin, .bytes(bytes), options: options)
+    #expect(answer == Array("taken".utf8))
   }
 
   @Test(

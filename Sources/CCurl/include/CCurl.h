@@ -37,6 +37,10 @@ CURLcode occurl_set_connected_callback(
 // Allows http and https and nothing else.
 CURLcode occurl_allow_only_http(CURL *handle);
 
+// Has the system take no more of a request's body than the way to the server does, beside 256
+// KiB (TCP_NOTSENT_LOWAT): else it buffers megabytes, which takes minutes on a slow way, in silence.
+CURLcode occurl_limit_unsent(CURL *handle);
+
 // Has a transfer that goes away while its name is being looked up not wait for the look-up.
 // CURLE_UNKNOWN_OPTION where libcurl is older than 7.87.
 CURLcode occurl_set_quick_exit(CURL *handle);
