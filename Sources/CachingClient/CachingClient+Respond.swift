@@ -61,7 +61,7 @@ extension CachingClient {
     if error.code == .cancelled {
       // Whoever was asked for has gone; this caller is still there.
       if !isFirst, !Task.isCancelled { return nil }
-    } else if error.code != .pinMismatch, let serving = cache.fallback(for: forwarding, now: now) {
+    } else if error.isUnreachable, let serving = cache.fallback(for: forwarding, now: now) {
       var status = status
       status.detail = "origin-\(error.code.rawValue)"
       return stored(serving, forwarding, status)

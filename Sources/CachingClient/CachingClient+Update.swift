@@ -23,7 +23,8 @@ extension CachingClient {
   /// stored.
   ///
   /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), and a `GET` whose body
-  /// is not read where the server does not know `HEAD`.
+  /// is not read where the server does not allow `HEAD`. The whole time-out of the options bounds all
+  /// of it.
   ///
   /// - Parameter credential: As in ``FetchOptions/credential``.
   /// - Throws: ``ClientError/Cause/transport(_:)`` if the server cannot be asked in time; the copy stays
@@ -92,10 +93,15 @@ private struct UpdateCheck {
     request.method = .head
     request.fields.removeAll(named: "Range")
     request = request.confirming(copy.fields)
-    var head = try await send(request)
-    if head.status == 405 || head.status == 501 {
+    let end = options.wholeTimeout.map { ContinuousClock.now + $0 }
+    var head = try await send(request, end)
+    // There are servers that know no HEAD, and some that forbid it; those that want credentials, or
+    // to be left alone, say the same to a GET.
+    if head.status == 501 || (400...499).contains(head.status),
+      ![401, 407, 429].contains(head.status)
+    {
       request.method = .get
-      head = try await send(request)
+      head = try await send(request, end)
     }
     switch head.status {
     case 304: return .current
@@ -104,11 +110,15 @@ private struct UpdateCheck {
     }
   }
 
-  /// Sends a request, follows its redirects, and lets go of the body.
-  private func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponseHead {
+  /// Sends a request, follows its redirects, and lets go of the body; all before the end.
+  private func send(
+    _ request: HTTPRequest, _ end: ContinuousClock.Instant?
+  ) async throws(TransportError) -> HTTPResponseHead {
+    var options = options
     let asked = request.url
     var request = request
     for _ in 0..<20 {
+      if let end { options.wholeTimeout = max(.milliseconds(1), end - .now) }
       let answer = try await transport.send(request, options: options)
       answer.body.cancel()
       guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {

@@ -43,13 +43,18 @@ enum Redirection {
   }
 
   /// Returns where a redirect leads that cannot be followed, because it is no URL to fetch, such as
-  /// `file:`; nil for other answers. One without any `Location` is an answer like others.
+  /// `file:`, without credentials and cut if it is long; nil for other answers. One without any
+  /// `Location` is an answer like others.
   static func unusableLocation(_ head: HTTPResponseHead, of request: HTTPRequest) -> String? {
     guard [301, 302, 303, 307, 308].contains(head.status),
-      let location = head.fields.first(named: "Location"),
-      (try? request.url.resolving(location.text)) == nil
+      let location = head.fields.first(named: "Location")
     else { return nil }
-    return location.text
+    do throws(InvalidURL) {
+      _ = try request.url.resolving(location.text)
+      return nil
+    } catch {
+      return error.url
+    }
   }
 
   /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.

@@ -36,6 +36,29 @@ extension ValueKind where Value == Duration {
       return duration
     }
   }
+
+  /// The same, or a number of seconds, where nobody would think of anything else.
+  public static var seconds: ValueKind {
+    ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
+      if let text = argument.text, let seconds = Int64(text), seconds >= 0 {
+        return .seconds(seconds)
+      }
+      guard let duration = parseDuration(argument) else {
+        throw InvalidValue(expected: "a number of seconds, or a time such as 30s, 5m, 12h or 7d")
+      }
+      return duration
+    }
+  }
+
+  /// The same, more than none: how long to wait.
+  public static var timeout: ValueKind {
+    ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
+      guard let time = seconds.value(of: argument), time > .zero else {
+        throw InvalidValue(expected: "a number of seconds from 1 on, or a time such as 500ms or 5m")
+      }
+      return time
+    }
+  }
 }
 
 /// Reads a size, or returns nil when it is none or over 2^63 - 1.

@@ -21,8 +21,10 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let cannotConnect = Code(rawValue: "cannotConnect")
     /// One of the timeouts passed.
     public static let timeout = Code(rawValue: "timeout")
-    /// The TLS handshake failed, or the certificate was not accepted.
+    /// The TLS handshake failed.
     public static let tls = Code(rawValue: "tls")
+    /// The server's certificate is not accepted: of no trusted authority, for another name, or expired.
+    public static let certificate = Code(rawValue: "certificate")
     /// The server is not the one that is pinned for its host; the detail tells host and what was found.
     public static let pinMismatch = Code(rawValue: "pinMismatch")
     /// The client certificate, its key or its passphrase cannot be used.
@@ -68,6 +70,18 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     return remedy.isEmpty ? "\(url): \(words)" : "\(url): \(words); \(remedy)"
   }
 
+  /// Tells whether there was no way to the origin, none that held, or nothing at its end that speaks
+  /// HTTP: then, and only then, may what is stored stand in for it (RFC 9111, section 4.2.4). Whoever
+  /// showed a wrong certificate was reached.
+  public var isUnreachable: Bool {
+    switch code {
+    case .cannotResolve, .cannotConnect, .timeout, .tls, .connectionLost, .truncatedBody,
+      .headTooLarge, .protocolViolation:
+      true
+    default: false
+    }
+  }
+
   /// Compares code and URL; the detail is text for people and changes between versions.
   public static func == (left: TransportError, right: TransportError) -> Bool {
     left.code == right.code && left.url == right.url
@@ -93,12 +107,18 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .cannotConnect:
       ("no connection can be made", "check that the server runs and the network is up")
     case .timeout: ("the time is over", "try again, or allow more time")
-    case .tls:
-      ("the TLS connection failed", "check the server's certificate and the trusted authorities")
+    case .tls: ("the TLS connection failed", "check what both sides ask of it, and the network")
+    case .certificate:
+      (
+        "the server's certificate is not accepted",
+        "check it, the name in the URL, and the trusted authorities"
+      )
     case .pinMismatch:
       (
         "the server is not the pinned one",
-        "if it has a new key, add its pin; if not, somebody stands in between"
+        url.hasPrefix("http:")
+          ? "write the URL with https"
+          : "if it has a new key, add its pin; if not, somebody stands in between"
       )
     case .clientCertificate:
       ("the client certificate cannot be used", "check its file, its key and the passphrase")

@@ -96,12 +96,12 @@ extension OfflineCache {
 
   /// Starts a download that tells its progress, and can be paused; around the store.
   ///
-  /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once; all else is thrown by the
-  ///   download.
+  /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once, and as ``data(for:)`` where
+  ///   mode or policy forbid the network; all else is thrown by the download.
   public func startDownload(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) throws(URLError) -> OfflineDownload {
-    let asked = try AskedRequest(request, mode: .never)
+    let asked = try networkRequest(request)
     let place = try FilePlace(file)
     let download = downloader.start(wanted(asked, place, settings))
     return OfflineDownload(download, of: asked.url, to: file) { [self] file throws(URLError) in
@@ -131,6 +131,20 @@ extension OfflineCache {
     } catch {
       throw URLError(error, url: nil)
     }
+  }
+
+  /// Translates a request that goes to the network or nowhere.
+  func networkRequest(_ request: URLRequest) throws(URLError) -> AskedRequest {
+    let mode = offlineMode
+    let asked = try AskedRequest(request, mode: mode)
+    guard asked.options.policy.allowsNetwork else {
+      throw URLError(
+        mode == .always ? .notConnectedToInternet : .resourceUnavailable, url: asked.url,
+        cause: "\(asked.request.url): this asks the server, and the "
+          + (mode == .always ? "offline mode" : "policy of the request")
+          + " forbids that; change it, or do without", underlying: nil)
+    }
+    return asked
   }
 
   private func wanted(

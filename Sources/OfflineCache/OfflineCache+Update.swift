@@ -13,11 +13,11 @@ extension OfflineCache {
   /// - Parameters:
   ///   - file: The downloaded file to compare with; nil: the store.
   ///   - timeout: Bounds the whole question, in seconds.
-  /// - Throws: as ``data(for:)`` if the server cannot be asked in time.
+  /// - Throws: as ``data(for:)`` if the server cannot be asked in time, or is not to be asked.
   public func updateState(
     for request: URLRequest, file: URL? = nil, timeout: TimeInterval = 10
   ) async throws(URLError) -> UpdateState {
-    let asked = try AskedRequest(request, mode: .never)
+    let asked = try networkRequest(request)
     let time = Duration.milliseconds(max(1, Int64(min(max(0, timeout), 86_400) * 1000)))
     let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
     guard let file else {

@@ -54,7 +54,7 @@ extension URLError {
     case .cannotConnect: .cannotConnectToHost
     case .timeout: .timedOut
     case .tls: .secureConnectionFailed
-    case .pinMismatch: .serverCertificateUntrusted
+    case .certificate, .pinMismatch: .serverCertificateUntrusted
     case .clientCertificate: .clientCertificateRejected
     case .authoritiesFile: .cannotOpenFile
     case .connectionLost, .truncatedBody: .networkConnectionLost
@@ -83,6 +83,7 @@ extension URLError {
     case .disturbed: code = .cannotMoveFile
     case .invalidPath: code = .cannotCreateFile
     case .isDirectory: code = .fileIsDirectory
+    case .fileExists: code = .cannotCreateFile
     case .file(let cause):
       underlying = cause
       let isPlace =
@@ -114,23 +115,15 @@ extension TransportError.Code {
   public static let unusableRedirect = TransportError.Code(rawValue: "unusableRedirect")
 }
 
-extension TransportError {
-  /// Tells whether there was no way to the origin, or none that held.
-  fileprivate var isUnreachable: Bool {
-    [.cannotResolve, .cannotConnect, .timeout, .tls, .connectionLost, .truncatedBody]
-      .contains(code)
-  }
-}
-
 extension ClientError {
-  /// Tells whether there was no way to the origin, or none that held.
+  /// As `TransportError.isUnreachable`.
   var isUnreachable: Bool {
     if case .transport(let error) = cause { error.isUnreachable } else { false }
   }
 }
 
 extension DownloadError {
-  /// Tells whether there was no way to the origin, or none that held.
+  /// As `TransportError.isUnreachable`.
   var isUnreachable: Bool {
     if case .transport(let error) = cause { error.isUnreachable } else { false }
   }

@@ -141,15 +141,20 @@ struct CachingClientTests {
     #expect(try await sandbox.client.data(for: request(), options: offline).bytes == [0x78])
   }
 
-  @Test("a server that is not the pinned one is an error, whatever is stored")
-  func pinMismatch() async throws {
+  @Test(
+    "a server that was reached and refused, or a set-up of no use, is an error, whatever is stored",
+    arguments: [
+      TransportError.Code.pinMismatch, .certificate, .clientCertificate, .authoritiesFile,
+      .invalidSetup, .invalidRequest,
+    ])
+  func refused(code: TransportError.Code) async throws {
     let sandbox = try ClientSandbox(ScriptedTransport.Answer("x", fields: fresh(10)))
     _ = try await sandbox.client.data(for: request())
     sandbox.clock.advance(bySeconds: 100)
-    sandbox.transport.set { .failure(TransportError(.pinMismatch, url: $0.url.string)) }
+    sandbox.transport.set { .failure(TransportError(code, url: $0.url.string)) }
     let error = await sandbox.outcome(request()).error
     let url = request().url.string
-    #expect(error == ClientError(.transport(TransportError(.pinMismatch, url: url)), url: url))
+    #expect(error == ClientError(.transport(TransportError(code, url: url)), url: url))
     sandbox.transport.disconnect()
     #expect(await sandbox.outcome(request()).bytes == [0x78])
   }

@@ -60,9 +60,9 @@ struct TLSTests {
     #expect(try await answer(ours, origin) == .success("h2 hello"))
     #expect(try await answer(ours, origin, host: "127.0.0.1") == .success("h2 hello"))
     for port in 1...3 {
-      #expect(try await answer(ours, origin, port: port) == .failure(.tls), "port \(port)")
+      #expect(try await answer(ours, origin, port: port) == .failure(.certificate), "port \(port)")
     }
-    #expect(try await answer(setup(origin, authorities: nil), origin) == .failure(.tls))
+    #expect(try await answer(setup(origin, authorities: nil), origin) == .failure(.certificate))
     let own = setup(origin, authorities: "self.pem")
     #expect(try await answer(own, origin, port: 3) == .success("h2 hello"))
     let none = setup(origin, authorities: "nothing.pem")
@@ -99,7 +99,7 @@ struct TLSTests {
     #expect(try await answer(ours, origin) == .failure(.pinMismatch))
     // A pin is no trust.
     ours.pins = ["localhost": [wrong]]
-    #expect(try await answer(ours, origin, port: 3) == .failure(.tls))
+    #expect(try await answer(ours, origin, port: 3) == .failure(.certificate))
   }
 
   @Test("a mismatch names the host and what was found, and the server hears of no request")

@@ -12,6 +12,24 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct OfflineModeTests {
+  @Test func `what asks a server whatever is stored is refused in the mode always`() async throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions()) { _ in OriginAnswer("hello") }
+    let file = sandbox.folder.appendingPathComponent("file")
+    sandbox.cache.offlineMode = .always
+    #expect(throws: URLError.self) {
+      try sandbox.cache.startDownload(for: sandbox.request(), to: file)
+    }
+    await #expect(throws: URLError.self) {
+      try await sandbox.cache.needsUpdate(sandbox.origin.url("/a"))
+    }
+    sandbox.cache.offlineMode = .never
+    #expect(throws: URLError.self) {
+      try sandbox.cache.startDownload(
+        for: sandbox.request("/a", .returnCacheDataDontLoad), to: file)
+    }
+    #expect(sandbox.origin.requests.isEmpty)
+  }
+
   @Test func `always offline never asks the network, whatever the policy and the age`() async throws
   {
     let sandbox = try FaceSandbox { _ in fresh("x", seconds: 1, ["Cache-Control: no-cache"]) }

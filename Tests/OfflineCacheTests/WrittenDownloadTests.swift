@@ -42,6 +42,34 @@ struct WrittenDownloadTests {
     #expect(sandbox.origin.requests.count == (isSliding ? 2 : 3))
   }
 
+  @Test func `what was begun as a download and came from the store is no longer unfinished`()
+    async throws
+  {
+    let body = String(repeating: "0123456789", count: 100_000)
+    let sandbox = try FaceSandbox(OfflineCacheOptions()) { request in
+      let isDownload = request.value(of: "X-A") != nil
+      return OriginAnswer(
+        body, fields: ["ETag: \"1\"", "Cache-Control: max-age=1000"],
+        cutAfter: isDownload ? 600_000 : nil)
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    var cut = sandbox.request()
+    cut.setValue("a", forHTTPHeaderField: "X-A")
+    cut.timeoutInterval = 5
+    let begun = try sandbox.cache.startDownload(
+      for: cut, to: file, settings: DownloadSettings(expiresAfter: 3600))
+    for await progress in begun.updates where progress.received == 600_000 { break }
+    begun.cancel()
+    _ = try? await begun.value()
+    #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).count == 1)
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    let response = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(response.metadata?.download?.source == .store)
+    #expect(response.metadata?.download?.expires != nil)
+    #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).isEmpty)
+    #expect(try Data(contentsOf: file) == Data(body.utf8))
+  }
+
   @Test func `what was written from the store is known as a download`() async throws {
     let sandbox = try FaceSandbox(OfflineCacheOptions()) { Self.tagged($0) }
     let file = sandbox.folder.appendingPathComponent("file")

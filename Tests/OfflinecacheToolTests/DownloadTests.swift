@@ -40,14 +40,59 @@ import ToolTesting
     #expect(down.status == 2)
     #expect(!down.errors.contains("trying again"))
     let twice = try tool.run("download", "http://127.0.0.1:1/a", "--retries", "1")
-    #expect(twice.errors.contains("; trying again\n") && twice.status == 2)
+    #expect(twice.errors.contains("trying again: http://127.0.0.1:1/a: ") && twice.status == 2)
+  }
+
+  @Test func `lengths that no sum holds stop nothing`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    for name in ["/1", "/2", "/3"] {
+      origin.set(name, Origin.Answer(body: [1], claimedLength: .max, fields: Self.tag))
+    }
+    origin.set("/a", page("a"))
+    let run = try tool.run(
+      "download", "\(origin.base)/1", "\(origin.base)/2", "\(origin.base)/3", "\(origin.base)/a",
+      "--retries", "0", "-o", tool.path("f"))
+    #expect(run.status == 2 && run.lines.count == 1)
+    #expect(try tool.read(tool.path("f/a")) == [0x61])
+  }
+
+  @Test func `a file of one's own stays, unless it may be replaced`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", page("new"))
+    let (url, folder) = ("\(origin.base)/a", tool.path("f"))
+    _ = try tool.run("download", "\(origin.base)/none", "-o", folder)
+    try tool.write(Array("mine".utf8), to: "\(folder)/a")
+    let kept = try tool.run("download", url, "-o", folder)
+    #expect(
+      kept.status == 2 && kept.errors.contains("a file is there that did not come from \(url)"))
+    #expect(kept.errors.contains("--restart"))
+    let wrong = try tool.run("download", url, "-o", "\(folder)/a")
+    #expect(wrong.status == 2 && wrong.errors.contains("-o names a folder"))
+    #expect(try tool.read("\(folder)/a") == Array("mine".utf8))
+    #expect(try tool.run("download", "--restart", url, "-o", folder).status == 0)
+    #expect(try tool.read("\(folder)/a") == Array("new".utf8))
+  }
+
+  @Test func `what was to be replaced and was interrupted is gone on with`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    let (url, folder) = ("\(origin.base)/a", tool.path("f"))
+    origin.set("/a", page("old"))
+    _ = try tool.run("download", url, "--expires", "7d", "-o", folder)
+    origin.set("/a", Origin.Answer(body: [1], claimedLength: 9, fields: "ETag: \"2\"\r\n"))
+    #expect(try tool.run("download", "--restart", "--retries", "0", url, "-o", folder).status == 2)
+    origin.set("/a", page("new", "ETag: \"2\"\r\n"))
+    #expect(try tool.run("download", "--resume", "-o", folder).text.hasPrefix("done "))
+    #expect(try tool.read("\(folder)/a") == Array("new".utf8))
   }
 
   @Test func `a line of a list that is no URL does not stop the others`() throws {
     let (tool, origin) = (try ToolRun(), try Origin())
     defer { origin.stop() }
     origin.set("/a", Origin.Answer(body: Array("hello".utf8)))
-    let list = "ftp://x/\n  \(origin.base)/a \t\r\n# none\nhttp://u:secret@h/b\n"
+    let list = "\u{FEFF}ftp://x/\n  \(origin.base)/a \t\r\n# none\nhttp://u:secret@h/b\n"
     try tool.write(Array(list.utf8), to: tool.path("list"))
     let result = try tool.run(
       "download", "--urls-from", tool.path("list"), "-o", tool.path("f"))

@@ -68,6 +68,46 @@ import ToolTesting
     origin.stop()
     let third = try tool.run("fetch", "\(origin.base)/a")
     #expect(third.text == "stale   200          5 B  \(origin.base)/a\n")
+    #expect(third.errors.contains("/a: the server could not be asked (origin-cannotConnect)"))
+    #expect(try tool.run("fetch", "-q", "\(origin.base)/a").errors == "")
+  }
+
+  @Test func `an error that lets the stored answer be served is told`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    var first = page("hello")
+    first.fields = "Cache-Control: max-age=0, stale-if-error=1000\r\n"
+    origin.set("/a", first)
+    _ = try tool.run("fetch", "\(origin.base)/a")
+    origin.set("/a", Origin.Answer(status: 503))
+    let second = try tool.run("fetch", "\(origin.base)/a")
+    #expect(second.text.hasPrefix("stale   200") && second.status == 0)
+    #expect(second.errors.contains("/a: the server answered 503"))
+  }
+
+  @Test func `a redirect that is not stored is told`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/b", page("hello"))
+    for (status, isStored) in [(301, true), (302, false), (307, false), (308, true)] {
+      let url = "\(origin.base)/\(status)"
+      origin.set("/\(status)", Origin.Answer(status: status, fields: "Location: /b\r\n"))
+      let run = try tool.run("fetch", "--refresh", url)
+      #expect(run.text.hasPrefix("stored  200"))
+      #expect(run.errors.contains("offline, ask for \(origin.base)/b") == !isStored)
+      #expect(try tool.run("fetch", "--offline", url).status == (isStored ? 0 : 1))
+    }
+  }
+
+  @Test func `a body that the limits do not allow passes`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    origin.set("/a", Origin.Answer(body: [UInt8](repeating: 1, count: 3000)))
+    #expect(try tool.run("limit", "--entry-bytes", "1000").status == 0)
+    let run = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("a"))
+    #expect(run.status == 0 && run.text.hasPrefix("passed  200"))
+    #expect(run.errors.contains("\(origin.base)/a: ") && run.errors.contains("limits allow 1000"))
+    #expect(try tool.read(tool.path("a")).count == 3000)
   }
 
   @Test func `a response that a field has chosen can be got by its key`() throws {

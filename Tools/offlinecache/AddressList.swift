@@ -50,7 +50,9 @@ enum AddressList {
 
   private static func addresses(in bytes: [UInt8], of path: Argument) throws -> [String] {
     var result: [String] = []
-    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    // Editors of other systems begin UTF-8 with a mark.
+    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       let bare = FieldBytes.trimmed(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
       guard let address = String(validating: bare, as: UTF8.self) else {

@@ -15,7 +15,7 @@ enum CheckCommand {
     "output-dir", short: "o", .path.named("DIR"),
     help: "Compare with the files that 'download' has put into a folder, not with the store")
   private static let timeout = Option(
-    "timeout", .duration, default: .seconds(10), defaultText: "10s",
+    "timeout", .timeout, default: .seconds(10), defaultText: "10s",
     help: "Give up on a server that does not answer for so long")
 
   static let declaration = Command(
@@ -24,7 +24,8 @@ enum CheckCommand {
       "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
         + "'changed', 'unknown' (the server does not tell), 'refused' (it answers with an error, "
         + "which is told on standard error) or 'missing' (there is no copy).",
-      "The exit status is 0 when all are current.",
+      "The exit status is 0 when all are current, 2 where a server could not be asked or has failed "
+        + "(5xx), else 1.",
     ],
     parameters: [urls],
     options: [folder, list, timeout, HeaderOption.option] + NetworkOptions.allWithLogin,
@@ -76,6 +77,7 @@ enum CheckCommand {
         let state = try await state(url)
         if state != .current, status == .success { status = .notFound }
         if case .refused(let code) = state {
+          if !Refusal.isNotFound(code) { status = .failure }
           printMessage("offlinecache: \(terminalSafe(url.string)): \(Refusal.text(code, nil))")
         }
         try output.writeLine("\(word(state))  \(terminalSafe(url.string))")
@@ -83,7 +85,7 @@ enum CheckCommand {
         throw error
       } catch {
         status = .failure
-        printMessage("offlinecache: \(error)")
+        printMessage("offlinecache: \(terminalSafe("\(error)"))")
       }
     }
     try output.flush()

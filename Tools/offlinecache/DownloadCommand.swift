@@ -18,7 +18,9 @@ enum DownloadCommand {
   private static let resume = Flag(
     "resume", help: "Go on with everything that was interrupted in the folder as well")
   private static let restart = Flag(
-    "restart", help: "Begin again: leave out what is there, finished or not")
+    "restart", help: "Begin again, and replace what is there, finished or not, whatever it is")
+  private static let refresh = Flag(
+    "refresh", help: "Ask the server also for files that have not expired")
   private static let expires = Option(
     "expires", .seconds,
     help: "Use the file for so long without asking the server: seconds, or 12h, 7d")
@@ -44,14 +46,16 @@ enum DownloadCommand {
         + "server states, by --sha256. Interrupted by anything, the same command goes on with the "
         + "bytes that are there, if the server confirms that they still belong to the file; hidden "
         + "files '.offlinecache-...' keep them. A file that is there is asked about, and not "
-        + "fetched again while it is the same.",
+        + "fetched again while it is the same. One that did not come from the URL, or was changed "
+        + "since, stays as it is and is an error, but for --restart.",
       "The name is the last part of the URL's path, 'index.html' where there is none. Each URL gets "
         + "a line on standard output: 'done' (fetched), 'valid' (the server has confirmed it), "
         + "'had' (not expired) or 'copy' (of the same URL), the length, the file and the URL.",
     ],
     parameters: [urls],
     options: [
-      folder, list, resume, restart, expires, sliding, sha256, parallel, perHost, retries, durable,
+      folder, list, resume, restart, refresh, expires, sliding, sha256, parallel, perHost, retries,
+      durable,
       quiet, HeaderOption.option,
     ] + NetworkOptions.allForTransfers,
     examples: [
@@ -106,9 +110,9 @@ enum DownloadCommand {
 
   /// Checks what the declarations cannot say.
   private static func check(_ invocation: Invocation) throws {
-    if invocation[resume], invocation[restart] {
+    if invocation[restart], invocation[resume] || invocation[refresh] {
       throw invocation.usageError(
-        "--resume and --restart exclude each other", remedy: "choose one of them")
+        "--restart excludes --resume and --refresh", remedy: "choose one of them")
     }
     if invocation[sliding], invocation[expires] == nil {
       throw invocation.usageError("--sliding needs --expires", remedy: "say for how long")
@@ -156,6 +160,8 @@ enum DownloadCommand {
         continue
       }
       try add(url, found.path)
+      // Also beside a file that has not expired: this one was to replace it.
+      requests[requests.count - 1].reuse = .confirmed
     }
     return (requests, areAllGood)
   }
@@ -163,11 +169,16 @@ enum DownloadCommand {
   private static func request(
     _ url: NormalizedURL, _ path: String, _ invocation: Invocation
   ) -> DownloadRequest {
-    DownloadRequest(
+    var request = DownloadRequest(
       HeaderOption.request(url, invocation), to: path, digest: invocation[sha256],
-      expiry: invocation[expires].map { DownloadExpiry(after: $0, isSliding: invocation[sliding]) },
-      reuse: invocation[restart] ? .never : .unexpired, resumes: !invocation[restart],
+      expiry: invocation[expires].map {
+        DownloadExpiry(after: $0.components.seconds, isSliding: invocation[sliding])
+      },
+      reuse: invocation[restart] ? .never : invocation[refresh] ? .confirmed : .unexpired,
+      resumes: !invocation[restart],
       transport: NetworkOptions.transportOptions(invocation))
+    request.replacesOthers = invocation[restart]
+    return request
   }
 
   /// Returns the file of a URL.
@@ -189,18 +200,14 @@ enum DownloadCommand {
   private static func makeFolder(_ folder: Argument) throws {
     // A file in the folder, to have those above it made.
     try FetchTarget.makeFolders(above: folder.bytes + Array("/x".utf8))
-  }
-}
-
-extension ValueKind where Value == Int64 {
-  /// A span of time in whole seconds: a number of them, or as `duration`.
-  static var seconds: ValueKind {
-    ValueKind("TIME") { argument throws(InvalidValue) in
-      if let text = argument.text, let seconds = Int64(text), seconds >= 0 { return seconds }
-      guard let duration = ValueKind<Duration>.duration.value(of: argument) else {
-        throw InvalidValue(expected: "a number of seconds, or a time such as 30s, 5m, 12h or 7d")
-      }
-      return duration.components.seconds
+    let text = try text(of: folder)
+    do throws(SystemError) {
+      _ = try RealFileSystem().open(userPath: text, [.read, .directory])
+    } catch {
+      guard error.isWrongKind else { return }
+      throw ToolError(
+        subject: text, problem: "it is a file, and -o names a folder here",
+        remedy: "leave the name of the file out")
     }
   }
 }

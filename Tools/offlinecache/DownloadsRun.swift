@@ -30,7 +30,7 @@ struct DownloadsRun: Sendable {
           for await update in download.updates {
             sums.note(update, of: index)
             if case .retrying(let error) = update.phase, !isQuiet {
-              progress.message("offlinecache: \(terminalSafe("\(error)")); trying again")
+              progress.message("offlinecache: trying again: \(terminalSafe("\(error)"))")
             }
           }
           do throws(DownloadError) {
@@ -76,7 +76,12 @@ struct DownloadsRun: Sendable {
 
   private func report(_ error: DownloadError) -> ExitStatus {
     if Interruption.requested == nil {
-      let remedy = if case .status(401) = error.cause { "; see --user and --header" } else { "" }
+      let remedy =
+        switch error.cause {
+        case .status(401): "; see --user and --header"
+        case .fileExists: "; --restart replaces it"
+        default: ""
+        }
       progress.message("offlinecache: \(terminalSafe("\(error)"))\(remedy)")
     }
     if case .status(let status) = error.cause, Refusal.isNotFound(status) { return .notFound }
@@ -102,6 +107,15 @@ private final class OutputLines: Sendable {
 
 /// Adds up how far all downloads are.
 private final class ProgressSums: Sendable {
+  /// Returns the sum; nil where a part of it is not known, or servers state lengths beyond any.
+  private static func sum(_ numbers: [UInt64?]) -> UInt64? {
+    numbers.reduce(0) { sum, number in
+      guard let sum, let number else { return nil }
+      let (result, isBeyond) = sum.addingReportingOverflow(number)
+      return isBeyond ? nil : result
+    }
+  }
+
   private let all: Mutex<[DownloadProgress]>
   private let line: ProgressLine
 
@@ -113,13 +127,10 @@ private final class ProgressSums: Sendable {
   func note(_ progress: DownloadProgress, of index: Int) {
     all.withLock { all in
       all[index] = progress
-      let total = all.reduce(UInt64?(0)) { sum, one in
-        sum.flatMap { sum in one.total.map { sum + $0 } }
-      }
       line.set(
         done: all.count(where: \.isOver), total: all.count,
-        bytes: all.reduce(0) { $0 + $1.received },
-        bytesBefore: all.reduce(0) { $0 + $1.resumed }, totalBytes: total)
+        bytes: Self.sum(all.map(\.received)) ?? .max,
+        bytesBefore: Self.sum(all.map(\.resumed)) ?? .max, totalBytes: Self.sum(all.map(\.total)))
     }
   }
 }

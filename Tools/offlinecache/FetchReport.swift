@@ -5,8 +5,8 @@ import Synchronization
 
 /// How the fetch of one URL went.
 enum FetchOutcome: Sendable {
-  /// The body came: what became of it, the status, and its bytes.
-  case done(String, Int, UInt64)
+  /// The body came: what became of it, the status, its bytes, and what the word does not tell.
+  case done(String, Int, UInt64, note: String?)
   /// The server answered with a status that is no success, and with `Location` where it redirects.
   case refused(Int, String?)
   /// There is no answer, or it could not be kept.
@@ -25,15 +25,17 @@ final class FetchReport: Sendable {
 
   private let printsLines: Bool
   private let printsSummary: Bool
+  private let isQuiet: Bool
   private let progress: ProgressLine
   private let counts = Mutex(Counts())
   private let output = Mutex(Output.standard())
   private let start = ContinuousClock.now
 
   /// Creates an empty report.
-  init(printsLines: Bool, printsSummary: Bool, progress: ProgressLine) {
+  init(printsLines: Bool, printsSummary: Bool, isQuiet: Bool, progress: ProgressLine) {
     self.printsLines = printsLines
     self.printsSummary = printsSummary
+    self.isQuiet = isQuiet
     self.progress = progress
   }
 
@@ -42,7 +44,7 @@ final class FetchReport: Sendable {
   /// - Throws: ``OutputError`` when standard output fails.
   func add(_ outcome: FetchOutcome, _ address: String) throws(OutputError) {
     switch outcome {
-    case .done(let word, let status, let length):
+    case .done(let word, let status, let length, let note):
       counts.withLock { counts in
         counts.bytes += length
         if ["hit", "valid", "stale", "local"].contains(word) {
@@ -52,6 +54,7 @@ final class FetchReport: Sendable {
         }
       }
       if printsLines { try printLine(word, status, length, address) }
+      if let note, !isQuiet { complain("\(terminalSafe(address)): \(terminalSafe(note))") }
     case .refused(let status, let location):
       counts.withLock { counts in
         if Refusal.isNotFound(status) { counts.notFound += 1 } else { counts.failed += 1 }

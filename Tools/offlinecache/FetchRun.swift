@@ -1,3 +1,4 @@
+import CacheStore
 import CachingClient
 import CommandLineOptions
 import HTTPCaching
@@ -26,7 +27,7 @@ struct FetchRun: Sendable {
     progress = ProgressLine(total: addresses.count, isEnabled: !isQuiet && Terminal.isTerminal(2))
     report = FetchReport(
       printsLines: !isQuiet && !target.isStandardOutput,
-      printsSummary: !isQuiet && addresses.count > 1, progress: progress)
+      printsSummary: !isQuiet && addresses.count > 1, isQuiet: isQuiet, progress: progress)
   }
 
   /// Fetches everything; what fails is reported and does not stop the rest.
@@ -97,6 +98,9 @@ struct FetchRun: Sendable {
     // No range was asked for, so a part is not what was wanted.
     let isGood = (200...299).contains(status) && status != 206
     let file = isGood ? try target.open(for: url) : nil
+    if addresses.count == 1, let length = response.head.fields.contentLength {
+      progress.set(done: 0, total: 1, bytes: 0, totalBytes: length)
+    }
     var length: UInt64 = 0
     while let piece = try await response.body.next() {
       try Interruption.check()
@@ -108,24 +112,46 @@ struct FetchRun: Sendable {
     guard isGood else {
       return .refused(status, Refusal.location(response.head))
     }
-    return outcome(response, status, length)
-  }
-
-  /// Says what the store's answer is worth.
-  private func word(_ response: ClientResponse) -> String {
-    if response.reason == nil { return "hit" }
-    return response.cacheStatus.detail == nil ? "valid" : "stale"
+    return await outcome(response, url, status, length)
   }
 
   private func outcome(
-    _ response: ClientResponse, _ status: Int, _ length: UInt64
-  ) -> FetchOutcome {
-    if response.source == .substitute { return .done("local", status, length) }
-    return switch response.body.storing {
-    case .fromStore: .done(word(response), status, length)
-    case .stored: .done("stored", status, length)
-    case .notStored(.failed(let error)): .failed(error)
-    case .notStored, .pending: .done("passed", status, length)
+    _ response: ClientResponse, _ url: NormalizedURL, _ status: Int, _ length: UInt64
+  ) async -> FetchOutcome {
+    if response.source == .substitute { return .done("local", status, length, note: nil) }
+    switch response.body.storing {
+    case .fromStore:
+      let (word, note) = worth(response)
+      return .done(word, status, length, note: note)
+    case .stored: return .done("stored", status, length, note: await redirectNote(response, url))
+    case .notStored(.failed(let error)) where error.code == .entryTooLarge:
+      return .done("passed", status, length, note: "\(error)")
+    case .notStored(.failed(let error)): return .failed(error)
+    case .notStored, .pending: return .done("passed", status, length, note: nil)
     }
+  }
+
+  /// Says what the store's answer is worth, and why it is stale.
+  private func worth(_ response: ClientResponse) -> (word: String, note: String?) {
+    let status = response.cacheStatus
+    if response.reason == nil { return ("hit", nil) }
+    if let detail = status.detail {
+      return ("stale", "the server could not be asked (\(detail)); this is what is stored")
+    }
+    if let code = status.forwardStatus, code != 304 {
+      return ("stale", "the server answered \(code); this is what is stored")
+    }
+    return ("valid", nil)
+  }
+
+  /// Tells that a redirect on the way is not stored, where that is so: then the URL is not there offline.
+  private func redirectNote(_ response: ClientResponse, _ url: NormalizedURL) async -> String? {
+    guard response.url != url else { return nil }
+    let stored = try? await client.fetch(
+      HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: .offline))
+    stored?.body.cancel()
+    if stored != nil { return nil }
+    return "it redirects, and the server does not let that be stored; offline, ask for "
+      + response.url.string
   }
 }

@@ -83,7 +83,10 @@ enum Report {
 
   /// Says that a key has no entry.
   static func notFound(_ key: Argument) {
-    printMessage("offlinecache: \(key): there is no such entry; 'offlinecache ls' lists the keys")
+    let isURL = ["http:", "https:"].contains { key.text?.hasPrefix($0) == true }
+    let remedy =
+      isURL ? "the key of a page is 'GET \(key)'" : "'offlinecache ls' lists the keys"
+    printMessage("offlinecache: \(key): there is no such entry; \(remedy)")
   }
 }
 

@@ -33,7 +33,7 @@ enum NetworkOptions {
   static let allWithLogin: [any OptionDeclaration] = [LoginOption.option] + all + [proxy]
 
   private static let timeout = Option(
-    "timeout", .duration, defaultText: "60s, 30s to connect", group: group,
+    "timeout", .timeout, defaultText: "60s, 30s to connect", group: group,
     help: "Give up on a server that sends and takes no byte for so long")
 
   /// All for commands that send or receive content.

@@ -9,9 +9,9 @@ enum ReachabilityCommand {
   private static let probe = Option(
     "probe", .probe, help: "Confirm a network by a TCP connection to this server")
   private static let timeout = Option(
-    "timeout", .duration, default: .seconds(3), help: "How long the connection of --probe may take")
+    "timeout", .timeout, default: .seconds(3), help: "How long the connection of --probe may take")
   private static let interval = Option(
-    "interval", .duration, default: .seconds(15),
+    "interval", .timeout, default: .seconds(15),
     help: "After what time --probe is made again while nothing else changes")
   private static let constrained = Option(
     "constrained", .text.named("LINK"), defaultText: "'ww*', 'rmnet*', 'ppp*'", repeats: true,

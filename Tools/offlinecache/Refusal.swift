@@ -19,7 +19,7 @@ enum Refusal {
       }
     case 401: "\(answer): it wants credentials, or refuses those; see --user and --header"
     case 407: "\(answer): the proxy wants credentials; put them into its URL"
-    case 429, 500...599: "\(answer); try again later"
+    case 429, 500, 502...504: "\(answer); try again later"
     default: "\(answer); \(remedy)"
     }
   }

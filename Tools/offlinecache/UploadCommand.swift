@@ -28,8 +28,9 @@ enum UploadCommand {
         + "meanwhile ends the request, and the server does not get the whole. Options of one kind "
         + "keep their order, and names may be repeated.",
       "The answer gets a line on standard output: 'sent', the HTTP status, the length and the URL; "
-        + "-o writes its body to a file. A 4xx counts as not found, any other status than 2xx "
-        + "as a failure; the beginning of its text goes to standard error. Redirects are followed.",
+        + "-o writes its body to a file, whatever the status is. A 4xx counts as not found, any "
+        + "other status than 2xx as a failure; without -o the beginning of its text goes to "
+        + "standard error. Redirects are followed.",
     ],
     parameters: [url],
     options: [file, form, encoded, method, HeaderOption.option, GetCommand.output, progress, quiet]
@@ -80,6 +81,11 @@ enum UploadCommand {
     let fields = invocation.all(encoded)
     switch (invocation[file], parts.isEmpty, fields.isEmpty) {
     case (let path?, true, true):
+      if path == "-" {
+        throw invocation.usageError(
+          "standard input cannot be sent, as its length is not known",
+          remedy: "write it to a file, and send that")
+      }
       return try UploadBody(file: try text(path, invocation))
     case (nil, false, true):
       var form = MultipartForm()
@@ -124,11 +130,19 @@ extension ValueKind where Value == FormPart {
       }
       guard value.hasPrefix("@") else { return .value(name, value) }
       let (path, type) = typed(value.dropFirst())
-      if let type, !HTTPField("Content-Type", type).isValid {
-        throw InvalidValue(expected: "a media type such as image/png behind ';type='")
+      if let type, !isMediaType(type) {
+        throw InvalidValue(
+          expected: "a media type such as image/png behind ';type=', and nothing else")
       }
       return .file(name, path: path, type: type)
     }
+  }
+
+  /// Tells whether text is a media type, with parameters or without (RFC 9110, section 8.3.1).
+  private static func isMediaType(_ text: String) -> Bool {
+    let names = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
+    return names.count == 2 && names.allSatisfy { HTTPField.isToken(String($0)) }
+      && HTTPField("Content-Type", text).isValid && !text.contains(";filename=")
   }
 
   /// Parts a path from the media type behind it. One whose name ends in what looks like that can be
@@ -136,7 +150,7 @@ extension ValueKind where Value == FormPart {
   private static func typed(_ text: Substring) -> (path: String, type: String?) {
     let mark = ";type="
     let starts = text.indices.reversed().first { text[$0...].hasPrefix(mark) }
-    guard let start = starts, text[start...].contains("/"), start > text.startIndex else {
+    guard let start = starts, start > text.startIndex else {
       return (String(text), nil)
     }
     return (String(text[..<start]), String(text[start...].dropFirst(mark.count)))

@@ -40,7 +40,7 @@ struct UploadRun: Sendable {
     do {
       return try result.get()
     } catch let error as ClientError {
-      printMessage("offlinecache: \(error)")
+      printMessage("offlinecache: \(terminalSafe("\(error)"))")
       return .failure
     }
   }
@@ -51,13 +51,13 @@ struct UploadRun: Sendable {
     }
     let response = try await client.fetch(request, body: content)
     let status = response.head.status
-    guard (200...299).contains(status) else {
+    let isGood = (200...299).contains(status)
+    if !isGood {
       printMessage(
         "offlinecache: \(response.url): "
           + Refusal.text(
             status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
-      if !isQuiet { await tell(response) }
-      return Refusal.isNotFound(status) ? .notFound : .failure
+      if output == nil, !isQuiet { await tell(response) }
     }
     let file = try output.map { try OutputFile($0) }
     var length: UInt64 = 0
@@ -67,22 +67,27 @@ struct UploadRun: Sendable {
       length += UInt64(piece.count)
     }
     try file?.finish()
-    if !isQuiet, output != "-" {
+    if isGood, !isQuiet, output != "-" {
       let lines = Output.standard()
       try lines.writeLine("sent    \(status)  \(ByteCount(length))  \(response.url)")
       try lines.flush()
     }
-    return .success
+    return isGood ? .success : Refusal.isNotFound(status) ? .notFound : .failure
   }
 
   /// Prints the beginning of an error's text: servers say there what they did not like.
   private func tell(_ response: ClientResponse) async {
+    defer { response.body.cancel() }
+    let type = response.head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
+    guard type.hasPrefix("text/plain") || type.contains("json") else { return }
+    let timer = Task {
+      try await Task.sleep(for: .seconds(3))
+      response.body.cancel()
+    }
+    defer { timer.cancel() }
     var text: [UInt8] = []
     // What cannot be read is not told; the status was.
     while text.count < Self.toldBytes, let piece = try? await response.body.next() { text += piece }
-    response.body.cancel()
-    let type = response.head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
-    guard type.hasPrefix("text/plain") || type.contains("json") else { return }
     let lines = String(decoding: text.prefix(Self.toldBytes), as: UTF8.self)
       .split(whereSeparator: \.isNewline)
     for line in lines { printMessage("  \(terminalSafe(String(line)))") }

@@ -30,6 +30,8 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case invalidPath
     /// A directory stands where the file should go.
     case isDirectory
+    /// A file stands there that is no download of the URL, or was changed since, and is not to be replaced.
+    case fileExists
     /// A file cannot be made, written or put in place.
     case file(SystemError)
   }
@@ -73,9 +75,12 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
         + "try again"
     case .invalidPath: "\(path): it names no file; give the name of the file, up to 255 bytes"
     case .isDirectory: "\(path): a directory is there; choose another name"
+    case .fileExists:
+      "\(path): a file is there that did not come from \(url), or was changed since; move it away, "
+        + "or allow it to be replaced"
+    case .file(.notFound): "\(path): its folder is not there; make it, or correct the path"
     case .file(let error):
-      "\(path): it cannot be written (\(error)); check its folder, its rights and the space on the "
-        + "disk"
+      "\(path): it cannot be used (\(error)); check its folder, its rights and the space on the disk"
     }
   }
 }

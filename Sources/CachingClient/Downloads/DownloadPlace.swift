@@ -114,6 +114,15 @@ extension DownloadPlace {
     return record
   }
 
+  /// Tells whether a file stands at the target that is no download of a URL, or was changed since.
+  func holdsAnother(than url: String) -> Bool {
+    guard let status = status(target) else { return false }
+    guard let record = record(.finished), record.url == url else { return true }
+    // By its time alone, as loss of power may have left it short. A record may also tell of the part
+    // that was about to take the name.
+    return status.modified != record.modified && self.status(part)?.modified != record.modified
+  }
+
   /// Returns the record of the target as above, if it is wanted and the target has a digest, too, for
   /// which it is read whole.
   func finishedRecord(

@@ -18,8 +18,12 @@ public struct DownloadRequest: Sendable {
   public var request: HTTPRequest
 
   /// Names the file that appears when everything is there; its folder has to exist. What stands there
-  /// is replaced, unless it is a directory.
+  /// is replaced, unless it is a directory, or ``replacesOthers`` is false.
   public var file: String
+
+  /// Replaces also a file that is no download of this URL, or was changed since; false: that is an
+  /// error, and the file stays as it is.
+  public var replacesOthers = true
 
   /// Says which digest the file must have, beside those that the server states.
   public var digest: StatedDigest?

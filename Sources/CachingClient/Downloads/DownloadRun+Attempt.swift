@@ -20,6 +20,8 @@ struct DownloadAttempt: Sendable {
   var record: DownloadRecord?
   /// Counts the bytes that came.
   var received: UInt64 = 0
+  /// Tells whether they were put behind those of earlier answers, or begin the file; nil: none came.
+  var wentOn: Bool?
 }
 
 // One request.
@@ -28,8 +30,11 @@ extension DownloadRun {
   private static let flushInterval = Duration.seconds(1)
 
   /// Asks the server for what is missing, and takes it.
+  ///
+  /// - Parameter expiry: what was asked for by this call, or by the one that is gone on with.
   func attempt(
-    _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?
+    _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?,
+    _ expiry: DownloadExpiry?
   ) async -> DownloadAttempt {
     guard await downloader.slots.acquire(host, priority: asked.priority) else {
       return DownloadAttempt(outcome: .failed(.cancelled), record: record)
@@ -47,7 +52,7 @@ extension DownloadRun {
     let finished = resumption == nil ? await finishedRecord(place) : nil
     do throws(DownloadError.Cause) {
       let answer = try await send(request(resumption, finished))
-      return await take(answer, place, part, record, resumption, hasFile: finished != nil)
+      return await take(answer, place, part, record, resumption, finished, expiry)
     } catch {
       return DownloadAttempt(outcome: .failed(error), record: record)
     }
@@ -105,7 +110,8 @@ extension DownloadRun {
   /// Judges the head, and takes the body where that is of use.
   private func take(
     _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
-    _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool
+    _ record: DownloadRecord?, _ resumption: Resumption?, _ finished: DownloadRecord?,
+    _ expiry: DownloadExpiry?
   ) async -> DownloadAttempt {
     let head = answer.head
     var judged =
@@ -115,13 +121,21 @@ extension DownloadRun {
       switch judged {
       case .goOn(let end, let completeLength):
         guard var record else { break }
+        if record.expiry != expiry {
+          record.expiry = expiry
+          let kept = record
+          try await blocking { () throws(SystemError) in try place.save(kept, .unfinished) }
+        }
         record.length = completeLength
-        return await receive(
+        var attempt = await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
+        attempt.wentOn = true
+        return attempt
       case .startOver:
         download.tell { ($0.received, $0.resumed) = (0, 0) }
-        let expiry = asked.expiry ?? record?.expiry
-        return try await startOver(answer, place, part, expiry)
+        var attempt = try await startOver(answer, place, part, expiry ?? finished?.expiry)
+        attempt.wentOn = false
+        return attempt
       case .askForWhole:
         await answer.body.end()
         try await blocking { () throws(SystemError) in try part.restart() }
@@ -129,7 +143,7 @@ extension DownloadRun {
       case .refused: break
       }
       await answer.body.end()
-      if hasFile, head.status == 304 {
+      if finished != nil, head.status == 304 {
         return DownloadAttempt(outcome: .confirmed)
       }
       let retryAfter = RetryAfter.seconds(head.fields, now: date)

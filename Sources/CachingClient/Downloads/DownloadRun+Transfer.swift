@@ -39,9 +39,12 @@ extension DownloadRun {
     _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     var record = recovered
+    let expiry = asked.expiry ?? recovered?.expiry
     let resumed = counts.resumed ?? part.length
     counts.resumed = resumed
     download.tell { $0.resumed = resumed }
+    // Whether the part has bytes of several answers.
+    var isPutTogether = part.length > 0
     var retry = 0
     // How far any try has come: bytes that had come before are no success.
     var furthest = part.length
@@ -52,20 +55,26 @@ extension DownloadRun {
           return try await finish(place, part, whole, counts)
         } catch {
           // What was put together of several answers is fetched once more as one.
-          guard case .wrongDigest = error.cause, counts.resumed != 0 else { throw error }
-          (record, counts.resumed) = (nil, 0)
+          guard case .wrongDigest = error.cause, isPutTogether else { throw error }
+          (record, counts.resumed, isPutTogether) = (nil, 0, false)
         }
       }
       let known = record
-      let (attempt, isStopped) = await download.run { await self.attempt(place, part, known) }
+      let (attempt, isStopped) = await download.run {
+        await self.attempt(place, part, known, expiry)
+      }
       counts.received += attempt.received
+      if let wentOn = attempt.wentOn {
+        isPutTogether = wentOn
+        if !wentOn { counts.resumed = 0 }
+      }
       record = attempt.record
       if part.length > furthest { (furthest, retry) = (part.length, 0) }
       if isStopped { throw download.error(.cancelled) }
       switch attempt.outcome {
       case .confirmed: return try await confirm(place, part, &counts)
       case .complete: continue
-      case .askForWhole: counts.resumed = 0
+      case .askForWhole: (counts.resumed, isPutTogether) = (0, false)
       case .failed(let cause, let retryAfter):
         try await waitToRetry(cause, retry, retryAfter)
         retry += 1

@@ -63,6 +63,7 @@ struct DownloadRun: Sendable {
     defer { downloader.places.release(host) }
     let place = try await opened()
     if let good = try await goodFile(place) { return good }
+    try await checkOthers(place)
     guard let part = try await perform({ () throws(SystemError) in try PartFile.open(place) })
     else { return nil }
     // Who had the lock before may have finished it.
@@ -74,6 +75,14 @@ struct DownloadRun: Sendable {
     }
     if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part, &counts)
+  }
+
+  /// Leaves a file alone that is another's, if it is not to be replaced.
+  private func checkOthers(_ place: DownloadPlace) async throws(DownloadError) {
+    guard !asked.replacesOthers else { return }
+    let url = asked.request.url.string
+    let isAnother = await downloader.pool.call { place.holdsAnother(than: url) }
+    if isAnother { throw download.error(.fileExists) }
   }
 
   /// Waits for the file of another download; nil if it has none.

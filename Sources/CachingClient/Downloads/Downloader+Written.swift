@@ -32,13 +32,28 @@ extension Downloader {
         head: head, started: Timestamp(nanoseconds: written.began))
       (record.ended, record.length) = (now, written.length)
       record.modified = written.modified
-      record.expire(request.expiry, from: now)
+      let unfinished = place.record(.unfinished).flatMap { $0.url == record.url ? $0 : nil }
+      record.expire(request.expiry ?? unfinished?.expiry, from: now)
       try place.save(record, .finished)
       return record
     }
     return DownloadedFile(
       path: request.file, record: record, source: source,
       receivedBytes: source == .network ? written.length : 0, resumedBytes: 0)
+  }
+}
+
+extension Downloader {
+  /// Removes what an interrupted download of a file has left that has come in another way, unless
+  /// somebody goes on with it just now.
+  package func removeUnfinished(_ path: String) async {
+    await pool.call { [files] in
+      // As a favour: what stays is found by the next call.
+      guard let place = try? DownloadPlace(path, files), place.record(.unfinished) != nil,
+        let part = try? PartFile.open(place)
+      else { return }
+      part.remove()
+    }
   }
 }
 

@@ -94,6 +94,8 @@ struct DownloadBadInputTests {
   @Test func `a redirect to a file`() async {
     server.fail(.init(status: 302, fields: [HTTPField("Location", "file:///etc/passwd")]))
     #expect(await cause { _ in } == .unusableRedirect("file:///etc/passwd"))
+    server.fail(.init(status: 302, fields: [HTTPField("Location", "ftp://u:secret@h/x")]))
+    #expect(await cause { _ in } == .unusableRedirect("ftp://h/x"))
   }
 
   @Test func `a redirect to another host gets no credentials, and its URL is told`() async throws {
@@ -157,6 +159,13 @@ struct UpdateStateTests {
     let count = sandbox.transport.requests.count
     #expect(try await state(.init(status: 405)) == .refused(status: 405))
     #expect(sandbox.transport.requests.dropFirst(count).map(\.method.rawValue) == ["HEAD", "GET"])
+    // A server that gives it to GET alone.
+    sandbox.transport.set { request in
+      .success(
+        request.method == .head
+          ? .init(status: 403) : .init(fields: [HTTPField("ETag", "\"2\"")]))
+    }
+    #expect(try await sandbox.client.updateState(of: request()) == .changed)
     sandbox.transport.disconnect()
     await #expect(throws: ClientError.self) {
       try await sandbox.client.updateState(of: request())

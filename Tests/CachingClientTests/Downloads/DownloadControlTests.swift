@@ -294,7 +294,8 @@ extension DownloadControlTests {
   }
 
   @Test(arguments: [
-    TransportError.Code.tls, .invalidRequest, .protocolViolation, .headTooLarge, .failed,
+    TransportError.Code.tls, .certificate, .invalidRequest, .protocolViolation, .headTooLarge,
+    .failed,
   ])
   func `what no retry mends is not tried again`(code: TransportError.Code) async throws {
     let server = FileServer(big, faults: [.init(error: code)])

@@ -158,6 +158,62 @@ struct DownloadReuseTests {
     }
   }
 
+  @Test func `the last expiry that was given is the one that is kept`() async throws {
+    let server = FileServer(
+      content(300_000), faults: [.init(cut: 100_000), .init(cut: 100_000)])
+    var request = sandbox.asked()
+    for seconds in [3600, 60] {
+      request.expiry = DownloadExpiry(after: Int64(seconds))
+      _ = await sandbox.failure(sandbox.downloader(server), request)
+    }
+    let file = try await sandbox.downloader(server).download(sandbox.asked())
+    #expect(file.record.expiry == DownloadExpiry(after: 60))
+  }
+
+  @Test func `a finished file that changed on the server keeps its expiry`() async throws {
+    _ = try await download(expiry: DownloadExpiry(after: 60))
+    sandbox.clock.advance(bySeconds: 100)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    let file = try await download()
+    #expect(file.source == .network && file.record.expiry == DownloadExpiry(after: 60))
+    #expect(try await download().source == .file)
+  }
+
+  @Test func `a file of somebody else is replaced only where that is allowed`() async throws {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
+    // Of nobody, changed since, and of another URL.
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(await sandbox.failure(downloader, careful) == .fileExists)
+    #expect(sandbox.bytes() == Array("mine".utf8) && sandbox.names == ["file"])
+    _ = try await downloader.download(sandbox.asked())
+    #expect(try await downloader.download(careful).source == .confirmed)
+    server.change(content(50_000, seed: 2), tag: "\"2\"")
+    #expect(try await downloader.download(careful).source == .network)
+    var other = sandbox.asked(url: "/other")
+    other.replacesOthers = false
+    #expect(await sandbox.failure(downloader, other) == .fileExists)
+    try Data("edited".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(await sandbox.failure(downloader, careful) == .fileExists)
+    #expect(sandbox.bytes() == Array("edited".utf8))
+  }
+
+  @Test func `a file that loss of power left short is fetched anew`() async throws {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    _ = try await downloader.download(careful)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: sandbox.path()))
+    var before = stat()
+    unsafe stat(sandbox.path(), &before)
+    try file.truncate(atOffset: 10)
+    let times = [before.st_atim, before.st_mtim]
+    unsafe utimensat(AT_FDCWD, sandbox.path(), times, 0)
+    #expect(try await downloader.download(careful).source == .network)
+    #expect(sandbox.bytes() == content(100_000))
+  }
+
   @Test func `one that changed on the server keeps it, too`() async throws {
     let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
     var request = sandbox.asked()

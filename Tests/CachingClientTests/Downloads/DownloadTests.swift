@@ -73,6 +73,7 @@ struct DownloadTests {
     #expect(server.ranges == ["", "bytes=300000-"])
     #expect(sandbox.bytes() == other)
     #expect(file.record.head.fields.first(named: "ETag")?.text == "\"2\"")
+    #expect(file.resumedBytes == 0 && file.receivedBytes == 900_000)
   }
 
   @Test(arguments: [
@@ -91,9 +92,12 @@ struct DownloadTests {
   {
     let server = FileServer(big, faults: [.init(cut: 300_000), fault])
     let downloader = sandbox.downloader(server)
-    _ = await sandbox.failure(downloader, sandbox.asked())
-    _ = try await downloader.download(sandbox.asked())
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 60)
+    _ = await sandbox.failure(downloader, asked)
+    let file = try await downloader.download(sandbox.asked())
     #expect(sandbox.bytes() == big)
+    #expect(file.record.expiry == asked.expiry)
     #expect(server.ranges.prefix(2) == ["", "bytes=300000-"])
     #expect(server.requests.count == (fault.ignoresRange ? 2 : 3))
     #expect(server.ranges.last == (fault.ignoresRange ? "bytes=300000-" : ""))
@@ -279,6 +283,33 @@ extension DownloadTests {
     let file = try await sandbox.downloader(server).download(request)
     #expect(server.ranges == ["", "bytes=300000-", ""])
     #expect(file.resumedBytes == 0 && file.receivedBytes == 1_700_000)
+    #expect(sandbox.bytes() == big)
+  }
+
+  @Test func `what one answer gave is not fetched again for its digest`() async throws {
+    let server = FileServer(big, faults: [.init(cut: 300_000)])
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    server.change(content(1_000_000, seed: 2), tag: "\"2\"")
+    var request = sandbox.asked()
+    request.digest = try digest(.sha256, big)
+    guard case .wrongDigest? = await sandbox.failure(sandbox.downloader(server), request)
+    else { return #expect(Bool(false), "the digest is not looked at") }
+    #expect(server.ranges == ["", "bytes=300000-"])
+  }
+
+  @Test func `what one call put together wrongly is fetched once more as well`() async throws {
+    let gate = Gate()
+    let server = FileServer(
+      content(1_000_000, seed: 2), faults: [.init(cut: 300_000), .init(gate: gate)])
+    var request = sandbox.asked()
+    request.digest = try digest(.sha256, big)
+    // The first answer is of another state under the same tag.
+    let download = sandbox.downloader(server, maximumRetries: 1).start(request)
+    await eventually { server.requests.count == 2 }
+    server.change(big, tag: "\"1\"")
+    gate.open()
+    #expect(try await download.value().record.length == 1_000_000)
+    #expect(server.ranges == ["", "bytes=300000-", ""])
     #expect(sandbox.bytes() == big)
   }
 
