@@ -1,3 +1,4 @@
+import CacheStore
 import CachingClient
 import CommandLineOptions
 import HTTPCaching
@@ -64,7 +65,9 @@ final class FetchReport: Sendable {
       counts.withLock { counts in
         if isNotStored(error) { counts.notFound += 1 } else { counts.failed += 1 }
       }
-      complain("\(error)")
+      // What the store says names the store alone.
+      let subject = error is StoreError ? "\(terminalSafe(address)): it came and is not kept: " : ""
+      complain("\(subject)\(error)")
     }
   }
 
