@@ -7,17 +7,14 @@ import ToolTesting
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct StressTests {
   private func run(_ arguments: String...) async throws -> (status: Int32, text: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try ToolRun.executable("sessionprobe"))
-    process.arguments = arguments
-    let output = Foundation.Pipe()
-    process.standardOutput = output
-    let status = await withCheckedContinuation { continuation in
-      process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-      do { try process.run() } catch { continuation.resume(returning: -1) }
+    let words = [try ToolRun.executable("sessionprobe")] + arguments
+    let result = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(
+          returning: Result { try ToolRun().run(program: words.map { Array($0.utf8) }) })
+      }
     }
-    let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    return (status, text)
+    return (try result.get().status, try result.get().text)
   }
 
   @Test(arguments: ["handler", "delegate", "async"])
