@@ -32,10 +32,14 @@ enum CurlFailure {
     }
   }
 
-  /// Returns libcurl's words: those for this failure, else those for the code.
+  /// Returns libcurl's words: those for this failure, without the control characters of what they quote
+  /// from servers, else those for the code.
   static func detail(of code: CURLcode, text: String) -> String {
-    guard text.isEmpty else { return text }
     // Safety: libcurl returns a static string for any code.
-    return unsafe String(cString: curl_easy_strerror(code))
+    guard !text.isEmpty else { return unsafe String(cString: curl_easy_strerror(code)) }
+    let safe = text.unicodeScalars.map { scalar in
+      scalar.properties.generalCategory == .control ? "?" : scalar
+    }
+    return String(String.UnicodeScalarView(safe))
   }
 }

@@ -39,7 +39,7 @@ extension OfflineCache {
         answer, wanted, asked,
         WrittenFile(length: status.length, modified: status.modified, began: began))
       try await target.moveIntoPlace()
-      await downloader.removeUnfinished(place.path)
+      await downloader.removeUnfinished(wanted)
       return file.map { response.written(to: $0, answer.head) } ?? response
     } catch {
       answer.body.cancel()

@@ -68,7 +68,7 @@ import ToolTesting
     origin.stop()
     let third = try tool.run("fetch", "\(origin.base)/a")
     #expect(third.text == "stale   200          5 B  \(origin.base)/a\n")
-    #expect(third.errors.contains("/a: the server could not be asked (origin-cannotConnect)"))
+    #expect(third.errors.contains("/a: there is no answer of the server (origin-cannotConnect)"))
     #expect(try tool.run("fetch", "-q", "\(origin.base)/a").errors == "")
   }
 
@@ -97,6 +97,12 @@ import ToolTesting
       #expect(run.errors.contains("offline, ask for \(origin.base)/b") == !isStored)
       #expect(try tool.run("fetch", "--offline", url).status == (isStored ? 0 : 1))
     }
+    // Also where what it leads to is there already.
+    origin.set(
+      "/b", Origin.Answer(body: [1], fields: "Cache-Control: max-age=1000\r\n"))
+    _ = try tool.run("fetch", "--refresh", "\(origin.base)/b")
+    let hit = try tool.run("fetch", "\(origin.base)/302")
+    #expect(hit.text.hasPrefix("hit") && hit.errors.contains("offline, ask for"))
   }
 
   @Test func `a body that the limits do not allow passes`() throws {
@@ -105,7 +111,7 @@ import ToolTesting
     origin.set("/a", Origin.Answer(body: [UInt8](repeating: 1, count: 3000)))
     #expect(try tool.run("limit", "--entry-bytes", "1000").status == 0)
     let run = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("a"))
-    #expect(run.status == 0 && run.text.hasPrefix("passed  200"))
+    #expect(run.status == 0 && run.text.hasPrefix("passed  200"), "\(run.errors)")
     #expect(run.errors.contains("\(origin.base)/a: ") && run.errors.contains("limits allow 1000"))
     #expect(try tool.read(tool.path("a")).count == 3000)
   }

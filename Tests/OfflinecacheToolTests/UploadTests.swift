@@ -80,6 +80,25 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["GET \(address(origin, "/refused"))"])
   }
 
+  @Test(arguments: ["text/plain", "text/html"], [0, 300_000])
+  func `a refusal is one whatever comes behind its head`(type: String, delay: UInt32) throws {
+    let tool = try ToolRun()
+    let origin = try LoopbackOrigin { _ in
+      var answer = OriginAnswer(
+        [UInt8](repeating: 0x61, count: 500_000), status: 404, fields: ["Content-Type: \(type)"],
+        cutAfter: delay == 0 ? nil : 100_000)
+      answer.delay = delay
+      return answer
+    }
+    defer { origin.stop() }
+    for quiet in [[], ["-q"]] {
+      let words = ["upload", address(origin), "--urlencode", "a=b"] + quiet
+      let run = try tool.run(bytes: words.map { Array($0.utf8) })
+      #expect(run.status == 1 && run.errors.contains("404"), "\(run.errors)")
+      #expect(!run.errors.contains("cancelled"))
+    }
+  }
+
   @Test func `progress is shown where it is asked for`() throws {
     let (tool, origin) = (try ToolRun(), try echo())
     defer { origin.stop() }

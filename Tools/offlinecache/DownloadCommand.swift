@@ -156,12 +156,14 @@ enum DownloadCommand {
     }
     guard invocation[resume] else { return (requests, areAllGood) }
     for found in try await downloader.downloads(in: try text(of: folder)) where !found.isFinished {
-      guard let url = try? NormalizedURL(found.record.url), urls[found.path] == nil else {
+      guard let url = try? NormalizedURL(found.record.url), urls[found.path] ?? url == url else {
         continue
       }
       try add(url, found.path)
       // Also beside a file that has not expired: this one was to replace it.
-      requests[requests.count - 1].reuse = .confirmed
+      for index in requests.indices where requests[index].file == found.path {
+        requests[index].reuse = .confirmed
+      }
     }
     return (requests, areAllGood)
   }

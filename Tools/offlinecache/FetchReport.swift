@@ -67,7 +67,7 @@ final class FetchReport: Sendable {
       }
       // What the store says names the store alone.
       let subject = error is StoreError ? "\(terminalSafe(address)): it came and is not kept: " : ""
-      complain("\(subject)\(error)")
+      complain("\(subject)\(terminalSafe("\(error)"))")
     }
   }
 

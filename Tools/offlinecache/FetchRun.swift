@@ -121,8 +121,9 @@ struct FetchRun: Sendable {
     if response.source == .substitute { return .done("local", status, length, note: nil) }
     switch response.body.storing {
     case .fromStore:
-      let (word, note) = worth(response)
-      return .done(word, status, length, note: note)
+      let (word, stale) = worth(response)
+      let redirect = await redirectNote(response, url)
+      return .done(word, status, length, note: stale ?? redirect)
     case .stored: return .done("stored", status, length, note: await redirectNote(response, url))
     case .notStored(.failed(let error)) where error.code == .entryTooLarge:
       return .done("passed", status, length, note: "\(error)")
@@ -136,7 +137,7 @@ struct FetchRun: Sendable {
     let status = response.cacheStatus
     if response.reason == nil { return ("hit", nil) }
     if let detail = status.detail {
-      return ("stale", "the server could not be asked (\(detail)); this is what is stored")
+      return ("stale", "there is no answer of the server (\(detail)); this is what is stored")
     }
     if let code = status.forwardStatus, code != 304 {
       return ("stale", "the server answered \(code); this is what is stored")
@@ -146,7 +147,7 @@ struct FetchRun: Sendable {
 
   /// Tells that a redirect on the way is not stored, where that is so: then the URL is not there offline.
   private func redirectNote(_ response: ClientResponse, _ url: NormalizedURL) async -> String? {
-    guard response.url != url else { return nil }
+    guard response.url != url, policy.allowsNetwork else { return nil }
     let stored = try? await client.fetch(
       HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: .offline))
     stored?.body.cancel()

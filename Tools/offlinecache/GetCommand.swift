@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CommandLineOptions
+import HTTPSemantics
 
 /// `get`: writes a body out.
 enum GetCommand {
@@ -83,9 +84,10 @@ enum Report {
 
   /// Says that a key has no entry.
   static func notFound(_ key: Argument) {
-    let isURL = ["http:", "https:"].contains { key.text?.hasPrefix($0) == true }
+    let url = key.text.flatMap { try? NormalizedURL($0) }
     let remedy =
-      isURL ? "the key of a page is 'GET \(key)'" : "'offlinecache ls' lists the keys"
+      url.map { "the key of a page is 'GET \(terminalSafe($0.string))'" }
+      ?? "'offlinecache ls' lists the keys"
     printMessage("offlinecache: \(key): there is no such entry; \(remedy)")
   }
 }

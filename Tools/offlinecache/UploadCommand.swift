@@ -140,9 +140,11 @@ extension ValueKind where Value == FormPart {
 
   /// Tells whether text is a media type, with parameters or without (RFC 9110, section 8.3.1).
   private static func isMediaType(_ text: String) -> Bool {
-    let names = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = text.split(separator: ";").map { $0.drop { $0 == " " } }
+    let names = parts.first?.split(separator: "/", omittingEmptySubsequences: false) ?? []
     return names.count == 2 && names.allSatisfy { HTTPField.isToken(String($0)) }
-      && HTTPField("Content-Type", text).isValid && !text.contains(";filename=")
+      && HTTPField("Content-Type", text).isValid
+      && !parts.contains { $0.lowercased().hasPrefix("filename=") }
   }
 
   /// Parts a path from the media type behind it. One whose name ends in what looks like that can be

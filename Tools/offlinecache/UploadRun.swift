@@ -57,7 +57,11 @@ struct UploadRun: Sendable {
         "offlinecache: \(response.url): "
           + Refusal.text(
             status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
-      if output == nil, !isQuiet { await tell(response) }
+      guard output != nil else {
+        if !isQuiet { await tell(response) }
+        response.body.cancel()
+        return Refusal.isNotFound(status) ? .notFound : .failure
+      }
     }
     let file = try output.map { try OutputFile($0) }
     var length: UInt64 = 0
@@ -77,7 +81,6 @@ struct UploadRun: Sendable {
 
   /// Prints the beginning of an error's text: servers say there what they did not like.
   private func tell(_ response: ClientResponse) async {
-    defer { response.body.cancel() }
     let type = response.head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
     guard type.hasPrefix("text/plain") || type.contains("json") else { return }
     let timer = Task {

@@ -114,13 +114,23 @@ extension DownloadPlace {
     return record
   }
 
+  /// Returns the time of the last change of the target, if it is a download of a URL and was not changed
+  /// since; else nil. By its time alone, as loss of power may have left it short.
+  func ownTime(of url: String) -> Int64? {
+    guard let time = status(target)?.modified, let record = record(.finished), record.url == url,
+      time == record.modified || time == record.replaced
+    else { return nil }
+    return time
+  }
+
   /// Tells whether a file stands at the target that is no download of a URL, or was changed since.
   func holdsAnother(than url: String) -> Bool {
-    guard let status = status(target) else { return false }
-    guard let record = record(.finished), record.url == url else { return true }
-    // By its time alone, as loss of power may have left it short. A record may also tell of the part
-    // that was about to take the name.
-    return status.modified != record.modified && self.status(part)?.modified != record.modified
+    status(target) != nil && ownTime(of: url) == nil
+  }
+
+  /// Returns the expiry that the last call for a URL was given, whether it has finished or not.
+  func statedExpiry(for url: String) -> DownloadExpiry? {
+    [record(.unfinished), record(.finished)].compactMap { $0?.url == url ? $0?.expiry : nil }.first
   }
 
   /// Returns the record of the target as above, if it is wanted and the target has a digest, too, for

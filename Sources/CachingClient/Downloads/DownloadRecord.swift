@@ -37,6 +37,13 @@ public struct DownloadRecord: Sendable, Hashable {
   /// is not the one that this tells of.
   var modified: Int64?
 
+  /// Gives that of the file that stood there before, if it was a download of the URL, too: a kill may
+  /// come between this record and the file's taking its place.
+  var replaced: Int64?
+
+  /// Tells, as long as it is not finished, that it was begun to replace whatever stands there.
+  var replacesOthers = false
+
   init(
     file: ByteString, url: String, answeredBy: String, head: HTTPResponseHead, started: Timestamp
   ) {
@@ -97,6 +104,8 @@ extension DownloadRecord {
     static let isSliding = ByteString("download-expiry-sliding")
     static let length = ByteString("download-length")
     static let modified = ByteString("download-modified")
+    static let replaced = ByteString("download-replaced")
+    static let replacesOthers = ByteString("download-replaces-others")
   }
 
   func encoded() throws(FormatError) -> [UInt8] {
@@ -109,6 +118,8 @@ extension DownloadRecord {
     add(Name.isSliding, expiry?.isSliding)
     add(Name.length, length)
     add(Name.modified, modified)
+    add(Name.replaced, replaced)
+    if replacesOthers { add(Name.replacesOthers, true) }
     let fields = head.fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
     let entry = StoredEntry(
       key: ByteString(url), digest: Digest(high: 0, low: 0), length: length ?? 0,
@@ -138,5 +149,7 @@ extension DownloadRecord {
     }
     length = text(Name.length).flatMap { UInt64($0) }
     modified = text(Name.modified).flatMap { Int64($0) }
+    replaced = text(Name.replaced).flatMap { Int64($0) }
+    replacesOthers = text(Name.replacesOthers) == "true"
   }
 }

@@ -74,6 +74,7 @@ public struct DownloadRequest: Sendable {
   func isAnswered(as other: DownloadRequest) -> Bool {
     request == other.request && file == other.file && digest == other.digest
       && expiry == other.expiry && reuse == other.reuse && resumes == other.resumes
+      && replacesOthers == other.replacesOthers && credential == other.credential
   }
 }
 

@@ -52,7 +52,8 @@ extension DownloadRun {
     let finished = resumption == nil ? await finishedRecord(place) : nil
     do throws(DownloadError.Cause) {
       let answer = try await send(request(resumption, finished))
-      return await take(answer, place, part, record, resumption, finished, expiry)
+      return await take(
+        answer, place, part, record, resumption, hasFile: finished != nil, expiry)
     } catch {
       return DownloadAttempt(outcome: .failed(error), record: record)
     }
@@ -110,7 +111,7 @@ extension DownloadRun {
   /// Judges the head, and takes the body where that is of use.
   private func take(
     _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
-    _ record: DownloadRecord?, _ resumption: Resumption?, _ finished: DownloadRecord?,
+    _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool,
     _ expiry: DownloadExpiry?
   ) async -> DownloadAttempt {
     let head = answer.head
@@ -133,7 +134,7 @@ extension DownloadRun {
         return attempt
       case .startOver:
         download.tell { ($0.received, $0.resumed) = (0, 0) }
-        var attempt = try await startOver(answer, place, part, expiry ?? finished?.expiry)
+        var attempt = try await startOver(answer, place, part, expiry)
         attempt.wentOn = false
         return attempt
       case .askForWhole:
@@ -143,7 +144,7 @@ extension DownloadRun {
       case .refused: break
       }
       await answer.body.end()
-      if finished != nil, head.status == 304 {
+      if hasFile, head.status == 304 {
         return DownloadAttempt(outcome: .confirmed)
       }
       let retryAfter = RetryAfter.seconds(head.fields, now: date)
@@ -165,6 +166,7 @@ extension DownloadRun {
       head: answer.head, started: downloader.now)
     let decoder = Self.decoder(&record.head)
     (record.length, record.expiry) = (record.head.fields.contentLength, expiry)
+    record.replacesOthers = asked.replacesOthers
     let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
     let kept = record
     try await blocking { () throws(SystemError) in

@@ -10,6 +10,7 @@ extension DownloadRun {
     source: DownloadedFile.Source = .network
   ) async throws(DownloadError) -> DownloadedFile {
     try await verify(part, record)
+    try await checkOthers(place, part)
     let now = downloader.now
     let (asked, isDurable) = (asked, downloader.options.isDurable)
     let finished = try await perform { () throws(SystemError) -> DownloadRecord? in
@@ -17,6 +18,7 @@ extension DownloadRun {
       guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
+      (record.replaced, record.replacesOthers) = (place.ownTime(of: record.url), false)
       record.expire(asked.expiry ?? record.expiry, from: now)
       // The record first: it tells of no file but the one that is about to take the name.
       try place.save(record, .finished)
@@ -87,7 +89,7 @@ extension DownloadRun {
         try part.flush()
       }
       record.file = part.place.targetName
-      (record.expiry, record.expires) = (nil, nil)
+      (record.expiry, record.expires) = (part.place.statedExpiry(for: record.url), nil)
       return part.length == record.length ? record : nil
     }
     if download.isCancelled {

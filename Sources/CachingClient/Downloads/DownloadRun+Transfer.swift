@@ -18,13 +18,20 @@ extension DownloadRun {
   func transfer(
     _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
+    let url = asked.request.url.string
+    // Before anything is begun anew.
+    let (earlier, stated) = try await perform { () throws(SystemError) in
+      (place.record(.unfinished), place.statedExpiry(for: url))
+    }
+    let wasBegun = earlier?.url == url
     let record = try await recovered(place, part)
     do throws(DownloadError) {
-      return try await tries(place, part, record, &counts)
+      return try await tries(place, part, record, asked.expiry ?? stated, &counts)
     } catch {
-      // What has come is kept for the next call, also where this one cannot go on.
+      // What has come is kept for the next call, also where this one cannot go on; and what is known of
+      // one that was begun before, although nothing has come.
       try? await perform { () throws(SystemError) in
-        if part.length == 0 || place.record(.unfinished) == nil {
+        if part.length == 0 && !wasBegun || place.record(.unfinished) == nil {
           part.remove()
         } else {
           try part.flush()
@@ -36,15 +43,14 @@ extension DownloadRun {
 
   private func tries(
     _ place: DownloadPlace, _ part: PartFile, _ recovered: DownloadRecord?,
-    _ counts: inout Counts
+    _ expiry: DownloadExpiry?, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     var record = recovered
-    let expiry = asked.expiry ?? recovered?.expiry
     let resumed = counts.resumed ?? part.length
     counts.resumed = resumed
     download.tell { $0.resumed = resumed }
-    // Whether the part has bytes of several answers.
-    var isPutTogether = part.length > 0
+    // Whether the part has bytes of several answers, and whether that was wrong once.
+    var (isPutTogether, wasWrong) = (part.length > 0, false)
     var retry = 0
     // How far any try has come: bytes that had come before are no success.
     var furthest = part.length
@@ -55,8 +61,9 @@ extension DownloadRun {
           return try await finish(place, part, whole, counts)
         } catch {
           // What was put together of several answers is fetched once more as one.
-          guard case .wrongDigest = error.cause, isPutTogether else { throw error }
-          (record, counts.resumed, isPutTogether) = (nil, 0, false)
+          guard case .wrongDigest = error.cause, isPutTogether, !wasWrong else { throw error }
+          (record, counts.resumed, isPutTogether, wasWrong) = (nil, 0, false, true)
+          furthest = 0
         }
       }
       let known = record

@@ -63,7 +63,6 @@ struct DownloadRun: Sendable {
     defer { downloader.places.release(host) }
     let place = try await opened()
     if let good = try await goodFile(place) { return good }
-    try await checkOthers(place)
     guard let part = try await perform({ () throws(SystemError) in try PartFile.open(place) })
     else { return nil }
     // Who had the lock before may have finished it.
@@ -73,15 +72,23 @@ struct DownloadRun: Sendable {
       }
       return good
     }
+    try await checkOthers(place, part)
     if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part, &counts)
   }
 
-  /// Leaves a file alone that is another's, if it is not to be replaced.
-  private func checkOthers(_ place: DownloadPlace) async throws(DownloadError) {
+  /// Leaves a file alone that is another's, if it is not to be replaced: by what this call says, or the
+  /// one that is gone on with.
+  func checkOthers(_ place: DownloadPlace, _ part: PartFile) async throws(DownloadError) {
     guard !asked.replacesOthers else { return }
     let url = asked.request.url.string
-    let isAnother = await downloader.pool.call { place.holdsAnother(than: url) }
+    let isAnother = try await perform { () throws(SystemError) in
+      let unfinished = place.record(.unfinished)
+      if unfinished?.url == url, unfinished?.replacesOthers == true { return false }
+      guard place.holdsAnother(than: url) else { return false }
+      if unfinished == nil { part.remove() }
+      return true
+    }
     if isAnother { throw download.error(.fileExists) }
   }
 

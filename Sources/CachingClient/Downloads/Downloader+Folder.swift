@@ -136,8 +136,8 @@ extension DownloadPlace {
   ) -> FoundDownload? {
     if isFinished {
       guard let record = finishedRecord() else {
-        // Its file was removed or changed by others.
-        removeRecord(.finished)
+        // Its file was removed. One that is another now, or about to take its place, keeps it.
+        if status(target) == nil, status(part) == nil { removeRecord(.finished) }
         return nil
       }
       return FoundDownload(

@@ -32,8 +32,8 @@ extension Downloader {
         head: head, started: Timestamp(nanoseconds: written.began))
       (record.ended, record.length) = (now, written.length)
       record.modified = written.modified
-      let unfinished = place.record(.unfinished).flatMap { $0.url == record.url ? $0 : nil }
-      record.expire(request.expiry ?? unfinished?.expiry, from: now)
+      record.replaced = place.ownTime(of: record.url)
+      record.expire(request.expiry ?? place.statedExpiry(for: record.url), from: now)
       try place.save(record, .finished)
       return record
     }
@@ -44,15 +44,16 @@ extension Downloader {
 }
 
 extension Downloader {
-  /// Removes what an interrupted download of a file has left that has come in another way, unless
-  /// somebody goes on with it just now.
-  package func removeUnfinished(_ path: String) async {
+  /// Removes what an interrupted download has left whose file has come in another way, unless somebody
+  /// goes on with it just now.
+  package func removeUnfinished(_ request: DownloadRequest) async {
+    let (path, url) = (request.file, request.request.url.string)
     await pool.call { [files] in
       // As a favour: what stays is found by the next call.
-      guard let place = try? DownloadPlace(path, files), place.record(.unfinished) != nil,
+      guard let place = try? DownloadPlace(path, files), place.record(.unfinished)?.url == url,
         let part = try? PartFile.open(place)
       else { return }
-      part.remove()
+      if place.record(.unfinished)?.url == url { part.remove() }
     }
   }
 }

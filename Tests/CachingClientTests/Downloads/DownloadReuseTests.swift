@@ -1,6 +1,7 @@
 import CacheFormat
 import Foundation
 import HTTPSemantics
+import HTTPTransport
 import Testing
 
 @testable import CachingClient
@@ -205,13 +206,123 @@ struct DownloadReuseTests {
     careful.replacesOthers = false
     _ = try await downloader.download(careful)
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: sandbox.path()))
-    var before = stat()
-    unsafe stat(sandbox.path(), &before)
-    try file.truncate(atOffset: 10)
-    let times = [before.st_atim, before.st_mtim]
-    unsafe utimensat(AT_FDCWD, sandbox.path(), times, 0)
+    try keepingTime(sandbox.path()) { try file.truncate(atOffset: 10) }
+    // Who lists the folder does not take its record away.
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
     #expect(try await downloader.download(careful).source == .network)
     #expect(sandbox.bytes() == content(100_000))
+  }
+
+  /// Changes a file without a change of its time.
+  private func keepingTime(_ path: String, _ change: () throws -> Void) throws {
+    var before = stat()
+    unsafe stat(path, &before)
+    try change()
+    let times = [before.st_atim, before.st_mtim]
+    unsafe utimensat(AT_FDCWD, path, times, 0)
+  }
+
+  @Test func `a kill before the new file takes its name makes the old one nobody else's`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
+    _ = try await downloader.download(careful)
+    let old = sandbox.path("old")
+    try FileManager.default.copyItem(atPath: sandbox.path(), toPath: old)
+    var times = stat()
+    unsafe stat(sandbox.path(), &times)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    _ = try await downloader.download(careful)
+    // As the kill leaves it: the record of the new file, and the old file.
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    try FileManager.default.moveItem(atPath: old, toPath: sandbox.path())
+    let before = [times.st_atim, times.st_mtim]
+    unsafe utimensat(AT_FDCWD, sandbox.path(), before, 0)
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    server.fail(.init(error: .cannotConnect))
+    #expect(await sandbox.failure(downloader, careful) != .fileExists)
+    #expect(try await downloader.download(careful).source == .network)
+    #expect(sandbox.bytes() == content(90_000, seed: 2))
+  }
+
+  @Test func `a file that appears meanwhile stays, and what has come is kept`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    let downloader = sandbox.downloader(server)
+    let download = downloader.start(careful)
+    await eventually { download.progress.received > 0 }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    gate.open()
+    let error = await #expect(throws: DownloadError.self) { try await download.value() }
+    #expect(error?.cause == .fileExists)
+    #expect(sandbox.bytes() == Array("mine".utf8))
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    #expect(try await downloader.download(careful).resumedBytes == 100_000)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `who may replace a file and who may not do not share a download`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked())
+    await eventually { first.progress.received > 0 }
+    let second = downloader.start(careful)
+    #expect(second !== first)
+    second.cancel()
+    gate.open()
+    _ = try await first.value()
+  }
+
+  @Test func `what was begun to replace a file goes on by that`() async throws {
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    server.fail(.init(cut: 70_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    #expect(try await sandbox.downloader(server).download(careful).resumedBytes == 70_000)
+    // Its permission went with it.
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(await sandbox.failure(sandbox.downloader(server), careful) == .fileExists)
+  }
+
+  @Test func `a copy keeps the expiry of its own file`() async throws {
+    let downloader = sandbox.downloader(server)
+    var second = sandbox.asked("second")
+    second.expiry = DownloadExpiry(after: 60)
+    _ = try await downloader.download(second)
+    sandbox.clock.advance(bySeconds: 100)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    second.expiry = nil
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let first = downloader.start(sandbox.asked())
+    await eventually { first.progress.received > 0 }
+    let copying = downloader.start(second)
+    gate.open()
+    _ = try await first.value()
+    let copy = try await copying.value()
+    #expect(copy.source == .copy && copy.record.expiry == DownloadExpiry(after: 60))
+  }
+
+  @Test func `one that was begun stays known although nothing of it is left`() async throws {
+    let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 60)
+    let downloader = sandbox.downloader(server)
+    _ = await sandbox.failure(downloader, request)
+    server.change(content(100_000, seed: 2), tag: "\"2\"")
+    server.fail(.init(cut: 0))
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    #expect(try await downloader.downloads(in: sandbox.folder).map(\.isFinished) == [false])
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.record.expiry == request.expiry && file.resumedBytes == 0)
   }
 
   @Test func `one that changed on the server keeps it, too`() async throws {

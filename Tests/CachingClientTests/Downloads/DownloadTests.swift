@@ -286,6 +286,17 @@ extension DownloadTests {
     #expect(sandbox.bytes() == big)
   }
 
+  @Test func `what stays wrong is fetched as a whole once`() async throws {
+    let cut = FileServer.Fault(cut: 500_000)
+    let server = FileServer(big, faults: [cut, .init(), cut, .init(), cut, .init()])
+    var request = sandbox.asked()
+    request.digest = try digest(.sha256, [])
+    let cause = await sandbox.failure(
+      sandbox.downloader(server, maximumRetries: 5), request)
+    guard case .wrongDigest? = cause else { return #expect(cause == nil, "another error") }
+    #expect(server.ranges == ["", "bytes=500000-", "", "bytes=500000-"])
+  }
+
   @Test func `what one answer gave is not fetched again for its digest`() async throws {
     let server = FileServer(big, faults: [.init(cut: 300_000)])
     _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
