@@ -163,6 +163,8 @@ def main():
     seed = random.randrange(1 << 32)
     random.seed(seed)
     say(f"seed {seed}")
+    if options.folder:
+        os.makedirs(options.folder, exist_ok=True)
     folder = tempfile.mkdtemp(prefix="bench-download-", dir=options.folder)
     try:
         site, out = f"{folder}/site", f"{folder}/out"
