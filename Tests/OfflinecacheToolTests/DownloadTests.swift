@@ -57,6 +57,21 @@ import ToolTesting
     #expect(try tool.read(tool.path("f/a")) == [0x61])
   }
 
+  @Test func `a digest is that of the file that is named`() throws {
+    let (tool, origin) = (try ToolRun(), try Origin())
+    defer { origin.stop() }
+    let folder = tool.path("f")
+    origin.set("/other", Origin.Answer(body: [1], claimedLength: 5, fields: Self.tag))
+    _ = try tool.run("download", "--retries", "0", "\(origin.base)/other", "-o", folder)
+    origin.set("/other", page("other"))
+    origin.set("/a", page("hello"))
+    let digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    let run = try tool.run(
+      "download", "\(origin.base)/a", "--sha256", digest, "--resume", "-o", folder)
+    #expect(run.status == 0 && run.lines.count == 2, "\(run.errors)")
+    #expect(try tool.read("\(folder)/other") == Array("other".utf8))
+  }
+
   @Test func `a file of one's own stays, unless it may be replaced`() throws {
     let (tool, origin) = (try ToolRun(), try Origin())
     defer { origin.stop() }

@@ -159,7 +159,10 @@ enum DownloadCommand {
       guard let url = try? NormalizedURL(found.record.url), urls[found.path] ?? url == url else {
         continue
       }
+      let isNamed = urls[found.path] != nil
       try add(url, found.path)
+      // A digest is that of the one file that is named.
+      if !isNamed { requests[requests.count - 1].digest = nil }
       // Also beside a file that has not expired: this one was to replace it.
       for index in requests.indices where requests[index].file == found.path {
         requests[index].reuse = .confirmed

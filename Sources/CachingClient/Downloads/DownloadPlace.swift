@@ -123,9 +123,19 @@ extension DownloadPlace {
     return time
   }
 
-  /// Tells whether a file stands at the target that is no download of a URL, or was changed since.
-  func holdsAnother(than url: String) -> Bool {
-    status(target) != nil && ownTime(of: url) == nil
+  /// Returns the time of the last change of the target, if it is no download of a URL, or was changed
+  /// since; nil also where nothing is there.
+  func anothersTime(than url: String) -> Int64? {
+    ownTime(of: url) == nil ? status(target)?.modified : nil
+  }
+
+  /// Returns the record of a file that is whole and verified, and lies under the name of the part: a kill
+  /// came before it could take its own.
+  func recordOfWholePart(of url: String) -> DownloadRecord? {
+    guard let record = record(.finished), record.url == url, let status = status(part),
+      status.length == record.length, status.modified == record.modified
+    else { return nil }
+    return record
   }
 
   /// Returns the expiry that the last call for a URL was given, whether it has finished or not.
@@ -153,6 +163,19 @@ extension DownloadPlace {
     }
     // What was read is what the record tells of only if nobody has changed it meanwhile.
     return made.finish() == digest.bytes && finishedRecord() == record ? record : nil
+  }
+
+  /// Begins the time of an expiry that slides anew, and returns the record. As a favour: it stays as it
+  /// is where somebody downloads the file just now, or nothing can be written.
+  func prolonged(_ record: DownloadRecord, from now: Timestamp) -> DownloadRecord {
+    guard let expiry = record.expiry, expiry.isSliding, let part = try? PartFile.open(self) else {
+      return record
+    }
+    defer { if self.record(.unfinished) == nil, (try? part.isEmpty()) == true { part.remove() } }
+    guard var current = finishedRecord(), current == record else { return record }
+    current.expire(expiry, from: now)
+    guard (try? save(current, .finished)) != nil else { return record }
+    return current
   }
 
   /// Replaces a record, in one rename.

@@ -41,8 +41,8 @@ public struct DownloadRecord: Sendable, Hashable {
   /// come between this record and the file's taking its place.
   var replaced: Int64?
 
-  /// Tells, as long as it is not finished, that it was begun to replace whatever stands there.
-  var replacesOthers = false
+  /// Gives that of somebody else's file, which it was begun to replace; nil once it is finished.
+  var mayReplace: Int64?
 
   init(
     file: ByteString, url: String, answeredBy: String, head: HTTPResponseHead, started: Timestamp
@@ -105,7 +105,7 @@ extension DownloadRecord {
     static let length = ByteString("download-length")
     static let modified = ByteString("download-modified")
     static let replaced = ByteString("download-replaced")
-    static let replacesOthers = ByteString("download-replaces-others")
+    static let mayReplace = ByteString("download-may-replace")
   }
 
   func encoded() throws(FormatError) -> [UInt8] {
@@ -119,7 +119,7 @@ extension DownloadRecord {
     add(Name.length, length)
     add(Name.modified, modified)
     add(Name.replaced, replaced)
-    if replacesOthers { add(Name.replacesOthers, true) }
+    add(Name.mayReplace, mayReplace)
     let fields = head.fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
     let entry = StoredEntry(
       key: ByteString(url), digest: Digest(high: 0, low: 0), length: length ?? 0,
@@ -150,6 +150,6 @@ extension DownloadRecord {
     length = text(Name.length).flatMap { UInt64($0) }
     modified = text(Name.modified).flatMap { Int64($0) }
     replaced = text(Name.replaced).flatMap { Int64($0) }
-    replacesOthers = text(Name.replacesOthers) == "true"
+    mayReplace = text(Name.mayReplace).flatMap { Int64($0) }
   }
 }

@@ -75,6 +75,7 @@ public struct DownloadRequest: Sendable {
     request == other.request && file == other.file && digest == other.digest
       && expiry == other.expiry && reuse == other.reuse && resumes == other.resumes
       && replacesOthers == other.replacesOthers && credential == other.credential
+      && maximumRedirects == other.maximumRedirects
   }
 }
 

@@ -122,11 +122,7 @@ extension DownloadRun {
       switch judged {
       case .goOn(let end, let completeLength):
         guard var record else { break }
-        if record.expiry != expiry {
-          record.expiry = expiry
-          let kept = record
-          try await blocking { () throws(SystemError) in try place.save(kept, .unfinished) }
-        }
+        record.expiry = expiry
         record.length = completeLength
         var attempt = await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
@@ -166,17 +162,19 @@ extension DownloadRun {
       head: answer.head, started: downloader.now)
     let decoder = Self.decoder(&record.head)
     (record.length, record.expiry) = (record.head.fields.contentLength, expiry)
-    record.replacesOthers = asked.replacesOthers
     let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
-    let kept = record
-    try await blocking { () throws(SystemError) in
+    let new = record
+    record = try await blocking { () throws(SystemError) in
+      var record = new
+      let earlier = place.record(.unfinished)
+      record.mayReplace =
+        asked.replacesOthers
+        ? place.anothersTime(than: record.url)
+        : earlier?.url == record.url ? earlier?.mayReplace : nil
       // In this order: a record never tells of the bytes of another answer.
-      try part.restart(for: kept, Self.stated(asked, kept)?.algorithm)
-      if isResumable {
-        try place.save(kept, .unfinished)
-      } else {
-        place.removeRecord(.unfinished)
-      }
+      try part.restart(for: record, Self.stated(asked, record)?.algorithm)
+      try place.save(record, .unfinished)
+      return record
     }
     return await receive(
       answer.body, part, record, decoder: decoder, isResumable: isResumable)

@@ -10,15 +10,15 @@ extension DownloadRun {
     source: DownloadedFile.Source = .network
   ) async throws(DownloadError) -> DownloadedFile {
     try await verify(part, record)
+    let (asked, isDurable) = (asked, downloader.options.isDurable)
+    if isDurable { try await perform { () throws(SystemError) in try part.synchronize() } }
     try await checkOthers(place, part)
     let now = downloader.now
-    let (asked, isDurable) = (asked, downloader.options.isDurable)
     let finished = try await perform { () throws(SystemError) -> DownloadRecord? in
-      if isDurable { try part.synchronize() }
       guard let status = try part.status() else { return nil }
       var record = record
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
-      (record.replaced, record.replacesOthers) = (place.ownTime(of: record.url), false)
+      (record.replaced, record.mayReplace) = (place.ownTime(of: record.url), nil)
       record.expire(asked.expiry ?? record.expiry, from: now)
       // The record first: it tells of no file but the one that is about to take the name.
       try place.save(record, .finished)
@@ -30,6 +30,27 @@ extension DownloadRun {
     return DownloadedFile(
       path: asked.file, record: finished, source: source, receivedBytes: counts.received,
       resumedBytes: counts.resumed ?? 0)
+  }
+
+  /// Puts the file in place that a kill has left whole, and verified, under the name of the part; nil if
+  /// there is none.
+  func completed(
+    _ place: DownloadPlace, _ part: PartFile
+  ) async throws(DownloadError) -> DownloadedFile? {
+    guard asked.resumes, asked.reuse != .never, asked.digest == nil else { return nil }
+    let url = asked.request.url.string
+    let isDurable = downloader.options.isDurable
+    let whole = try await perform { () throws(SystemError) -> DownloadRecord? in
+      guard let record = place.recordOfWholePart(of: url) else { return nil }
+      if isDurable { try part.synchronize() }
+      try part.moveIntoPlace()
+      if isDurable { try place.synchronize() }
+      return record
+    }
+    guard let whole else { return nil }
+    return DownloadedFile(
+      path: asked.file, record: whole, source: .network, receivedBytes: 0,
+      resumedBytes: whole.length ?? 0)
   }
 
   private func verify(
@@ -75,6 +96,8 @@ extension DownloadRun {
   ) async throws(DownloadError) -> DownloadedFile? {
     let (asked, download) = (asked, download)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
+      // What was begun goes on instead.
+      if part.place.record(.unfinished) != nil { return nil }
       var record = file.record
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       let files = part.place.files
@@ -97,6 +120,11 @@ extension DownloadRun {
       throw download.error(.cancelled)
     }
     guard let record else { return nil }
-    return try await finish(part.place, part, record, Counts(), source: .copy)
+    do throws(DownloadError) {
+      return try await finish(part.place, part, record, Counts(), source: .copy)
+    } catch {
+      try? await perform { () throws(SystemError) in part.remove() }
+      throw error
+    }
   }
 }

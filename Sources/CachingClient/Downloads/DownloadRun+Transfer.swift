@@ -19,23 +19,30 @@ extension DownloadRun {
     _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let url = asked.request.url.string
+    let asked = asked
     // Before anything is begun anew.
-    let (earlier, stated) = try await perform { () throws(SystemError) in
-      (place.record(.unfinished), place.statedExpiry(for: url))
+    let (wasBegun, expiry) = try await perform { () throws(SystemError) in
+      let expiry = asked.expiry ?? place.statedExpiry(for: url)
+      guard var begun = place.record(.unfinished), begun.url == url else { return (false, expiry) }
+      if begun.expiry != expiry {
+        begun.expiry = expiry
+        try place.save(begun, .unfinished)
+      }
+      return (true, expiry)
     }
-    let wasBegun = earlier?.url == url
     let record = try await recovered(place, part)
     do throws(DownloadError) {
-      return try await tries(place, part, record, asked.expiry ?? stated, &counts)
+      return try await tries(place, part, record, expiry, &counts)
     } catch {
+      let now = date
       // What has come is kept for the next call, also where this one cannot go on; and what is known of
-      // one that was begun before, although nothing has come.
+      // one that was begun before, although nothing of it is left.
       try? await perform { () throws(SystemError) in
-        if part.length == 0 && !wasBegun || place.record(.unfinished) == nil {
-          part.remove()
-        } else {
-          try part.flush()
-        }
+        guard let left = place.record(.unfinished) else { return part.remove() }
+        // Nothing has come in the way of a download of another URL.
+        guard left.url == url else { return }
+        let isOfUse = part.length > 0 && Resumption.isPossible(left.head.fields, now: now)
+        if isOfUse || wasBegun { try part.flush() } else { part.remove() }
       }
       throw error
     }
@@ -100,10 +107,7 @@ extension DownloadRun {
       guard asked.resumes, let record = place.record(.unfinished),
         record.url == asked.request.url.string, record.file == place.targetName,
         Resumption.isPossible(record.head.fields, now: now)
-      else {
-        try part.restart()
-        return nil
-      }
+      else { return nil }
       let algorithm = Self.stated(asked, record)?.algorithm
       let isWhole = try part.recover(for: record, algorithm) { download.isCancelled }
       return isWhole && part.length > 0 ? record : nil

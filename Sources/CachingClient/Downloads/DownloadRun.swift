@@ -68,11 +68,12 @@ struct DownloadRun: Sendable {
     // Who had the lock before may have finished it.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
-        if try part.status()?.length == 0 { part.remove() }
+        if try part.isEmpty() { part.remove() }
       }
       return good
     }
     try await checkOthers(place, part)
+    if let whole = try await completed(place, part) { return whole }
     if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part, &counts)
   }
@@ -83,10 +84,10 @@ struct DownloadRun: Sendable {
     guard !asked.replacesOthers else { return }
     let url = asked.request.url.string
     let isAnother = try await perform { () throws(SystemError) in
+      guard let time = place.anothersTime(than: url) else { return false }
       let unfinished = place.record(.unfinished)
-      if unfinished?.url == url, unfinished?.replacesOthers == true { return false }
-      guard place.holdsAnother(than: url) else { return false }
-      if unfinished == nil { part.remove() }
+      if unfinished?.url == url, unfinished?.mayReplace == time { return false }
+      if unfinished == nil, try part.isEmpty() { part.remove() }
       return true
     }
     if isAnother { throw download.error(.fileExists) }
@@ -166,12 +167,7 @@ struct DownloadRun: Sendable {
       let good = place.finishedRecord(with: asked.digest) {
         $0.url == asked.request.url.string && $0.isGood(at: now, for: asked.expiry)
       }
-      guard var record = good else { return nil }
-      if let expiry = record.expiry, expiry.isSliding {
-        record.expire(expiry, from: now)
-        try place.save(record, .finished)
-      }
-      return record
+      return good.map { place.prolonged($0, from: now) }
     }
     guard let record else { return nil }
     return DownloadedFile(

@@ -136,8 +136,13 @@ extension DownloadPlace {
   ) -> FoundDownload? {
     if isFinished {
       guard let record = finishedRecord() else {
-        // Its file was removed. One that is another now, or about to take its place, keeps it.
-        if status(target) == nil, status(part) == nil { removeRecord(.finished) }
+        if let whole = recordOfWholePart(of: record.url) {
+          return FoundDownload(
+            path: path, record: whole, isFinished: false, received: whole.length ?? 0)
+        }
+        // Its file was removed. One that is another now keeps it. In this order: the part becomes the
+        // target.
+        if status(part) == nil, status(target) == nil { removeRecord(.finished) }
         return nil
       }
       return FoundDownload(

@@ -152,6 +152,11 @@ final class PartFile: @unchecked Sendable {
     return status
   }
 
+  /// Tells whether nothing has ever come.
+  func isEmpty() throws(SystemError) -> Bool {
+    try place.files.status(of: part.raw).length == 0
+  }
+
   /// Gives it the name of the target. Call ``status()`` first.
   func moveIntoPlace() throws(SystemError) {
     removeCompanions()

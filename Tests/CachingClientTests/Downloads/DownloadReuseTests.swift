@@ -2,6 +2,7 @@ import CacheFormat
 import Foundation
 import HTTPSemantics
 import HTTPTransport
+import MessageDigests
 import Testing
 
 @testable import CachingClient
@@ -180,116 +181,53 @@ struct DownloadReuseTests {
     #expect(try await download().source == .file)
   }
 
-  @Test func `a file of somebody else is replaced only where that is allowed`() async throws {
+  @Test func `a failed try of another URL leaves what was begun`() async throws {
+    server.fail(.init(cut: 70_000), .init(status: 404))
     let downloader = sandbox.downloader(server)
-    var careful = sandbox.asked()
-    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
-    // Of nobody, changed since, and of another URL.
-    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
-    #expect(await sandbox.failure(downloader, careful) == .fileExists)
-    #expect(sandbox.bytes() == Array("mine".utf8) && sandbox.names == ["file"])
-    _ = try await downloader.download(sandbox.asked())
-    #expect(try await downloader.download(careful).source == .confirmed)
-    server.change(content(50_000, seed: 2), tag: "\"2\"")
-    #expect(try await downloader.download(careful).source == .network)
-    var other = sandbox.asked(url: "/other")
-    other.replacesOthers = false
-    #expect(await sandbox.failure(downloader, other) == .fileExists)
-    try Data("edited".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
-    #expect(await sandbox.failure(downloader, careful) == .fileExists)
-    #expect(sandbox.bytes() == Array("edited".utf8))
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    _ = await sandbox.failure(downloader, sandbox.asked(url: "/other"))
+    #expect(try await downloader.downloads(in: sandbox.folder).map(\.received) == [70_000])
+    #expect(try await downloader.download(sandbox.asked()).resumedBytes == 70_000)
   }
 
-  @Test func `a file that loss of power left short is fetched anew`() async throws {
+  @Test func `what was begun stays known where the server has no validator any more`() async throws
+  {
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 60)
+    server.fail(.init(cut: 70_000))
     let downloader = sandbox.downloader(server)
-    var careful = sandbox.asked()
-    careful.replacesOthers = false
-    _ = try await downloader.download(careful)
-    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: sandbox.path()))
-    try keepingTime(sandbox.path()) { try file.truncate(atOffset: 10) }
-    // Who lists the folder does not take its record away.
-    #expect(try await downloader.downloads(in: sandbox.folder) == [])
-    #expect(try await downloader.download(careful).source == .network)
+    _ = await sandbox.failure(downloader, request)
+    server.fail(.init(fields: [HTTPField("ETag", "")], cut: 70_000, ignoresRange: true))
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    #expect(try await downloader.downloads(in: sandbox.folder).map(\.isFinished) == [false])
+    let file = try await downloader.download(sandbox.asked())
+    #expect(file.record.expiry == request.expiry && file.resumedBytes == 0)
     #expect(sandbox.bytes() == content(100_000))
   }
 
-  /// Changes a file without a change of its time.
-  private func keepingTime(_ path: String, _ change: () throws -> Void) throws {
-    var before = stat()
-    unsafe stat(path, &before)
-    try change()
-    let times = [before.st_atim, before.st_mtim]
-    unsafe utimensat(AT_FDCWD, path, times, 0)
-  }
-
-  @Test func `a kill before the new file takes its name makes the old one nobody else's`()
-    async throws
-  {
+  @Test func `an expiry counts also where its call gets no answer`() async throws {
+    server.fail(.init(cut: 70_000), .init(error: .cannotConnect))
     let downloader = sandbox.downloader(server)
-    var careful = sandbox.asked()
-    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
-    _ = try await downloader.download(careful)
-    let old = sandbox.path("old")
-    try FileManager.default.copyItem(atPath: sandbox.path(), toPath: old)
-    var times = stat()
-    unsafe stat(sandbox.path(), &times)
-    server.change(content(90_000, seed: 2), tag: "\"2\"")
-    _ = try await downloader.download(careful)
-    // As the kill leaves it: the record of the new file, and the old file.
-    try FileManager.default.removeItem(atPath: sandbox.path())
-    try FileManager.default.moveItem(atPath: old, toPath: sandbox.path())
-    let before = [times.st_atim, times.st_mtim]
-    unsafe utimensat(AT_FDCWD, sandbox.path(), before, 0)
-    #expect(try await downloader.downloads(in: sandbox.folder) == [])
-    server.fail(.init(error: .cannotConnect))
-    #expect(await sandbox.failure(downloader, careful) != .fileExists)
-    #expect(try await downloader.download(careful).source == .network)
-    #expect(sandbox.bytes() == content(90_000, seed: 2))
+    _ = await sandbox.failure(downloader, sandbox.asked())
+    var request = sandbox.asked()
+    request.expiry = DownloadExpiry(after: 60)
+    _ = await sandbox.failure(downloader, request)
+    #expect(try await downloader.download(sandbox.asked()).record.expiry == request.expiry)
   }
 
-  @Test func `a file that appears meanwhile stays, and what has come is kept`() async throws {
+  @Test func `a copy with another digest leaves nothing`() async throws {
     let gate = Gate()
     server.fail(.init(gate: gate))
-    var careful = sandbox.asked()
-    careful.replacesOthers = false
-    let downloader = sandbox.downloader(server)
-    let download = downloader.start(careful)
-    await eventually { download.progress.received > 0 }
-    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
-    gate.open()
-    let error = await #expect(throws: DownloadError.self) { try await download.value() }
-    #expect(error?.cause == .fileExists)
-    #expect(sandbox.bytes() == Array("mine".utf8))
-    try FileManager.default.removeItem(atPath: sandbox.path())
-    #expect(try await downloader.download(careful).resumedBytes == 100_000)
-    #expect(server.requests.count == 1)
-  }
-
-  @Test func `who may replace a file and who may not do not share a download`() async throws {
-    let gate = Gate()
-    server.fail(.init(gate: gate))
-    var careful = sandbox.asked()
-    careful.replacesOthers = false
     let downloader = sandbox.downloader(server)
     let first = downloader.start(sandbox.asked())
     await eventually { first.progress.received > 0 }
-    let second = downloader.start(careful)
-    #expect(second !== first)
-    second.cancel()
+    var second = sandbox.asked("second")
+    second.digest = StatedDigest(.sha256, hex: String(repeating: "0", count: 64))
+    let copying = downloader.start(second)
     gate.open()
     _ = try await first.value()
-  }
-
-  @Test func `what was begun to replace a file goes on by that`() async throws {
-    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
-    server.fail(.init(cut: 70_000))
-    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
-    var careful = sandbox.asked()
-    careful.replacesOthers = false
-    #expect(try await sandbox.downloader(server).download(careful).resumedBytes == 70_000)
-    // Its permission went with it.
-    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
-    #expect(await sandbox.failure(sandbox.downloader(server), careful) == .fileExists)
+    await #expect(throws: DownloadError.self) { try await copying.value() }
+    #expect(sandbox.names == [".json", "file"])
   }
 
   @Test func `a copy keeps the expiry of its own file`() async throws {

@@ -1,0 +1,157 @@
+import CacheFormat
+import Foundation
+import HTTPSemantics
+import HTTPTransport
+import Testing
+
+@testable import CachingClient
+
+/// Files of one's own and of others at the place of a download.
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadOwnershipTests {
+  private let sandbox: DownloadSandbox
+  private let server = FileServer(content(100_000))
+
+  init() throws {
+    sandbox = try DownloadSandbox()
+  }
+
+  @Test func `a file of somebody else is replaced only where that is allowed`() async throws {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
+    // Of nobody, changed since, and of another URL.
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(await sandbox.failure(downloader, careful) == .fileExists)
+    #expect(sandbox.bytes() == Array("mine".utf8) && sandbox.names == ["file"])
+    _ = try await downloader.download(sandbox.asked())
+    #expect(try await downloader.download(careful).source == .confirmed)
+    server.change(content(50_000, seed: 2), tag: "\"2\"")
+    #expect(try await downloader.download(careful).source == .network)
+    var other = sandbox.asked(url: "/other")
+    other.replacesOthers = false
+    #expect(await sandbox.failure(downloader, other) == .fileExists)
+    try Data("edited".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(await sandbox.failure(downloader, careful) == .fileExists)
+    #expect(sandbox.bytes() == Array("edited".utf8))
+  }
+
+  @Test func `a file that loss of power left short is fetched anew`() async throws {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    _ = try await downloader.download(careful)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: sandbox.path()))
+    try keepingTime(sandbox.path()) { try file.truncate(atOffset: 10) }
+    // Who lists the folder does not take its record away.
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    #expect(try await downloader.download(careful).source == .network)
+    #expect(sandbox.bytes() == content(100_000))
+  }
+
+  /// Changes a file without a change of its time.
+  private func keepingTime(_ path: String, _ change: () throws -> Void) throws {
+    var before = stat()
+    unsafe stat(path, &before)
+    try change()
+    let times = [before.st_atim, before.st_mtim]
+    unsafe utimensat(AT_FDCWD, path, times, 0)
+  }
+
+  @Test func `a kill before the new file takes its name makes the old one nobody else's`()
+    async throws
+  {
+    let downloader = sandbox.downloader(server)
+    var careful = sandbox.asked()
+    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
+    _ = try await downloader.download(careful)
+    let old = sandbox.path("old")
+    try FileManager.default.copyItem(atPath: sandbox.path(), toPath: old)
+    var times = stat()
+    unsafe stat(sandbox.path(), &times)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    _ = try await downloader.download(careful)
+    // As the kill leaves it: the record of the new file, and the old file.
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    try FileManager.default.moveItem(atPath: old, toPath: sandbox.path())
+    let before = [times.st_atim, times.st_mtim]
+    unsafe utimensat(AT_FDCWD, sandbox.path(), before, 0)
+    #expect(try await downloader.downloads(in: sandbox.folder) == [])
+    server.fail(.init(error: .cannotConnect))
+    #expect(await sandbox.failure(downloader, careful) != .fileExists)
+    #expect(try await downloader.download(careful).source == .network)
+    #expect(sandbox.bytes() == content(90_000, seed: 2))
+  }
+
+  @Test func `a file that appears meanwhile stays, and what has come is kept`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    let downloader = sandbox.downloader(server)
+    let download = downloader.start(careful)
+    await eventually { download.progress.received > 0 }
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    gate.open()
+    let error = await #expect(throws: DownloadError.self) { try await download.value() }
+    #expect(error?.cause == .fileExists)
+    #expect(sandbox.bytes() == Array("mine".utf8))
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    #expect(try await downloader.download(careful).resumedBytes == 100_000)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `who may replace a file and who may not do not share a download`() async throws {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked())
+    await eventually { first.progress.received > 0 }
+    let second = downloader.start(careful)
+    #expect(second !== first)
+    second.cancel()
+    gate.open()
+    _ = try await first.value()
+  }
+
+  @Test func `what was begun to replace a file goes on by that`() async throws {
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    server.fail(.init(cut: 70_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    #expect(try await sandbox.downloader(server).download(careful).resumedBytes == 70_000)
+    // Its permission went with it.
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    #expect(await sandbox.failure(sandbox.downloader(server), careful) == .fileExists)
+  }
+
+  @Test func `a permission to replace is for the file that was there`() async throws {
+    server.fail(.init(cut: 70_000))
+    _ = await sandbox.failure(sandbox.downloader(server), sandbox.asked())
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: sandbox.path()))
+    var careful = sandbox.asked()
+    careful.replacesOthers = false
+    #expect(await sandbox.failure(sandbox.downloader(server), careful) == .fileExists)
+    #expect(sandbox.bytes() == Array("mine".utf8))
+    try FileManager.default.removeItem(atPath: sandbox.path())
+    #expect(try await sandbox.downloader(server).download(careful).resumedBytes == 70_000)
+  }
+
+  @Test func `a file that a kill left whole under its hidden name takes its own`() async throws {
+    let downloader = sandbox.downloader(server)
+    let first = try await downloader.download(sandbox.asked())
+    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
+    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    let found = try await downloader.downloads(in: sandbox.folder)
+    #expect(found.map(\.isFinished) == [false] && found.first?.record == first.record)
+    var careful = sandbox.asked()
+    (careful.replacesOthers, careful.reuse) = (false, .confirmed)
+    let again = try await downloader.download(careful)
+    #expect(again.resumedBytes == 100_000 && again.record == first.record)
+    #expect(server.requests.count == 1)
+    #expect(sandbox.bytes() == content(100_000) && sandbox.names == [".json", "file"])
+  }
+}
