@@ -80,7 +80,7 @@ extension DownloadRun {
         record.expire(expiry, from: now)
         try place.save(record, .finished)
       }
-      part.remove()
+      part.remove(of: record.url)
       return record
     }
     // Somebody has changed the file while the server was asked.

@@ -68,7 +68,7 @@ struct DownloadRun: Sendable {
     // Who had the lock before may have finished it.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
-        if try part.isEmpty() { part.remove() }
+        if try part.isEmpty() { part.remove(of: good.record.url) }
       }
       return good
     }

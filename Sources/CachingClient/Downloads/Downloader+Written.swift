@@ -53,7 +53,7 @@ extension Downloader {
       guard let place = try? DownloadPlace(path, files), place.record(.unfinished)?.url == url,
         let part = try? PartFile.open(place)
       else { return }
-      if place.record(.unfinished)?.url == url { part.remove() }
+      part.remove(of: url)
     }
   }
 }

@@ -172,6 +172,11 @@ final class PartFile: @unchecked Sendable {
     place.remove(place.part)
   }
 
+  /// The same, unless it was begun for another URL.
+  func remove(of url: String) {
+    if place.record(.unfinished)?.url ?? url == url { remove() }
+  }
+
   /// Before its own name goes: from then on another process may begin, with files of the same names.
   private func removeCompanions() {
     place.remove(place.sums)

@@ -186,6 +186,13 @@ struct DownloadReuseTests {
     let downloader = sandbox.downloader(server)
     _ = await sandbox.failure(downloader, sandbox.asked())
     _ = await sandbox.failure(downloader, sandbox.asked(url: "/other"))
+    // Also where that one's file is there, and is confirmed.
+    let other = try DownloadSandbox()
+    server.fail(.init(), .init(cut: 70_000))
+    _ = try await downloader.download(other.asked(url: "/other"))
+    _ = await other.failure(downloader, other.asked())
+    let confirmed = try await downloader.download(other.asked(url: "/other"))
+    #expect(confirmed.source == .confirmed && other.names.contains(".part"))
     #expect(try await downloader.downloads(in: sandbox.folder).map(\.received) == [70_000])
     #expect(try await downloader.download(sandbox.asked()).resumedBytes == 70_000)
   }
