@@ -1,8 +1,8 @@
-import HTTPSemantics
+package import HTTPSemantics
 import HTTPTransport
 
 /// Decides how a redirect is followed (RFC 9110, section 15.4).
-enum Redirection {
+package enum Redirection {
   /// Fields that are meant for one origin alone.
   private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization", "Host"]
   /// Fields that describe a body.
@@ -18,10 +18,7 @@ enum Redirection {
     after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?,
     _ repeated: RepeatedBody? = nil
   ) -> (HTTPRequest, RequestBody?)? {
-    guard [301, 302, 303, 307, 308].contains(head.status),
-      let location = head.fields.first(named: "Location"),
-      let url = try? request.url.resolving(location.text)
-    else { return nil }
+    guard case .success(let url) = target(of: head, from: request.url) else { return nil }
     var next = request
     var nextBody = body
     next.url = url
@@ -42,19 +39,21 @@ enum Redirection {
     return (next, nextBody)
   }
 
-  /// Returns where a redirect leads that cannot be followed, because it is no URL to fetch, such as
-  /// `file:`, without credentials and cut if it is long; nil for other answers. One without any
-  /// `Location` is an answer like others.
-  static func unusableLocation(_ head: HTTPResponseHead, of request: HTTPRequest) -> String? {
+  /// Returns why a redirect cannot be followed: it leads to what is no URL to fetch, such as `file:`; nil
+  /// for other answers. One without any `Location` is an answer like others.
+  package static func fault(_ head: HTTPResponseHead, from url: NormalizedURL) -> InvalidURL? {
+    guard case .failure(let error) = target(of: head, from: url) else { return nil }
+    return error
+  }
+
+  /// Returns where a redirect leads, or why nobody can go there; nil for other answers.
+  private static func target(
+    of head: HTTPResponseHead, from url: NormalizedURL
+  ) -> Result<NormalizedURL, InvalidURL>? {
     guard [301, 302, 303, 307, 308].contains(head.status),
       let location = head.fields.first(named: "Location")
     else { return nil }
-    do throws(InvalidURL) {
-      _ = try request.url.resolving(location.text)
-      return nil
-    } catch {
-      return error.url
-    }
+    return Result { () throws(InvalidURL) in try url.resolving(location.text) }
   }
 
   /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.

@@ -175,14 +175,8 @@ extension OfflineCache {
   /// Returns why a redirect that was handed over is no answer: it leads to what is no URL to fetch, such
   /// as `file:`. One without any `Location` is an answer like others.
   private func redirectFault(_ response: ClientResponse) -> ClientError? {
-    guard [301, 302, 303, 307, 308].contains(response.head.status),
-      let location = response.head.fields.first(named: "Location")
-    else { return nil }
-    do throws(InvalidURL) {
-      _ = try response.url.resolving(location.text)
-      return nil
-    } catch {
-      return broken(response, .unusableRedirect, "the redirect leads to \(error.description)")
+    Redirection.fault(response.head, from: response.url).map {
+      broken(response, .unusableRedirect, "the redirect leads to \($0.description)")
     }
   }
 

@@ -55,8 +55,7 @@ enum DownloadCommand {
     parameters: [urls],
     options: [
       folder, list, resume, restart, refresh, expires, sliding, sha256, parallel, perHost, retries,
-      durable,
-      quiet, HeaderOption.option,
+      durable, quiet, HeaderOption.option,
     ] + NetworkOptions.allForTransfers,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
@@ -129,24 +128,27 @@ enum DownloadCommand {
         "--sha256 is the digest of one file, but there are \(addresses.count) URLs",
         remedy: "download one at a time")
     }
-    var urls: [String: NormalizedURL] = [:]
+    // By path, where each stands in the list.
+    var places: [String: Int] = [:]
     var requests: [DownloadRequest] = []
     var areAllGood = true
-    func add(_ url: NormalizedURL, _ path: String) throws {
-      if let other = urls[path] {
-        guard other != url else { return }
+    func add(_ url: NormalizedURL, _ path: String) throws -> Int {
+      if let place = places[path] {
+        let other = requests[place].request.url
+        guard other != url else { return place }
         throw invocation.usageError(
           "'\(terminalSafe(url.string))' and '\(terminalSafe(other.string))' have the same file "
             + "'\(terminalSafe(path))'", remedy: "download them to different folders")
       }
-      urls[path] = url
+      places[path] = requests.count
       requests.append(request(url, path, invocation))
+      return requests.count - 1
     }
     for address in addresses {
       do {
         let url = try NormalizedURL(address)
         try AddressList.checkCredentials(address, url)
-        try add(url, path(of: url, in: folder))
+        _ = try add(url, path(of: url, in: folder))
       } catch let error as UsageError {
         throw error
       } catch {
@@ -156,17 +158,13 @@ enum DownloadCommand {
     }
     guard invocation[resume] else { return (requests, areAllGood) }
     for found in try await downloader.downloads(in: try text(of: folder)) where !found.isFinished {
-      guard let url = try? NormalizedURL(found.record.url), urls[found.path] ?? url == url else {
-        continue
-      }
-      let isNamed = urls[found.path] != nil
-      try add(url, found.path)
+      let named = places[found.path].map { requests[$0].request.url }
+      guard let url = try? NormalizedURL(found.record.url), named ?? url == url else { continue }
+      let place = try add(url, found.path)
       // A digest is that of the one file that is named.
-      if !isNamed { requests[requests.count - 1].digest = nil }
+      if named == nil { requests[place].digest = nil }
       // Also beside a file that has not expired: this one was to replace it.
-      for index in requests.indices where requests[index].file == found.path {
-        requests[index].reuse = .confirmed
-      }
+      requests[place].reuse = .confirmed
     }
     return (requests, areAllGood)
   }
@@ -174,16 +172,15 @@ enum DownloadCommand {
   private static func request(
     _ url: NormalizedURL, _ path: String, _ invocation: Invocation
   ) -> DownloadRequest {
-    var request = DownloadRequest(
-      HeaderOption.request(url, invocation), to: path, digest: invocation[sha256],
+    DownloadRequest(
+      HeaderOption.request(url, invocation), to: path, replacesOthers: invocation[restart],
+      digest: invocation[sha256],
       expiry: invocation[expires].map {
         DownloadExpiry(after: $0.components.seconds, isSliding: invocation[sliding])
       },
       reuse: invocation[restart] ? .never : invocation[refresh] ? .confirmed : .unexpired,
       resumes: !invocation[restart],
       transport: NetworkOptions.transportOptions(invocation))
-    request.replacesOthers = invocation[restart]
-    return request
   }
 
   /// Returns the file of a URL.

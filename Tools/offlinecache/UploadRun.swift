@@ -52,15 +52,17 @@ struct UploadRun: Sendable {
     let response = try await client.fetch(request, body: content)
     let status = response.head.status
     let isGood = (200...299).contains(status)
+    let verdict: ExitStatus =
+      isGood ? .success : Refusal.isNotFound(status) ? .notFound : .failure
     if !isGood {
       printMessage(
         "offlinecache: \(response.url): "
           + Refusal.text(
             status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
-      guard output != nil else {
+      if output == nil {
         if !isQuiet { await tell(response) }
         response.body.cancel()
-        return Refusal.isNotFound(status) ? .notFound : .failure
+        return verdict
       }
     }
     let file = try output.map { try OutputFile($0) }
@@ -76,7 +78,7 @@ struct UploadRun: Sendable {
       try lines.writeLine("sent    \(status)  \(ByteCount(length))  \(response.url)")
       try lines.flush()
     }
-    return isGood ? .success : Refusal.isNotFound(status) ? .notFound : .failure
+    return verdict
   }
 
   /// Prints the beginning of an error's text: servers say there what they did not like.

@@ -138,9 +138,15 @@ extension DownloadPlace {
     return record
   }
 
+  /// Returns the record of the part, if it was begun for a URL.
+  func begun(for url: String) -> DownloadRecord? {
+    record(.unfinished).flatMap { $0.url == url ? $0 : nil }
+  }
+
   /// Returns the expiry that the last call for a URL was given, whether it has finished or not.
   func statedExpiry(for url: String) -> DownloadExpiry? {
-    [record(.unfinished), record(.finished)].compactMap { $0?.url == url ? $0?.expiry : nil }.first
+    if let expiry = begun(for: url)?.expiry { return expiry }
+    return record(.finished).flatMap { $0.url == url ? $0.expiry : nil }
   }
 
   /// Returns the record of the target as above, if it is wanted and the target has a digest, too, for
@@ -171,7 +177,7 @@ extension DownloadPlace {
     guard let expiry = record.expiry, expiry.isSliding, let part = try? PartFile.open(self) else {
       return record
     }
-    defer { if self.record(.unfinished) == nil, (try? part.isEmpty()) == true { part.remove() } }
+    defer { part.removeIfUnused() }
     guard var current = finishedRecord(), current == record else { return record }
     current.expire(expiry, from: now)
     guard (try? save(current, .finished)) != nil else { return record }

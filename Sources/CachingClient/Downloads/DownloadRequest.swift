@@ -23,7 +23,7 @@ public struct DownloadRequest: Sendable {
 
   /// Replaces also a file that is no download of this URL, or was changed since; false: that is an
   /// error, and the file stays as it is.
-  public var replacesOthers = true
+  public var replacesOthers: Bool
 
   /// Says which digest the file must have, beside those that the server states.
   public var digest: StatedDigest?
@@ -52,13 +52,15 @@ public struct DownloadRequest: Sendable {
 
   /// Makes a request; the defaults go on, and use a file that is there as far as it is good.
   public init(
-    _ request: HTTPRequest, to file: String, digest: StatedDigest? = nil,
-    expiry: DownloadExpiry? = nil, reuse: Reuse = .unexpired, resumes: Bool = true,
+    _ request: HTTPRequest, to file: String, replacesOthers: Bool = true,
+    digest: StatedDigest? = nil, expiry: DownloadExpiry? = nil, reuse: Reuse = .unexpired,
+    resumes: Bool = true,
     priority: Int = 0, transport: TransportOptions = TransportOptions(), maximumRedirects: Int = 20,
     credential: Credential? = nil
   ) {
     self.request = request
     self.file = file
+    self.replacesOthers = replacesOthers
     self.digest = digest
     self.expiry = expiry
     self.reuse = reuse

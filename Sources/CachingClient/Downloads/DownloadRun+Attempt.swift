@@ -30,11 +30,8 @@ extension DownloadRun {
   private static let flushInterval = Duration.seconds(1)
 
   /// Asks the server for what is missing, and takes it.
-  ///
-  /// - Parameter expiry: what was asked for by this call, or by the one that is gone on with.
   func attempt(
-    _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?,
-    _ expiry: DownloadExpiry?
+    _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?
   ) async -> DownloadAttempt {
     guard await downloader.slots.acquire(host, priority: asked.priority) else {
       return DownloadAttempt(outcome: .failed(.cancelled), record: record)
@@ -52,8 +49,7 @@ extension DownloadRun {
     let finished = resumption == nil ? await finishedRecord(place) : nil
     do throws(DownloadError.Cause) {
       let answer = try await send(request(resumption, finished))
-      return await take(
-        answer, place, part, record, resumption, hasFile: finished != nil, expiry)
+      return await take(answer, place, part, record, resumption, hasFile: finished != nil)
     } catch {
       return DownloadAttempt(outcome: .failed(error), record: record)
     }
@@ -97,10 +93,8 @@ extension DownloadRun {
       }
       guard asked.maximumRedirects > 0 else { return answer }
       guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
-        guard let location = Redirection.unusableLocation(answer.head, of: request) else {
-          return answer
-        }
-        throw .unusableRedirect(location)
+        guard let fault = Redirection.fault(answer.head, from: request.url) else { return answer }
+        throw .unusableRedirect(fault.url)
       }
       await answer.body.end()
       request = next
@@ -111,8 +105,7 @@ extension DownloadRun {
   /// Judges the head, and takes the body where that is of use.
   private func take(
     _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
-    _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool,
-    _ expiry: DownloadExpiry?
+    _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool
   ) async -> DownloadAttempt {
     let head = answer.head
     var judged =
@@ -122,7 +115,6 @@ extension DownloadRun {
       switch judged {
       case .goOn(let end, let completeLength):
         guard var record else { break }
-        record.expiry = expiry
         record.length = completeLength
         var attempt = await receive(
           answer.body, part, record, decoder: nil, isResumable: true, end: end)
@@ -130,7 +122,7 @@ extension DownloadRun {
         return attempt
       case .startOver:
         download.tell { ($0.received, $0.resumed) = (0, 0) }
-        var attempt = try await startOver(answer, place, part, expiry)
+        var attempt = try await startOver(answer, place, part)
         attempt.wentOn = false
         return attempt
       case .askForWhole:
@@ -153,24 +145,23 @@ extension DownloadRun {
   }
 
   private func startOver(
-    _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
-    _ expiry: DownloadExpiry?
+    _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile
   ) async throws(DownloadError.Cause) -> DownloadAttempt {
     let asked = asked
     var record = DownloadRecord(
       file: place.targetName, url: asked.request.url.string, answeredBy: answer.url.string,
       head: answer.head, started: downloader.now)
     let decoder = Self.decoder(&record.head)
-    (record.length, record.expiry) = (record.head.fields.contentLength, expiry)
+    record.length = record.head.fields.contentLength
     let isResumable = decoder == nil && Resumption.isPossible(record.head.fields, now: date)
     let new = record
     record = try await blocking { () throws(SystemError) in
       var record = new
-      let earlier = place.record(.unfinished)
+      // What was said for the one that this takes the place of holds for it, too.
+      record.expiry = asked.expiry ?? place.statedExpiry(for: record.url)
       record.mayReplace =
         asked.replacesOthers
-        ? place.anothersTime(than: record.url)
-        : earlier?.url == record.url ? earlier?.mayReplace : nil
+        ? place.anothersTime(than: record.url) : place.begun(for: record.url)?.mayReplace
       // In this order: a record never tells of the bytes of another answer.
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       try place.save(record, .unfinished)

@@ -20,19 +20,19 @@ extension DownloadRun {
   ) async throws(DownloadError) -> DownloadedFile {
     let url = asked.request.url.string
     let asked = asked
-    // Before anything is begun anew.
-    let (wasBegun, expiry) = try await perform { () throws(SystemError) in
+    // What is said now holds from now on, also where no answer comes.
+    let begun = try await perform { () throws(SystemError) -> DownloadRecord? in
+      guard var begun = place.begun(for: url) else { return nil }
       let expiry = asked.expiry ?? place.statedExpiry(for: url)
-      guard var begun = place.record(.unfinished), begun.url == url else { return (false, expiry) }
       if begun.expiry != expiry {
         begun.expiry = expiry
         try place.save(begun, .unfinished)
       }
-      return (true, expiry)
+      return begun
     }
-    let record = try await recovered(place, part)
+    let record = try await recovered(begun, part)
     do throws(DownloadError) {
-      return try await tries(place, part, record, expiry, &counts)
+      return try await tries(place, part, record, &counts)
     } catch {
       let now = date
       // What has come is kept for the next call, also where this one cannot go on; and what is known of
@@ -42,7 +42,7 @@ extension DownloadRun {
         // Nothing has come in the way of a download of another URL.
         guard left.url == url else { return }
         let isOfUse = part.length > 0 && Resumption.isPossible(left.head.fields, now: now)
-        if isOfUse || wasBegun { try part.flush() } else { part.remove() }
+        if isOfUse || begun != nil { try part.flush() } else { part.remove() }
       }
       throw error
     }
@@ -50,7 +50,7 @@ extension DownloadRun {
 
   private func tries(
     _ place: DownloadPlace, _ part: PartFile, _ recovered: DownloadRecord?,
-    _ expiry: DownloadExpiry?, _ counts: inout Counts
+    _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     var record = recovered
     let resumed = counts.resumed ?? part.length
@@ -74,9 +74,7 @@ extension DownloadRun {
         }
       }
       let known = record
-      let (attempt, isStopped) = await download.run {
-        await self.attempt(place, part, known, expiry)
-      }
+      let (attempt, isStopped) = await download.run { await self.attempt(place, part, known) }
       counts.received += attempt.received
       if let wentOn = attempt.wentOn {
         isPutTogether = wentOn
@@ -98,14 +96,13 @@ extension DownloadRun {
 
   /// Reads what an earlier call has left; nil where nothing of it can be used.
   private func recovered(
-    _ place: DownloadPlace, _ part: PartFile
+    _ begun: DownloadRecord?, _ part: PartFile
   ) async throws(DownloadError) -> DownloadRecord? {
     let asked = asked
     let now = date
     let download = download
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      guard asked.resumes, let record = place.record(.unfinished),
-        record.url == asked.request.url.string, record.file == place.targetName,
+      guard asked.resumes, let record = begun, record.file == part.place.targetName,
         Resumption.isPossible(record.head.fields, now: now)
       else { return nil }
       let algorithm = Self.stated(asked, record)?.algorithm

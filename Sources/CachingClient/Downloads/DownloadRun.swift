@@ -84,10 +84,9 @@ struct DownloadRun: Sendable {
     guard !asked.replacesOthers else { return }
     let url = asked.request.url.string
     let isAnother = try await perform { () throws(SystemError) in
-      guard let time = place.anothersTime(than: url) else { return false }
-      let unfinished = place.record(.unfinished)
-      if unfinished?.url == url, unfinished?.mayReplace == time { return false }
-      if unfinished == nil, try part.isEmpty() { part.remove() }
+      guard let time = place.anothersTime(than: url), place.begun(for: url)?.mayReplace != time
+      else { return false }
+      part.removeIfUnused()
       return true
     }
     if isAnother { throw download.error(.fileExists) }

@@ -50,7 +50,7 @@ extension Downloader {
     let (path, url) = (request.file, request.request.url.string)
     await pool.call { [files] in
       // As a favour: what stays is found by the next call.
-      guard let place = try? DownloadPlace(path, files), place.record(.unfinished)?.url == url,
+      guard let place = try? DownloadPlace(path, files), place.begun(for: url) != nil,
         let part = try? PartFile.open(place)
       else { return }
       part.remove(of: url)

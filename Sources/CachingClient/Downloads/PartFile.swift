@@ -177,6 +177,11 @@ final class PartFile: @unchecked Sendable {
     if place.record(.unfinished)?.url ?? url == url { remove() }
   }
 
+  /// The same, if nothing was begun with it.
+  func removeIfUnused() {
+    if place.record(.unfinished) == nil, (try? isEmpty()) == true { remove() }
+  }
+
   /// Before its own name goes: from then on another process may begin, with files of the same names.
   private func removeCompanions() {
     place.remove(place.sums)
