@@ -64,11 +64,18 @@ public struct StateFile: Sendable {
 
   /// Reads the file; nil where there is none.
   ///
-  /// - Throws: where it cannot be read, or is longer than a limit.
+  /// - Throws: where it cannot be read, is longer than a limit, or others may have written it.
   public func load(limit: Int) throws(Problem) -> [UInt8]? {
     do throws(SystemError) {
       let directory = try files.open(userPath: folder, [.read, .directory])
-      return try files.readFile(name, in: directory, limit: limit)
+      var status: FileStatus?
+      let bytes = try files.readFile(name, in: directory, limit: limit, &status)
+      guard let status, status.isPrivateFile, status.linkCount == 1 else {
+        throw SystemError.othersFile
+      }
+      return bytes
+    } catch  where error == .othersFile {
+      throw Problem(text: "\(path) may have been written by others; remove it")
     } catch  where error == .notFound {
       return nil
     } catch {
@@ -103,8 +110,8 @@ public struct StateFile: Sendable {
   /// Makes what is missing of the folder; the opening after it tells whether that did.
   private func makeFolders() {
     var prefix = ""
-    for part in folder.split(separator: "/") {
-      prefix += "/" + part
+    for part in folder.utf8.split(separator: UInt8(ascii: "/")) {
+      prefix += "/" + String(Substring(part))
       try? files.makeDirectory(userPath: prefix, mode: 0o700)
     }
   }

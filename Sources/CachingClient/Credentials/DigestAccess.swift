@@ -78,14 +78,14 @@ struct DigestTerms: Sendable, Hashable {
     let response = response(
       user: user, password: password, method: method, uri: uri, count: count,
       clientNonce: clientNonce)
-    var parts = [userPart(user), "realm=\(Self.quoted(realm))", "uri=\"\(uri)\""]
+    var parts = [userPart(user), "realm=\(QuotedString.quote(realm))", "uri=\"\(uri)\""]
     if let algorithm { parts.append("algorithm=\(algorithm)") }
-    parts.append("nonce=\(Self.quoted(nonce))")
+    parts.append("nonce=\(QuotedString.quote(nonce))")
     if hasQuality {
-      parts += ["nc=\(Self.text(count))", "cnonce=\(Self.quoted(clientNonce))", "qop=auth"]
+      parts += ["nc=\(Self.text(count))", "cnonce=\(QuotedString.quote(clientNonce))", "qop=auth"]
     }
     parts.append("response=\"\(response)\"")
-    if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
+    if let opaque { parts.append("opaque=\(QuotedString.quote(opaque))") }
     if hashesUser { parts.append("userhash=true") }
     return "Digest " + parts.joined(separator: ", ")
   }
@@ -96,7 +96,7 @@ struct DigestTerms: Sendable, Hashable {
     guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
       return "username*=UTF-8''\(Self.extended(user))"
     }
-    return "username=\(Self.quoted(user))"
+    return "username=\(QuotedString.quote(user))"
   }
 
   /// Percent-encodes all but the letters, digits and signs of `attr-char` that no one quotes.
@@ -108,10 +108,6 @@ struct DigestTerms: Sendable, Hashable {
       }
       return "%" + [byte].hexadecimal.uppercased()
     }.joined()
-  }
-
-  private static func quoted(_ text: String) -> String {
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   }
 
   private static func text(_ count: UInt32) -> String {

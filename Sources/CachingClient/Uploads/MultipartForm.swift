@@ -44,7 +44,8 @@ public struct MultipartForm: Sendable {
   public mutating func add(
     _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
   ) {
-    let fileName = fileName ?? path.split(separator: "/").last.map(String.init) ?? path
+    let last = path.utf8.split(separator: UInt8(ascii: "/")).last
+    let fileName = fileName ?? last.map { String(Substring($0)) } ?? path
     let type = contentType ?? String(MediaTypes.type(ofFile: fileName).prefix { $0 != ";" })
     parts.append(Part(name: name, fileName: fileName, contentType: type, content: .file(path)))
   }

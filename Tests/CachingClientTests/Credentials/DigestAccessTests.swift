@@ -46,6 +46,16 @@ struct DigestAccessTests {
         + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
   }
 
+  @Test("a realm cannot leave its quotes")
+  func quotes() throws {
+    // To Swift, a quote with a combining mark after it is another character than a quote.
+    let realm = "a\\\"\u{301}, response=\\\"forged\\\""
+    let field = try terms("Digest realm=\"\(realm)\", nonce=\"n\"").authorization(
+      user: "Mufasa", password: "Circle of Life", method: "GET", uri: "/", count: 1,
+      clientNonce: "c")
+    #expect(Array(field.utf8).firstRange(of: Array("realm=\"\(realm)\", ".utf8)) != nil)
+  }
+
   @Test("the example of RFC 2617, and the older way without a quality")
   func older() throws {
     let line =

@@ -20,10 +20,7 @@ func fuzzChallenges(_ value: [UInt8]) {
 
 private func write(_ challenge: Challenge) -> String {
   if let token = challenge.token { return "\(challenge.scheme) \(token)" }
-  let parameters = challenge.parameters.map { parameter in
-    let value = parameter.value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return "\(parameter.name)=\"\(value)\""
-  }
+  let parameters = challenge.parameters.map { "\($0.name)=\(QuotedString.quote($0.value))" }
   return ([challenge.scheme] + [parameters.joined(separator: ",")]).filter { !$0.isEmpty }
     .joined(separator: " ")
 }

@@ -107,8 +107,7 @@ private func serialized(_ value: StructuredDictionary.Value) -> String {
   switch value {
   case .integer(let number): "\(number)"
   case .decimal: "1.5"
-  case .string(let text):
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  case .string(let text): QuotedString.quote(text)
   case .token(let text): text
   case .byteSequence(let digits): ":\(digits):"
   case .boolean(let flag): flag ? "?1" : "?0"
