@@ -446,3 +446,13 @@ void cp_limit_heaps(int count) {
 }
 
 uint64_t cp_thread_number(void) { return (uint64_t)(uintptr_t)pthread_self(); }
+
+static _Thread_local int32_t lock_order;
+
+int32_t cp_set_lock_order(int32_t order) {
+  int32_t before = lock_order;
+  lock_order = order;
+  return before;
+}
+
+int32_t cp_lock_order(void) { return lock_order; }

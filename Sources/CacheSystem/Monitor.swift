@@ -35,20 +35,38 @@ public final class Monitor<State>: @unchecked Sendable {
     unsafe mutex.deallocate()
   }
 
+  /// Takes the mutex; debug builds check that the thread holds no other ``LockOrder/inner`` lock.
+  private func lock() -> Int32 {
+    #if DEBUG
+      let outer = LockOrder.inner.enter()
+    #else
+      let outer: Int32 = 0
+    #endif
+    unsafe pthread_mutex_lock(mutex)
+    return outer
+  }
+
+  private func unlock(_ outer: Int32) {
+    unsafe pthread_mutex_unlock(mutex)
+    #if DEBUG
+      LockOrder.leave(to: outer)
+    #endif
+  }
+
   /// Changes the state and wakes every thread that waits.
   public func change<R>(_ body: (inout State) -> R) -> R {
-    unsafe pthread_mutex_lock(mutex)
+    let outer = lock()
     defer {
       unsafe pthread_cond_broadcast(condition)
-      unsafe pthread_mutex_unlock(mutex)
+      unlock(outer)
     }
     return body(&state)
   }
 
   /// Changes the state and wakes no thread: none waits for this change, or ``wake()`` follows.
   public func quietly<R>(_ body: (inout State) -> R) -> R {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    let outer = lock()
+    defer { unlock(outer) }
     return body(&state)
   }
 
@@ -59,8 +77,8 @@ public final class Monitor<State>: @unchecked Sendable {
 
   /// Waits until `body` returns a value.
   public func wait<R>(until body: (inout State) -> R?) -> R {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    let outer = lock()
+    defer { unlock(outer) }
     while true {
       if let result = body(&state) { return result }
       unsafe pthread_cond_wait(condition, mutex)
@@ -73,8 +91,8 @@ public final class Monitor<State>: @unchecked Sendable {
     var deadline = timespec()
     deadline.tv_sec = Int(end / 1_000_000_000)
     deadline.tv_nsec = Int(end % 1_000_000_000)
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    let outer = lock()
+    defer { unlock(outer) }
     while true {
       if let result = body(&state) { return result }
       if unsafe pthread_cond_timedwait(condition, mutex, &deadline) != 0 { return body(&state) }

@@ -79,7 +79,10 @@ extension WorkerPool {
     _ body: @escaping @Sendable () throws(E) -> R
   ) async throws(E) -> R {
     let result = await withCheckedContinuation { continuation in
-      run { continuation.resume(returning: Result { () throws(E) in try body() }) }
+      run {
+        let result = Result { () throws(E) in try body() }
+        callOut { continuation.resume(returning: result) }
+      }
     }
     return try result.get()
   }

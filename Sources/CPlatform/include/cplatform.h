@@ -96,5 +96,8 @@ int cp_start_thread(void (*body)(void *), void *context);
 void cp_limit_heaps(int count);
 /// A number that no other thread of the process has.
 uint64_t cp_thread_number(void);
+/// Sets the order of the innermost lock that this thread holds, 0 for none, and returns the one before.
+int32_t cp_set_lock_order(int32_t order);
+int32_t cp_lock_order(void);
 
 #endif

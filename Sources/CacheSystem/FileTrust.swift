@@ -1,0 +1,77 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+// Where others may write to a folder, they may have put a file there before this user did.
+extension FileStatus {
+  /// Whether it belongs to the user with whose rights this process works.
+  public var isOwn: Bool { owner == geteuid() }
+
+  /// Whether it is a regular file of that user.
+  public var isOwnFile: Bool { kind == .file && isOwn }
+
+  /// Whether it is one that nobody else may write to.
+  public var isPrivateFile: Bool { isOwnFile && mode & 0o022 == 0 }
+
+  /// Whether a user may put another file in the place of this one, in a folder that the user may write
+  /// to: the sticky bit keeps the files of others there, chmod(2).
+  public func isReplaceable(in folder: FileStatus, by user: UInt32? = nil) -> Bool {
+    let user = user ?? geteuid()
+    return user == 0 || user == owner || user == folder.owner || folder.mode & 0o1000 == 0
+  }
+
+  /// Whether somebody may have put it into a folder who is neither a user, nor the system, nor the
+  /// owner of the folder.
+  public func isPlanted(in folder: FileStatus, for user: UInt32? = nil) -> Bool {
+    let user = user ?? geteuid()
+    return owner != user && owner != 0 && owner != folder.owner && folder.mode & 0o022 != 0
+  }
+}
+
+extension SystemError {
+  /// The file belongs to another user, who may have planted it.
+  public static let othersFile = SystemError(EPERM)
+}
+
+/// Paths that the user gave.
+package enum UserPath {
+  /// Returns the folder of a path; for a name alone the working directory.
+  package static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Tells whether the file of a path, or the last link that leads to it, may have been planted; false
+  /// also where nothing is there.
+  package static func isPlanted(_ path: String) -> Bool {
+    isPlantedLink(path) || isPlanted(status(path, followsLink: true), path)
+  }
+
+  /// Tells whether a path is a link that may have been planted. The system does not follow such links
+  /// (proc(5), `protected_symlinks`), but realpath(3) does.
+  package static func isPlantedLink(_ path: String) -> Bool {
+    let found = status(path, followsLink: false)
+    return found?.kind == .link && isPlanted(found, path)
+  }
+
+  private static func isPlanted(_ file: FileStatus?, _ path: String) -> Bool {
+    guard let file, let folder = status(folder(of: path), followsLink: true) else { return false }
+    return file.isPlanted(in: folder)
+  }
+
+  /// Returns owner, mode, and whether it is a link, which are all that counts here.
+  private static func status(_ path: String, followsLink: Bool) -> FileStatus? {
+    var found = stat()
+    // Safety: the path is passed as a zero-terminated copy, and the call fills the local.
+    let code = unsafe followsLink ? stat(path, &found) : lstat(path, &found)
+    guard code == 0 else { return nil }
+    return FileStatus(
+      length: 0, allocated: 0, fileNumber: 0, linkCount: 0, modified: 0, owner: found.st_uid,
+      mode: UInt16(truncatingIfNeeded: found.st_mode) & 0o7777,
+      kind: found.st_mode & S_IFMT == S_IFLNK ? .link : .other)
+  }
+}

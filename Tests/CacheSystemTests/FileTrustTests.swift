@@ -1,0 +1,66 @@
+import CacheSystem
+import Foundation
+import Testing
+
+struct FileTrustTests {
+  private func status(
+    owner: UInt32, mode: UInt16 = 0o600, kind: FileKind = .file
+  ) -> FileStatus {
+    FileStatus(
+      length: 0, allocated: 0, fileNumber: 1, linkCount: 1, modified: 0, owner: owner, mode: mode,
+      kind: kind)
+  }
+
+  @Test func `a file is the user's own by kind and owner, and private by its mode`() {
+    let user = geteuid()
+    #expect(status(owner: user).isOwnFile && status(owner: user).isPrivateFile)
+    #expect(!status(owner: user &+ 1).isOwnFile && !status(owner: user &+ 1).isPrivateFile)
+    #expect(!status(owner: user, kind: .link).isOwnFile)
+    #expect(status(owner: user, mode: 0o644).isPrivateFile)
+    for mode: UInt16 in [0o620, 0o602, 0o666] {
+      #expect(status(owner: user, mode: mode).isOwnFile)
+      #expect(!status(owner: user, mode: mode).isPrivateFile)
+    }
+  }
+
+  @Test func `the sticky bit keeps the files of others`() {
+    let shared = status(owner: 0, mode: 0o1777, kind: .directory)
+    let open = status(owner: 0, mode: 0o777, kind: .directory)
+    #expect(!status(owner: 2).isReplaceable(in: shared, by: 1))
+    #expect(status(owner: 1).isReplaceable(in: shared, by: 1))
+    #expect(status(owner: 2).isReplaceable(in: shared, by: 0))
+    #expect(status(owner: 2).isReplaceable(in: open, by: 1))
+    #expect(
+      status(owner: 2).isReplaceable(
+        in: status(owner: 1, mode: 0o1777, kind: .directory), by: 1))
+  }
+
+  @Test func `a file is planted if neither user, system nor the folder's owner has put it there`() {
+    let shared = status(owner: 0, mode: 0o1777, kind: .directory)
+    #expect(status(owner: 2).isPlanted(in: shared, for: 1))
+    #expect(!status(owner: 1).isPlanted(in: shared, for: 1))
+    #expect(!status(owner: 0).isPlanted(in: shared, for: 1))
+    #expect(!status(owner: 2).isPlanted(in: status(owner: 0, mode: 0o755), for: 1))
+    #expect(!status(owner: 2).isPlanted(in: status(owner: 2, mode: 0o777), for: 1))
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "another user's files are needed"), arguments: [false, true])
+  func `a planted file or link is found by its path`(isLink: Bool) throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/oc-trust-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/file"
+    if isLink {
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hosts")
+    } else {
+      try Data().write(to: URL(fileURLWithPath: path))
+    }
+    #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(path))
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(lchown(path, 65_534, 65_534) == 0)
+    #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(path))
+    unsafe #expect(chmod(folder, 0o1777) == 0)
+    #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(path) == isLink)
+    #expect(!UserPath.isPlanted(folder + "/none"))
+  }
+}
