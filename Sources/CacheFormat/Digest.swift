@@ -1,6 +1,7 @@
 internal import CXXHash
 
-/// The name of a body: the XXH3 of its bytes with 128 bits and seed 0.
+/// The name of a body: the XXH3 of its bytes with 128 bits and seed 0, or, where another body of the
+/// same key has that name already, with the hash seed of the store (Docs/Format.md, "Hashes").
 ///
 /// XXH3 is no cryptographic hash: two equal digests are a reason to compare the bytes, not proof
 /// that they are equal.
@@ -21,18 +22,33 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
   /// Computes the digest of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
-  public init(hashing bytes: UnsafeRawBufferPointer) {
+  public init(hashing bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) {
     // Safety: base address and count belong to one buffer, which is only read.
-    let hash = unsafe cxxhash_xxh3_128(bytes.baseAddress, bytes.count, 0)
+    let hash = unsafe cxxhash_xxh3_128(bytes.baseAddress, bytes.count, seed)
     self.init(high: hash.high, low: hash.low)
   }
 
   /// Computes the digest of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
-  public init(hashing bytes: [UInt8]) {
+  public init(hashing bytes: [UInt8], seed: UInt64 = 0) {
     // Safety: the array is held while its bytes are read.
-    self = unsafe bytes.withUnsafeBytes { unsafe Digest(hashing: $0) }
+    self = unsafe bytes.withUnsafeBytes { unsafe Digest(hashing: $0, seed: seed) }
+  }
+
+  /// Returns whether this is the name of a body with these bytes, in a store with this hash seed.
+  ///
+  /// - Complexity: O(length), without allocation.
+  public func names(_ bytes: UnsafeRawBufferPointer, hashSeed: UInt64) -> Bool {
+    unsafe Digest(hashing: bytes) == self || Digest(hashing: bytes, seed: hashSeed) == self
+  }
+
+  /// Returns whether this is the name of a body with these bytes, in a store with this hash seed.
+  ///
+  /// - Complexity: O(length), without allocation.
+  public func names(_ bytes: [UInt8], hashSeed: UInt64) -> Bool {
+    // Safety: the array is held while its bytes are read.
+    unsafe bytes.withUnsafeBytes { unsafe names($0, hashSeed: hashSeed) }
   }
 
   /// Counts the digits of the written form.

@@ -10,15 +10,19 @@ public struct DigestHasher: ~Copyable, @unchecked Sendable {
   // so exclusive access is the compiler's rule; `digest` only reads.
   private let state: OpaquePointer
 
+  private let seed: UInt64
+
   /// Counts the bytes so far.
   public private(set) var count: UInt64 = 0
 
   /// Creates a hasher that has seen no byte; traps when the machine has no 600 bytes left.
-  public init() {
+  public init(seed: UInt64 = 0) {
     guard let created = unsafe cxxhash_state_create() else {
       fatalError("no memory for the state of a digest")
     }
     unsafe state = created
+    self.seed = seed
+    if seed != 0 { reset() }
   }
 
   deinit {
@@ -53,7 +57,7 @@ public struct DigestHasher: ~Copyable, @unchecked Sendable {
   /// Forgets all bytes, so that a new body can begin.
   public mutating func reset() {
     // Safety: the state is alive until `deinit`.
-    unsafe cxxhash_state_reset(state, 0)
+    unsafe cxxhash_state_reset(state, seed)
     count = 0
   }
 }

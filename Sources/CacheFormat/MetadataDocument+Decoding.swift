@@ -31,7 +31,8 @@ extension MetadataDocument {
       try draft.read(String(decoding: name, as: UTF8.self), from: &reader)
     }
     try reader.finish()
-    self = try MetadataDocument(hashSeed: preamble.seed, entry: draft.entry(at: reader.offset))
+    self = try MetadataDocument(
+      hashSeed: preamble.seed, entry: draft.entry(at: reader.offset), sequence: draft.sequence)
   }
 }
 
@@ -69,6 +70,7 @@ private struct Draft {
   private var isPinned: Bool?
   private var digest: Digest?
   private var length: UInt64?
+  private(set) var sequence: UInt64?
 
   /// Reads the value of a member, or skips it when its name is not known.
   mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
@@ -81,6 +83,7 @@ private struct Draft {
     case "pinned": isPinned = try reader.readBool()
     case "digest": digest = try reader.readDigest()
     case "length": length = try reader.readUnsigned()
+    case "sequence": sequence = try reader.readHex()
     default: try readMetadata(name, from: &reader)
     }
   }

@@ -18,11 +18,16 @@ public struct MetadataDocument: Sendable, Hashable {
   /// Holds all that is known of the entry.
   public var entry: StoredEntry
 
+  /// The least sequence number that the record of the entry in the journal can have; `nil` in
+  /// documents that say nothing of it. A journal that ends before it has lost records.
+  public var sequence: UInt64?
+
   /// Creates a document.
   @inlinable
-  public init(hashSeed: UInt64, entry: StoredEntry) {
+  public init(hashSeed: UInt64, entry: StoredEntry, sequence: UInt64? = nil) {
     self.hashSeed = hashSeed
     self.entry = entry
+    self.sequence = sequence
   }
 }
 
@@ -86,6 +91,11 @@ extension MetadataDocument {
     writer.appendHex(high: entry.digest.high, low: entry.digest.low)
     writer.append(",\n \"length\": ")
     writer.appendInteger(entry.length)
+    if let sequence {
+      // A fixed length: the file takes the same room whatever the number.
+      writer.append(",\n \"sequence\": ")
+      writer.appendHex(sequence)
+    }
   }
 
   private static func write(_ fields: [Field], to writer: inout JSONWriter) {

@@ -127,6 +127,14 @@ public struct PutRecord: Sendable {
   /// The whole record, with header and padding.
   public let bytes: [UInt8]
 
+  /// The sequence number; 0 as long as the record has no place in a journal.
+  public var sequence: UInt64 {
+    // Safety: the header is there.
+    unsafe bytes.withUnsafeBytes {
+      unsafe UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+    }
+  }
+
   /// Encodes a record, ready to be placed.
   ///
   /// The caller has checked that the texts fit into `RecordFrame.maximumLength`.

@@ -6,17 +6,17 @@ internal import Synchronization
 ///
 /// It knows what it made, so that a store that fails leaves nothing.
 struct KeyFiles: ~Copyable {
-  private let store: Store
-  private let hash: KeyHash
-  private let directory: Descriptor
+  let store: Store
+  let hash: KeyHash
+  let directory: Descriptor
   private let shard: Int32
-  private var isNew: Bool
-  private var madeBody: PathName?
+  var isNew: Bool
+  var madeBody: PathName?
   private var madeMetadata: PathName?
   /// A metadata file in staging, with the name that it will get, and where it stands.
   private var staged: (from: PathName, to: PathName, session: Session)?
 
-  private var files: any FileSystem { store.fileSystem }
+  var files: any FileSystem { store.fileSystem }
 
   init(
     _ store: Store, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool
@@ -70,97 +70,13 @@ struct KeyFiles: ~Copyable {
     }
   }
 
-  private static func path(_ store: Store, _ hash: KeyHash) -> String {
+  static func path(_ store: Store, _ hash: KeyHash) -> String {
     "\(store.path)/entries/\(Layout.keyPath(hash).text)"
   }
 
-  // MARK: The body
+  // MARK: The metadata
 
-  /// Puts the body into the directory: the one that is there, a link to an equal one, or a file.
-  ///
-  /// - Returns: the number of the file, which entries that share it have in common.
-  mutating func placeBody(_ entry: NewEntry, _ before: Before) throws(StoreError) -> UInt64 {
-    let name = Layout.body(entry.digest)
-    if !isNew, try holds(name, entry) {
-      let known = before.all.first { $0.digest == entry.digest }
-      return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
-    }
-    if let sharing = before.sharing, share(sharing, name, entry) {
-      return UInt64(sharing.bodyFile)
-    }
-    do throws(SystemError) {
-      try write(name, entry)
-      madeBody = name
-    } catch {
-      store.discard(name, in: directory.raw)
-      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
-    }
-    return UInt64(UInt32.random(in: 1 ... .max))
-  }
-
-  /// Whether the file is there with just these bytes; another one of that name is removed.
-  private func holds(_ name: PathName, _ entry: NewEntry) throws(StoreError) -> Bool {
-    do throws(SystemError) {
-      if isEqual(try files.open(name, in: directory, [.read]), entry) { return true }
-    } catch  where error == .notFound { return false } catch  where error.isWrongKind {
-      // What stands there is no body; it goes.
-    } catch {
-      // It may be whole: without descriptors, for example, nobody can tell.
-      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
-    }
-    // Readers that have it open keep it. A directory of that name goes only if it is empty.
-    if (try? files.removeFile(name, in: directory.raw)) == nil {
-      try? files.removeDirectory(name, in: directory.raw)
-    }
-    return false
-  }
-
-  /// Links to the body of another entry. The link is made first and compared then, so that what is
-  /// compared is what is kept.
-  private mutating func share(_ slot: Slot, _ name: PathName, _ entry: NewEntry) -> Bool {
-    guard slot.keyHash != hash,
-      let entries = store.entries(of: slot),
-      let other = try? files.open(
-        Layout.keyPath(slot.keyHash), in: entries.directory,
-        [
-          .read, .directory,
-        ]),
-      (try? files.link(name, in: other.raw, to: name, in: directory.raw)) != nil
-    else { return false }
-    if let file = try? files.open(name, in: directory, [.read]), isEqual(file, entry) {
-      madeBody = name
-      return true
-    }
-    store.discard(name, in: directory.raw)
-    return false
-  }
-
-  private func isEqual(_ file: borrowing Descriptor, _ entry: NewEntry) -> Bool {
-    guard let status = try? files.status(of: file.raw), status.kind == .file,
-      status.length == entry.length
-    else { return false }
-    switch entry.body {
-    case .bytes(let bytes):
-      return files.isEqual(file, bytes)
-    case .staged(let name, let session):
-      guard let staged = try? files.open(name, in: session.directory, [.read])
-      else { return false }
-      return files.isEqual(file, staged, count: entry.length)
-    }
-  }
-
-  private func write(_ name: PathName, _ entry: NewEntry) throws(SystemError) {
-    switch entry.body {
-    case .bytes(let bytes):
-      let file = try create(name)
-      try files.write(file, bytes)
-      if store.durability == .full { try files.synchronize(file, names: false) }
-    case .staged(let staged, let session):
-      try files.rename(staged, in: session.directory.raw, to: name, in: directory.raw)
-    }
-  }
-
-  private func create(_ name: PathName) throws(SystemError) -> Descriptor {
+  func create(_ name: PathName) throws(SystemError) -> Descriptor {
     do throws(SystemError) {
       return try files.open(name, in: directory, [.write, .create, .exclusive])
     } catch  where error == .exists {
@@ -168,8 +84,6 @@ struct KeyFiles: ~Copyable {
       return try files.open(name, in: directory, [.write, .create, .exclusive])
     }
   }
-
-  // MARK: The metadata
 
   /// Writes the metadata file: in place where there is none, otherwise into staging, to be renamed
   /// once the journal has the record.

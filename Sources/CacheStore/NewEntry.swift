@@ -48,12 +48,15 @@ struct Draft {
   var record: PutRecord { PutRecord(head: head, key: key, metadata: metadata) }
 
   /// The bytes of the metadata file.
-  func document(hashSeed: UInt64) throws(StoreError) -> [UInt8] {
+  ///
+  /// - Parameter sequence: the least number that the record can have.
+  func document(hashSeed: UInt64, sequence: UInt64) throws(StoreError) -> [UInt8] {
     let entry = StoredEntry(
       key: key, variant: head.variant, digest: head.digest, length: head.length,
       created: head.created, accessed: head.accessed, isPinned: head.isPinned, metadata: metadata)
     do throws(FormatError) {
-      return try MetadataDocument(hashSeed: hashSeed, entry: entry).encoded()
+      return try MetadataDocument(hashSeed: hashSeed, entry: entry, sequence: sequence)
+        .encoded()
     } catch {
       throw StoreError(
         .metadataTooLarge, path: key.description, cause: error.detail,

@@ -34,6 +34,8 @@ public struct Options: Sendable {
   public var clock: any WallClock
   /// The files; replaced in tests.
   public var fileSystem: any FileSystem
+  /// The name of this run of the machine; another one in tests that cut the power.
+  package var bootName = BootName.current
   /// The sizes of the journal; smaller in tests.
   package var journal = JournalSizes()
 

@@ -41,7 +41,9 @@ extension Store {
     return try withJournalLock { () throws(StoreError) -> Session in
       if let session = session.session.withLock({ $0 }) { return session }
       // Nobody would end a session that begins after the end.
-      if state.withLock({ $0.isClosed }) { throw .closed(path) }
+      try state.withLock { state throws(StoreError) in
+        if state.isClosed { throw state.refusal ?? .closed(path) }
+      }
       let made = try makeSession()
       session.session.withLock { $0 = made }
       return made
@@ -90,8 +92,22 @@ extension Store {
     session.isUnclean.store(true, ordering: .relaxed)
   }
 
+  /// Whether another process that writes has the store open. The caller holds the journal's lock.
+  func hasLiveSessions() throws(StoreError) -> Bool {
+    try sessions { directory in
+      ((try? fileSystem.tryLock(directory)) ?? true) == false
+    }.isEmpty == false
+  }
+
   /// The names below `staging` of processes that are gone. The caller holds the journal's lock.
   func deadSessions() throws(StoreError) -> [PathName] {
+    try sessions { (try? fileSystem.tryLock($0)) ?? false }
+  }
+
+  /// The names below `staging` of other processes' sessions that are as `isWanted` says.
+  private func sessions(
+    where isWanted: (borrowing Descriptor) -> Bool
+  ) throws(StoreError) -> [PathName] {
     var names: [PathName] = []
     try system("\(path)/staging") { () throws(SystemError) in
       try fileSystem.list(place.staging.raw) { name, kind in
@@ -104,7 +120,7 @@ extension Store {
       guard name.bytes != own,
         let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory])
       else { return false }
-      return (try? fileSystem.tryLock(directory)) ?? false
+      return isWanted(directory)
     }
   }
 

@@ -32,7 +32,7 @@ extension Store {
     while true {
       let entries = try state.withLock { state throws(StoreError) in
         follow(&state)
-        if state.isClosed { throw .closed(path) }
+        if state.isClosed { throw state.refusal ?? .closed(path) }
         return state.entries
       }
       do throws(StoreError) {

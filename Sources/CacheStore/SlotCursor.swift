@@ -1,5 +1,5 @@
 public import CacheFormat
-internal import Synchronization
+internal import CacheSystem
 
 /// Goes through all slots in steps, so that neither the lock is held long nor much is loaded.
 struct SlotCursor {

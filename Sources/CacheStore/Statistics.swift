@@ -5,6 +5,9 @@ public struct Statistics: Sendable, Hashable {
   public var logicalBytes: UInt64 = 0
   /// What is allocated on disk: bodies, metadata, directories, journal; in whole blocks.
   public var allocatedBytes: UInt64 = 0
+  /// What is held against the byte limit: the body lengths, or what is allocated, with the room that
+  /// is set aside for dead records of the journal in place of those that are there.
+  public var chargedBytes: UInt64 = 0
   /// The lengths of the bodies that share another one's file: saved by content addressing.
   public var sharedBytes: UInt64 = 0
   public var pinnedEntries = 0

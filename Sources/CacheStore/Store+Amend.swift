@@ -14,7 +14,8 @@ extension Store {
   public func update(
     _ key: ByteString, variant: UInt64 = 0, _ change: (inout EntryMetadata) -> Void
   ) throws(StoreError) -> Bool {
-    try amend(key, variant) { metadata, _ in change(&metadata) }
+    defer { keepLimits() }
+    return try amend(key, variant) { metadata, _ in change(&metadata) }
   }
 
   /// Exempts an entry from eviction.
@@ -23,7 +24,8 @@ extension Store {
   /// - Throws: `pinQuotaExceeded`, and as `update`.
   @discardableResult
   public func pin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
-    try amend(key, variant) { _, isPinned in isPinned = true }
+    defer { keepLimits() }
+    return try amend(key, variant) { _, isPinned in isPinned = true }
   }
 
   /// Lets an entry be evicted again.
@@ -31,7 +33,8 @@ extension Store {
   /// - Returns: false where there is no such entry.
   @discardableResult
   public func unpin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
-    try amend(key, variant) { _, isPinned in isPinned = false }
+    defer { keepLimits() }
+    return try amend(key, variant) { _, isPinned in isPinned = false }
   }
 
   private func amend(
@@ -53,7 +56,8 @@ extension Store {
       draft.head.expires = draft.metadata.expires
       draft.head.status = draft.metadata.status
       draft.head.accessed = Timestamp(nanoseconds: located.slot.accessed)
-      let document = try draft.document(hashSeed: hashSeed)
+      let document = try draft.document(
+        hashSeed: hashSeed, sequence: state.withLock { $0.sequence &+ 1 })
       draft.head.overhead = overhead(document.count)
       var keyFiles: KeyFiles
       do throws(StoreError) {
@@ -122,10 +126,12 @@ extension Store {
 
   /// Writes the access times that are in memory only to the journal.
   public func flush() throws(StoreError) {
-    while !isReadOnly {
-      let isLast = try flushSome()
-      if isLast { return }
-    }
+    if isReadOnly { return }
+    defer { tendJournal() }
+    while try !flushSome() {}
+    // What was accessed meanwhile is announced again.
+    pendingTouches.withdraw(place.staging.raw, fileSystem)
+    if state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
   }
 
   private func flushSome() throws(StoreError) -> Bool {

@@ -153,18 +153,3 @@ extension Shard {
     self.init(directory: opened, entries: entries, fileSystem: fileSystem)
   }
 }
-
-extension StorePlace {
-  /// What the journal, or else the tree, tells of a store whose store.json does not; nil where nothing
-  /// tells its seed any more.
-  package static func restorable(
-    _ root: borrowing Descriptor, _ fileSystem: any FileSystem, _ clock: any WallClock
-  ) -> StoreDescription? {
-    if let journal = try? fileSystem.open(Layout.journal, in: root, [.read, .directory]),
-      let description = fromJournal(journal, fileSystem)
-    {
-      return description
-    }
-    return fromTree(root, fileSystem, clock)
-  }
-}

@@ -40,90 +40,28 @@ extension Store {
       return [limits.record.bytes]
     }
     if let placed { try sync(placed) }
+    if excess() != nil { waitForTouches() }
     keepLimits()
   }
 
   /// Evicts the least recently accessed entries until the store holds at most `bytes` bytes, as its
-  /// limits count them.
+  /// limits count them; dead records of the journal do not count.
   ///
   /// - Returns: the number of entries evicted.
   @discardableResult
   public func trim(toBytes bytes: UInt64) throws(StoreError) -> Int {
     if isReadOnly { throw .readOnly(path) }
     var count = 0
-    while state.withLock({ used($0) }) > bytes {
+    if state.withLock({ held($0) }) > bytes { waitForTouches() }
+    while state.withLock({ held($0) }) > bytes {
       guard try evictOne(.bytes) else { break }
       count += 1
     }
-    upkeep.request(.compact, of: self)
+    tendJournal()
     return count
   }
 
-  /// The bytes that the byte limit is held against.
-  func used(_ state: borrowing StoreState) -> UInt64 {
-    if let delegate = sizeDelegate.delegate { return delegate.size(of: statistics(state)) }
-    let totals = state.index.totals
-    switch state.limits.accounting {
-    case .logical: return totals.logicalBytes
-    case .allocated:
-      return totals.bodyBytes + totals.overheadBytes + UInt64(state.journalBytes.all)
-    }
-  }
-
-  /// Why an entry more, or none, would be beyond the limits.
-  private func excess(addingBytes bytes: UInt64, entries: UInt64) -> RemovalReason? {
-    state.withLock { state in
-      follow(&state)
-      let limits = state.limits
-      if let most = limits.entries, UInt64(state.index.totals.entries) + entries > most {
-        return .count
-      }
-      if let most = limits.bytes, used(state) + bytes > most { return .bytes }
-      return nil
-    }
-  }
-
-  /// Makes room for an entry before it is stored, so that the limits hold when it is there.
-  ///
-  /// - Throws: `noSpace` where all that is left is pinned; `leastRecent` where all that is left was
-  ///   asked for later than an entry with a past.
-  func makeRoom(for entry: NewEntry, _ hash: KeyHash) throws(StoreError) {
-    let limits = limits
-    if limits == .none { return }
-    let (old, cost) = state.withLock { state -> (Slot?, UInt64) in
-      let old = state.index.find(hash, entry.variant).map { state.index[$0] }
-      return (old, added(by: entry, old, state))
-    }
-    let bound = entry.past.map { max($0.accessed.nanoseconds, old?.accessed ?? .min) }
-    if limits.freeBytes > 0 {
-      try keepFree(limits.freeBytes, adding: entry.length, olderThan: bound)
-    }
-    var hasCompacted = false
-    while let reason = excess(addingBytes: cost, entries: old == nil ? 1 : 0) {
-      // The upkeep makes more room than is needed: not for what may find no place at all.
-      if bound == nil { upkeep.request(.evict, of: self) }
-      if try evictOne(reason, olderThan: bound) { continue }
-      // What crowds the store may be dead records.
-      guard !hasCompacted, reason == .bytes else { throw full(bound) }
-      compact()
-      hasCompacted = true
-    }
-  }
-
-  /// What storing an entry adds to the bytes that count.
-  private func added(by entry: NewEntry, _ old: Slot?, _ state: borrowing StoreState) -> UInt64 {
-    // What an entry is to a delegate shows when it is there.
-    if sizeDelegate.delegate != nil { return 0 }
-    let replaced = old?.length ?? 0
-    switch state.limits.accounting {
-    case .logical: return entry.length - min(entry.length, replaced)
-    case .allocated:
-      if old?.digest == entry.digest { return 0 }
-      return planned(entry.length, state)
-    }
-  }
-
-  private func full(_ bound: Int64?) -> StoreError {
+  func full(_ bound: Int64?) -> StoreError {
     if bound != nil, state.withLock({ $0.index.oldest() }) != nil {
       return StoreError(
         .leastRecent, path: path,
@@ -135,13 +73,12 @@ extension Store {
       remedy: "unpin something, or raise the limits")
   }
 
-  /// Evicts until the limits hold, and lets the upkeep go on to the low-water mark.
+  /// Evicts until the limits hold, and no more.
   func keepLimits() {
-    while let reason = excess(addingBytes: 0, entries: 0) {
-      upkeep.request(.evict, of: self)
-      guard (try? evictOne(reason)) == true else { return }
+    while let reason = excess() {
+      guard (try? evictOne(reason)) == true else { break }
     }
-    if state.withLock({ wantsCompaction($0) }) { upkeep.request(.compact, of: self) }
+    tendJournal()
   }
 
   /// Evicts the least recently accessed entry.
@@ -163,31 +100,13 @@ extension Store {
     return false
   }
 
-  /// One step of the upkeep: evicts some entries down to the low-water mark, 95 percent of the limit.
-  ///
-  /// - Returns: whether there is more to do.
-  func evictStep() -> Bool {
-    for _ in 0..<32 {
-      let reason = state.withLock { state -> RemovalReason? in
-        if let most = state.limits.entries,
-          UInt64(state.index.totals.entries) > most - most / 20
-        {
-          return .count
-        }
-        if let most = state.limits.bytes, used(state) > most - most / 20 { return .bytes }
-        return nil
-      }
-      guard let reason, (try? evictOne(reason)) == true else { return false }
-    }
-    return true
-  }
-
   // MARK: The volume
 
   /// Evicts until the volume has the free bytes that the limits leave to others.
-  private func keepFree(
+  func keepFree(
     _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64?
   ) throws(StoreError) {
+    var hasDropped = false
     while true {
       let available = room.known.withLock { known -> UInt64 in
         if known.written > 16 << 20,
@@ -200,6 +119,10 @@ extension Store {
         return known.available - min(known.available, known.written)
       }
       if available >= free { return }
+      if !hasDropped {
+        hasDropped = true
+        if dropDeadRecords(of: free - available) { continue }
+      }
       room.known.withLock { $0.written = .max - bytes - bytes }
       guard try evictOne(.freeSpace, olderThan: bound) else {
         throw StoreError(
@@ -210,10 +133,23 @@ extension Store {
     }
   }
 
+  /// Writes the journal anew where so many bytes of it are dead: no entry goes for their sake.
+  ///
+  /// - Returns: whether that made room.
+  private func dropDeadRecords(of bytes: UInt64) -> Bool {
+    let journal = state.withLock { $0.journalBytes }
+    guard journal.all - journal.live > Int64(clamping: max(bytes, 64 << 10)),
+      (try? purge()) != nil
+    else { return false }
+    room.known.withLock { $0.written = .max }
+    return true
+  }
+
   /// Makes room on a full disk.
   ///
   /// - Returns: whether something was evicted.
   func makeSpace(_ bytes: UInt64) -> Bool {
+    if dropDeadRecords(of: bytes) { return true }
     if !evictsOnFullDisk { return false }
     var freed: UInt64 = 0
     var count = 0

@@ -99,7 +99,7 @@ extension Store {
       }
       return (.disk(state.located(entry)), isFirstTouch)
     }
-    if isFirstTouch && !isReadOnly { upkeep.request(.touches, of: self) }
+    if isFirstTouch { announceTouches() }
     return found
   }
 
@@ -163,7 +163,9 @@ extension Store {
       }
       let bytes = try fileSystem.readFile(
         path, in: located.entries.directory, expecting: Int(slot.length))
-      if bytes.count == Int(slot.length), Digest(hashing: bytes) == slot.digest { return bytes }
+      if bytes.count == Int(slot.length), slot.digest.names(bytes, hashSeed: hashSeed) {
+        return bytes
+      }
     } catch {
       if error == .notFound { throw .gone }
       if error.isPermission || error.isOutOfDescriptors || error == .inputOutput {
@@ -274,11 +276,13 @@ extension Store {
         let record = try readRecord(located)
         guard record.hasKey(key) else { throw .collision }
         let reader = try openReader(located)
-        state.withLock { state in
+        let isFirstTouch = state.withLock { state -> Bool in
           state.counters.hits += 1
-          guard let slot = state.index.find(hash, variant) else { return }
+          guard let slot = state.index.find(hash, variant) else { return false }
           state.touch(slot, now: now)
+          return state.touched.count == 1
         }
+        if isFirstTouch { announceTouches() }
         eventHub.send(.hit(.disk), key: key, bytes: located.slot.length)
         return .hit(located.info(record), reader)
       } catch {
@@ -304,6 +308,7 @@ extension Store {
       guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
       return BodyReader(
         file: file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
+        hashSeed: hashSeed,
         path: "\(path)/entries/\(Layout.bodyPath(slot.keyHash, slot.digest).text)",
         identity: VerifiedBodies.Identity(status), verified: verifiedBodies)
     } catch {

@@ -42,7 +42,7 @@ extension Store {
       state.counters.memoryHits += 1
       return (true, touches == 0 && state.touched.count > 0)
     }
-    if isFirstTouch && !isReadOnly { upkeep.request(.touches, of: self) }
+    if isFirstTouch { announceTouches() }
     if isCurrent { eventHub.send(.hit(.memory), key: key) }
     return isCurrent
   }

@@ -39,12 +39,14 @@ extension Store {
     let hash = hash(entry.key)
     // Where the tree cannot be asked, what is there counts as damaged and is replaced.
     try? askTree(hash)
-    try makeRoom(for: entry, hash)
+    let isFull = try makeRoom(for: entry, hash)
     var hasMadeSpace = false
     for _ in 0..<Self.maximumAttempts {
       do throws(StoreError) {
         guard let info = try commitOnce(entry, hash) else { continue }
-        finish(entry, info)
+        eventHub.send(.stored, key: entry.key, bytes: entry.length)
+        keepLimits()
+        if isFull { upkeep.request(.evict, of: self) }
         return info
       } catch  where error.code == .noSpace && !hasMadeSpace {
         hasMadeSpace = true
@@ -54,11 +56,6 @@ extension Store {
     throw StoreError(
       .inputOutput, path: path, cause: "all entries were removed again and again meanwhile",
       remedy: "try again")
-  }
-
-  private func finish(_ entry: NewEntry, _ info: EntryInfo) {
-    eventHub.send(.stored, key: entry.key, bytes: entry.length)
-    keepLimits()
   }
 
   /// - Returns: nil when all entries were removed meanwhile, so that it has to begin again.
@@ -77,8 +74,8 @@ extension Store {
       throw error
     }
     do throws(StoreError) {
-      draft.head.bodyFile = try keyFiles.placeBody(entry, before)
-      let document = try draft.document(hashSeed: hashSeed)
+      (draft.head.digest, draft.head.bodyFile) = try keyFiles.placeBody(entry, before)
+      let document = try draft.document(hashSeed: hashSeed, sequence: before.nextSequence)
       draft.head.overhead = overhead(document.count)
       try keyFiles.placeMetadata(
         document, entry.variant, replacing: before.old != nil, staging: session)
@@ -164,9 +161,11 @@ struct Before {
   var sharing: Slot?
   /// The access time of the new entry.
   var tick: Int64
+  /// The least number that the next record can have.
+  var nextSequence: UInt64
 
   init(
-    _ state: borrowing Mutex<StoreState>, _ store: Store, _ hash: KeyHash, _ entry: NewEntry
+    _ state: borrowing Lock<StoreState>, _ store: Store, _ hash: KeyHash, _ entry: NewEntry
   ) {
     let now = store.clock.now()
     self = state.withLock { state in
@@ -179,17 +178,19 @@ struct Before {
         surplus: Array(
           others.filter { !$0.isPinned }.sorted { $0.accessed < $1.accessed }.prefix(surplus)),
         sharing: state.index.sharing(entry.digest, length: entry.length),
-        tick: state.tick(now))
+        tick: state.tick(now), nextSequence: state.sequence &+ 1)
     }
   }
 
   private init(
-    old: Slot?, others: [Slot], surplus: [Slot], sharing: Slot?, tick: Int64
+    old: Slot?, others: [Slot], surplus: [Slot], sharing: Slot?, tick: Int64,
+    nextSequence: UInt64
   ) {
     self.old = old
     self.others = others
     self.surplus = surplus
     self.sharing = sharing
     self.tick = tick
+    self.nextSequence = nextSequence
   }
 }

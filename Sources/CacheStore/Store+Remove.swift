@@ -18,6 +18,7 @@ extension Store {
       if try remove(slot, .asked) { count += 1 }
     }
     if count == 0 { try syncJournal() }
+    tendJournal()
     return count
   }
 
@@ -83,6 +84,7 @@ extension Store {
       }
     }
     if count == 0 && reason == .asked { try syncJournal() }
+    tendJournal()
     return count
   }
 
@@ -157,7 +159,12 @@ extension Store {
     _ = try ownSession()
     for _ in 0..<Self.maximumAttempts {
       let shard = try lockShard(slot.keyHash)
-      defer { shard.unlock() }
+      // The event comes after the shard is free again.
+      var isRemoved = false
+      defer {
+        shard.unlock()
+        if isRemoved { eventHub.send(.removed(reason), bytes: slot.length) }
+      }
       var isStale = false
       var others: [Slot] = []
       var gone = slot
@@ -178,7 +185,7 @@ extension Store {
       // What a limit evicts may be there again after a power cut; what was asked for may not.
       if reason == .asked { try sync(placed) }
       removeFiles(of: gone, others, in: shard)
-      eventHub.send(.removed(reason), bytes: slot.length)
+      isRemoved = true
       return true
     }
     return false

@@ -32,9 +32,10 @@ public final class Store: Sendable {
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
   let journalSizes: JournalSizes
+  let bootName: [UInt8]?
   package let fileSystem: any FileSystem
   package let clock: any WallClock
-  let state: Mutex<StoreState>
+  let state: Lock<StoreState>
   /// One thread of this process appends at a time.
   let appendTurn = Mutex<Void>(())
   let journalSync = JournalSync()
@@ -45,6 +46,9 @@ public final class Store: Sendable {
   let eventHub = EventHub()
   let verifiedBodies = VerifiedBodies()
   let upkeep = Upkeep()
+  let pendingTouches = PendingTouches()
+  /// Nothing: for waiting a while.
+  let pause = Monitor(())
   let room = RoomKeeper()
   let sizeDelegate: WeakSizeDelegate
 
@@ -71,13 +75,14 @@ public final class Store: Sendable {
     evictsOnFullDisk = options.evictsOnFullDisk
     keepsInMemory = options.memoryBytes > 0
     journalSizes = options.journal
+    bootName = options.bootName
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     let state = StoreState(
       blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
       indexFolder: options.keepsIndexInFile ? path : nil)
     sharedTail = state.sharedTail
-    self.state = Mutex(state)
+    self.state = Lock(state, .store)
     try start(options.limits)
   }
 
@@ -97,6 +102,8 @@ public final class Store: Sendable {
           try load(&state)
           try holdAgainstMark(&state)
         }
+        // What a process that was killed left of a segment, before it had a number.
+        try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
         if try hasDeadSessions() {
           state.withLock { $0.endedUncleanly = true }
           return .reconcile
@@ -108,10 +115,15 @@ public final class Store: Sendable {
           state.isJournalWhole = false
           state.journalDamages += 1
         }
-        return []
+        // While another process has the store open, it is not at its end.
+        let isUnmarked = state.withLock { $0.isJournalWhole && !$0.endedAsMarked }
+        guard isUnmarked, try !hasLiveSessions() else { return [] }
+        state.withLock { $0.endedUncleanly = true }
+        return .reconcile
       }
     }
     state.withLock { state in
+      state.isOpened = true
       if state.current == nil && hasEntries(state.entries) { state.isJournalWhole = false }
       state.isComplete = state.isJournalWhole
       if !state.isComplete { work.insert(.reconcile) }
@@ -123,7 +135,7 @@ public final class Store: Sendable {
   }
 
   /// Whether there are entries though there is no journal at all.
-  private func hasEntries(_ entries: EntriesDirectory) -> Bool {
+  func hasEntries(_ entries: EntriesDirectory) -> Bool {
     var isEmpty = true
     try? fileSystem.list(entries.directory.raw) { _, _ in
       isEmpty = false
@@ -138,11 +150,11 @@ public final class Store: Sendable {
   ) throws(StoreError) -> R {
     try appendTurn.withLock { _ throws(StoreError) -> R in
       do throws(SystemError) {
-        try fileSystem.lock(place.lock)
+        try place.lock.take(in: place.root)
       } catch {
         throw StoreError(error, path: "\(path)/lock")
       }
-      defer { fileSystem.unlock(place.lock.raw) }
+      defer { place.lock.release() }
       return try body()
     }
   }
@@ -151,25 +163,20 @@ public final class Store: Sendable {
   @inline(__always)
   func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
 
-  /// Gives 16 bytes that stand for `bytes` in this store and tell nobody without its secret seed what
-  /// they were: for comparing what must not be written to the disk, such as credentials.
-  ///
-  /// XXH3-128 with the seed of `store.json`: who can read that file can try guesses.
-  public func fingerprint(of bytes: [UInt8]) -> [UInt8] {
-    let hash = hash(ByteString(bytes: bytes))
-    return [hash.high, hash.low].flatMap { half in
-      (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) }
-    }
-  }
-
   /// Writes what is still in memory (access times) and lets the store go. Calls after it fail with
   /// `closed`, look-ups miss. May be called again.
   public func close() {
-    let wasOpen = state.withLock { state in
+    let (wasOpen, isRefused) = state.withLock { state in
       defer { state.isClosed = true }
-      return !state.isClosed
+      return (!state.isClosed, state.refusal != nil)
+    }
+    if isRefused {
+      // The store belongs to a newer program: nothing is written any more.
+      upkeep.stop()
+      eventHub.finish()
     }
     guard wasOpen else { return }
+    if !isReadOnly { tidyBeforeClosing() }
     if !isReadOnly && journalSync.needsRenewal.load(ordering: .relaxed) {
       state.withLock { $0.isClosed = false }
       try? renewAfterFailedSync()
@@ -185,6 +192,39 @@ public final class Store: Sendable {
     }
     eventHub.finish()
   }
+
+  /// Leaves the journal within its budget, also where many short-lived programs add to it one after
+  /// the other. See `isPurgeDue` for what it tells of removed entries: for a day it keeps that, because
+  /// a loss of power may bring their files back.
+  private func tidyBeforeClosing() {
+    state.withLock { $0.isClosed = false }
+    try? flush()
+    finishComparing()
+    if isPurgeDue && !isSupervised { try? purge() }
+    state.withLock { $0.isClosed = true }
+  }
+
+  /// Gives the comparison of tree and journal a second: where it needs no longer, programs that end at
+  /// once leave no traces of one that was killed before them.
+  private func finishComparing() {
+    if isSupervised || state.withLock({ !$0.endedUncleanly && $0.isComplete }) { return }
+    upkeep.waitUntilIdle(nanoseconds: 1_000_000_000)
+  }
+
+  /// Whether the journal is to be written anew at closing: it was begun a day ago or more, tells of
+  /// removals, and is short.
+  private var isPurgeDue: Bool {
+    state.withLock { state in
+      guard state.hasRemoved, state.journalBytes.live < Self.quickPurgeBytes,
+        let first = state.segments.first ?? nil
+      else { return false }
+      return clock.now() - first.segment.created.nanoseconds > Self.purgeAgeNanoseconds
+    }
+  }
+
+  /// The live bytes up to which a journal is written anew at closing.
+  private static var quickPurgeBytes: Int64 { 16 << 20 }
+  private static var purgeAgeNanoseconds: Int64 { 86_400_000_000_000 }
 
   /// Tells what happens, as it happens. A slow listener loses the oldest events first.
   ///
@@ -209,6 +249,7 @@ public final class Store: Sendable {
     var result = Statistics()
     result.entries = totals.entries
     result.logicalBytes = totals.logicalBytes
+    result.chargedBytes = counted(totals, live: 0, state)
     result.allocatedBytes =
       totals.bodyBytes + totals.overheadBytes + UInt64(journal.all)
     result.sharedBytes = totals.sharedBytes

@@ -38,7 +38,7 @@ public struct StoreEvent: Sendable, Hashable {
 
 /// Hands events to whoever listens.
 final class EventHub: Sendable {
-  private let listeners = Mutex<[Int: AsyncStream<StoreEvent>.Continuation]>([:])
+  private let listeners = Lock<[Int: AsyncStream<StoreEvent>.Continuation]>([:])
   private let listenerCount = Atomic<Int>(0)
   private let nextID = Atomic<Int>(0)
 
@@ -50,7 +50,7 @@ final class EventHub: Sendable {
     guard isHeard else { return }
     let event = StoreEvent(kind: kind, key: key, bytes: bytes)
     let all = listeners.withLock { Array($0.values) }
-    for listener in all { listener.yield(event) }
+    for listener in all { _ = callOut { listener.yield(event) } }
   }
 
   func stream(bufferingNewest count: Int) -> AsyncStream<StoreEvent> {
@@ -64,7 +64,8 @@ final class EventHub: Sendable {
   }
 
   func finish() {
-    for listener in listeners.withLock({ Array($0.values) }) { listener.finish() }
+    let all = listeners.withLock { Array($0.values) }
+    for listener in all { callOut { listener.finish() } }
   }
 
   private func forget(_ id: Int) {

@@ -7,15 +7,41 @@ extension StorePlace {
     Layout.quarantine, Layout.journal, Layout.entries, Layout.staging,
   ]
 
-  /// Opens the file `lock`.
+  /// Opens the file `lock`, and takes the lock where the store is written to. A file that has another
+  /// name, which may be anybody's, is replaced by a copy.
   static func openLock(
     _ root: borrowing Descriptor, _ path: String, _ options: Options
-  ) throws(StoreError) -> Descriptor {
+  ) throws(StoreError) -> JournalLock {
     let files = options.fileSystem
     return try system("\(path)/lock") { () throws(SystemError) in
-      if options.isReadOnly { return try files.open(Layout.lock, in: root, [.read]) }
+      if options.isReadOnly {
+        let file = try files.open(Layout.lock, in: root, [.read])
+        return try JournalLock(file, isReadOnly: true, files)
+      }
       try setAsideUnlessFile(Layout.lock, root, options)
-      return try files.open(Layout.lock, in: root, [.read, .write, .create])
+      let file = try files.open(Layout.lock, in: root, [.read, .write, .create])
+      let lock = try JournalLock(file, isReadOnly: false, files)
+      try lock.take(in: root)
+      if try files.status(at: Layout.lock, in: root.raw).isLinked {
+        try lock.replace(with: lock.mark ?? [], in: root, options.clock)
+      }
+      return lock
+    }
+  }
+
+  /// Opens the file `lock` and takes the lock of the journal; released with the descriptor.
+  ///
+  /// - Throws: ENOENT where it is missing and not to be made.
+  package static func lockJournal(
+    _ root: borrowing Descriptor, makes: Bool, _ files: any FileSystem
+  ) throws(SystemError) -> Descriptor {
+    while true {
+      let file = try files.open(Layout.lock, in: root, makes ? [.read, .write, .create] : [.read])
+      try files.lock(file)
+      // Another one may have been put in its place meanwhile.
+      guard let named = try? files.status(at: Layout.lock, in: root.raw),
+        try files.status(of: file.raw).fileNumber != named.fileNumber
+      else { return file }
     }
   }
 

@@ -25,7 +25,7 @@ package final class StorePlace: Sendable {
   package let journal: Descriptor
   package let staging: Descriptor
   package let quarantine: Descriptor
-  let lock: Descriptor
+  let lock: JournalLock
 
   package static let directoryMode: UInt16 = 0o700
 
@@ -35,19 +35,20 @@ package final class StorePlace: Sendable {
     try Self.checkOwner(of: root, path, files)
     try Self.checkContent(of: root, path, options)
     let lock = try Self.openLock(root, path, options)
-    if !options.isReadOnly {
-      // Whoever opens at the same time waits for the lock, so that each part is made once.
-      try system("\(path)/lock") { () throws(SystemError) in try files.lock(lock) }
-      try Self.makeDirectories(root, path, options)
-    }
+    // Whoever opens at the same time waits for the lock, so that each part is made once.
+    if !options.isReadOnly { try Self.makeDirectories(root, path, options) }
     let journal = try Self.open(Layout.journal, in: root, path, files)
     staging = try Self.open(Layout.staging, in: root, path, files)
     quarantine = try Self.open(Layout.quarantine, in: root, path, files)
     description = try Self.readOrMakeDescription(root, path, options)
+    if !options.isReadOnly {
+      // A tag for others: without it the store works as well.
+      try? Self.writeBackupTag(root, files, synced: options.durability == .full)
+    }
     if options.durability == .full && !options.isReadOnly {
       try Self.makeDurable(root, path, files)
     }
-    if !options.isReadOnly { files.unlock(lock.raw) }
+    if !options.isReadOnly { lock.release() }
     let rawRoot = root.raw
     blockBytes = try system(path) { () throws(SystemError) in
       try files.volume(of: rawRoot).blockBytes

@@ -18,8 +18,15 @@ struct StoreState: ~Copyable {
   /// The same, for those who do not hold the state.
   let sharedTail = JournalTail()
   var firstSegment: UInt32 = 1
+  /// The number of `lock` when it was last looked whether another segment follows the last one, which
+  /// has no seal.
+  var lockNumber: UInt64 = 0
+  /// The look-ups that found the journal as it was.
+  var quietLooks: UInt8 = 0
   /// The sequence number of the last record that was read.
   var sequence: UInt64 = 0
+  /// The sequence number of the last record when the store was opened here.
+  var openedSequence: UInt64 = 0
   /// The oldest segment that still counts, as the journal says.
   var oldestNeeded: UInt32 = 1
   /// Whether there are files of segments that the journal has dropped.
@@ -35,6 +42,8 @@ struct StoreState: ~Copyable {
   var confirmed: Set<UInt64> = []
   /// Whether a process or the machine ended without closing the store, before it was opened here.
   var endedUncleanly = false
+  /// Whether the closing mark says that the journal ends where it should.
+  var endedAsMarked = true
   var entries: EntriesDirectory
   var limits = Limits.none
   /// Where the limits stand in the journal.
@@ -49,7 +58,16 @@ struct StoreState: ~Copyable {
   var needsReload = false
   /// Bytes that stand at the end and are no record: a write in progress, or what a killed one left.
   var tornBytes: Int64 = 0
+  /// The length of the journal from which compaction is tried again, after it has failed.
+  var compactsFrom: Int64 = 0
+  /// Whether the journal said at opening that entries were removed because somebody asked for it: what
+  /// they were may still stand in it.
+  var hasRemoved = false
+  /// Whether the journal was read once.
+  var isOpened = false
   var isClosed = false
+  /// Why the store was closed here: another program has converted it to a newer format meanwhile.
+  var refusal: StoreError?
 
   struct Counters {
     var hits: UInt64 = 0

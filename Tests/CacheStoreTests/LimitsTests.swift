@@ -234,6 +234,64 @@ import Testing
     #expect(store.statistics.entries > 20)
   }
 
+  @Test func `replacing an entry needs room for the difference only`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 10 << 20), clock: SteppingClock(step: 1_000)))
+    try store.put(body(6_000_000, 1), for: "large")
+    for number in 0..<30 { try store.put(body(100_000, number), for: ByteString("k\(number)")) }
+    for version in 2..<6 { try store.put(body(6_000_000, version), for: "large") }
+    store.waitUntilIdle()
+    #expect(store.statistics.evictions == 0)
+    #expect(store.statistics.entries == 31)
+  }
+
+  @Test func `an equal body under another key needs no room for the body`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 10 << 20), clock: SteppingClock(step: 1_000)))
+    try store.put(body(9_000_000, 1), for: "a")
+    try store.put(body(9_000_000, 1), for: "b")
+    store.waitUntilIdle()
+    #expect(store.statistics.evictions == 0)
+    #expect(store.lookUp("a").entry?.body == body(9_000_000, 1))
+  }
+
+  @Test func `what is replaced is not evicted for its own successor`() throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(bytes: 1 << 20), clock: SteppingClock(step: 1_000)))
+    for number in 0..<8 { try store.put(body(100_000, number), for: ByteString("k\(number)")) }
+    // The oldest is replaced by one for which another has to go.
+    try store.put(body(250_000, 9), for: "k0")
+    #expect(store.lookUp("k0").entry?.body == body(250_000, 9))
+    #expect(store.lookUp("k1").entry == nil)
+    #expect(store.lookUp("k3").entry?.body == body(100_000, 3))
+  }
+
+  @Test(arguments: [1, 19, 24, 40, 45, 46])
+  func `a limit on entries keeps as many`(count: Int) throws {
+    let store = try sandbox.open(Options(clock: SteppingClock(step: 1_000)))
+    for number in 0..<45 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    try store.setLimits(Limits(entries: UInt64(count)))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == min(count, 45))
+    #expect(store.lookUp("k44").entry != nil)
+    store.close()
+    let again = try sandbox.open(Options(limits: Limits(entries: UInt64(count))))
+    again.waitUntilIdle()
+    #expect(again.statistics.entries == min(count, 45))
+  }
+
+  @Test(arguments: [UInt64(10), 100, 200])
+  func `a put at the limit leaves 95 percent of the entries`(limit: UInt64) throws {
+    let store = try sandbox.open(
+      Options(limits: Limits(entries: limit), clock: SteppingClock(step: 1_000)))
+    for number in 0..<Int(limit) { try store.put([1], for: ByteString("k\(number)")) }
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == Int(limit))
+    try store.put([2], for: "one more")
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == Int(limit - limit / 20))
+  }
+
   @Test func `free space is left to others`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(

@@ -165,4 +165,22 @@ import Testing
     #expect(one.lookUp("l").entry?.body == [3])
     #expect(sandbox.quarantined == [])
   }
+
+  @Test(arguments: [(hours: 1, isThere: true), (25, false)])
+  func `the journal forgets what was removed when it is a day old`(
+    hours: Int, isThere: Bool
+  ) throws {
+    let sandbox = StoreSandbox()
+    let clock = SteppingClock(step: 1_000)
+    let store = try sandbox.open(Options(clock: clock))
+    try store.put([1], for: "s3cr3t")
+    try store.put([2], for: "kept")
+    #expect(try store.remove("s3cr3t") == 1)
+    store.close()
+    clock.move(seconds: Int64(hours) * 3_600)
+    try sandbox.open(Options(clock: clock)).close()
+    let journal = sandbox.segments.flatMap { sandbox.bytes($0) }
+    #expect(String(decoding: journal, as: UTF8.self).contains("s3cr3t") == isThere)
+    #expect(try sandbox.open(Options(clock: clock)).lookUp("kept").entry?.body == [2])
+  }
 }

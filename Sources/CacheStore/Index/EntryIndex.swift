@@ -91,6 +91,11 @@ struct EntryIndex: ~Copyable {
     }.map { slots[Int($0)] }
   }
 
+  /// Whether no other entry has the body file of one that is in the index.
+  func isAlone(_ slot: Slot) -> Bool {
+    find(slot.keyHash, slot.variant).map { slots[Int($0)].next == $0 } ?? true
+  }
+
   /// Adds an entry, or replaces the one with the same key hash and variant.
   ///
   /// - Returns: its slot, and what was there before.

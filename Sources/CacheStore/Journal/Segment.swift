@@ -6,10 +6,13 @@ internal import Synchronization
 final class Segment: Sendable {
   let number: UInt32
   let file: Descriptor
+  /// When it was begun.
+  let created: Timestamp
 
-  init(number: UInt32, file: consuming Descriptor) {
+  init(number: UInt32, file: consuming Descriptor, created: Timestamp) {
     self.number = number
     self.file = file
+    self.created = created
   }
 
   /// The seed of the checksum of a record at `offset`.

@@ -30,7 +30,8 @@ extension Store {
   ) throws(StoreError) -> AppendedPlace? {
     let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
       follow(&state)
-      if state.isClosed { throw .closed(path) }
+      followUnsealed(&state, place.lock.number)
+      if state.isClosed { throw state.refusal ?? .closed(path) }
       return try prepare(&state)
     }
     if records.isEmpty { return nil }
@@ -38,19 +39,23 @@ extension Store {
     return try write(records, to: segment)
   }
 
-  /// The segment to append to: its torn tail cut off, or a new one where it is full.
-  private func writableSegment() throws(StoreError) -> Segment {
+  /// The segment to append to: its torn tail cut off, or a new one where it is full. The caller holds
+  /// the journal's lock.
+  func writableSegment() throws(StoreError) -> Segment {
     let (current, position, torn) = state.withLock { state in
       (state.current, state.position, state.tornBytes)
     }
     guard let current else {
       return try beginSegment(state.withLock { $0.nextSegment })
     }
+    let isLinked = try system(segmentPath(current.number)) { () throws(SystemError) in
+      try fileSystem.isLinked(current.file)
+    }
+    if isLinked { return try leave(current) }
     // Nobody else is writing, so what stands after the last record was left by a killed process.
     if torn > 0 { try cutTail(of: current, at: position) }
-    if position < journalSizes.segmentBytes && !rollsNext.exchange(false, ordering: .relaxed) {
-      return current
-    }
+    let isFull = state.withLock { position >= journalBudget($0).segmentBytes }
+    if !isFull && !rollsNext.exchange(false, ordering: .relaxed) { return current }
     return try roll(from: current)
   }
 
@@ -73,7 +78,12 @@ extension Store {
   private func roll(from old: Segment) throws(StoreError) -> Segment {
     let next = try makeSegment(old.number + 1)
     _ = try write([SealRecord.bytes(next: UInt64(next))], to: old)
-    guard let segment = state.withLock({ $0.current }), segment.number == next else {
+    let current = state.withLock { state in
+      // A number was left out because another file has the name.
+      if state.needsReload { reload(&state) }
+      return state.current
+    }
+    guard let segment = current, segment.number == next else {
       throw StoreError(
         .damaged, path: "\(path)/journal", cause: "segment \(next) cannot be opened",
         remedy: "check the disk, then open the store again")
@@ -100,14 +110,38 @@ extension Store {
     return segment
   }
 
-  /// Writes the file of a new segment and gives it its name when it is whole.
-  private func makeSegment(_ number: UInt32) throws(StoreError) -> UInt32 {
+  /// Writes the file of a new segment and gives it its name when it is whole. It never replaces a file:
+  /// one without records was left by a process that was killed here, and is used; what else has the
+  /// name stays, and the next free number is taken. The caller holds the lock of the journal.
+  ///
+  /// - Throws: `newerFormat` where a newer program has begun the segment.
+  func makeSegment(_ number: UInt32) throws(StoreError) -> UInt32 {
+    var number = number
+    while (try? fileSystem.status(at: Layout.segment(number), in: place.journal.raw)) != nil {
+      do throws(StoreError) {
+        let segment = try openSegment(number)
+        if (try? fileSystem.length(of: segment.file.raw)) == Int64(SegmentHeader.count) {
+          return number
+        }
+      } catch  where error.code == .newerFormat {
+        state.withLock { refuse(&$0, error) }
+        throw error
+      } catch {
+        // Damaged, or another store's.
+      }
+      number += 1
+    }
+    try writeSegment(number)
+    return number
+  }
+
+  private func writeSegment(_ number: UInt32) throws(StoreError) {
     let header = SegmentHeader(
       storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
       created: Timestamp(nanoseconds: clock.now()))
     let new = Layout.newSegment
     do throws(SystemError) {
-      try? fileSystem.removeFile(new, in: place.journal.raw)
+      try freeJournalName(new)
       let file = try fileSystem.open(
         new, in: place.journal, [.read, .write, .create, .exclusive])
       try fileSystem.write(file, header.bytes)
@@ -118,7 +152,6 @@ extension Store {
     } catch {
       throw StoreError(error, path: "\(path)/journal/\(Layout.segment(number).text)")
     }
-    return number
   }
 
   /// Writes records at the end of a segment that has been read to its end, and applies them.

@@ -4,25 +4,36 @@ internal import Synchronization
 
 // What the file `lock` says of the end of the journal.
 extension Store {
-  /// This run of the machine, as marks name it.
-  private static let boot = BootName.current.map { max(1, Checksum.of($0)) }
-
   /// How far the journal has to go; nil where nothing tells.
+  ///
+  /// - Parameter boot: the name of this run of the machine.
   package static func markedEnd(
-    _ lock: borrowing Descriptor, hashSeed: UInt64, _ fileSystem: any FileSystem
+    _ lock: borrowing Descriptor, hashSeed: UInt64, _ fileSystem: any FileSystem,
+    boot: [UInt8]? = BootName.current
   ) -> UInt64? {
     guard let bytes = try? fileSystem.readBytes(lock, count: ClosingMark.count, at: 0),
       let mark = ClosingMark(decoding: bytes, hashSeed: hashSeed),
-      mark.boot == nil || mark.boot == boot
+      mark.boot == nil || mark.boot == number(ofBoot: boot)
     else { return nil }
     return mark.sequence
   }
 
-  /// At opening: a journal that ends before its mark has been cut since, and the tree decides.
+  /// The name of a run of the machine, as marks have it.
+  private static func number(ofBoot name: [UInt8]?) -> UInt64? {
+    name.map { max(1, Checksum.of($0)) }
+  }
+
+  /// At opening: a journal that ends before its mark has been cut since, and the tree decides. One that
+  /// goes on after its mark, or whose mark is from another run of the machine, was not closed, or the
+  /// power may have failed since: tree and journal are compared.
   func holdAgainstMark(_ state: inout StoreState) throws(StoreError) {
-    guard let end = Self.markedEnd(place.lock, hashSeed: hashSeed, fileSystem),
-      end > state.sequence
-    else { return }
+    let end = place.lock.withFile {
+      Self.markedEnd($0, hashSeed: hashSeed, fileSystem, boot: bootName)
+    }
+    state.openedSequence = state.sequence
+    state.endedAsMarked =
+      state.sequence == 0 ? !hasEntries(state.entries) : end == state.sequence
+    guard let end, end > state.sequence else { return }
     if state.isJournalWhole { try noteRemovals(&state) }
     state.isJournalWhole = false
     state.journalDamages += 1
@@ -44,11 +55,10 @@ extension Store {
       guard sequence > 0, let end else { return }
       // The mark may survive a loss of power that the records before it do not.
       try syncJournal(end)
-      let boot = durability == .full ? nil : Self.boot
+      let boot = durability == .full ? nil : Self.number(ofBoot: bootName)
       if durability != .full && boot == nil { return }
       let mark = ClosingMark(sequence: sequence, boot: boot).encoded(hashSeed: hashSeed)
-      let old = try? fileSystem.readBytes(place.lock, count: ClosingMark.count, at: 0)
-      if old != mark { try? fileSystem.write(place.lock, mark, at: 0) }
+      if place.lock.mark != mark { try? place.lock.write(mark, of: place, clock) }
     }
   }
 }

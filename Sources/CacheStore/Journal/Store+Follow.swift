@@ -40,21 +40,29 @@ extension Store {
   /// segment is not the last one any more, and the state has another mark.
   @inline(__always)
   func follow(_ state: inout StoreState, after settled: JournalTail.Mark?) {
-    if settled == nil || settled != state.tail { follow(&state) }
+    if settled == nil || settled != state.tail { follow(&state) } else { followUnsealed(&state) }
   }
 
   /// Looks for the segment that another process may have begun while there was none to read.
   ///
   /// - Complexity: O(segments); only while the journal is empty, or its last segment is damaged.
   private func findSegment(_ state: inout StoreState) {
-    if state.segments.isEmpty {
-      try? load(&state)
-    } else if let segment = try? openSegment(
-      state.firstSegment + UInt32(state.segments.count))
-    {
+    do throws(StoreError) {
+      if state.segments.isEmpty { return try load(&state) }
+      let segment = try openSegment(state.firstSegment + UInt32(state.segments.count))
       state.segments.append(SegmentUse(segment: segment))
       readOn(&state)
+    } catch {
+      refuse(&state, error)
     }
+  }
+
+  /// Closes the store for this program if an error says that the store has a newer format now.
+  func refuse(_ state: inout StoreState, _ error: StoreError) {
+    guard error.code == .newerFormat else { return }
+    state.refusal = error
+    state.isClosed = true
+    upkeep.end()
   }
 
   /// Reads all that is new.
@@ -217,6 +225,9 @@ extension Store {
       guard let record = unsafe RemoveRecord(payload: Array(payload)) else { break }
       switch record.reason {
       case .damaged: state.removals?.giveUp(record.keyHash, record.variant)
+      case .asked:
+        state.removals?.remove(record.keyHash, record.variant)
+        state.hasRemoved = state.hasRemoved || !state.isOpened
       default: state.removals?.remove(record.keyHash, record.variant)
       }
       state.remove(record.keyHash, record.variant)
@@ -245,6 +256,7 @@ extension Store {
     switch header.type {
     case .clear:
       state.removals?.clear()
+      state.hasRemoved = state.hasRemoved || !state.isOpened
       state.clear()
       reopenEntries(&state)
     case .drop:
@@ -274,12 +286,16 @@ extension Store {
 
   /// Goes on with the next segment.
   private func openNext(_ state: inout StoreState, _ number: UInt32) {
-    guard number == state.firstSegment + UInt32(state.segments.count),
-      let segment = try? openSegment(number)
-    else {
-      state.needsReload = true
-      return
+    do throws(StoreError) {
+      let segment = try openSegment(number)
+      if number == state.firstSegment + UInt32(state.segments.count) {
+        state.segments.append(SegmentUse(segment: segment))
+        return
+      }
+    } catch {
+      refuse(&state, error)
+      if state.refusal != nil { return }
     }
-    state.segments.append(SegmentUse(segment: segment))
+    state.needsReload = true
   }
 }

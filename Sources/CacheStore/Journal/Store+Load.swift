@@ -19,7 +19,7 @@ extension Store {
     switch SegmentHeader.read(head) {
     case .header(let header)
     where header.storeID == place.description.id && header.number == UInt64(number):
-      return Segment(number: number, file: opened)
+      return Segment(number: number, file: opened, created: header.created)
     case .newerFormat(let version):
       throw .newerFormat(file, "it has format \(version), this program reads 1")
     default:
@@ -49,6 +49,9 @@ extension Store {
   /// newer version wrote it.
   func load(_ state: inout StoreState) throws(StoreError) {
     state.removals = nil
+    // Asked before the segments are: one that is begun meanwhile changes it.
+    state.lockNumber =
+      (try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber) ?? 0
     try loadOnce(&state)
     if !state.isJournalWhole && !state.segments.isEmpty { try noteRemovals(&state) }
   }
@@ -92,7 +95,7 @@ extension Store {
   }
 
   /// Counts what stands at the end of a segment and is no record, where another segment follows.
-  private func countTail(_ state: inout StoreState) {
+  func countTail(_ state: inout StoreState) {
     guard let last = state.segments.indices.last else { return }
     let torn = state.tornBytes
     state.segments[last]?.readBytes += torn
@@ -157,7 +160,13 @@ extension Store {
       state.sequence = 0
       state.needsReload = false
       state.isJournalWhole = true
-      if (try? load(&state)) != nil, state.current != nil, state.isJournalWhole { return }
+      do throws(StoreError) {
+        try load(&state)
+        if state.current != nil, state.isJournalWhole { return }
+      } catch {
+        refuse(&state, error)
+        if state.refusal != nil { return }
+      }
     }
     state.isComplete = false
     upkeep.request(.reconcile, of: self)

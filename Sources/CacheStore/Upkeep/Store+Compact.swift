@@ -6,45 +6,109 @@ internal import Synchronization
 // dropped. Each step is small, others append in between, and a crash at any point leaves a journal
 // that says the same.
 extension Store {
-  /// The journal is left alone below this many bytes: less in a small store, whose entries it would
-  /// crowd out.
-  private func smallJournalBytes(_ state: borrowing StoreState) -> Int64 {
-    guard state.limits.accounting == .allocated, let bytes = state.limits.bytes
-    else { return journalSizes.smallBytes }
-    return min(Int64(clamping: bytes / 8), journalSizes.smallBytes)
-  }
-
-  /// Whether more than half of the journal is dead.
+  /// Whether dead records take so much room that compaction is due.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
-    let journal = state.journalBytes
-    return state.isJournalWhole && journal.all > smallJournalBytes(state)
-      && journal.all - journal.live > journal.live
+    let all = state.journalBytes.all
+    return state.isJournalWhole && all >= state.compactsFrom && journalBudget(state).isDue(all)
   }
 
-  /// Drops segments until less than a quarter is dead.
+  /// Keeps the journal within its budget. Called after each append that is not compaction's own: the
+  /// background does the work, unless it cannot keep up; then the caller does it.
+  ///
+  /// The caller holds no lock.
+  func tendJournal() {
+    if isReadOnly || isSupervised { return }
+    let (isDue, isOverdue) = state.withLock { state -> (Bool, Bool) in
+      let isDue = wantsCompaction(state)
+      return (isDue, isDue && journalBudget(state).isOverdue(state.journalBytes.all))
+    }
+    if isOverdue {
+      compact(isWaiting: true)
+    } else if isDue {
+      upkeep.request(.compact, of: self)
+    }
+  }
+
+  /// Drops segments until few dead records are left.
   ///
   /// Only what the index knows is copied. So a journal that could not be read everywhere is left to
   /// `reconcile`, which takes up what the tree has first.
-  func compact() {
+  ///
+  /// - Parameter isWaiting: waits for another thread or process that compacts, instead of leaving it
+  ///   the work.
+  func compact(isWaiting: Bool = false) {
     if state.withLock({ $0.hasDroppedFiles }) { try? removeDropped() }
-    guard let last = state.withLock({ wantsCompaction($0) ? $0.current?.number : nil })
-    else { return }
-    // One process at a time; the lock is that of the directory.
-    guard let turn = try? fileSystem.open(Layout.journal, in: place.root, [.read, .directory]),
-      (try? fileSystem.tryLock(turn)) == true
-    else { return }
-    defer { fileSystem.unlock(turn.raw) }
-    while !upkeep.isStopping {
-      let isDone = state.withLock { state -> Bool in
+    if !state.withLock({ wantsCompaction($0) }) { return }
+    try? withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
+      let last = state.withLock { state -> UInt32? in
         follow(&state)
-        let journal = state.journalBytes
-        return !state.isJournalWhole || state.firstSegment > last
-          || (journal.all - journal.live) * 4 < journal.all
-          || journal.all <= smallJournalBytes(state)
+        return wantsCompaction(state) ? state.current?.number : nil
       }
-      if isDone { return }
-      guard (try? dropOldest()) == true else { return }
+      guard let last else { return }
+      while isWaiting || !upkeep.isStopping {
+        let isDone = state.withLock { state -> Bool in
+          follow(&state)
+          return !state.isJournalWhole || state.firstSegment > last
+            || journalBudget(state).isCompact(state.journalBytes.all)
+        }
+        if isDone { break }
+        guard (try? dropOldest()) == true else {
+          // A disk that is full, or cannot be read: tried again when some more has been written.
+          state.withLock { state in
+            let all = state.journalBytes.all
+            state.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
+          }
+          return
+        }
+      }
+      state.withLock { $0.compactsFrom = 0 }
     }
+  }
+
+  /// Holds the lock of compaction while `body` runs. One process at a time compacts; the lock is that
+  /// of the directory `journal`.
+  ///
+  /// - Parameter isWaiting: waits for the lock; otherwise does nothing where another one has it.
+  private func withCompactionLock(
+    isWaiting: Bool, _ body: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let turn = try system("\(path)/journal") { () throws(SystemError) -> Descriptor? in
+      let turn = try fileSystem.open(Layout.journal, in: place.root, [.read, .directory])
+      if isWaiting {
+        try fileSystem.lock(turn)
+      } else if try !fileSystem.tryLock(turn) {
+        return nil
+      }
+      return turn
+    }
+    guard let turn else { return }
+    defer { fileSystem.unlock(turn.raw) }
+    try body()
+  }
+
+  /// Writes the journal anew, so that it holds nothing of what was removed or replaced: neither the
+  /// keys nor the header fields of entries that are gone.
+  ///
+  /// - Throws: `readOnly`, `inputOutput` if the journal is damaged and cannot be written anew yet,
+  ///   `noSpace`, `closed`.
+  /// - Complexity: O(all entries).
+  public func purge() throws(StoreError) {
+    if isReadOnly { throw .readOnly(path) }
+    completeIndex()
+    var isPurged = false
+    try withCompactionLock(isWaiting: true) { () throws(StoreError) in
+      guard let last = state.withLock({ $0.isJournalWhole ? $0.current?.number : 0 }) else {
+        isPurged = true
+        return
+      }
+      while last > 0, state.withLock({ $0.firstSegment }) <= last, try dropOldest() {}
+      isPurged = last > 0 && state.withLock { $0.firstSegment } > last
+    }
+    state.withLock { $0.hasRemoved = $0.hasRemoved && !isPurged }
+    if isPurged { return }
+    throw StoreError(
+      .inputOutput, path: "\(path)/journal", cause: "the journal could not be written anew",
+      remedy: "run cachefsck --repair safe, then try again")
   }
 
   /// Copies what counts of every segment up to the present one, which makes a journal whole that was

@@ -21,6 +21,32 @@ extension Store {
     }
   }
 
+  /// Before a journal that is not whole is written anew: has entries of which no file is there share
+  /// their body with no other any more. Nobody can tell whether they were removed or are away; they are
+  /// not to be made again from the bodies of others.
+  package func separateMissing() throws(StoreError) {
+    if isJournalWhole { return }
+    var cursor = SlotCursor()
+    while let located = cursor.next(in: self) {
+      for place in located where sharesFile(place.slot) && isAbsent(place) {
+        _ = try recordAgain(place.slot, ownsBody: true)
+      }
+    }
+  }
+
+  /// Whether neither the metadata file nor the body of an entry is there.
+  private func isAbsent(_ located: Located) -> Bool {
+    let slot = located.slot
+    return [
+      Layout.metadataPath(slot.keyHash, slot.variant), Layout.bodyPath(slot.keyHash, slot.digest),
+    ].allSatisfy { path in
+      do throws(SystemError) {
+        _ = try fileSystem.status(at: path, in: located.entries.directory.raw)
+        return false
+      } catch { return error == .notFound }
+    }
+  }
+
   /// Appends the record of an entry again, with other bytes counted for its metadata file, or with a
   /// body file of its own. The caller holds the shard.
   ///
@@ -49,30 +75,38 @@ extension Store {
   /// Cuts off what stands behind the last whole record.
   package func cutTornTail() throws(StoreError) {
     try withJournalLock { () throws(StoreError) in
-      let (current, position, torn) = state.withLock { state in
+      let torn = state.withLock { state in
         follow(&state)
-        return (state.current, state.position, state.tornBytes)
+        return state.current == nil ? 0 : state.tornBytes
       }
-      if let current, torn > 0 { try cutTail(of: current, at: position) }
+      if torn > 0 { _ = try writableSegment() }
     }
   }
 
   /// Removes what processes left that were killed while they began a segment or wrote store.json.
   package func removeUnfinished() throws(StoreError) {
     try withJournalLock { () throws(StoreError) in
-      try removeUnfinished(Layout.newSegment, in: place.journal)
-      try removeUnfinished(Layout.newDescription, in: place.root)
+      try system("\(path)/journal/\(Layout.newSegment.text)") { () throws(SystemError) in
+        try freeJournalName(Layout.newSegment)
+      }
+      try system("\(path)/\(Layout.newDescription.text)") { () throws(SystemError) in
+        try freeName(Layout.newDescription, in: place.root, of: [])
+      }
     }
   }
 
-  private func removeUnfinished(
-    _ name: PathName, in directory: borrowing Descriptor
-  ) throws(StoreError) {
-    let raw = directory.raw
-    try system("\(path)/\(name.text)") { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.removeFile(name, in: raw)
-      } catch  where error == .notFound {}
+  /// Frees a name in `journal` that a file has until it is whole. The caller holds the journal's lock.
+  func freeJournalName(_ name: PathName) throws(SystemError) {
+    try freeName(name, in: place.journal, of: Layout.journal.bytes)
+  }
+
+  /// - Parameter path: the path of `directory` below the store.
+  private func freeName(
+    _ name: PathName, in directory: borrowing Descriptor, of path: [UInt8]
+  ) throws(SystemError) {
+    if try fileSystem.isDirectoryLeft(name, in: directory.raw) {
+      try StrayQuarantine(fileSystem, clock).move(
+        name, in: directory.raw, of: path, to: place.quarantine)
     }
   }
 

@@ -20,6 +20,8 @@ extension Store {
   /// Puts the store right, and only then removes the signs that this has to be done.
   func reconcile() {
     guard let dead = try? deadSessionsNow() else { return }
+    // What was about to be stored takes room that no limit counts: it goes first.
+    dead.forEach(removeFiles)
     for shard in 0..<Layout.shardCount {
       // What could not be looked at may be all that is left of an entry: the signs stay.
       if upkeep.isStopping || (try? reconcile(shard: shard)) == nil { return }
@@ -31,6 +33,21 @@ extension Store {
     if !isIndexWhole { try? renewWhenTakenUp() }
     state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)
+  }
+
+  /// Removes the files in the directory of a process that is gone. The directory stays: it is the sign
+  /// that tree and journal have to be compared.
+  private func removeFiles(ofSession session: PathName) {
+    guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory]),
+      (try? fileSystem.tryLock(directory)) == true
+    else { return }
+    defer { fileSystem.unlock(directory.raw) }
+    var names: [PathName] = []
+    try? fileSystem.list(directory.raw) { name, kind in
+      if kind != .directory { names.append(name) }
+      return true
+    }
+    for name in names { try? fileSystem.removeFile(name, in: directory.raw) }
   }
 
   /// Whether a process was killed while it removed all entries, which it had moved to its session.
@@ -173,12 +190,37 @@ extension Store {
     let slots = slots(of: hash)
     let found = try? files(in: directory)
     guard !slots.isEmpty, found == expected(slots) else { return false }
-    return slots.allSatisfy { slot in
-      guard
-        let document = try? document(Layout.metadata(slot.variant), in: directory)
-      else { return false }
-      return document.entry.digest == slot.digest && document.entry.length == slot.length
+    return slots.allSatisfy { metadataState(of: $0, in: directory) == .same }
+  }
+
+  /// What the metadata file of an entry is, held against its record.
+  private enum MetadataState {
+    /// It says the same, or nobody can tell: the record cannot be read.
+    case same
+    /// It is missing, damaged, or says what was so before: the record is right.
+    case outdated
+    /// It was written after the record: the record of a later change is lost.
+    case newer
+  }
+
+  private func metadataState(
+    of slot: Slot, in directory: borrowing Descriptor
+  ) -> MetadataState {
+    let located = state.withLock { $0.located(slot) }
+    // Where there is no record, the file is what the index was made of.
+    guard located.segment != nil else { return .same }
+    let document: MetadataDocument
+    do throws(ReadFailure) {
+      document = try self.document(Layout.metadata(slot.variant), in: directory)
+    } catch { return error == .unreadable ? .same : .outdated }
+    guard let record = try? readRecord(located) else {
+      return document.entry.digest == slot.digest ? .same : .outdated
     }
+    if record.isSame(as: document.entry) { return .same }
+    guard let sequence = document.sequence, sequence > record.sequence,
+      record.hasKey(document.entry.key)
+    else { return .outdated }
+    return .newer
   }
 
   private func expected(_ slots: [Slot]) -> Set<Layout.KeyFile> {
@@ -212,8 +254,11 @@ extension Store {
     let shard = try lockShard(hash, entries)
     defer { shard.unlock() }
     guard let directory = try openKey(hash, in: shard) else { return }
-    let isWhole = isIndexWhole
     var found = try files(in: directory)
+    if isIndexWhole, let lost = lostSequence(found, of: hash, in: directory) {
+      try noteLostRecords(through: lost)
+    }
+    let isWhole = isIndexWhole
     if !isWhole {
       try takeUp(found, of: hash, in: directory, entries)
       for case .metadata(let variant) in found where try isLeftover(hash, variant, entries) {
@@ -227,6 +272,44 @@ extension Store {
     removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
     if slots.isEmpty {
       try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
+    }
+  }
+
+  /// The number of a record that the journal has lost, as the metadata files of a key prove it: one
+  /// that was written after the record that the journal has, or, without a record, after its end.
+  private func lostSequence(
+    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
+  ) -> UInt64? {
+    let slots = slots(of: hash)
+    let end = state.withLock { $0.openedSequence }
+    for case .metadata(let variant) in found {
+      guard let document = try? document(Layout.metadata(variant), in: directory),
+        let sequence = document.sequence
+      else { continue }
+      if let slot = slots.first(where: { $0.variant == variant }) {
+        if metadataState(of: slot, in: directory) == .newer { return sequence }
+      } else if sequence > end &+ 1, self.hash(document.entry.key) == hash {
+        // One more than the end is what a process writes that is killed before its record.
+        return sequence
+      }
+    }
+    return nil
+  }
+
+  /// From now on the journal counts as damaged: an older copy of it was put in its place, say. The tree
+  /// decides, and the journal is written anew.
+  private func noteLostRecords(through sequence: UInt64) throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      follow(&state)
+      if !state.isJournalWhole { return }
+      let entries = state.entries
+      try noteRemovals(&state)
+      state.entries = entries
+      state.isJournalWhole = false
+      state.isComplete = false
+      state.journalDamages += 1
+      // The next record leaves a gap, for all who read it before the journal is written anew.
+      state.sequence = max(state.sequence, sequence)
     }
   }
 
@@ -255,9 +338,7 @@ extension Store {
   private func restoreMetadata(
     _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) {
-    let name = Layout.metadata(slot.variant)
-    let known = try? document(name, in: directory)
-    if let known, known.entry.digest == slot.digest, known.entry.length == slot.length { return }
+    if metadataState(of: slot, in: directory) == .same { return }
     // Where that fails, the journal still has it; the checker will say that the file is missing.
     try? writeMetadata(of: slot, in: directory, entries)
   }
@@ -278,7 +359,7 @@ extension Store {
     }
     let session = try ownSession()
     let draft = Draft(head: record.head, key: record.key, metadata: record.metadata)
-    let document = try draft.document(hashSeed: hashSeed)
+    let document = try draft.document(hashSeed: hashSeed, sequence: record.sequence)
     let (new, name) = (session.unusedName(), Layout.metadata(slot.variant))
     try system("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)") {
       () throws(SystemError) in

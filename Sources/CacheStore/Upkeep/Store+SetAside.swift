@@ -35,7 +35,12 @@ extension Store {
     // Asked before the lock is taken, which would make a shard that is away.
     if isAway(slot, entries, away) { return }
     guard let shard = try? lockShard(slot.keyHash, entries) else { return }
-    defer { shard.unlock() }
+    // The event comes after the shard is free again.
+    var isGone = false
+    defer {
+      shard.unlock()
+      if isGone { eventHub.send(.removed(.damaged), bytes: slot.length) }
+    }
     guard let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
       located.entries === entries, isDamaged(located),
       !isAway(slot, entries, away)
@@ -47,7 +52,7 @@ extension Store {
       return
     }
     guard (try? release(slot, entries)) == true else { return }
-    eventHub.send(.removed(.damaged), bytes: slot.length)
+    isGone = true
     try? quarantine(slot, in: shard)
   }
 
@@ -102,13 +107,8 @@ extension Store {
         Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
       let status = try fileSystem.status(of: file.raw)
       guard status.kind == .file, status.length == slot.length else { return false }
-      var hasher = DigestHasher()
-      while hasher.count < slot.length {
-        let piece = try fileSystem.readBytes(file, count: 1 << 20, at: Int64(hasher.count))
-        if piece.isEmpty { return false }
-        hasher.update(piece)
-      }
-      return hasher.digest() == slot.digest
+      return try fileSystem.holdsBody(
+        file, slot.digest, count: slot.length, hashSeed: hashSeed)
     } catch {
       if error == .notFound || error.isWrongKind { return false }
       throw .unreadable

@@ -138,6 +138,8 @@ extension Store {
         isThere = true
         guard let old, state.index[number].isSameRecord(as: old) else { return [] }
       }
+      // The journal is not whole: its numbers go on after those that the tree tells of.
+      state.sequence = max(state.sequence, document.sequence ?? 0)
       return [record.bytes]
     }
     return placed != nil || isThere
@@ -152,13 +154,16 @@ extension Store {
     }
   }
 
-  /// Whether a metadata file is that of an entry that was removed, and not stored again.
+  /// Whether a metadata file is that of an entry that was removed and not stored again, or whose body
+  /// did not reach the disk before the power failed or a process was killed.
   func isLeftover(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
     if locate(hash, variant) != nil { return false }
     guard let document = try wholeDocument(hash, variant, entries) else { return false }
-    return wasRemoved(document.entry, hash)
+    if wasRemoved(document.entry, hash) { return true }
+    if state.withLock({ !$0.endedUncleanly }) { return false }
+    return try wholeBody(hash, document.entry, entries) == nil
   }
 
   /// Reads a metadata file that may be taken up; nil where it is not as it was written, or of another
@@ -212,7 +217,7 @@ extension Store {
     let located = state.withLock { state in
       Located(slot: slot, segment: state.segment(slot.segment), entries: entries)
     }
-    if try isSuperseded(document.entry, by: located) { return false }
+    if try isSuperseded(document, by: located) { return false }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
       && state.withLock { state in
         state.index.find(slot.keyHash, slot.variant)
@@ -224,8 +229,9 @@ extension Store {
   ///
   /// - Throws: where the record cannot be read for now, and may be the newer one.
   private func isSuperseded(
-    _ entry: StoredEntry, by located: Located
+    _ document: MetadataDocument, by located: Located
   ) throws(StoreError) -> Bool {
+    let entry = document.entry
     let record: PutRecord
     do throws(ReadFailure) { record = try readRecord(located) } catch {
       if error == .unreadable && entry.digest != located.slot.digest {
@@ -233,10 +239,10 @@ extension Store {
       }
       return false
     }
-    if entry.digest == located.slot.digest && entry.created == record.head.created
-      && entry.isPinned == record.head.isPinned && entry.metadata == record.metadata
-    {
-      return true
+    if record.isSame(as: entry) { return true }
+    // Numbers decide where there are any; a clock may be wrong.
+    if let sequence = document.sequence, record.sequence > 0 {
+      return sequence <= record.sequence && hasBody(located)
     }
     // Changed metadata has the time of storing that it had. After a power cut what is missing in the
     // journal was not promised, and the file may be the older one.
@@ -244,6 +250,16 @@ extension Store {
       entry.created < record.head.created
       || entry.created == record.head.created && state.withLock { $0.endedUncleanly }
     return mayBeOlder && hasBody(located)
+  }
+}
+
+extension PutRecord {
+  /// Whether a metadata file says the same as the record; the access time may differ.
+  func isSame(as entry: StoredEntry) -> Bool {
+    let head = head
+    return head.digest == entry.digest && head.length == entry.length
+      && head.variant == entry.variant && head.created == entry.created
+      && head.isPinned == entry.isPinned && hasKey(entry.key) && metadata == entry.metadata
   }
 }
 

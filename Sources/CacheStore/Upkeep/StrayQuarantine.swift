@@ -57,12 +57,16 @@ package final class StrayQuarantine: Sendable {
     else { return false }
     do throws(SystemError) {
       try fileSystem.rename(name, in: directory, to: name, in: target.raw)
-    } catch  where error.isPermission {
+    } catch  where error.isPermission && isDirectory(name, in: directory) {
       // The `..` of a directory is written, too, which its mode may forbid.
       try fileSystem.changeMode(at: name, in: directory, to: StorePlace.directoryMode)
       try fileSystem.rename(name, in: directory, to: name, in: target.raw)
     }
     return true
+  }
+
+  private func isDirectory(_ name: PathName, in directory: Int32) -> Bool {
+    (try? fileSystem.status(at: name, in: directory))?.kind == .directory
   }
 
   private func makeBin(

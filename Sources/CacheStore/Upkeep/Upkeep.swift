@@ -104,6 +104,9 @@ final class Upkeep: Sendable {
 
   var isStopping: Bool { state.wait { $0.isStopping } }
 
+  /// Tells the thread to stop, and does not wait for it.
+  func end() { state.change { $0.isStopping = true } }
+
   /// Stops the thread and waits until it has.
   func stop() {
     let own = state.change { state -> Bool in
@@ -116,10 +119,17 @@ final class Upkeep: Sendable {
   }
 
   /// Waits until nothing is left to do but to write access times, which may wait.
-  func waitUntilIdle() {
+  ///
+  /// - Parameter nanoseconds: the longest wait.
+  func waitUntilIdle(nanoseconds: Int64 = .max) {
     state.change { $0.isHurried = !$0.work.isEmpty }
-    state.wait { state in
+    func isIdle(_ state: inout State) -> Void? {
       (state.work.subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning ? () : nil
+    }
+    if nanoseconds == .max {
+      state.wait(until: isIdle)
+    } else {
+      state.wait(nanoseconds: nanoseconds, until: isIdle)
     }
   }
 }
@@ -130,7 +140,11 @@ extension Store {
 
   fileprivate func perform(_ work: UpkeepWork) {
     if work.contains(.setAside) { setDamagedAside() }
-    if work.contains(.evict) { while !upkeep.isStopping && evictStep() {} }
+    if work.contains(.evict) {
+      waitForTouches()
+      while !upkeep.isStopping && evictStep() {}
+      tendJournal()
+    }
     if work.contains(.touches) { try? flush() }
     if work.contains(.reconcile) { reconcile() }
     // What was taken up from the tree counts, and so does what the journal says of it.

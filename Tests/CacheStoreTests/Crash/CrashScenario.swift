@@ -21,13 +21,15 @@ struct CrashScenario: Sendable, CustomStringConvertible {
   ///
   /// - Parameter after: counts the processes before, so that the clock goes on.
   func run(
-    _ process: SimulatedProcess, _ durability: Durability, _ ledger: CrashLedger, after: Int64 = 0
+    _ process: SimulatedProcess, _ durability: Durability, _ ledger: CrashLedger, after: Int64 = 0,
+    afterPowerLoss: Bool = false
   ) -> CrashRun {
     var options = Options(
       durability: durability, evictsOnFullDisk: false,
       clock: SteppingClock(1_700_000_000_000_000_000 + after * 1_000_000_000_000, step: 1_000_000),
       fileSystem: process)
     options.journal = journal
+    options.bootName = afterPowerLoss ? [2] : [1]
     return CrashRun(process, options, ledger)
   }
 

@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheSystem
 import Synchronization
 import Testing
 

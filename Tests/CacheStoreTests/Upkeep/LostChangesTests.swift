@@ -1,0 +1,141 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import Testing
+
+@testable import CacheStore
+
+/// What a crash, a loss of power or somebody's old copy takes back of the tree or of the journal.
+@Suite struct LostChangesTests {
+  let sandbox = StoreSandbox()
+
+  /// Makes the store look as if a process had been killed in it.
+  private func plantDeadSession(file: String? = nil) throws {
+    let directory = sandbox.inside("staging/00000000000000aa")
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true)
+    guard let file else { return }
+    try Data(repeating: 1, count: 100).write(to: URL(filePath: "\(directory)/\(file)"))
+  }
+
+  /// A change of metadata, whose rename is lost.
+  enum Change: CaseIterable {
+    case pin, note, field, expiry, tag
+
+    func make(_ store: Store) throws {
+      switch self {
+      case .pin: try store.pin("k")
+      case .note: try store.update("k") { $0.userInfo = [Field("note", "new")] }
+      case .field: try store.update("k") { $0.fields = [Field("etag", "\"2\"")] }
+      case .expiry: try store.update("k") { $0.expires = Timestamp(nanoseconds: 77) }
+      case .tag: try store.update("k") { $0.tags = ["new"] }
+      }
+    }
+  }
+
+  @Test(arguments: Change.allCases)
+  func `a change whose rename was lost reaches the tree again`(change: Change) throws {
+    let store = try sandbox.open()
+    try store.put([1, 2, 3], for: "k")
+    let file = try #require(sandbox.metadataFiles.first)
+    let old = sandbox.bytes(file)
+    try change.make(store)
+    let info = store.info(for: "k")
+    store.close()
+    sandbox.overwrite(file, old)
+    try plantDeadSession()
+    let again = try sandbox.open()
+    again.waitUntilIdle()
+    again.close()
+    // The tree alone tells it now.
+    for segment in sandbox.segments { sandbox.remove(segment) }
+    let last = try sandbox.open()
+    last.waitUntilIdle()
+    let found = last.info(for: "k")
+    #expect(found?.isPinned == info?.isPinned)
+    #expect(found?.metadata == info?.metadata)
+  }
+
+  /// What stands in `lock` when an old journal is put back.
+  enum Mark: CaseIterable { case new, old, none }
+
+  @Test(arguments: Mark.allCases)
+  func `an older copy of the journal does not bring old versions back`(mark: Mark) throws {
+    let store = try sandbox.open()
+    for number in 0..<20 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
+    store.close()
+    let journal = sandbox.segments.map { ($0, sandbox.bytes($0)) }
+    let lock = sandbox.bytes("lock")
+    let newer = try sandbox.open()
+    for number in 0..<10 { try newer.put([UInt8(100 + number)], for: ByteString("k\(number)")) }
+    for number in 20..<30 { try newer.put([UInt8(number)], for: ByteString("k\(number)")) }
+    try newer.pin("k15")
+    newer.close()
+    for segment in sandbox.segments { sandbox.remove(segment) }
+    for (name, bytes) in journal { try Data(bytes).write(to: URL(filePath: sandbox.inside(name))) }
+    switch mark {
+    case .new: break
+    case .old: sandbox.overwrite("lock", lock)
+    case .none: sandbox.overwrite("lock", [])
+    }
+    // With the old mark all looks as it should; after a restart of the machine it is compared.
+    var options = Options()
+    if mark == .old { options.bootName = [1] }
+    let last = try sandbox.open(options)
+    last.waitUntilIdle()
+    for number in 0..<30 {
+      let expected = number < 10 ? 100 + number : number
+      #expect(
+        last.lookUp(ByteString("k\(number)")).entry?.body == [UInt8(expected)], "k\(number)")
+    }
+    #expect(last.info(for: "k15")?.isPinned == true)
+    #expect(last.statistics.isComplete)
+    last.close()
+    let clean = try sandbox.open(options)
+    #expect(clean.statistics.journalDamages == 0)
+    #expect(clean.statistics.entries == 30)
+  }
+
+  @Test func `a program that ends at once clears what a killed one has left`() throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "k")
+    store.close()
+    try plantDeadSession(file: "0000000000000001")
+    try Data([1, 2]).write(to: URL(filePath: sandbox.inside("journal/new")))
+    let reader = try sandbox.open()
+    #expect(reader.lookUp("k").entry?.body == [1])
+    reader.close()
+    #expect(sandbox.sessions == [])
+    #expect(FileFacts(sandbox.inside("journal/new")) == nil)
+  }
+
+  @Test(arguments: [0, 10])
+  func `a tag for backups that was cut is written again`(length: Int) throws {
+    let store = try sandbox.open()
+    store.close()
+    let text = sandbox.bytes("CACHEDIR.TAG")
+    sandbox.overwrite("CACHEDIR.TAG", Array(text.prefix(length)))
+    try sandbox.open().close()
+    #expect(sandbox.bytes("CACHEDIR.TAG") == text)
+    sandbox.overwrite("CACHEDIR.TAG", text + [0x41])
+    try sandbox.open().close()
+    #expect(sandbox.bytes("CACHEDIR.TAG") == text + [0x41])
+  }
+
+  @Test func `leftovers of a run of the machine before are removed`() throws {
+    var options = Options()
+    options.bootName = [1]
+    let store = try sandbox.open(options)
+    try store.put([1], for: "k")
+    store.close()
+    // The removal of a file that did not reach the disk.
+    let orphan = sandbox.bodies[0].replacingOccurrences(of: ".body", with: "")
+    let left = String(orphan.dropLast(32)) + String(repeating: "a", count: 32) + ".body"
+    try Data([7]).write(to: URL(filePath: sandbox.inside(left)))
+    options.bootName = [2]
+    let again = try sandbox.open(options)
+    again.waitUntilIdle()
+    #expect(sandbox.bodies.count == 1)
+    #expect(again.lookUp("k").entry?.body == [1])
+  }
+}
