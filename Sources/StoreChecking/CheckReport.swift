@@ -29,10 +29,16 @@ public struct CheckReport: Sendable, Hashable {
   /// What was found, by kind.
   public var findings: [FindingKind: Count] = [:]
 
-  public var found: Int { findings.values.reduce(0) { $0 + $1.found } }
-  public var repaired: Int { findings.values.reduce(0) { $0 + $1.repaired } }
+  /// What was wrong. Notes that no repair clears do not count (``FindingFacts/isWrong``).
+  public var found: Int { sum(\.found) }
+  /// What was repaired of it.
+  public var repaired: Int { sum(\.repaired) }
   /// What is still wrong.
   public var left: Int { found - repaired }
+
+  private func sum(_ count: (Count) -> Int) -> Int {
+    findings.reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
+  }
 }
 
 /// How far a check is.

@@ -19,6 +19,10 @@ public struct FindingFacts: Sendable, Hashable {
   public var repairedBy: RepairLevel?
   /// Whether an entry was lost that the store had promised to keep.
   public var losesData: Bool
+
+  /// Whether something is wrong. A note that no repair clears is told, and does not count: the store is
+  /// as good as it can be.
+  public var isWrong: Bool { severity != .note || repairedBy != nil }
 }
 
 extension FindingKind {
@@ -34,13 +38,17 @@ extension FindingKind {
         "A link, device, fifo, socket, file or directory stands where something else belongs.",
         "It is moved to the quarantine, unopened.", .safe)
     case .wrongMode:
-      .init(.fault, "Others may read or write it, or its owner may not.", "The mode is set.", .safe)
+      .init(
+        .fault, "Others may read or write it, or its owner may not.",
+        "The mode is set; a file that has another name outside is replaced by a copy, a segment is left.",
+        .safe)
     case .wrongOwner:
       .init(.fault, "It belongs to another user.", "None: only root can change that.", nil)
     case .timeImplausible:
       .init(
         .note, "An entry was stored or accessed in the future: a clock was wrong.",
-        "None: the time orders the entries only, and later accesses are counted on from it.", nil)
+        "None, and it does not count: the time orders the entries only, and later accesses are counted on from it.",
+        nil)
     case .unreadable:
       .init(
         .damage, "The system cannot read it.",
@@ -55,7 +63,7 @@ extension FindingKind {
         "It is written again from the journal or a metadata file.", .safe)
     case .descriptionDamaged:
       .init(
-        .fault, "store.json is not as it was written.",
+        .fault, "store.json is not as it was written, or that of another store.",
         "It is written again from the journal or a metadata file.", .safe)
     case .seedLost:
       .init(
@@ -105,7 +113,7 @@ extension FindingKind {
     case .entryMissing:
       .init(
         .damage, "The journal has an entry whose files are gone.",
-        "It is linked from an entry with the same body where there is one; otherwise its record is taken back.",
+        "Where the journal is whole and another entry has the same body, it is linked from there; otherwise its record is taken back.",
         .all, losesData: true)
     case .entryUnrecorded:
       .init(
@@ -135,7 +143,8 @@ extension FindingKind {
     case .metadataForeign:
       .init(
         .fault, "A metadata file is that of another key, variant or store.",
-        "It is moved to the quarantine, and the right one is written from the journal.", .all)
+        "It is moved to the quarantine, with bodies that nothing else names, and the right one is written from the journal.",
+        .all)
     case .metadataDiffers:
       .init(
         .fault, "A metadata file says something else than the journal.",
@@ -161,7 +170,10 @@ extension FindingKind {
         "It is linked from an entry with the same body where there is one; otherwise the entry is moved to the quarantine.",
         .all, losesData: true)
     case .bodyOrphan:
-      .init(.note, "No entry uses this body.", "It is removed.", .safe)
+      .init(
+        .note, "No entry uses this body.",
+        "It is removed; where something beside it is foreign or unreadable, `all` moves it to the quarantine.",
+        .safe)
     case .bodyUnshared:
       .init(
         .note, "Two entries should share one file and have two.",

@@ -13,12 +13,14 @@ public final class StoreChecker: Sendable {
     self.options = options
   }
 
-  /// Goes through the store once.
+  /// Goes through the store: once, or with a repair until one more pass finds nothing new.
   ///
   /// - Throws: ``CheckError``, also `cancelled`; what was repaired until then stays.
-  /// - Complexity: O(files) and, where bodies are read, O(bytes). Memory: about 130 bytes an entry.
+  /// - Complexity: O(files) and, where bodies are read, O(bytes). Memory: about 130 bytes an entry; a deep
+  ///   repair remembers the digests of up to 262,144 files, 64 bytes each.
   public func run(_ observer: some CheckObserver) throws(CheckError) -> CheckReport {
-    try CheckRun(self, observer).perform()
+    if options.repair != nil { return try RepairRun(checker: self, observer: observer).perform() }
+    return try CheckRun(self, options, observer, HashedFiles(keepsAll: false)).perform()
   }
 
   /// Makes `run` end with `cancelled` soon; from any thread.

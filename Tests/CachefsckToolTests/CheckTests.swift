@@ -1,7 +1,14 @@
+import CacheFormat
 import CacheStore
+import CacheSystem
 import StoreChecking
 import Testing
 import ToolTesting
+
+/// A clock that is two days ahead.
+private struct AheadClock: WallClock {
+  func now() -> Int64 { SystemClock().now() + 172_800_000_000_000 }
+}
 
 @Suite struct CheckTests {
   @Test func `a whole store is clean and stays as it is`() throws {
@@ -32,6 +39,40 @@ import ToolTesting
     #expect(deep.text.contains("\ndamage body-wrong: ") || deep.text.hasPrefix("damage body-wrong"))
     #expect(deep.text.contains("(key k"))
     #expect(deep.text.contains("1 finding, 0 repaired, 1 left"))
+  }
+
+  @Test func `a whole store of another mode or a wrong clock is clean`() throws {
+    let tool = try ToolRun()
+    try tool.shell("mkdir \"$0\"; chmod 755 \"$0\"")
+    let clock = AheadClock()
+    let store = try Store(at: tool.store, options: Options(clock: clock))
+    try store.put([1], for: "a")
+    store.close()
+    for words in [[], ["--repair", "all"]] {
+      let result = try tool.check(words + [tool.store])
+      #expect(result.status == 0)
+      #expect(result.lines.contains { $0.hasPrefix("\(tool.store): clean, 1 note (") })
+    }
+    let json = try tool.check(["--json", tool.store])
+    #expect(json.status == 0)
+    #expect(json.text.contains("\"result\":\"clean\",\"status\":0,\"found\":0,"))
+  }
+
+  @Test func `a repair that leaves nothing exits with 1, and the next check with 0`() throws {
+    for damage in [
+      "for s in \"$0\"/journal/*.log; do : > \"$s\"; done; "
+        + "for b in \"$0\"/entries/*/*/*.body; do printf X > \"$b\"; break; done",
+      "mkdir \"$0\"/journal/new; touch \"$0\"/journal/new/x",
+      "for k in \"$0\"/entries/*/*; do cp -a \"$k\" \"${k%??}zz\"; break; done",
+      "for k in \"$0\"/entries/*/*; do mv \"$k\" \"${k}x\"; break; done",
+    ] {
+      let tool = try ToolRun()
+      try tool.fill(5)
+      try tool.shell(damage)
+      #expect(try tool.check(["--deep", tool.store]).status == 4, "\(damage)")
+      #expect(try tool.check(["--repair", "all", tool.store]).status == 1, "\(damage)")
+      #expect(try tool.check(["--deep", tool.store]).status == 0, "\(damage)")
+    }
   }
 
   @Test func `a dry run says what would be repaired and writes nothing`() throws {

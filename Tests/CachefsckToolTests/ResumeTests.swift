@@ -33,7 +33,7 @@ import ToolTesting
   private func makeStore() throws -> (ToolRun, count: Int) {
     let tool = try ToolRun()
     try tool.fill(1500)
-    try tool.shell("chmod 644 \"$0\"/entries/*/*/*.body; touch \"$0\"/stray")
+    try tool.shell("chmod 644 \"$0\"/entries/*/*/*.json; touch \"$0\"/stray")
     return (tool, 1501)
   }
 

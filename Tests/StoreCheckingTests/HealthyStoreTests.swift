@@ -64,6 +64,21 @@ import Testing
     #expect(try sandbox.check(.deep, skipping: Set(0...255)).findings == [])
   }
 
+  @Test func `a store in a folder of the user's own mode has no finding`() throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.makeDirectory("")
+    try sandbox.setMode("", 0o755)
+    try sandbox.fill { try $0.put([1], for: "a") }
+    #expect(try sandbox.check().findings == [])
+    #expect(try sandbox.repair().findings == [])
+    // Who may write to it can replace what is in it.
+    try sandbox.setMode("", 0o775)
+    #expect(try sandbox.check().kinds == [.wrongMode])
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    let root = try RealFileSystem().open(userPath: sandbox.root, [.read, .directory])
+    #expect(try RealFileSystem().status(of: root.raw).mode == 0o755)
+  }
+
   @Test func `a store that is open has no finding`() throws {
     let sandbox = try CheckSandbox()
     let store = try Store(at: sandbox.root)

@@ -9,7 +9,7 @@ struct Advice {
   init(_ verdict: Verdict) {
     let done = verdict.request.effectiveRepair
     var (safe, all, never, failed) = (0, 0, 0, 0)
-    for (kind, count) in verdict.tally {
+    for (kind, count) in verdict.tally where kind.facts.isWrong {
       let left = count.found - count.repaired
       if done?.reaches(kind) == true {
         failed += left

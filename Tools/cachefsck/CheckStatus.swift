@@ -36,12 +36,18 @@ extension ExitStatus {
 typealias Tally = [FindingKind: CheckReport.Count]
 
 extension Tally {
-  /// All that was found.
-  var found: Int { values.reduce(0) { $0 + $1.found } }
+  /// All that was wrong; notes that no repair clears do not count.
+  var found: Int { sum(\.found) }
   /// What was repaired of it.
-  var repaired: Int { values.reduce(0) { $0 + $1.repaired } }
+  var repaired: Int { sum(\.repaired) }
   /// What is still wrong.
   var left: Int { found - repaired }
+  /// The notes that do not count.
+  var notes: Int { reduce(0) { $0 + ($1.key.facts.isWrong ? 0 : $1.value.found) } }
+
+  private func sum(_ count: (CheckReport.Count) -> Int) -> Int {
+    reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
+  }
 
   /// Counts more findings of a kind.
   mutating func add(_ kind: FindingKind, _ more: CheckReport.Count) {

@@ -101,9 +101,13 @@ struct TextReport {
     let (found, left) = (verdict.tally.found, verdict.tally.left)
     let isWhole = verdict.error == nil && verdict.report?.partialCause == nil
     let end = isWhole ? "" : "\(verdict.word), "
-    guard found > 0 else { return isWhole ? "clean" : end + "nothing found in what was looked at" }
+    let notes = verdict.tally.notes
+    let also = notes == 0 ? "" : notes == 1 ? ", 1 note" : ", \(notes) notes"
+    guard found > 0 else {
+      return (isWhole ? "clean" : end + "nothing found in what was looked at") + also
+    }
     let findings = found == 1 ? "1 finding" : "\(found) findings"
-    return "\(end)\(findings), \(verdict.tally.repaired) repaired, \(left) left"
+    return "\(end)\(findings), \(verdict.tally.repaired) repaired, \(left) left\(also)"
   }
 
   private var kindOfCheck: String {

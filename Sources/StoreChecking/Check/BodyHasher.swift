@@ -1,4 +1,5 @@
 internal import CacheFormat
+internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
@@ -9,6 +10,7 @@ final class BodyHasher {
   private static let bufferBytes = 1 << 20
 
   private let fileSystem: any FileSystem
+  private let hashSeed: UInt64
   private let known: HashedFiles
   private let isCancelled: @Sendable () -> Bool
   private let buffer: UnsafeMutableRawBufferPointer
@@ -17,9 +19,11 @@ final class BodyHasher {
   private(set) var readBytes: UInt64 = 0
 
   init(
-    _ fileSystem: any FileSystem, _ known: HashedFiles, isCancelled: @escaping @Sendable () -> Bool
+    _ fileSystem: any FileSystem, hashSeed: UInt64, _ known: HashedFiles,
+    isCancelled: @escaping @Sendable () -> Bool
   ) {
     self.fileSystem = fileSystem
+    self.hashSeed = hashSeed
     self.known = known
     self.isCancelled = isCancelled
     // Safety: freed in `deinit`, and used by this object's methods only.
@@ -33,21 +37,31 @@ final class BodyHasher {
     _ name: PathName, _ status: FileStatus, in directory: borrowing Descriptor,
     expecting digest: Digest
   ) -> BodyReading {
-    let isLinked = status.linkCount > 1
-    if isLinked, let found = known.digest(of: status) { return verdict(found, digest) }
+    let isKept = known.keepsAll || status.linkCount > 1
     do throws(SystemError) {
+      if isKept, let found = known.digest(of: status) {
+        return try verdict(found, digest, name, status, in: directory)
+      }
       let found =
         status.length < UInt64(Self.bufferBytes)
         ? try hashSmall(name, in: directory) : try hashLarge(name, status.length, in: directory)
-      if isLinked { known.insert(status, found) }
-      return verdict(found, digest)
+      if isKept { known.insert(status, found) }
+      return try verdict(found, digest, name, status, in: directory)
     } catch {
       return .unreadable(error)
     }
   }
 
-  private func verdict(_ found: Digest, _ expected: Digest) -> BodyReading {
-    found == expected ? .right : .wrong(found)
+  /// Compares the plain digest of a file with the expected one, which may be seeded.
+  private func verdict(
+    _ found: Digest, _ expected: Digest, _ name: PathName, _ status: FileStatus,
+    in directory: borrowing Descriptor
+  ) throws(SystemError) -> BodyReading {
+    if found == expected { return .right }
+    let file = try fileSystem.open(name, in: directory, [.read])
+    let isRight = try fileSystem.holdsBody(
+      file, expected, count: status.length, hashSeed: hashSeed)
+    return isRight ? .right : .wrong(found)
   }
 
   /// Opens, reads and closes in one go; a file that has grown meanwhile has another digest.
@@ -77,13 +91,21 @@ final class BodyHasher {
   }
 }
 
-/// The digests of files that have several names, so that each is read once.
+/// The digests of files that have several names, or are looked at again by a later pass of a repair,
+/// so that each is read once.
 final class HashedFiles: Sendable {
   private struct Hashed {
     var length: UInt64
     var modified: Int64
     var digest: Digest
   }
+
+  /// The most files with one name that are kept; others are read again.
+  private static let maximumFiles = 1 << 18
+  /// Whether also files with one name are kept.
+  let keepsAll: Bool
+
+  init(keepsAll: Bool) { self.keepsAll = keepsAll }
 
   private let files = Mutex<[UInt64: Hashed]>([:])
 
@@ -98,8 +120,9 @@ final class HashedFiles: Sendable {
   }
 
   func insert(_ status: FileStatus, _ digest: Digest) {
-    files.withLock {
-      $0[status.fileNumber] = Hashed(
+    files.withLock { files in
+      if status.linkCount == 1, files.count >= Self.maximumFiles { return }
+      files[status.fileNumber] = Hashed(
         length: status.length, modified: status.modified, digest: digest)
     }
   }

@@ -12,6 +12,8 @@ enum CheckLimits {
   static let searched = 64
   /// The most often that something is begun again because all entries were removed meanwhile.
   static let attempts = 8
+  /// How often one key is mended again because something new has shown.
+  static let rounds = 4
   /// How far a time may lie ahead of the clock, in nanoseconds: a day, as clocks differ.
   static let aheadNanoseconds: Int64 = 86_400_000_000_000
 }

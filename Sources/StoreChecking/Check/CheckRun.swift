@@ -16,7 +16,7 @@ final class CheckRun: Sendable {
   let options: CheckOptions
   let cancellation: Cancellation
   let reporter: Reporter
-  let hashed = HashedFiles()
+  let hashed: HashedFiles
   let shared = SharedFiles()
   private let state = Mutex(State())
 
@@ -31,11 +31,16 @@ final class CheckRun: Sendable {
   /// nil where nothing is to be repaired.
   var mender: (any Mending)? { state.withLock { $0.mender } }
 
-  init(_ checker: StoreChecker, _ observer: any CheckObserver) {
+  /// - Parameter hashed: the bodies that an earlier pass has read.
+  init(
+    _ checker: StoreChecker, _ options: CheckOptions, _ observer: any CheckObserver,
+    _ hashed: HashedFiles
+  ) {
     path = checker.path
-    options = checker.options
+    self.options = options
+    self.hashed = hashed
     cancellation = checker.cancellation
-    reporter = Reporter(observer, skipped: checker.options.skippedShards)
+    reporter = Reporter(observer, skipped: options.skippedShards)
   }
 
   func checkCancelled() throws(CheckError) {
@@ -142,10 +147,7 @@ final class CheckRun: Sendable {
 
   /// Takes the lock of the journal, where there is one; without it nobody has the store open.
   private func takeLock(_ root: borrowing Descriptor) -> Descriptor? {
-    guard let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read]),
-      (try? options.fileSystem.lock(lock)) != nil
-    else { return nil }
-    return lock
+    try? StorePlace.lockJournal(root, makes: false, options.fileSystem)
   }
 
   private func release(_ lock: borrowing Descriptor?) {

@@ -105,6 +105,7 @@ struct Examination {
       return
     }
     guard facts.keyHash == scene.hash, facts.variant == slot.variant else {
+      usedBodies.insert(facts.digest)
       add(.metadataForeign, name, "it is of \(words(facts))", slot.variant)
       return
     }
@@ -142,6 +143,8 @@ struct Examination {
     switch file.reading {
     case .document(let facts): return facts
     case .wrongKind:
+      // What stood there may have been moved, and may come back.
+      if scene.slot(variant) == nil { hasUnknownBodies = true }
       add(.wrongKind, name, "\(file.status.kind.words), should be a file", variant)
     case .unreadable(let error):
       hasUnknownBodies = true
@@ -152,7 +155,9 @@ struct Examination {
       case .newerFormat:
         hasUnknownBodies = true
         add(.newerFormat, name, error.detail, variant)
-      case .foreignStore: add(.metadataForeign, name, error.detail, variant)
+      case .foreignStore:
+        hasUnknownBodies = true
+        add(.metadataForeign, name, error.detail, variant)
       default:
         // Where the journal does not know the entry either, its body may be any.
         if scene.slot(variant) == nil { hasUnknownBodies = true }
@@ -194,7 +199,7 @@ struct Examination {
   private mutating func examineOtherBodies() {
     for (digest, body) in scene.bodies.sorted(by: { $0.key.description < $1.key.description }) {
       let name = Layout.body(digest)
-      if body.status.kind == .file { addPermissions(body.status, name) }
+      if body.status.kind == .file { addPermissions(body.status, name, ofBody: true) }
       if usedBodies.contains(digest) { continue }
       if body.status.kind != .file {
         add(.wrongKind, name, "\(body.status.kind.words), should be a file")
@@ -266,9 +271,11 @@ struct Examination {
 
   // MARK: Notes
 
-  private mutating func addPermissions(_ status: FileStatus, _ name: PathName?) {
+  private mutating func addPermissions(
+    _ status: FileStatus, _ name: PathName?, ofBody: Bool = false
+  ) {
     guard status.kind == .file || status.kind == .directory else { return }
-    let permissions = Permissions(owner: context.owner)
+    let permissions = Permissions(owner: context.owner, ofBodies: ofBody)
     if permissions.areRight(status) { return }
     found += permissions.suspicions(of: status, path: path(name), name: name)
   }

@@ -1,11 +1,16 @@
+internal import CacheStore
 internal import CacheSystem
 
 /// What modes and owners may be.
 ///
 /// The owner must be able to read and write (and to enter a directory), and nobody else anything. More
-/// is not asked: other bits of the owner, and those that a file system sets by itself, harm nobody.
+/// is not asked: other bits of the owner, and those that a file system sets by itself, harm nobody. A
+/// body that has several names is shared, perhaps with a copy of the store: its mode is not changed, so
+/// its owner must be able to read it, and more is not asked.
 struct Permissions {
   let owner: UInt32
+  /// Whether it is asked for bodies.
+  var ofBodies = false
 
   /// Whether nothing is wrong with a file or directory.
   func areRight(_ status: FileStatus) -> Bool {
@@ -13,11 +18,12 @@ struct Permissions {
   }
 
   private func needed(_ status: FileStatus) -> UInt16 {
-    status.kind == .directory ? 0o700 : 0o600
+    status.kind == .directory ? 0o700 : ofBodies && status.isLinked ? 0o400 : 0o600
   }
 
   private func hasRightMode(_ status: FileStatus) -> Bool {
-    status.mode & needed(status) == needed(status) && status.mode & 0o077 == 0
+    status.mode & needed(status) == needed(status)
+      && (status.mode & 0o077 == 0 || ofBodies && status.isLinked)
   }
 
   /// What is wrong with a file or directory.
@@ -38,11 +44,12 @@ struct Permissions {
     }
     return found
   }
+}
 
-  private func octal(_ mode: UInt16) -> String {
-    let digits = String(mode & 0o7777, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-  }
+/// Four octal digits of a mode.
+func octal(_ mode: UInt16) -> String {
+  let digits = String(mode & 0o7777, radix: 8)
+  return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
 extension FileKind {

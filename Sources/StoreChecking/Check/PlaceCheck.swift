@@ -36,7 +36,7 @@ struct PlaceCheck {
     var check = PlaceCheck(root.raw, options)
     let status = try options.fileSystem.status(of: root.raw)
     check.result.owner = status.owner
-    check.addPermissions(status, nil)
+    check.addRootPermissions(status)
     for name in directories { check.look(at: name, .directory) }
     check.look(at: Layout.lock, .file)
     check.lookAtTag()
@@ -93,7 +93,14 @@ struct PlaceCheck {
       let bytes = try fileSystem.readFile(
         name, in: root, limit: StoreDescription.maximumBytes)
       do throws(FormatError) {
-        result.description = try StoreDescription(decoding: bytes)
+        let description = try StoreDescription(decoding: bytes)
+        result.description = description
+        if let other = StorePlace.contradiction(of: description, root, fileSystem, options.clock) {
+          add(
+            .descriptionDamaged, name,
+            "it is that of another store; most files belong to \(other.id)")
+          result.description = other
+        }
       } catch  where error.code == .newerFormat {
         result.newerFormat = error.detail
       } catch {
@@ -124,9 +131,17 @@ struct PlaceCheck {
     return !fileSystem.isEmpty(entries)
   }
 
-  private mutating func addPermissions(_ status: FileStatus, _ name: PathName?) {
+  private mutating func addPermissions(_ status: FileStatus, _ name: PathName) {
     result.suspicions += Permissions(owner: result.owner)
-      .suspicions(of: status, path: name?.bytes ?? [], name: name)
+      .suspicions(of: status, path: name.bytes, name: name)
+  }
+
+  /// The folder itself may have been the user's before it was a store: others may look into it, as
+  /// everything in it has a mode of its own. Who may write to it can replace what is in it.
+  private mutating func addRootPermissions(_ status: FileStatus) {
+    if status.mode & 0o700 == 0o700, status.mode & 0o022 == 0 { return }
+    result.suspicions.append(
+      Suspicion(.wrongMode, path: [], "mode \(octal(status.mode)), others may write to it"))
   }
 
   private mutating func add(_ kind: FindingKind, _ name: PathName, _ detail: String) {

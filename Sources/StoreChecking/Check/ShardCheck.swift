@@ -20,8 +20,8 @@ final class ShardCheck {
   init(_ run: CheckRun, _ store: CheckedStore) {
     self.run = run
     self.store = store
-    bodies = BodyHasher(store.fileSystem, run.hashed) { [cancellation = run.cancellation] in
-      cancellation.isSet
+    bodies = BodyHasher(store.fileSystem, hashSeed: store.hashSeed, run.hashed) {
+      [cancellation = run.cancellation] in cancellation.isSet
     }
     reader = SceneReader(store, bodies, run.shared, isDeep: run.options.depth == .deep)
     strays = StrayCheck(run, store)
@@ -173,9 +173,32 @@ final class ShardCheck {
     let suspicions = Examination.examine(scene, run.context)
     guard let mender = run.mender, !suspicions.isEmpty, !store.isOutdated(shard.entries)
     else { return suspicions.map { $0.finding() } }
-    let attempts = mender.mend(suspicions, of: scene, in: shard)
-    let left = Examination.examine(read(hash, in: shard), run.context)
-    return zip(suspicions, attempts).map { suspicion, attempt in
+    return mend(suspicions, scene, mender, in: shard)
+  }
+
+  /// Mends what was found, and what shows only then, as long as that changes anything.
+  private func mend(
+    _ suspicions: [Suspicion], _ scene: KeyScene, _ mender: any Mending, in shard: borrowing Shard
+  ) -> [Finding] {
+    var (left, scene) = (suspicions, scene)
+    var all: [(suspicion: Suspicion, attempt: MendAttempt)] = []
+    for _ in 0..<CheckLimits.rounds {
+      let before = left
+      for (suspicion, attempt) in zip(left, mender.mend(left, of: scene, in: shard)) {
+        if let known = all.firstIndex(where: { $0.suspicion.isSame(as: suspicion) }) {
+          all[known].attempt = attempt
+        } else {
+          all.append((suspicion, attempt))
+        }
+      }
+      scene = read(scene.hash, in: shard)
+      left = Examination.examine(scene, run.context)
+      if left.allSatisfy({ one in before.contains { $0.isSame(as: one) } }) { break }
+    }
+    for suspicion in left where !all.contains(where: { $0.suspicion.isSame(as: suspicion) }) {
+      all.append((suspicion, .none))
+    }
+    return all.map { suspicion, attempt in
       suspicion.finding(
         outcome(attempt, isLeft: left.contains { $0.isSame(as: suspicion) }))
     }

@@ -119,13 +119,36 @@ extension Mender {
       let file = try fileSystem.open(name, in: directory, [.read])
       // Read twice rather than written for nothing.
       guard try fileSystem.status(of: file.raw).kind == .file,
-        try digest(of: file, count: slot.length) == slot.digest
+        try fileSystem.holdsBody(
+          file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
       else { return false }
       return try copy(file, count: slot.length, to: new, session, slot.digest)
     }
     guard isRight else { return false }
     try rename(new, of: session, to: name, in: directory, scene)
     return true
+  }
+
+  /// Replaces a file of a key that has another name, which may be anybody's, by a copy with the right
+  /// mode.
+  func detach(
+    _ name: PathName, in directory: borrowing Descriptor, _ scene: KeyScene
+  ) throws(StoreError) {
+    let session = try store.ownSession()
+    let new = session.unusedName()
+    let path = scene.path(name)
+    let isSame = try guarded(path) { () throws(SystemError) in
+      let file = try fileSystem.open(name, in: directory, [.read])
+      let length = try fileSystem.status(of: file.raw).length
+      guard let digest = try fileSystem.digest(of: file, count: length) else { return false }
+      return try copy(file, count: length, to: new, session, digest)
+    }
+    guard isSame else {
+      throw StoreError(
+        .inputOutput, path: "\(store.path)/\(String(decoding: path, as: UTF8.self))",
+        cause: "it changes while it is copied", remedy: "check again")
+    }
+    try rename(new, of: session, to: name, in: directory, scene)
   }
 
   /// Copies the first bytes of a file into the session's directory.
@@ -137,34 +160,20 @@ extension Mender {
   ) throws(SystemError) -> Bool {
     let copy = try fileSystem.open(name, in: session.directory, [.write, .create, .exclusive])
     do throws(SystemError) {
-      let found = try self.digest(of: file, count: count) { piece, offset throws(SystemError) in
+      let isRight = try fileSystem.holdsBody(
+        file, digest, count: count, hashSeed: store.hashSeed
+      ) { piece, offset throws(SystemError) in
         try fileSystem.write(copy, piece, at: offset)
       }
       // It takes the place of the only copy there is.
       try fileSystem.synchronize(copy, names: true)
-      if found == digest { return true }
+      if isRight { return true }
     } catch {
       try? fileSystem.removeFile(name, in: session.directory.raw)
       throw error
     }
     try? fileSystem.removeFile(name, in: session.directory.raw)
     return false
-  }
-
-  /// The digest of the first bytes of a file; nil where there are fewer.
-  private func digest(
-    of file: borrowing Descriptor, count: UInt64,
-    _ take: ([UInt8], Int64) throws(SystemError) -> Void = { _, _ in }
-  ) throws(SystemError) -> Digest? {
-    var hasher = DigestHasher()
-    while hasher.count < count {
-      let rest = Int(min(count - hasher.count, 1 << 20))
-      let piece = try fileSystem.readBytes(file, count: rest, at: Int64(hasher.count))
-      if piece.isEmpty { return nil }
-      try take(piece, Int64(hasher.count))
-      hasher.update(piece)
-    }
-    return hasher.digest()
   }
 
   /// Whether a file is just the body of a slot.
@@ -176,15 +185,17 @@ extension Mender {
         let file = try fileSystem.open(name, in: directory, [.read])
         let status = try fileSystem.status(of: file.raw)
         guard status.kind == .file, status.length == slot.length else { return false }
-        return try digest(of: file, count: slot.length) == slot.digest
+        return try fileSystem.holdsBody(
+          file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
       } catch  where error == .notFound || error.isWrongKind { return false }
     }
   }
 
   /// A body that no entry has.
   ///
-  /// Where the journal is damaged, or a damaged metadata file is beside it, it may be all that is left
-  /// of an entry: then it is set aside.
+  /// Where the journal is damaged, or something stands beside it that may belong to it (a damaged
+  /// metadata file, one under another name), it may be all that is left of an entry: then it is set
+  /// aside, and not by a safe repair.
   func mendOrphan(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -192,13 +203,8 @@ extension Mender {
       !store.slots(of: scene.hash).contains(where: { $0.digest == digest }),
       let directory = try openKey(scene, shard)
     else { return false }
-    let isLeftover =
-      journalDecides
-      && scene.metadata.allSatisfy { variant, file in
-        if case .document = file.reading { return true }
-        return store.slot(scene.hash, variant) != nil
-      }
-    if !isLeftover {
+    if !journalDecides || hasUnknown(scene) {
+      guard level == .all else { return false }
       try store.quarantine(
         [name], of: scene.hash, in: shard, note: note("no metadata file names this body.", scene))
       return true

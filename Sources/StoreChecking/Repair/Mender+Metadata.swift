@@ -9,7 +9,8 @@ extension Mender {
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let slot else { return false }
-    if !store.sharers(of: slot, most: 1).isEmpty {
+    // Where the journal has lost records, one of them may have said that it was removed.
+    if journalDecides, !store.sharers(of: slot, most: 1).isEmpty {
       let directory = try makeKey(scene, shard)
       if try recover(slot, in: directory, scene) {
         try store.writeMetadata(of: slot, in: directory, shard.entries)
@@ -34,8 +35,8 @@ extension Mender {
       return try quarantine(variant, scene, shard, "its body was missing, or too short or long.")
     }
     var files = [Layout.metadata(variant)]
-    if case .document(let facts)? = scene.metadata[variant]?.reading,
-      !isUsed(facts.digest, scene, except: variant)
+    if case .document(let facts)? = scene.metadata[variant]?.reading, !hasUnknown(scene),
+      try !isUsed(facts.digest, scene, directory, except: variant)
     {
       files.append(Layout.body(facts.digest))
     }
@@ -77,23 +78,42 @@ extension Mender {
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
   }
 
-  /// A metadata file that is damaged, or of something else.
-  ///
-  /// - Parameter keepsBodies: whether it may be that of a body beside it that nothing else names.
+  /// A metadata file that is damaged, or of something else. What bodies beside it nothing else names
+  /// may be those of its entry, and go with it.
   func mendMetadata(
-    _ suspicion: Suspicion, _ slot: Slot?, keepsBodies: Bool, _ scene: KeyScene,
-    _ shard: borrowing Shard
+    _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let name = suspicion.name else { return false }
-    if let slot, keepsBodies { return try writeMetadata(slot, scene, shard) }
+    guard let name = suspicion.name, let directory = try openKey(scene, shard)
+    else { return false }
+    if let slot, suspicion.kind == .metadataDamaged {
+      return try writeMetadata(slot, scene, shard)
+    }
     var names = [name]
-    if keepsBodies {
-      names += scene.bodies.keys.filter { !isUsed($0, scene, except: nil) }.map(Layout.body)
+    for digest in scene.bodies.keys
+    where try !isUsed(digest, scene, directory, except: suspicion.variant) {
+      names.append(Layout.body(digest))
     }
     try store.quarantine(
       names, of: scene.hash, in: shard, note: note("\(suspicion.detail).", scene))
     if let slot { return try writeMetadata(slot, scene, shard) }
     return true
+  }
+
+  /// An entry without a metadata file.
+  ///
+  /// Where the journal has lost records and the body is also that of another variant, nothing in the
+  /// tree is of this entry: it may have been removed, and does not come back.
+  func mendMissingMetadata(
+    _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    if let slot, !journalDecides,
+      store.slots(of: scene.hash).contains(where: {
+        $0.variant != slot.variant && $0.digest == slot.digest
+      })
+    {
+      return try store.release(slot, shard.entries)
+    }
+    return try writeMetadata(slot, scene, shard)
   }
 
   /// Writes a metadata file from the journal's record.
@@ -133,9 +153,10 @@ extension Mender {
   func quarantine(
     _ variant: UInt64, _ scene: KeyScene, _ shard: borrowing Shard, _ reason: String
   ) throws(StoreError) -> Bool {
+    guard let directory = try openKey(scene, shard) else { return false }
     var names = [Layout.metadata(variant)]
     if case .document(let facts)? = scene.metadata[variant]?.reading,
-      !isUsed(facts.digest, scene, except: variant)
+      try !isUsed(facts.digest, scene, directory, except: variant)
     {
       names.append(Layout.body(facts.digest))
     }
@@ -147,12 +168,33 @@ extension Mender {
     "\(reason)\nIt came from \(String(decoding: scene.path, as: UTF8.self))\n"
   }
 
-  /// Whether an entry has a body, or may have it by a metadata file that could be read.
-  func isUsed(_ digest: Digest, _ scene: KeyScene, except variant: UInt64?) -> Bool {
+  /// Whether an entry has a body, or may have it by a metadata file that could be read and is still
+  /// there.
+  func isUsed(
+    _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
+    except variant: UInt64?
+  ) throws(StoreError) -> Bool {
     if store.slots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
-    return scene.metadata.contains { other, file in
-      guard other != variant, case .document(let facts) = file.reading else { return false }
-      return facts.digest == digest
+    for (other, file) in scene.metadata where other != variant {
+      if case .document(let facts) = file.reading, facts.digest == digest,
+        !isAbsent(Layout.metadata(other), directory)
+      {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Whether something stands in the directory of a key that may be the metadata of a body there, and
+  /// cannot be read or has another name.
+  func hasUnknown(_ scene: KeyScene) -> Bool {
+    if !scene.strays.isEmpty || scene.uncountedNames > 0 { return true }
+    return scene.metadata.contains { variant, file in
+      switch file.reading {
+      case .document: false
+      case .damaged(let error) where error.code == .foreignStore: true
+      default: store.slot(scene.hash, variant) == nil
+      }
     }
   }
 
@@ -167,7 +209,10 @@ extension Mender {
         return .done
       }
       for slot in slots {
-        if isAbsent(Layout.body(slot.digest), directory), try !recover(slot, in: directory, scene) {
+        let lacksBody = isAbsent(Layout.body(slot.digest), directory)
+        if lacksBody, isAbsent(Layout.metadata(slot.variant), directory) {
+          if level == .all { _ = try mendMissing(slot, scene, shard) }
+        } else if lacksBody, try !recover(slot, in: directory, scene) {
           if level == .all { try setAside(slot, shard) }
         } else if isAbsent(Layout.metadata(slot.variant), directory) {
           try store.writeMetadata(of: slot, in: directory, shard.entries)

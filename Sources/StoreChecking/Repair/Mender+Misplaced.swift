@@ -24,7 +24,9 @@ extension Mender {
     }
     try guarded(suspicion.path) { () throws(SystemError) in
       try fileSystem.removeFile(name, in: directory.raw)
-      if !isUsed(facts.digest, scene, except: variant) {
+    }
+    if try !isUsed(facts.digest, scene, directory, except: variant) {
+      try guarded(suspicion.path) { () throws(SystemError) in
         try fileSystem.removeFile(Layout.body(facts.digest), in: directory.raw)
       }
     }
@@ -48,14 +50,18 @@ extension Mender {
       }
     }
     var placed: [(PathName, Digest)] = []
+    var staying: Set<Digest> = []
     for file in names {
-      guard let digest = try readDocument(file, directory, path)?.entry.digest,
-        try place(file, of: directory, held: nil, store.entriesDirectory, path)
-      else { continue }
-      placed.append((file, digest))
+      guard let digest = try readDocument(file, directory, path)?.entry.digest else { continue }
+      if try place(file, of: directory, held: nil, store.entriesDirectory, path) {
+        placed.append((file, digest))
+      } else {
+        staying.insert(digest)
+      }
     }
     for (file, digest) in placed {
       try? fileSystem.removeFile(file, in: directory.raw)
+      if staying.contains(digest) { continue }
       try? fileSystem.removeFile(Layout.body(digest), in: directory.raw)
     }
     if (try? fileSystem.removeDirectory(name, in: parent)) != nil { return true }
@@ -116,6 +122,10 @@ extension Mender {
     let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
     let slot = store.slot(hash, entry.variant)
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
+    // A copy of what was removed since does not bring it back.
+    if slot == nil, try store.goodbye(to: hash, entry.variant, created: entry.created) == .removed {
+      return false
+    }
     let isFree = try guarded(path) { () throws(SystemError) in
       do throws(SystemError) {
         try fileSystem.makeDirectory(

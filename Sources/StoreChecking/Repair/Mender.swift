@@ -95,10 +95,9 @@ extension Mender: Mending {
     case .entryReturned: return try takeUpAgain(suspicion, scene, shard)
     case .entryUnexplained: return try mendUnexplained(suspicion, scene, shard)
     case .entryMisplaced: return try mendMisplaced(suspicion, scene, shard)
-    case .metadataMissing: return try writeMetadata(slot, scene, shard)
-    case .metadataDamaged: return try mendMetadata(suspicion, slot, keepsBodies: true, scene, shard)
-    case .metadataForeign:
-      return try mendMetadata(suspicion, slot, keepsBodies: false, scene, shard)
+    case .metadataMissing: return try mendMissingMetadata(slot, scene, shard)
+    case .metadataDamaged, .metadataForeign:
+      return try mendMetadata(suspicion, slot, scene, shard)
     case .metadataDiffers: return try mendDiffering(slot, scene, shard)
     case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong:
       return try mendBodies(suspicion, slot, scene, shard)
@@ -120,6 +119,12 @@ extension Mender: Mending {
         suspicion.kind, Layout.key(scene.hash), in: shard.directory.raw, path: suspicion.path)
     }
     guard let directory = try openKey(scene, shard) else { return false }
+    if suspicion.kind == .wrongMode,
+      (try? fileSystem.status(at: name, in: directory.raw))?.isLinked == true
+    {
+      try detach(name, in: directory, scene)
+      return true
+    }
     return try mend(suspicion.kind, name, in: directory.raw, path: suspicion.path)
   }
 
@@ -149,7 +154,7 @@ extension Mender: Mending {
   ) throws(StoreError) -> Bool {
     try guarded(path) { () throws(SystemError) in
       switch kind {
-      case .wrongMode: try setMode(name, in: directory, fileSystem)
+      case .wrongMode: return try setMode(name, in: directory, fileSystem)
       case .wrongKind, .foreignFile:
         let source = Array(path.dropLast(name.count + 1))
         try strays.move(name, in: directory, of: source, to: store.place.quarantine)
@@ -182,6 +187,7 @@ extension Mender: Mending {
 
   func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt {
     do throws(StoreError) {
+      try store.separateMissing()
       try store.takeUpAndRenew()
       try store.cutTornTail()
       try removeForeignSegments(journal)

@@ -46,9 +46,13 @@ struct PlaceMender {
   private func mend(
     _ suspicion: Suspicion, _ root: borrowing Descriptor
   ) throws(SystemError) {
-    let name = suspicion.name ?? PathName(".")
+    guard let name = suspicion.name else {
+      if suspicion.kind == .wrongMode { try closeRoot(root) }
+      return
+    }
     switch suspicion.kind {
-    case .wrongMode: try setMode(name, in: root.raw, fileSystem)
+    case .wrongMode:
+      if try !setMode(name, in: root.raw, fileSystem) { try detach(name, root) }
     case .wrongKind:
       try setAside(name, root)
       try makePart(name, root)
@@ -60,6 +64,22 @@ struct PlaceMender {
     case .foreignFile: try setAside(name, root)
     default: break
     }
+  }
+
+  /// Replaces a file that has another name, which may be anybody's, by a copy with the right mode.
+  private func detach(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
+    let lock = try lockJournal(root)
+    defer { fileSystem.unlock(lock.raw) }
+    let bytes = try fileSystem.readFile(name, in: root, limit: StoreDescription.maximumBytes)
+    // The new one is locked before it can be seen, so that nobody writes meanwhile.
+    try StorePlace.replace(
+      name, with: bytes, root, strays, fileSystem, synced: true, locked: true)
+  }
+
+  /// Lets nobody else write to the store's own folder; who may look into it is its user's choice.
+  private func closeRoot(_ root: borrowing Descriptor) throws(SystemError) {
+    let mode = try fileSystem.status(of: root.raw).mode
+    try fileSystem.changeMode(at: PathName("."), in: root.raw, to: mode & ~0o022 | 0o700)
   }
 
   /// Makes a part of the store that is not there.
@@ -82,10 +102,9 @@ struct PlaceMender {
   private func writeTag(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
-    let (raw, new) = (root.raw, Layout.newDescription)
-    try? fileSystem.removeFile(new, in: raw)
-    try fileSystem.writeNew(new, in: root, Array(Layout.backupTagText.utf8))
-    try fileSystem.rename(new, in: raw, to: Layout.backupTag, in: raw)
+    try StorePlace.replace(
+      Layout.backupTag, with: Array(Layout.backupTagText.utf8), root, strays, fileSystem,
+      synced: false)
   }
 
   /// Writes store.json again from the journal or the tree, or anew for a store without entries. Where
@@ -93,12 +112,28 @@ struct PlaceMender {
   private func restoreDescription(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
-    if let description = StorePlace.restorable(root, fileSystem, clock) {
-      try StorePlace.write(description, root, fileSystem, synced: true)
+    if let present = presentDescription(root) {
+      guard let other = StorePlace.contradiction(of: present, root, fileSystem, clock)
+      else { return }
+      try setAside(Layout.description, root)
+      try write(other, root)
+    } else if let description = StorePlace.restorable(root, fileSystem, clock) {
+      try write(description, root)
     } else if try isEmpty(Layout.entries, root) {
-      try StorePlace.write(
-        StorePlace.newDescription(clock), root, fileSystem, synced: true)
+      try write(StorePlace.newDescription(clock), root)
     }
+  }
+
+  /// What store.json says, where it is whole.
+  private func presentDescription(_ root: borrowing Descriptor) -> StoreDescription? {
+    (try? fileSystem.readFile(Layout.description, in: root, limit: StoreDescription.maximumBytes))
+      .flatMap { try? StoreDescription(decoding: $0) }
+  }
+
+  private func write(
+    _ description: StoreDescription, _ root: borrowing Descriptor
+  ) throws(SystemError) {
+    try StorePlace.write(description, root, strays, fileSystem, synced: true)
   }
 
   private func isEmpty(
@@ -122,25 +157,26 @@ struct PlaceMender {
       if (try? fileSystem.status(at: name, in: root.raw)) != nil { try setAside(name, root) }
       try makePart(name, root)
     }
-    try StorePlace.write(
-      StorePlace.newDescription(clock), root, fileSystem, synced: true)
+    try write(StorePlace.newDescription(clock), root)
   }
 
   /// Takes the lock of the journal, so that nobody opens the store meanwhile.
   private func lockJournal(_ root: borrowing Descriptor) throws(SystemError) -> Descriptor {
-    let lock = try fileSystem.open(Layout.lock, in: root, [.read, .write, .create])
-    try fileSystem.lock(lock)
-    return lock
+    try StorePlace.lockJournal(root, makes: true, fileSystem)
   }
 }
 
 /// Sets the mode that a file or directory of a store has; a link has none.
+///
+/// - Returns: false where the file has another name, which may be anybody's: its mode stays.
 func setMode(
   _ name: PathName, in directory: Int32, _ fileSystem: any FileSystem
-) throws(SystemError) {
+) throws(SystemError) -> Bool {
   let status = try fileSystem.status(at: name, in: directory)
+  if status.isLinked { return false }
   let mode = status.kind == .directory ? StorePlace.directoryMode : 0o600
   try fileSystem.changeMode(at: name, in: directory, to: mode)
+  return true
 }
 
 extension RepairLevel {

@@ -8,6 +8,8 @@ final class FailingFiles: FileSystem {
   enum Effect: Sendable, Equatable {
     case ends
     case fails(SystemError)
+    /// Files whose names end like this cannot be opened for reading.
+    case cannotOpen(String)
   }
   private let real = RealFileSystem()
   private let effect: Effect
@@ -28,6 +30,7 @@ final class FailingFiles: FileSystem {
     switch effect {
     case .ends: if number >= last { throw .inputOutput }
     case .fails(let error): if number == last { throw error }
+    case .cannotOpen: break
     }
   }
   private func look() throws(SystemError) {
@@ -38,6 +41,9 @@ final class FailingFiles: FileSystem {
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
     if options.contains(.create) { try change() } else { try look() }
+    if case .cannotOpen(let end) = effect, options == [.read], path.text.hasSuffix("0." + end) {
+      throw .inputOutput
+    }
     return try real.openOnce(path, in: directory, options, mode: mode)
   }
   func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {

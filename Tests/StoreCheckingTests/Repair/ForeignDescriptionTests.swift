@@ -1,0 +1,124 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Testing
+
+/// The valid store.json of another store stands in the place of a store's own one.
+@Suite struct ForeignDescriptionTests {
+  /// A filled store with the store.json of another one.
+  private func mixedUp() throws -> (sandbox: CheckSandbox, model: RepairModel, own: [UInt8]) {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    let own = try sandbox.bytes("store.json")
+    let other = try CheckSandbox()
+    try other.fill { try $0.put([1], for: "other") }
+    try sandbox.write("store.json", try other.bytes("store.json"))
+    return (sandbox, model, own)
+  }
+
+  private func expectWhole(_ sandbox: CheckSandbox, _ model: RepairModel) throws {
+    #expect(try sandbox.check(.deep).findings == [])
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  /// The seed that a store.json says.
+  private func seed(_ bytes: [UInt8]) throws -> UInt64 {
+    try StoreDescription(decoding: bytes).hashSeed
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `a repair restores it from segments and metadata files, and loses nothing`(
+    _ level: RepairLevel
+  ) throws {
+    let (sandbox, model, own) = try mixedUp()
+    #expect(try sandbox.check(.deep).kinds == [.descriptionDamaged])
+    let repaired = try sandbox.repair(level)
+    #expect(repaired.kinds == [.descriptionDamaged] && repaired.unrepaired == [])
+    #expect(try seed(sandbox.bytes("store.json")) == seed(own))
+    try expectWhole(sandbox, model)
+    // The foreign one is kept.
+    #expect(try sandbox.allFiles("quarantine").contains { $0.hasSuffix("files/store.json") })
+  }
+
+  @Test func `opening alone restores it, too`() throws {
+    let (sandbox, model, own) = try mixedUp()
+    #expect(try sandbox.kept(model) == model.all)
+    try sandbox.fill { store in #expect(model.kept(store) == model.all) }
+    #expect(try seed(sandbox.bytes("store.json")) == seed(own))
+    try expectWhole(sandbox, model)
+  }
+
+  @Test func `without a journal the metadata files tell`() throws {
+    let (sandbox, model, own) = try mixedUp()
+    try sandbox.remove("journal/00000001.log")
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    #expect(try seed(sandbox.bytes("store.json")) == seed(own))
+    try expectWhole(sandbox, model)
+  }
+
+  @Test func `a segment of another store does not outvote the metadata files`() throws {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    let other = try CheckSandbox()
+    try other.fill { try $0.put([1], for: "other") }
+    let own = try sandbox.bytes("store.json")
+    try sandbox.write("journal/00000001.log", try other.bytes("journal/00000001.log"))
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    #expect(try sandbox.bytes("store.json") == own)
+    try expectWhole(sandbox, model)
+    // Nor where store.json is missing.
+    try sandbox.write("journal/00000001.log", try other.bytes("journal/00000001.log"))
+    try sandbox.remove("store.json")
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    #expect(try seed(sandbox.bytes("store.json")) == seed(own))
+    try expectWhole(sandbox, model)
+  }
+
+  @Test(arguments: [true, false])
+  func `a safe repair removes no body beside metadata of another store`(
+    _ isJournalWhole: Bool
+  ) throws {
+    let sandbox = try CheckSandbox()
+    _ = try sandbox.fillModel()
+    let other = try CheckSandbox()
+    _ = try other.fillModel()
+    // The directories of another store's keys, as somebody who merges two folders leaves them.
+    let strange = try other.keys()
+    for key in strange {
+      let shard = String(key.prefix(10))
+      if (try? sandbox.names(shard)) == nil { try sandbox.makeDirectory(shard) }
+      try sandbox.makeDirectory(key)
+      for name in try other.names(key) {
+        try sandbox.write("\(key)/\(name)", try other.bytes("\(key)/\(name)"))
+      }
+    }
+    if !isJournalWhole { try sandbox.flip("journal/00000001.log", at: 2000) }
+    _ = try sandbox.repair(.safe)
+    for key in strange {
+      for name in try other.names(key) {
+        #expect(try sandbox.bytes("\(key)/\(name)") == other.bytes("\(key)/\(name)"))
+      }
+    }
+  }
+
+  @Test(arguments: ["~", ".bak"])
+  func `a safe repair removes no body whose metadata file has got another name`(
+    _ suffix: String
+  ) throws {
+    let sandbox = try CheckSandbox()
+    _ = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single2")
+    let metadata = "\(directory)/0000000000000000.json"
+    let body = try RepairCase.body(sandbox, "single2")
+    // The journal is lost, so the body is all that can be told by that name.
+    try sandbox.move(metadata, to: metadata + suffix)
+    try sandbox.remove("journal/00000001.log")
+    #expect(try Set(sandbox.repair(.safe).unrepaired.map(\.kind)) == [.bodyOrphan, .foreignFile])
+    #expect((try? sandbox.bytes(body)) != nil)
+    try sandbox.move(metadata + suffix, to: metadata)
+    for segment in try sandbox.names("journal") { try sandbox.remove("journal/\(segment)") }
+    #expect(try sandbox.repair(.safe).unrepaired == [])
+    try sandbox.fill { #expect($0.contains("single2")) }
+  }
+}

@@ -1,0 +1,174 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import StoreChecking
+import Testing
+
+/// What a repair calls repaired is so at the next check, and what was removed does not come back.
+@Suite struct LastingRepairTests {
+  private static let segment = "journal/00000001.log"
+
+  /// Repairs everything, and checks that nothing is left.
+  private func expectRepaired(
+    _ sandbox: CheckSandbox, _ level: RepairLevel = .all,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> Checked {
+    let repaired = try sandbox.repair(level)
+    #expect(repaired.unrepaired == [], sourceLocation: sourceLocation)
+    #expect(repaired.report.left == 0, sourceLocation: sourceLocation)
+    #expect(try sandbox.check(.deep).findings == [], sourceLocation: sourceLocation)
+    return repaired
+  }
+
+  @Test func `a changed body that is taken up from the tree is set aside in the same run`() throws {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    try sandbox.write(Self.segment, [])
+    try sandbox.flip(try RepairCase.body(sandbox, "single3"), at: 7)
+    #expect(try expectRepaired(sandbox).kinds.contains(.bodyWrong))
+    #expect(try sandbox.kept(model).count == model.all.count - 1)
+  }
+
+  /// How a directory of a key gets to another place.
+  enum Displacement: CaseIterable {
+    case moved, copied, copiedBesideAnother, movedOneLevelDown
+  }
+
+  @Test(arguments: Displacement.allCases, RepairLevel.allCases)
+  func `a directory of two variants at a wrong place leaves nothing behind`(
+    _ displacement: Displacement, _ level: RepairLevel
+  ) throws {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "variants")
+    let last = directory.hasSuffix("00") ? "11" : "00"
+    var target = String(directory.dropLast(2)) + last
+    if displacement == .copiedBesideAnother { target = directory + "x" }
+    if displacement == .movedOneLevelDown {
+      try sandbox.makeDirectory("entries/backup")
+      target = "entries/backup/x"
+    }
+    switch displacement {
+    case .moved, .movedOneLevelDown: try sandbox.move(directory, to: target)
+    case .copied, .copiedBesideAnother:
+      try sandbox.makeDirectory(target)
+      for name in try sandbox.names(directory) {
+        try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
+      }
+    }
+    if level == .safe && displacement == .movedOneLevelDown {
+      // The folder around it is foreign, and stays.
+      #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.foreignFile])
+      #expect(try sandbox.check(.deep).kinds == [.foreignFile])
+    } else {
+      _ = try expectRepaired(sandbox, level)
+    }
+    #expect(try sandbox.kept(model) == model.all)
+  }
+
+  @Test func `a copy of what was removed does not come back from a wrong place`() throws {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    let directory = try sandbox.directory(of: "single2")
+    let target = directory + "x"
+    try sandbox.makeDirectory(target)
+    for name in try sandbox.names(directory) {
+      try sandbox.copy("\(directory)/\(name)", to: "\(target)/\(name)")
+    }
+    try sandbox.fill { try $0.remove("single2") }
+    _ = try expectRepaired(sandbox)
+    #expect(try sandbox.kept(model).count == model.all.count - 1)
+  }
+
+  @Test(arguments: ["journal/new", "store.json.new"], RepairLevel.allCases)
+  func `a directory in place of an unfinished file goes`(
+    _ name: String, _ level: RepairLevel
+  ) throws {
+    for isFull in [false, true] {
+      let sandbox = try CheckSandbox()
+      let model = try sandbox.fillModel()
+      try sandbox.makeDirectory(name)
+      if isFull { try sandbox.write("\(name)/x", [1]) }
+      #expect(try sandbox.check().kinds == [.stagingLeft])
+      _ = try expectRepaired(sandbox, level)
+      #expect(try sandbox.kept(model) == model.all)
+    }
+  }
+
+  @Test func `a directory in place of an unfinished file blocks no writing`() throws {
+    let sandbox = try CheckSandbox()
+    let model = try sandbox.fillModel()
+    for name in ["journal/new", "store.json.new"] {
+      try sandbox.makeDirectory(name)
+      try sandbox.write("\(name)/x", [1])
+    }
+    // Both have to be written: the first segment and store.json.
+    try sandbox.remove(Self.segment)
+    try sandbox.remove("store.json")
+    try sandbox.fill { store in
+      try store.put([1], for: "new")
+      #expect(model.kept(store) == model.all)
+    }
+    #expect(try sandbox.check(.deep).findings == [])
+  }
+
+  /// Where the records of the first segment begin, and their types.
+  private func records(_ sandbox: CheckSandbox) throws -> [(place: Int, type: UInt8)] {
+    let bytes = try sandbox.bytes(Self.segment)
+    var found: [(Int, UInt8)] = []
+    var place = SegmentHeader.count
+    while place + 32 <= bytes.count {
+      let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 12 + $1]) << (8 * $1) }
+      guard length >= 32 else { break }
+      found.append((place, bytes[place + 24]))
+      place += length
+    }
+    return found
+  }
+
+  /// Flips a bit in the last remove record.
+  private func damageRemoval(_ sandbox: CheckSandbox) throws {
+    let record = try #require(try records(sandbox).last { $0.type == 2 })
+    try sandbox.flip(Self.segment, at: record.place + 40)
+  }
+
+  @Test(arguments: [[RepairLevel.all], [.safe, .all]])
+  func `what was removed does not come back from another entry with its body`(
+    _ levels: [RepairLevel]
+  ) throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.fill { store in
+      try store.put([1, 2, 3], for: "a")
+      try store.put([1, 2, 3], for: "b")
+      try store.remove("a")
+      try store.put([4], for: "c")
+    }
+    try damageRemoval(sandbox)
+    for level in levels { _ = try sandbox.repair(level) }
+    #expect(try sandbox.check(.deep).findings == [])
+    try sandbox.fill { store in
+      #expect(!store.contains("a"))
+      #expect(store.lookUp("b").entry?.body == [1, 2, 3])
+      #expect(store.lookUp("c").entry?.body == [4])
+    }
+  }
+
+  @Test(arguments: RepairLevel.allCases)
+  func `a removed variant does not come back from another one with its body`(
+    _ level: RepairLevel
+  ) throws {
+    let sandbox = try CheckSandbox()
+    try sandbox.fill { store in
+      try store.put([1, 2, 3], for: "a", variant: 0)
+      try store.put([1, 2, 3], for: "a", variant: 1)
+      try store.remove("a", variant: 0)
+      try store.put([4], for: "c")
+    }
+    try damageRemoval(sandbox)
+    _ = try expectRepaired(sandbox, level)
+    try sandbox.fill { store in
+      #expect(!store.contains("a", variant: 0))
+      #expect(store.lookUp("a", variant: 1).entry?.body == [1, 2, 3])
+    }
+  }
+}
