@@ -1,5 +1,5 @@
 import CacheFormat
-import Synchronization
+import CacheSystem
 
 /// Runs work that nobody waits for: one piece for a key at a time, up to a limit.
 final class Background: Sendable {
@@ -9,7 +9,7 @@ final class Background: Sendable {
   }
 
   private let limit: Int
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   init(limit: Int) {
     self.limit = limit
@@ -38,7 +38,7 @@ final class Background: Sendable {
       defer { state.waiters = [] }
       return state.waiters
     }
-    for waiter in waiters { waiter.resume() }
+    for waiter in waiters { callOut { waiter.resume() } }
   }
 
   func waitUntilIdle() async {
@@ -47,7 +47,7 @@ final class Background: Sendable {
         if !state.running.isEmpty { state.waiters.append(continuation) }
         return state.running.isEmpty
       }
-      if isIdle { continuation.resume() }
+      if isIdle { callOut { continuation.resume() } }
     }
   }
 }

@@ -10,18 +10,19 @@ extension CachingClient {
   ) async throws(ClientError) -> ClientResponse {
     let onInterim = options.onInterim ?? { _ in }
     let sending = options.transport ?? self.options.transport
-    if forwarding.isShareable, let (flight, isFirst) = flights.join(forwarding.key, sending) {
-      if isFirst { carry(out: forwarding, flight, onInterim) }
+    let isShareable =
+      forwarding.isShareable
+      && !unsharedKeys.contains(forwarding.key, forwarding.selection, now: now)
+    if isShareable, let (flight, asker) = flights.join(forwarding, sending) {
+      if asker == .first { carry(out: forwarding, flight, onInterim) }
       defer { flight.leave() }
       guard let outcome = await flight.outcome.value() else { throw cancelled(forwarding) }
-      if let response = try response(to: forwarding, outcome, isFirst: isFirst) {
-        return response
-      }
+      if let response = try response(to: forwarding, outcome, asker) { return response }
     }
     let outcome = await exchange.run(
       forwarding, body: body, options: sending, onInterim: onInterim)
-    await invalidate(forwarding.original, outcome)
-    let response = try response(to: forwarding, outcome, isFirst: true)
+    note(outcome, forwarding)
+    let response = try response(to: forwarding, outcome, .first)
     // The body has its reader now.
     if case .shared(_, let body) = outcome { Task { await body.run() } }
     guard let response else { throw cancelled(forwarding) }
@@ -34,9 +35,11 @@ extension CachingClient {
     _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) {
     flight.carry(
-      Task { [exchange, flights] in
+      Task { [self] in
         let outcome = await exchange.run(
-          forwarding, body: nil, options: flight.sending, onInterim: onInterim)
+          forwarding, body: nil, options: flight.sending, onInterim: onInterim,
+          onHead: flight.takeHead)
+        note(outcome, forwarding)
         if case .shared(_, let body) = outcome {
           flight.settle(outcome)
           await body.run()
@@ -64,16 +67,18 @@ extension CachingClient {
     if !isStarted, let credential { session.release(credential) }
   }
 
-  /// Keeps answers that are under way from being stored after an unsafe request has changed what
-  /// they tell. One that was stored after the cache removed what there was, and before its permit
-  /// could be revoked, goes now.
-  private func invalidate(_ request: HTTPRequest, _ outcome: Outcome) async {
-    guard case .direct(let head, _, _) = outcome else { return }
-    for key in cache.invalidated(by: request, head) {
-      flights.end(key)
-      permits.revoke(key)
-      _ = try? await asyncStore.remove(key)
+  /// Remembers whether requests for the same have to wait for one another.
+  private func note(_ outcome: Outcome, _ forwarding: Forwarding) {
+    guard forwarding.isShareable else { return }
+    let now = now
+    let isShareable: Bool
+    switch outcome {
+    case .direct: isShareable = false
+    case .shared(_, let body): isShareable = cache.isShareable(body.plan, now: now)
+    case .stored(let serving, status: 304): isShareable = cache.isShareable(serving, now: now)
+    case .stored, .failed: return
     }
+    unsharedKeys.note(forwarding.key, forwarding.selection, isShareable: isShareable, now: now)
   }
 
   private func cancelled(_ forwarding: Forwarding) -> ClientError {

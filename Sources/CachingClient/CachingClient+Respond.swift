@@ -7,12 +7,14 @@ import HTTPTransport
 extension CachingClient {
   /// Makes the answer from what asking the origin has given.
   ///
-  /// - Parameter isFirst: tells whether it was asked for this caller; others can only have what may
-  ///   be stored.
+  /// - Parameter asker: tells whether it was asked for this caller; others can only have what may be
+  ///   stored.
   /// - Returns: nil if the caller has to ask by itself.
   func response(
-    to forwarding: Forwarding, _ outcome: Outcome, isFirst: Bool
+    to forwarding: Forwarding, _ outcome: Outcome, _ asker: Flight.Asker
   ) throws(ClientError) -> ClientResponse? {
+    let isFirst = asker == .first
+    let takesStale = asker == .waiter(takesStale: true)
     var status = CacheStatus(
       cacheName: options.cacheName, forward: forwarding.reason.forwarded)
     status.isCollapsed = !isFirst
@@ -21,12 +23,22 @@ extension CachingClient {
     case .stored(let serving, let code):
       status.forwardStatus = code
       if isFirst { return stored(serving, forwarding, status) }
-      return cache.adapted(serving, to: forwarding.original, answered: code, now: now)
-        .map { stored($0, forwarding, status) }
+      return cache.adapted(
+        serving, to: forwarding.original, answered: code, takesStale: takesStale, now: now
+      )
+      .map { stored($0, forwarding, status) }
     case .direct(let head, let body, let reason):
       return isFirst ? direct(head, body, reason, forwarding, status) : nil
     case .shared(let head, let body):
-      return shared(head, body, forwarding, status, isFirst: isFirst)
+      var head = head
+      if !isFirst {
+        guard
+          let collapsed = cache.collapsed(
+            body.plan, to: forwarding.original, takesStale: takesStale, now: now)
+        else { return nil }
+        head = collapsed
+      }
+      return shared(head, body, forwarding, status)
     }
   }
 
@@ -86,16 +98,11 @@ extension CachingClient {
 
   private func shared(
     _ head: HTTPResponseHead, _ body: SharedBody, _ forwarding: Forwarding,
-    _ status: CacheStatus, isFirst: Bool
+    _ status: CacheStatus
   ) -> ClientResponse? {
     let request = forwarding.original
     var status = status
     status.isStored = true
-    var head = head
-    if !isFirst {
-      guard let fresh = cache.collapsed(body.plan, to: request, now: now) else { return nil }
-      head = fresh
-    }
     guard let reader = body.makeReader() else { return nil }
     return ClientResponse(
       request: request, head: head, source: .network, reason: forwarding.reason,

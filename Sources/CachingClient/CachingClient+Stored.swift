@@ -10,6 +10,13 @@ extension CachingClient {
     cache.key(of: request)
   }
 
+  /// Returns when its server gave or last confirmed a response that came from the store; nil where that
+  /// was just now.
+  package func lastConfirmed(_ response: ClientResponse) -> Timestamp? {
+    guard response.cacheStatus.forwardStatus != 304 else { return nil }
+    return response.entry.map { cache.responseTime(of: $0) }
+  }
+
   /// Stores an answer that the caller has, as if it had come from the network just now.
   ///
   /// - Parameters:

@@ -121,7 +121,10 @@ private struct UpdateCheck {
       if let end { options.wholeTimeout = max(.milliseconds(1), end - .now) }
       let answer = try await transport.send(request, options: options)
       answer.body.cancel()
-      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
+      guard
+        let (next, _) = try Redirection.next(
+          after: answer.head, to: request, nil, allowsInsecure: options.allowsInsecureRedirects)
+      else {
         return answer.head
       }
       request = next

@@ -22,6 +22,7 @@ public final class CachingClient: Sendable {
   let clock: any WallClock
   let flights = Flights()
   let permits = StoringPermits()
+  let unsharedKeys = UnsharedKeys()
   let background: Background
   let exchange: Exchange
   let authenticator: Authenticator
@@ -36,7 +37,8 @@ public final class CachingClient: Sendable {
     self.clock = clock
     asyncStore = AsyncStore(store)
     cache = ResponseCache(
-      store: store, rules: options.rules, keyRule: options.keyRule, hotBytes: options.hotBytes,
+      store: store, rules: options.rules, keyRule: options.keyRule,
+      fingerprintKey: options.fingerprintKey, hotBytes: options.hotBytes,
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
     authenticator = Authenticator(provider: options.credentials)
@@ -44,14 +46,16 @@ public final class CachingClient: Sendable {
       cache: cache, store: asyncStore,
       transport: AuthenticatingTransport(
         transport: transport, session: authenticator.session), clock: clock,
-      permits: permits)
+      permits: permits, flights: flights)
   }
 
   /// Answers a request from the store or the network, as soon as the head is there.
   ///
   /// Redirects are followed for requests whose body, if there is one, can be had again; each step goes
-  /// through the store. Credentials are not sent on to another origin. Where a server wants some, the
-  /// provider of the options is asked, up to three times; then the 401 is the answer.
+  /// through the store. To another origin go only fields that are known to be harmless, and from
+  /// `https` to `http` only what ``TransportOptions/allowsInsecureRedirects`` allows. Where a server
+  /// wants credentials, the provider of the options is asked, up to three times; then the 401 is the
+  /// answer.
   ///
   /// - Throws: ``ClientError`` when there is neither; ``ClientError/Cause/notStored(_:)`` tells why
   ///   the store has no answer where the network was not to be asked.
@@ -68,7 +72,7 @@ public final class CachingClient: Sendable {
       let again = body.repeated
       let response = try await authenticated(offered, body, options, &login)
       guard options.maximumRedirects > 0,
-        let next = Redirection.next(after: response.head, to: request, body, again)
+        let next = try next(after: response, to: request, body, again, options)
       else { return ContentDecoding.decode(response, asked: request, options) }
       await response.body.drain(upTo: ResponseCache.smallBody)
       (request, body) = next
@@ -99,15 +103,40 @@ public final class CachingClient: Sendable {
       }
       defer { if let credential { authenticator.session.release(credential) } }
       if let substitute = substitute(for: offered, options.policy) { return substitute }
-      let decision = cache.decide(offered, policy: options.policy, now: now)
+      let decision = cache.decide(
+        offered, policy: options.policy, lifetime: options.lifetime, now: now)
       guard case .serve(let serving) = decision else { return nil }
       let response = served(serving, offered)
-      guard options.maximumRedirects > 0,
-        let next = Redirection.next(after: response.head, to: request, nil)
-      else { return ContentDecoding.decode(response, asked: request, options) }
+      var next: (HTTPRequest, RequestBody?)?
+      if options.maximumRedirects > 0 {
+        do throws(ClientError) {
+          next = try self.next(after: response, to: request, nil, nil, options)
+        } catch {
+          // The way with the network tells of it.
+          return nil
+        }
+      }
+      guard let next else { return ContentDecoding.decode(response, asked: request, options) }
       request = next.0
     }
     return nil
+  }
+
+  /// Returns what to send after a redirect; nil if the response is none that can be followed.
+  private func next(
+    after response: ClientResponse, to request: HTTPRequest, _ body: RequestBody?,
+    _ again: RepeatedBody?, _ options: FetchOptions
+  ) throws(ClientError) -> (HTTPRequest, RequestBody?)? {
+    let isAllowed =
+      self.options.transport.allowsInsecureRedirects
+      || options.transport?.allowsInsecureRedirects ?? false
+    do throws(TransportError) {
+      return try Redirection.next(
+        after: response.head, to: request, body, again, allowsInsecure: isAllowed)
+    } catch {
+      response.body.cancel()
+      throw ClientError(.transport(error), url: error.url)
+    }
   }
 
   /// Waits until no response is validated in the background any more.
@@ -123,7 +152,9 @@ public final class CachingClient: Sendable {
     if let substitute = await substitute(for: request, body, options) { return substitute }
     let now = now
     let decide = { @Sendable [cache] in
-      cache.decide(request, hasBody: body != nil, policy: options.policy, now: now)
+      cache.decide(
+        request, hasBody: body.hasContent, policy: options.policy, lifetime: options.lifetime,
+        now: now)
     }
     let decision =
       options.decidesAtOnce ? decide() : await asyncStore.perform { _ in decide() }
@@ -149,7 +180,7 @@ public final class CachingClient: Sendable {
     guard self.options.substitutes != nil else { return nil }
     return await asyncStore.perform { [self] _ in
       substitute(
-        for: request, hasBody: body != nil, options.policy, isLastResort: isLastResort)
+        for: request, hasBody: body.hasContent, options.policy, isLastResort: isLastResort)
     }
   }
 }

@@ -24,11 +24,15 @@ struct Exchange: Sendable {
   let transport: any HTTPTransport
   let clock: any WallClock
   let permits: StoringPermits
+  let flights: Flights
 
   /// Asks the origin; once more where it confirms something that is not stored.
+  ///
+  /// - Parameter onHead: is called as soon as the origin has answered, before the answer is judged.
   func run(
     _ forwarding: Forwarding, body: RequestBody?, options: TransportOptions,
-    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
+    onHead: @Sendable () -> Void = {}
   ) async -> Outcome {
     var forwarding = forwarding
     let permit = permits.make(forwarding.key)
@@ -41,6 +45,7 @@ struct Exchange: Sendable {
       } catch {
         return .failed(error)
       }
+      onHead()
       if answer.head.status == 304, !forwarding.request.hasCondition {
         return .failed(
           TransportError(
@@ -55,21 +60,49 @@ struct Exchange: Sendable {
       case .again(let next): forwarding = next
       case .validated(let serving): return .stored(serving, status: 304)
       case .stale(let serving, let status): return .stored(serving, status: status)
-      case .pass(let head, .no(let reason)):
-        return .direct(head, answer.body, .forbidden(reason))
-      case .pass(let head, .yes(let plan)):
-        // Whoever shares a body that is not kept has to read as fast as the others.
-        if let error = await refusal(of: head.fields.contentLength) {
-          return .direct(head, answer.body, .failed(error))
-        }
-        let body = PrefixedBody.joining(
-          plan.prefix, answer.body, store, url: forwarding.request.url.string)
-        let shared = SharedBody(
-          body, plan, permit, store, length: head.fields.contentLength,
-          url: forwarding.request.url.string)
-        return .shared(head, shared)
+      case .pass(let head, let storing):
+        return await pass(head, storing, answer.body, forwarding, permit)
       }
     }
+  }
+
+  /// Hands the origin's own answer on.
+  private func pass(
+    _ head: HTTPResponseHead, _ storing: Storing, _ body: any TransportBody,
+    _ forwarding: Forwarding, _ permit: StoringPermit
+  ) async -> Outcome {
+    let isUnsafe = await invalidate(forwarding.original, head)
+    let plan: StoringPlan
+    switch storing {
+    case .no(let reason): return .direct(head, body, .forbidden(reason))
+    case .yes(let made): plan = made
+    }
+    // Whoever shares a body that is not kept has to read as fast as the others.
+    if let error = await refusal(of: head.fields.contentLength) {
+      return .direct(head, body, .failed(error))
+    }
+    let url = forwarding.request.url.string
+    let whole = PrefixedBody.joining(plan.prefix, body, store, url: url)
+    // The answer to a POST is newer than what the POST has made invalid.
+    let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
+    return .shared(
+      head,
+      SharedBody(whole, plan, permit, store, length: head.fields.contentLength, url: url))
+  }
+
+  /// Keeps answers that are under way from being stored after an unsafe request has changed what
+  /// they tell. One that was stored after the cache removed what there was, or is being stored, is
+  /// removed before the answer to the unsafe request is handed on.
+  ///
+  /// - Returns: whether there was anything to keep.
+  private func invalidate(_ request: HTTPRequest, _ head: HTTPResponseHead) async -> Bool {
+    let keys = cache.invalidated(by: request, head)
+    for key in keys {
+      flights.end(key)
+      await permits.revokeAndWait(key)
+      _ = try? await store.remove(key)
+    }
+    return !keys.isEmpty
   }
 
   /// Returns why the store will not take a body of a length.

@@ -1,16 +1,29 @@
 import CacheFormat
+import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
 /// Holds one request to the origin that any number of askers wait for.
 ///
 /// It runs in a task of its own: an asker that leaves does not take it from the others. When nobody
 /// is left before the head has come, it is cancelled.
 final class Flight: Sendable {
+  /// Says for whom an answer came.
+  enum Asker: Sendable, Hashable {
+    /// It was asked for this one.
+    case first
+    /// For another one, for whom this one has waited.
+    ///
+    /// - takesStale: whether it came before the answer and names the same user, so that its own
+    ///   answer would be no newer and no other one.
+    case waiter(takesStale: Bool)
+  }
+
   struct State {
     var askers = 1
+    /// The origin has answered.
+    var hasHead = false
     /// Nobody was left before the head had come.
     var isAbandoned = false
     var task: Task<Void, Never>?
@@ -18,24 +31,39 @@ final class Flight: Sendable {
     var hold: SharedReader?
   }
 
+  /// The request of the first one.
+  let asked: HTTPRequest
+  /// What is known to select the answer.
+  let selection: Selection
   /// Says how the request is sent.
   let sending: TransportOptions
   let outcome = Promise<Outcome>()
-  let state = Mutex(State())
+  let state = Lock(State(), .member)
 
-  init(_ sending: TransportOptions) { self.sending = sending }
+  init(_ forwarding: Forwarding, _ sending: TransportOptions) {
+    asked = forwarding.original
+    selection = forwarding.selection
+    self.sending = sending
+  }
 
   /// Keeps the task, to cancel it when nobody waits any more.
   func carry(_ task: Task<Void, Never>) {
     state.withLock { $0.task = task }
   }
 
-  /// Adds one who waits; false if it is being cancelled, and no answer comes any more.
-  func join() -> Bool {
-    state.withLock { state in
-      if !state.isAbandoned { state.askers += 1 }
-      return !state.isAbandoned
+  /// Adds one who waits; nil if it is being cancelled, and no answer comes any more.
+  func join(_ request: HTTPRequest) -> Asker? {
+    let isSameUser = request.hasSameUser(as: asked)
+    return state.withLock { state in
+      guard !state.isAbandoned else { return nil }
+      state.askers += 1
+      return .waiter(takesStale: !state.hasHead && isSameUser)
     }
+  }
+
+  /// Notes that the origin has answered.
+  func takeHead() {
+    state.withLock { $0.hasHead = true }
   }
 
   /// Ends the wait of one who has begun or joined: with an answer or without.
@@ -48,8 +76,8 @@ final class Flight: Sendable {
       state.isAbandoned = outcome.valueNow == nil
       return (state.isAbandoned ? state.task : nil, state.hold)
     }
-    task?.cancel()
-    hold?.cancel()
+    if let task { callOut { task.cancel() } }
+    if let hold { callOut { hold.cancel() } }
   }
 
   /// Tells all who wait.
@@ -65,35 +93,37 @@ final class Flight: Sendable {
       defer { state.hold = nil }
       return state.hold
     }
-    hold?.cancel()
+    if let hold { callOut { hold.cancel() } }
   }
 }
 
-/// Knows the requests that are under way, by key.
+/// Knows the requests that are under way, by key and by what is known to select the answer.
 final class Flights: Sendable {
-  let flights = Mutex<[ByteString: Flight]>([:])
+  let flights = Lock<[ByteString: [Selection: Flight]]>([:], .registry)
 
-  /// Joins what is under way for a key, or begins; the one who begins must carry it out.
+  /// Joins what is under way for the same, or begins; the one who begins must carry it out.
   ///
   /// - Returns: nil where what is under way is sent with other timeouts than the caller's.
   func join(
-    _ key: ByteString, _ sending: TransportOptions
-  ) -> (flight: Flight, isFirst: Bool)? {
+    _ forwarding: Forwarding, _ sending: TransportOptions
+  ) -> (flight: Flight, asker: Flight.Asker)? {
     flights.withLock { flights in
-      if let flight = flights[key] {
+      if let flight = flights[forwarding.key]?[forwarding.selection] {
         guard flight.sending == sending else { return nil }
-        if flight.join() { return (flight, false) }
+        if let asker = flight.join(forwarding.original) { return (flight, asker) }
       }
-      let flight = Flight(sending)
-      flights[key] = flight
-      return (flight, true)
+      let flight = Flight(forwarding, sending)
+      flights[forwarding.key, default: [:]][forwarding.selection] = flight
+      return (flight, .first)
     }
   }
 
   /// Forgets a request: nobody can join it any more.
   func end(_ key: ByteString, _ flight: Flight) {
     flights.withLock { flights in
-      if flights[key] === flight { flights[key] = nil }
+      guard flights[key]?[flight.selection] === flight else { return }
+      flights[key]?[flight.selection] = nil
+      if flights[key]?.isEmpty == true { flights[key] = nil }
     }
   }
 

@@ -13,6 +13,10 @@ public struct ClientOptions: Sendable {
   /// Makes the keys.
   public var keyRule: KeyRule
 
+  /// Conceals `Authorization` and `Cookie` of requests where they select stored responses: by default
+  /// with a key in the user's folder for the state of programs.
+  public var fingerprintKey = FingerprintKey()
+
   /// Names this cache in Cache-Status (RFC 9211); a token.
   public var cacheName: String
 
@@ -58,6 +62,11 @@ public struct FetchOptions: Sendable {
   /// Says what the caller wants of stored responses.
   public var policy: CachePolicy
 
+  /// The seconds for which a stored response is good after it came or was last confirmed, whatever its
+  /// server says (also `no-cache`), with the policy ``CachePolicy/protocolRules``; nil: as the server
+  /// says. What is older is validated. Makes nothing stored that may not be.
+  public var lifetime: Int64?
+
   /// Offers `gzip` and `deflate` to the server, and takes them off the body. Not for requests that
   /// have an `Accept-Encoding` or a `Range` of their own: those get the bytes as they are stored.
   public var decodesContent: Bool
@@ -82,12 +91,13 @@ public struct FetchOptions: Sendable {
 
   /// Makes options; the defaults suit a program that wants the content.
   public init(
-    policy: CachePolicy = .protocolRules, decodesContent: Bool = true,
+    policy: CachePolicy = .protocolRules, lifetime: Int64? = nil, decodesContent: Bool = true,
     maximumRedirects: Int = 20, transport: TransportOptions? = nil,
     credential: Credential? = nil,
     onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
   ) {
     self.policy = policy
+    self.lifetime = lifetime
     self.decodesContent = decodesContent
     self.maximumRedirects = maximumRedirects
     self.transport = transport

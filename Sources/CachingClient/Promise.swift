@@ -1,4 +1,4 @@
-import Synchronization
+import CacheSystem
 
 /// Holds a value that comes later, once, for any number of tasks that wait for it.
 final class Promise<Value: Sendable>: Sendable {
@@ -8,7 +8,7 @@ final class Promise<Value: Sendable>: Sendable {
     var nextWaiter: UInt64 = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Gives the value if it is there.
   var valueNow: Value? { state.withLock { $0.value } }
@@ -21,7 +21,7 @@ final class Promise<Value: Sendable>: Sendable {
       defer { state.waiters = [:] }
       return Array(state.waiters.values)
     }
-    for waiter in waiters { waiter.resume(returning: value) }
+    for waiter in waiters { callOut { waiter.resume(returning: value) } }
   }
 
   /// Waits for the value; nil when the task is cancelled first.
@@ -39,10 +39,11 @@ final class Promise<Value: Sendable>: Sendable {
           state.waiters[number] = continuation
           return (false, nil)
         }
-        if isNow { continuation.resume(returning: value) }
+        if isNow { callOut { continuation.resume(returning: value) } }
       }
     } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
+      let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
+      if let waiter { callOut { waiter.resume(returning: nil) } }
     }
   }
 }

@@ -3,22 +3,37 @@ import HTTPTransport
 
 /// Decides how a redirect is followed (RFC 9110, section 15.4).
 package enum Redirection {
-  /// Fields that are meant for one origin alone.
-  private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization", "Host"]
+  /// Fields that may go to another origin, in lower case: they say nothing that is meant for one origin
+  /// alone. Any other field may be a credential (`X-Api-Key`), or tell of one (`Referer`).
+  private static let harmless: Set<String> = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control",
+    "content-digest", "content-encoding", "content-language", "content-length", "content-md5",
+    "content-type", "digest", "dnt", "expect", "if-match", "if-modified-since", "if-none-match",
+    "if-range", "if-unmodified-since", "pragma", "prefer", "priority", "range", "repr-digest",
+    "save-data", "sec-gpc", "te", "transfer-encoding", "upgrade-insecure-requests", "user-agent",
+    "want-content-digest", "want-digest", "want-repr-digest",
+  ]
   /// Fields that describe a body.
   private static let content = [
     "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Length",
-    "Transfer-Encoding", "Expect",
+    "Content-Digest", "Content-MD5", "Digest", "Repr-Digest", "Transfer-Encoding", "Expect",
   ]
 
   /// Returns the request to send next; nil if the answer is no redirect that can be followed.
   ///
-  /// - Parameter repeated: Gives the body once more, where it can be had.
+  /// - Parameters:
+  ///   - repeated: Gives the body once more, where it can be had.
+  ///   - allowsInsecure: Whether it may lead from `https` to `http`.
+  /// - Throws: `insecureRedirect` if it does so and may not.
   static func next(
     after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?,
-    _ repeated: RepeatedBody? = nil
-  ) -> (HTTPRequest, RequestBody?)? {
+    _ repeated: RepeatedBody? = nil, allowsInsecure: Bool
+  ) throws(TransportError) -> (HTTPRequest, RequestBody?)? {
     guard case .success(let url) = target(of: head, from: request.url) else { return nil }
+    guard allowsInsecure || request.url.scheme != .https || url.scheme == .https else {
+      throw TransportError(
+        .insecureRedirect, url: request.url.string, detail: "to \(url.string)")
+    }
     var next = request
     var nextBody = body
     next.url = url
@@ -34,7 +49,7 @@ package enum Redirection {
       nextBody = repeated.body
     }
     if !url.isSameOrigin(as: request.url) {
-      for name in credentials { next.fields.removeAll(named: name) }
+      next.fields = HTTPFields(next.fields.filter { harmless.contains($0.name.lowercased()) })
     }
     return (next, nextBody)
   }
@@ -58,6 +73,6 @@ package enum Redirection {
 
   /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.
   private static func losesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
-    status == 303 || (status == 301 || status == 302) && method.rawValue == "POST"
+    status == 303 || (status == 301 || status == 302) && method == .post
   }
 }

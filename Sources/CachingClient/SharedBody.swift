@@ -1,9 +1,9 @@
 import CacheFormat
 import CacheStore
+import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
 /// Stores a body while it comes from the network, and gives it to any number of readers.
 ///
@@ -70,7 +70,7 @@ final class SharedBody: Sendable {
   let store: AsyncStore
   let url: String
   let body: any TransportBody
-  let state = Mutex(State())
+  let state = Lock(State())
   private let permit: StoringPermit
 
   init(
@@ -117,9 +117,11 @@ final class SharedBody: Sendable {
       }
       return (waiter, state.takePump(), isOver)
     }
-    if isOver { body.cancel() }
-    waiter?.resume()
-    pump?.resume()
+    callOut {
+      if isOver { body.cancel() }
+      waiter?.resume()
+      pump?.resume()
+    }
   }
 
   /// Moves the body from the network to the readers and into the store, as fast as they ask.
@@ -175,7 +177,7 @@ final class SharedBody: Sendable {
         state.pump = continuation
         return false
       }
-      if isNow { continuation.resume() }
+      if isNow { callOut { continuation.resume() } }
     }
     return state.withLock { state in
       if case .open = state.end { true } else { false }
@@ -194,7 +196,7 @@ final class SharedBody: Sendable {
       defer { state.waiters = [:] }
       return state.waiters.values
     }
-    for waiter in waiters { waiter.resume() }
+    for waiter in waiters { callOut { waiter.resume() } }
   }
 
   private func give(up error: ClientError) {
@@ -263,6 +265,7 @@ extension SharedBody {
   /// - Parameter pending: counts the bytes that are kept, but not given away yet.
   private func commit(pending: Int = 0) async {
     guard let kept = keptWhole(pending: pending) else { return }
+    defer { permit.endStoring() }
     do throws(StoreError) {
       let storing = try await store.perform { [plan, permit] store throws(StoreError) in
         let info =
@@ -271,7 +274,7 @@ extension SharedBody {
           case .file(let writer): try writer.commit()
           }
         if permit.isValid { return StoringState.stored(info) }
-        // It was made invalid between the look at the permit and the storing.
+        // It was made invalid while it was stored.
         try store.remove(plan.key, variant: plan.variant)
         return .notStored(.invalidated)
       }
@@ -281,19 +284,19 @@ extension SharedBody {
     }
   }
 
-  /// Returns what is to be stored; nil if it must not be.
+  /// Returns what is to be stored, with the permit in use; nil if it must not be.
   private func keptWhole(pending: Int) -> Kept? {
     state.withLock { state in
       if case .pending = state.storing {
-        if !permit.isValid {
-          state.storing = .notStored(.invalidated)
-        } else if let part = plan.response.contentRange,
+        if let part = plan.response.contentRange,
           part.count != state.received + UInt64(pending)
         {
           // A part must be as long as it says, or its bytes are not where they seem to be.
           state.storing = .notStored(.incomplete)
-        } else {
+        } else if permit.beginStoring() {
           return state.kept
+        } else {
+          state.storing = .notStored(.invalidated)
         }
       }
       if case .file(let writer) = state.kept { writer.discard() }

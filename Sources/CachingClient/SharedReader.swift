@@ -1,4 +1,5 @@
 import CacheStore
+import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
@@ -111,11 +112,14 @@ final class SharedReader: PieceSource {
           state.waiters[number] = continuation
           return (false, state.takePump())
         }
-        if isNow { continuation.resume() }
-        pump?.resume()
+        callOut {
+          if isNow { continuation.resume() }
+          pump?.resume()
+        }
       }
     } onCancel: {
-      shared.state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+      let waiter = shared.state.withLock { $0.waiters.removeValue(forKey: number) }
+      if let waiter { callOut { waiter.resume() } }
     }
   }
 }

@@ -17,6 +17,12 @@ final class StoringPermit: Sendable {
   deinit { permits.end(key) }
 
   var isValid: Bool { permits.generation(of: key) == generation }
+
+  /// Begins to store, unless the permit was taken back; ``endStoring()`` must follow.
+  func beginStoring() -> Bool { permits.beginStoring(key, generation) }
+
+  /// Says that what was begun is stored, or has failed.
+  func endStoring() { permits.endStoring(key) }
 }
 
 /// Knows the keys that are asked for at the moment.
@@ -24,14 +30,21 @@ final class StoringPermits: Sendable {
   private struct Open {
     var count = 0
     var generation: UInt64 = 0
+    /// How many are being stored at the moment.
+    var storing = 0
+    /// Those who wait until none is.
+    var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
   private let open = Mutex<[ByteString: Open]>([:])
 
   /// Makes a permit, before the request is sent.
-  func make(_ key: ByteString) -> StoringPermit {
+  ///
+  /// - Parameter revokesOthers: takes all other permits for the key back, in the same step.
+  func make(_ key: ByteString, revokesOthers: Bool = false) -> StoringPermit {
     let generation = open.withLock { open in
       open[key, default: Open()].count += 1
+      if revokesOthers { open[key]?.generation += 1 }
       return open[key, default: Open()].generation
     }
     return StoringPermit(key, generation, self)
@@ -40,6 +53,38 @@ final class StoringPermits: Sendable {
   /// Takes all permits for a key back.
   func revoke(_ key: ByteString) {
     open.withLock { $0[key]?.generation += 1 }
+  }
+
+  /// Takes all permits for a key back, and waits until what is being stored with one is stored: it
+  /// can be removed then, and nobody sees it later.
+  func revokeAndWait(_ key: ByteString) async {
+    await withCheckedContinuation { continuation in
+      let isNow = open.withLock { open in
+        open[key]?.generation += 1
+        guard let storing = open[key]?.storing, storing > 0 else { return true }
+        open[key]?.waiters.append(continuation)
+        return false
+      }
+      if isNow { continuation.resume() }
+    }
+  }
+
+  fileprivate func beginStoring(_ key: ByteString, _ generation: UInt64) -> Bool {
+    open.withLock { open in
+      guard open[key]?.generation == generation else { return false }
+      open[key]?.storing += 1
+      return true
+    }
+  }
+
+  fileprivate func endStoring(_ key: ByteString) {
+    let waiters = open.withLock { open -> [CheckedContinuation<Void, Never>] in
+      open[key]?.storing -= 1
+      guard let all = open[key]?.waiters, open[key]?.storing == 0 else { return [] }
+      open[key]?.waiters = []
+      return all
+    }
+    for waiter in waiters { waiter.resume() }
   }
 
   /// Takes all permits back.

@@ -24,7 +24,8 @@ public final class CurlTransport: HTTPTransport {
   ///   ``TransportError/Code/invalidSetup`` where a pin is for what is no host: it would never be asked.
   public init(_ setup: CurlSetup = CurlSetup()) throws(TransportError) {
     if let name = setup.pins.keys.first(where: { !CurlSetup.isHost($0) }) {
-      throw TransportError(.invalidSetup, url: "https:", detail: "a pin is for '\(name)'")
+      throw TransportError(
+        .invalidSetup, url: "https:", detail: "a pin is for '\(name)', which is no host")
     }
     self.setup = setup
     loop = try TransferLoop(setup)

@@ -26,20 +26,37 @@ public struct Pin: Sendable, Hashable, CustomStringConvertible {
     self.digest = digest
   }
 
-  /// Reads a pin as it is commonly written; nil for anything else.
+  /// Reads a pin as it is commonly written.
   ///
   /// A public key is `sha256/` and Base 64 (`sha256//` as curl writes it, too); a certificate is 64
   /// hexadecimal digits, with colons between the bytes or without, as `openssl x509 -fingerprint
   /// -sha256` prints it.
-  public init?(_ text: String) {
+  ///
+  /// - Throws: ``PinError`` with the reason for anything else.
+  public init(_ text: String) throws(PinError) {
+    func refuse(_ problem: String) -> PinError { PinError(text: text, problem: problem) }
     if text.hasPrefix("sha256/") {
       let digits = text.dropFirst("sha256/".count).trimmingPrefix("/")
-      guard let digest = Base64.decode(Array(digits.utf8)) else { return nil }
-      self.init(.publicKey, digest: digest)
-    } else {
-      guard let digest = Self.hexadecimal(text) else { return nil }
-      self.init(.certificate, digest: digest)
+      guard let digest = Base64.decode(Array(digits.utf8)) else {
+        throw refuse("what stands behind sha256/ is no Base 64")
+      }
+      guard let pin = Pin(.publicKey, digest: digest) else {
+        throw refuse("it has \(digest.count) bytes in place of the 32 of a SHA-256")
+      }
+      self = pin
+      return
     }
+    guard !text.contains("/") else {
+      throw refuse("it does not begin with sha256/, the only digest of keys")
+    }
+    let digits = text.count { $0.isHexDigit }
+    guard let digest = Self.hexadecimal(text), let pin = Pin(.certificate, digest: digest) else {
+      throw refuse(
+        digits == 64
+          ? "the digits are not written in pairs with colons between them"
+          : "it has \(digits) hexadecimal digits in place of 64, and no sha256/ before it")
+    }
+    self = pin
   }
 
   /// Writes the pin as ``init(_:)`` reads it.

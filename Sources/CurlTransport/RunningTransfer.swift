@@ -1,5 +1,6 @@
 import CCurl
 import CCurlLibrary
+import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 
@@ -193,7 +194,7 @@ extension RunningTransfer {
     case .none: break
     case .interim(let head):
       if head.status == 100 { transfer.upload?.serverAnswered() }
-      transfer.onInterim(head)
+      callOut { transfer.onInterim(head) }
     case .head(let head, let version):
       hasHead = true
       if let sentAt { nearby.note(transfer.request.url, .now - sentAt) }

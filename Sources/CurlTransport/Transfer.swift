@@ -1,6 +1,6 @@
+import CacheSystem
 import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
 /// Joins one transfer, as libcurl is driven, to its one reader: the head, a bounded buffer, the end.
 /// What is sent has a place of its own, ``Upload``.
@@ -33,7 +33,7 @@ final class Transfer: Sendable {
   let onInterim: @Sendable (HTTPResponseHead) -> Void
   private let load: TransferLoad
   private let ask: @Sendable (Transfer, Request) -> Void
-  fileprivate let state = Mutex(State())
+  fileprivate let state = Lock(State())
 
   /// Makes a transfer whose buffer is bounded by its share of the load; `ask` is called without a
   /// lock held, from any thread.
@@ -82,7 +82,7 @@ extension Transfer {
           state.headWaiter = continuation
           return nil
         }
-        if let ready { continuation.resume(returning: ready) }
+        if let ready { callOut { continuation.resume(returning: ready) } }
       }
     } onCancel: {
       cancel()
@@ -99,7 +99,7 @@ extension Transfer {
           state.pieceWaiter = continuation
           return nil
         }
-        if let ready { continuation.resume(returning: deliver(ready)) }
+        if let ready { callOut { continuation.resume(returning: deliver(ready)) } }
       }
     } onCancel: {
       cancel()
@@ -129,7 +129,7 @@ extension Transfer {
       state.head = head
       return state.headWaiter.take()
     }
-    waiter?.resume(returning: .success(head))
+    if let waiter { callOut { waiter.resume(returning: .success(head)) } }
   }
 
   /// Asks the loop to let libcurl have more of the request's body; from any thread.
@@ -156,7 +156,7 @@ extension Transfer {
       state.isPaused = true
       return (true, nil)
     }
-    delivery?.waiter.resume(returning: delivery?.outcome ?? .success(nil))
+    if let delivery { callOut { delivery.waiter.resume(returning: delivery.outcome) } }
     return isFull
   }
 
@@ -177,8 +177,8 @@ extension Transfer {
       return (true, head, Delivery(waiter: waiter, outcome: taken.outcome))
     }
     if isFirst { upload?.stop() }
-    if let head { head.waiter.resume(returning: head.outcome) }
-    if let piece { piece.waiter.resume(returning: piece.outcome) }
+    if let head { callOut { head.waiter.resume(returning: head.outcome) } }
+    if let piece { callOut { piece.waiter.resume(returning: piece.outcome) } }
     return isFirst
   }
 

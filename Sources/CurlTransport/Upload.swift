@@ -1,5 +1,5 @@
+import CacheSystem
 import HTTPTransport
-import Synchronization
 
 /// Joins what gives a request's body to libcurl, which asks for it on the thread that drives.
 ///
@@ -41,7 +41,7 @@ final class Upload: Sendable {
 
   private let continueTimeout: Duration
   private let isWhole: Bool
-  private let state: Mutex<State>
+  private let state: Lock<State>
 
   /// Makes an upload; one that awaits the server's consent (`Expect: 100-continue`) begins without
   /// it after a time, as servers may not know the expectation (RFC 9110, section 10.1.1).
@@ -51,11 +51,11 @@ final class Upload: Sendable {
     case .bytes(let bytes):
       framing = .length(UInt64(bytes.count))
       isWhole = true
-      state = Mutex(State(piece: bytes, awaitsContinue: awaitsContinue))
+      state = Lock(State(piece: bytes, awaitsContinue: awaitsContinue))
     case .stream(let length, let source):
       framing = length.map(Framing.length) ?? .chunked
       isWhole = false
-      state = Mutex(State(source: source, remaining: length, awaitsContinue: awaitsContinue))
+      state = Lock(State(source: source, remaining: length, awaitsContinue: awaitsContinue))
     }
   }
 
@@ -100,22 +100,24 @@ final class Upload: Sendable {
       state.awaitsContinue = false
       return state.whenReady.take()
     }
-    whenReady?()
+    if let whenReady { callOut(whenReady) }
   }
 
   /// Lets go of the source; nothing more is read.
   func stop() {
-    let (pull, patience) = state.withLock { state in
-      defer { (state.pull, state.patience) = (nil, nil) }
+    // The source goes with what was taken out: its end may run code of others, too.
+    let taken = state.withLock { state in
       state.isStopped = true
-      state.source = nil
-      state.whenReady = nil
       state.piece = []
       state.position = 0
-      return (state.pull, state.patience)
+      return (
+        state.pull.take(), state.patience.take(), state.source.take(), state.whenReady.take()
+      )
     }
-    pull?.cancel()
-    patience?.cancel()
+    callOut {
+      taken.0?.cancel()
+      taken.1?.cancel()
+    }
   }
 
   private func copy(into buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Int {
@@ -152,31 +154,34 @@ final class Upload: Sendable {
   }
 
   private func arrived(_ piece: [UInt8]?) {
-    let whenReady = state.withLock { state -> (@Sendable () -> Void)? in
+    // The source may go with what is taken out: outside of the lock, as its end may run code of others.
+    let (whenReady, _) = state.withLock { state in
       state.pull = nil
-      guard !state.isStopped else { return nil }
-      guard let piece else {
-        state.source = nil
-        if let remaining = state.remaining, remaining > 0 {
-          state.failure = "it ended \(remaining) bytes before the stated length"
-        }
-        return state.whenReady.take()
-      }
-      if let remaining = state.remaining {
-        guard UInt64(piece.count) <= remaining else {
-          state.failure = "it goes beyond the stated length"
-          return state.whenReady.take()
-        }
-        state.remaining = remaining - UInt64(piece.count)
-      }
-      (state.piece, state.position) = (piece, 0)
-      guard !piece.isEmpty else {
-        startPull(&state)
-        return nil
-      }
-      return state.whenReady.take()
+      let source = piece == nil ? state.source.take() : nil
+      return (hold(piece, &state) ? state.whenReady.take() : nil, source)
     }
-    whenReady?()
+    if let whenReady { callOut(whenReady) }
+  }
+
+  /// Takes over what the source has given; returns false if libcurl need not look yet.
+  private func hold(_ piece: [UInt8]?, _ state: inout State) -> Bool {
+    guard !state.isStopped else { return false }
+    guard let piece else {
+      if let remaining = state.remaining, remaining > 0 {
+        state.failure = "it ended \(remaining) bytes before the stated length"
+      }
+      return true
+    }
+    if let remaining = state.remaining {
+      guard UInt64(piece.count) <= remaining else {
+        state.failure = "it goes beyond the stated length"
+        return true
+      }
+      state.remaining = remaining - UInt64(piece.count)
+    }
+    (state.piece, state.position) = (piece, 0)
+    if piece.isEmpty { startPull(&state) }
+    return !piece.isEmpty
   }
 
   private func fail(_ detail: String) {
@@ -185,6 +190,6 @@ final class Upload: Sendable {
       state.failure = detail
       return state.whenReady.take()
     }
-    whenReady?()
+    if let whenReady { callOut(whenReady) }
   }
 }

@@ -16,7 +16,7 @@ public struct Serving: Sendable {
   /// Gives the stored response.
   public let variant: StoredVariant
   /// Gives the head to send: `Age` is set, fields of a connection are gone.
-  public let head: HTTPResponseHead
+  public internal(set) var head: HTTPResponseHead
   /// Gives the slices of the content in their order; none for an answer without content.
   public let slices: [BodySlice]
   /// Counts the seconds for which the response stays fresh; negative once it is stale.
@@ -57,6 +57,9 @@ public struct Forwarding: Sendable {
   var fallback: Representation? { reason == .policy(.revalidate) ? nil : selected }
   /// Tells whether others that ask for the same may wait for this answer.
   public let isShareable: Bool
+  /// What of the request is known to select its answer: requests that differ here do not wait for
+  /// one another.
+  public let selection: Selection
 }
 
 /// Says what is to be done with the origin's answer.

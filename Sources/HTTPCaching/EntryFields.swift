@@ -10,27 +10,28 @@ enum EntryFields {
   private static let requestTimeName = ByteString("http-request-time")
   private static let responseTimeName = ByteString("http-response-time")
   private static let selectingName = ByteString("http-selecting")
+  private static let personalName = ByteString("http-personal")
 
   /// Returns what is stored beside the body.
   ///
   /// - Parameter expires: until when it is fresh; for people and tools, the rules compute it anew.
   static func metadata(
-    _ head: HTTPResponseHead, url: NormalizedURL, times: ResponseTimes, selection: Selection,
-    expires: Timestamp?
+    _ response: StoredResponse, url: NormalizedURL, times: ResponseTimes, expires: Timestamp?
   ) -> EntryMetadata {
     EntryMetadata(
-      status: head.status, fields: fields(head.fields),
-      userInfo: [Field(urlName, ByteString(url.string))] + userInfo(times, selection),
+      status: response.status, fields: fields(response.fields),
+      userInfo: [Field(urlName, ByteString(url.string))] + userInfo(times, response),
       expires: expires)
   }
 
   /// Returns the user info that changes when a response is freshened.
-  private static func userInfo(_ times: ResponseTimes, _ selection: Selection) -> [Field] {
+  private static func userInfo(_ times: ResponseTimes, _ response: StoredResponse) -> [Field] {
     [
       Field(requestTimeName, ByteString("\(times.request.nanoseconds)")),
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")),
     ]
-      + selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
+      + (response.isPersonal ? [Field(personalName, "true")] : [])
+      + response.selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
   }
 
   /// Returns fields as the store keeps them.
@@ -46,10 +47,12 @@ enum EntryFields {
     guard let status = metadata.status else { return nil }
     var times = ResponseTimes(request: info.created, response: info.created)
     var selecting: [SelectedField] = []
+    var isPersonal = false
     for item in metadata.userInfo {
       switch item.name {
       case requestTimeName: if let time = timestamp(item) { times.request = time }
       case responseTimeName: if let time = timestamp(item) { times.response = time }
+      case personalName: isPersonal = true
       case selectingName:
         guard let field = selectedField(item) else { return nil }
         selecting.append(field)
@@ -62,7 +65,8 @@ enum EntryFields {
     return StoredResponse(
       status: status, fields: HTTPFields(fields), requestTime: times.request.date,
       responseTime: times.response.date,
-      selection: selecting.isEmpty ? .none : Selection(fields: selecting), rules: rules)
+      selection: selecting.isEmpty ? .none : Selection(fields: selecting), isPersonal: isPersonal,
+      rules: rules)
   }
 
   /// Returns when the head of a stored response came, as exactly as it was noted.
@@ -77,9 +81,9 @@ enum EntryFields {
   ) {
     metadata.fields = EntryFields.fields(fresh.fields)
     metadata.expires = expires
-    let changing = [requestTimeName, responseTimeName, selectingName]
+    let changing = [requestTimeName, responseTimeName, selectingName, personalName]
     metadata.userInfo.removeAll { changing.contains($0.name) }
-    metadata.userInfo += userInfo(times, fresh.selection)
+    metadata.userInfo += userInfo(times, fresh)
   }
 
   /// Reads decimal digits with a sign, as they are written above.

@@ -46,10 +46,10 @@ extension ResponseCache {
     let fields = rules.fieldsToStore(kept.head.fields, receivedAt: kept.times.response.date)
     let response = StoredResponse(
       status: kept.head.status, fields: fields, requestTime: kept.times.request.date,
-      responseTime: kept.times.response.date, selection: selecting, rules: rules)
+      responseTime: kept.times.response.date, selection: selecting,
+      isPersonal: request.isPersonal, rules: rules)
     var metadata = EntryFields.metadata(
-      HTTPResponseHead(status: kept.head.status, fields: fields), url: request.url,
-      times: kept.times, selection: selecting, expires: kept.expires ?? expiry(of: response))
+      response, url: request.url, times: kept.times, expires: kept.expires ?? expiry(of: response))
     metadata.userInfo += kept.userInfo.filter { !$0.name.bytes.starts(with: "http-".utf8) }
     return StoringPlan(
       key: request.method == .head ? keyRule.headKey(of: request) : key(of: request),

@@ -42,11 +42,12 @@ extension ResponseCache {
     {
       var whole = HTTPResponseHead(
         status: 200,
-        fields: Freshening.freshened(beginning.response.fields, by: fields, receivedAt: now))
+        // With all fields of the answer: those that are not stored decide on whether the rest is.
+        fields: Freshening.freshened(beginning.response.fields, by: head.fields, receivedAt: now))
       whole.fields.removeAll(named: "Content-Range")
       whole.fields.replace(with: HTTPField("Content-Length", String(second.last + 1)))
       let prefix = BodySlice(body: body, range: 0..<first.count)
-      let storing = storing(whole, forwarding, times, prefix: prefix)
+      let storing = storing(whole, forwarding, times, after: (beginning, prefix))
       if case .yes = storing { return .pass(whole, storing) }
     }
     var again = forwarding

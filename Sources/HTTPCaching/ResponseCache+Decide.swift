@@ -7,15 +7,17 @@ extension ResponseCache {
   ///
   /// - Parameters:
   ///   - hasBody: tells whether content goes with the request.
+  ///   - lifetime: for how many seconds a response is good after it came or was last confirmed,
+  ///     whatever its server says; nil: as the server says. Counts with ``CachePolicy/protocolRules``.
   ///   - now: tells the time.
   /// - Complexity: O(number of variants), and what the store takes to look them up.
   public func decide(
     _ request: HTTPRequest, hasBody: Bool = false, policy: CachePolicy = .protocolRules,
-    now: Timestamp
+    lifetime: Int64? = nil, now: Timestamp
   ) -> Decision {
     let question = Question(
       request: request, key: key(of: request), directives: RequestDirectives(request.fields),
-      policy: policy, now: now.date)
+      policy: policy, lifetime: lifetime, now: now.date, implicit: implicitlySelecting(request))
     if let reason = bypass(request, hasBody: hasBody) { return question.without(reason) }
     switch policy {
     case .reload, .reloadFromOrigin: return question.without(.policy(policy))
@@ -27,6 +29,8 @@ extension ResponseCache {
 
   private func decide(_ question: Question) -> Decision {
     let found = find(question.request, question.key)
+    var question = question
+    question.found = found
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
       if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
@@ -69,9 +73,10 @@ extension ResponseCache {
   /// Whether it is fresh counts here, for how long does not.
   private func reuse(of variant: StoredVariant, _ question: Question) -> Reuse {
     switch question.policy {
-    case .offline: return .fresh(ttl: 0)
+    case .offline where !rules.forbidsForcedStaleness(of: variant.response):
+      return .fresh(ttl: 0)
     case .revalidate: return .mustValidate(.requestNoCache)
-    case .storedElseLoad, .storedOnly:
+    case .storedElseLoad, .storedOnly, .offline:
       let reuse = rules.reuse(of: variant.response, for: RequestDirectives([]), at: question.now)
       // Age is ignored, demands for validation are not.
       if case .mustValidate = reuse,
@@ -82,6 +87,10 @@ extension ResponseCache {
       }
       return reuse
     case .protocolRules, .reload, .reloadFromOrigin:
+      if let lifetime = question.lifetime {
+        return rules.reuse(
+          of: variant.response, for: question.directives, lifetime: lifetime, at: question.now)
+      }
       return rules.reuse(of: variant.response, for: question.directives, at: question.now)
     }
   }
@@ -126,7 +135,12 @@ struct Question {
   let key: ByteString
   let directives: RequestDirectives
   let policy: CachePolicy
+  let lifetime: Int64?
   let now: HTTPDate
+  /// The names of fields that select even where `Vary` does not name them.
+  let implicit: [String]
+  /// What is stored for the key, once it has been looked up.
+  var found = FoundVariants()
 
   /// Returns what is to be done when the store does not answer.
   func without(
@@ -152,7 +166,17 @@ struct Question {
     }
     return Forwarding(
       original: request, request: sent, reason: reason, key: key, validating: validating,
-      selected: selected, isShareable: isShareable(reason))
+      selected: selected, isShareable: isShareable(reason), selection: knownSelection)
+  }
+
+  /// What selects an answer to the request, as far as what is stored tells. Stays in memory, so
+  /// nothing is concealed.
+  private var knownSelection: Selection {
+    let variants = found.matching + found.others
+    let names = Set(variants.flatMap { $0.response.selection.fields.map(\.name) })
+    let vary = HTTPField("Vary", names.joined(separator: ","))
+    return Selection(
+      varyOf: [vary], request: request.fields, and: implicit, conceal: { $0 }) ?? .none
   }
 
   /// Gives the request without the conditions that those of stored responses take the place of.
@@ -171,8 +195,10 @@ struct Question {
     }
     switch reason {
     case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
+    // The answer to another request is never a validation for this one.
+    case .mustValidate(.noCache): return false
     default: break
     }
-    return !request.hasRangeOrCondition
+    return !directives.noCache && directives.maxAge != 0 && !request.hasRangeOrCondition
   }
 }

@@ -21,7 +21,7 @@ extension ResponseCache {
       var ignored = found.reason
       variants = stored(keyRule.headKey(of: request), &ignored)
     }
-    for variant in variants where isForThisRole(variant.response) {
+    for variant in variants where rules.mayUse(variant.response) {
       if isSelected(variant.response.selection, by: request) {
         found.matching.append(variant)
       } else {
@@ -62,17 +62,15 @@ extension ResponseCache {
     return variants
   }
 
-  /// Tells whether a cache of this role could have stored a response itself: one store may have
-  /// served a private cache before, and what was meant for one user stays so.
-  private func isForThisRole(_ response: StoredResponse) -> Bool {
-    rules.role == .privateCache || response.facts.directives.isPrivate == .absent
-  }
-
   /// Tells whether a request selects a stored response.
   func isSelected(_ selection: Selection, by request: HTTPRequest) -> Bool {
     for name in implicitlySelecting(request)
     where !selection.fields.contains(where: { $0.name == name }) { return false }
-    return selection.matches(request.fields, conceal: conceal)
+    guard ignoresAuthorization else {
+      return selection.matches(request.fields, conceal: conceal)
+    }
+    return Selection(fields: selection.fields.filter { $0.name != "authorization" })
+      .matches(request.fields, conceal: conceal)
   }
 
   /// The most recent response is chosen (RFC 9111, section 4); within one second of `Date` that is

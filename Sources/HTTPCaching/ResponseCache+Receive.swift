@@ -25,7 +25,9 @@ extension ResponseCache {
       return .stale(serving, status: head.status)
     }
     for key in invalidated(by: forwarding.original, head) { _ = try? store.remove(key) }
-    if forwarding.original.method == .head { learn(from: head, forwarding, times) }
+    if forwarding.original.method == .head, forwarding.reason != .requestBody {
+      learn(from: head, forwarding, times)
+    }
     var passed = head
     passed.fields = ConnectionFields.removed(from: head.fields)
     return .pass(passed, storing(head, forwarding, times))
@@ -64,6 +66,7 @@ extension ResponseCache {
       var serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
       serving.isForAll = isForAll
+      serving.head.fields.append(contentsOf: rules.fieldsForCaller(of: head.fields))
       return .validated(serving)
     }
     var again = forwarding
@@ -101,7 +104,8 @@ extension ResponseCache {
     let selection = selection(of: old, after: head, forwarding.original, fields)
     let fresh = StoredResponse(
       status: old.status, fields: fields, requestTime: times.request.date,
-      responseTime: times.response.date, selection: selection ?? old.selection, rules: rules)
+      responseTime: times.response.date, selection: selection ?? old.selection,
+      isPersonal: old.isPersonal || forwarding.original.isPersonal, rules: rules)
     let asked = HTTPRequest(url: forwarding.original.url, fields: forwarding.original.fields)
     let whole = HTTPResponseHead(status: old.status == 206 ? 200 : old.status, fields: merged)
     guard rules.whyNotStored(asked, whole, now: times.response.date) == nil else {
@@ -185,16 +189,25 @@ extension ResponseCache {
 // Answers that several requests share.
 extension ResponseCache {
   /// Returns what another request, that has waited for the same validation, may be answered with;
-  /// nil if it may not be: the origin has judged one caller's request, so for others the response
-  /// must be fresh now (RFC 9111, section 5.2.2.4: `no-cache` is a validation for each request), or
-  /// one that may be served stale.
+  /// nil if it may not be (``CacheRules/mayCollapse(_:for:at:takesStale:)``): `no-cache` is a
+  /// validation for each request (RFC 9111, section 5.2.2.4).
   ///
-  /// - Parameter status: the origin's answer: 304, or the error that lets it be served stale.
+  /// - Parameters:
+  ///   - status: the origin's answer: 304, or the error that lets it be served stale.
+  ///   - takesStale: whether the request came before the answer.
   public func adapted(
-    _ serving: Serving, to request: HTTPRequest, answered status: Int, now: Timestamp
+    _ serving: Serving, to request: HTTPRequest, answered status: Int, takesStale: Bool = false,
+    now: Timestamp
   ) -> Serving? {
     var variant = serving.variant
-    guard serving.isForAll, isUsable(variant.response, request, answered: status, now: now.date),
+    let directives = RequestDirectives(request.fields)
+    let isUsable =
+      status == 304
+      ? rules.mayCollapse(
+        variant.response, for: directives, at: now.date, takesStale: takesStale)
+      : rules.mayServeStale(
+        variant.response, for: directives, at: now.date, after: .serverError(status))
+    guard serving.isForAll, isUsable,
       mayReturnStored?(request, head(of: variant)) ?? true
     else { return nil }
     // Each reader needs a body of its own.
@@ -206,31 +219,35 @@ extension ResponseCache {
     return self.serving(stored, request, at: now.date)
   }
 
-  private func isUsable(
-    _ response: StoredResponse, _ request: HTTPRequest, answered status: Int, now: HTTPDate
-  ) -> Bool {
-    let directives = RequestDirectives(request.fields)
-    if status != 304 {
-      return rules.mayServeStale(response, for: directives, at: now, after: .serverError(status))
-    }
-    if case .fresh = rules.reuse(of: response, for: directives, at: now) { return true }
-    return false
-  }
-
   /// Returns the head with which a response that is being stored answers another request that has
   /// waited for it; nil if it may not (RFC 9111, section 4).
+  ///
+  /// - Parameter takesStale: whether the request came before the response.
   public func collapsed(
-    _ plan: StoringPlan, to request: HTTPRequest, now: Timestamp
+    _ plan: StoringPlan, to request: HTTPRequest, takesStale: Bool = false, now: Timestamp
   ) -> HTTPResponseHead? {
     let response = plan.response
     guard response.contentRange == nil, isSelected(response.selection, by: request),
-      case .fresh = rules.reuse(
-        of: response, for: RequestDirectives(request.fields), at: now.date)
+      rules.mayCollapse(
+        response, for: RequestDirectives(request.fields), at: now.date, takesStale: takesStale)
     else { return nil }
     let head = HTTPResponseHead(
       status: response.status,
       fields: rules.fieldsToServe(response, at: now.date, validated: false))
     if let mayReturnStored, !mayReturnStored(request, head) { return nil }
     return head
+  }
+
+  /// Tells whether a response that is being stored could answer others that have waited for it.
+  public func isShareable(_ plan: StoringPlan, now: Timestamp) -> Bool {
+    rules.mayCollapse(plan.response, for: RequestDirectives(), at: now.date, takesStale: true)
+  }
+
+  /// Tells whether a stored response that has been confirmed could answer others that have waited
+  /// for it.
+  public func isShareable(_ confirmed: Serving, now: Timestamp) -> Bool {
+    confirmed.isForAll
+      && rules.mayCollapse(
+        confirmed.variant.response, for: RequestDirectives(), at: now.date, takesStale: true)
   }
 }

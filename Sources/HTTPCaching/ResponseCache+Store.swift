@@ -6,9 +6,11 @@ extension ResponseCache {
   /// Says whether, where and with what a response is to be stored (RFC 9111, section 3).
   func storing(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
-    prefix: BodySlice? = nil
+    after beginning: (variant: StoredVariant, body: BodySlice)? = nil
   ) -> Storing {
     let request = forwarding.original
+    // The body is no part of the key: others would get an answer to what they have not asked.
+    if forwarding.reason == .requestBody { return .no(.requestBody) }
     if let reason = rules.whyNotStored(request, head, now: times.response.date) {
       return .no(reason)
     }
@@ -17,18 +19,22 @@ extension ResponseCache {
         varyOf: head.fields, request: request.fields, and: implicitlySelecting(request),
         conceal: conceal)
     else { return .no(.varyAll) }
-    let kept = HTTPResponseHead(
-      status: head.status, fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date)
-    )
     let response = StoredResponse(
-      status: kept.status, fields: kept.fields, requestTime: times.request.date,
-      responseTime: times.response.date, selection: selection, rules: rules)
+      status: head.status,
+      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
+      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      isPersonal: request.isPersonal || beginning?.variant.response.isPersonal ?? false,
+      rules: rules)
     let metadata = EntryFields.metadata(
-      kept, url: request.url, times: times, selection: selection, expires: expiry(of: response))
+      response, url: request.url, times: times, expires: expiry(of: response))
+    // The answer to a POST is found by a GET.
+    let key =
+      request.method == .get
+      ? forwarding.key : key(of: HTTPRequest(url: request.url, fields: request.fields))
     return .yes(
       StoringPlan(
-        key: forwarding.key, variant: Self.variant(selection, response.contentRange),
-        metadata: metadata, response: response, prefix: prefix))
+        key: key, variant: Self.variant(selection, response.contentRange),
+        metadata: metadata, response: response, prefix: beginning?.body))
   }
 
   /// Returns until when a response is fresh; nil if it is not from the beginning.

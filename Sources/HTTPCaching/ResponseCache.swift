@@ -14,6 +14,7 @@ public struct ResponseCache: Sendable {
   public let rules: CacheRules
   let keyRule: KeyRule
   let hot: HotResponses
+  let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
   /// Bodies up to this many bytes are read at once and verified before they are served.
@@ -26,16 +27,19 @@ public struct ResponseCache: Sendable {
   /// Makes a cache.
   ///
   /// - Parameters:
+  ///   - fingerprintKey: conceals credentials that select stored responses.
   ///   - hotBytes: bounds the memory for stored responses that are kept decoded, bodies included.
   ///   - mayReturnStored: decides, after the rules, whether a stored response may be returned for
   ///     a request.
   public init(
-    store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url, hotBytes: Int = 0,
+    store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url,
+    fingerprintKey: FingerprintKey = FingerprintKey(), hotBytes: Int = 0,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) {
     self.store = store
     self.rules = rules
     self.keyRule = keyRule
+    self.fingerprintKey = fingerprintKey
     hot = HotResponses(bytes: hotBytes)
     self.mayReturnStored = mayReturnStored
   }
@@ -50,13 +54,18 @@ public struct ResponseCache: Sendable {
   /// A private cache may store what was sent to one user, but not show it to another one who uses
   /// the same program with other credentials.
   func implicitlySelecting(_ request: HTTPRequest) -> [String] {
-    rules.role == .privateCache && request.fields.contains("Authorization")
-      ? ["authorization"] : []
+    rules.role == .privateCache && !ignoresAuthorization
+      && request.fields.contains("Authorization") ? ["authorization"] : []
   }
+
+  /// Tells whether `Authorization` selects nothing, as all that is stored is one user's.
+  var ignoresAuthorization: Bool { rules.role == .privateCache && rules.ignoresAuthorization }
 
   /// Stands for a value that must not be written to the disk.
   func conceal(_ value: [UInt8]) -> [UInt8] {
-    hexadecimal(store.fingerprint(of: value))
+    // With the seed: equal secrets do not show in two stores.
+    let seed = (0..<8).map { UInt8(truncatingIfNeeded: store.hashSeed >> (8 * UInt64($0))) }
+    return hexadecimal(fingerprintKey.fingerprint(of: seed + value))
   }
 
   private func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {

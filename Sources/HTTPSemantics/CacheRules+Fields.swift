@@ -2,7 +2,7 @@ extension CacheRules {
   /// Returns the fields that are stored with a response (RFC 9111, section 3.1).
   ///
   /// Left out are those of the connection and of the proxy, those that `Connection` names, and in a
-  /// shared cache those that `private` names. A `Date` is added where there is none (RFC 9110,
+  /// shared cache those that `private` names, and `Set-Cookie` (``SetCookie/drop``). A `Date` is added where there is none (RFC 9110,
   /// section 6.6.1).
   ///
   /// - Parameter time: When the response was received.
@@ -11,6 +11,7 @@ extension CacheRules {
     var stored = HTTPFields(
       ConnectionFields.removed(from: fields).filter { field in
         !ConnectionFields.isForProxies(field.name) && !isPrivate.names(field.name)
+          && !isForOneUser(field)
       })
     if !stored.contains("Date") { stored.append(HTTPField("Date", time.description)) }
     return stored
@@ -30,7 +31,7 @@ extension CacheRules {
     let hadAge = response.fields.contains("Age")
     var served = HTTPFields(
       response.fields.filter { field in
-        !field.isNamed("Age") && (validated || !noCache.names(field.name))
+        !field.isNamed("Age") && (validated || !noCache.names(field.name)) && !isForOneUser(field)
       })
     if !validated || hadAge {
       served.append(HTTPField("Age", String(currentAge(of: response, at: now))))

@@ -51,6 +51,7 @@ extension CacheRules {
     guard facts.directives.isPublic || StatusCode.isHeuristicallyCacheable(response.status),
       let lastModified = facts.lastModified,
       // Nobody said that it may be kept, and something in it is for one user.
+      !forbidsForcedStaleness(of: response),
       role == .privateCache || !response.fields.contains("Set-Cookie")
     else { return FreshnessLifetime(seconds: 0, basis: .none) }
     let unchanged = (facts.date ?? response.responseTime).seconds(since: lastModified)

@@ -64,7 +64,7 @@ extension CacheRules {
     if request.noCache { return .mustValidate(.requestNoCache) }
     let age = currentAge(of: response, at: now)
     let ttl = freshnessLifetime(of: response).seconds - age
-    if ttl <= 0 { return staleReuse(of: directives, for: request, age: age, by: -ttl) }
+    if ttl <= 0 { return staleReuse(of: response, for: request, age: age, by: -ttl) }
     // A max-age of 0 is how clients ask for validation, even within the second of the receipt.
     if let maxAge = request.maxAge, age > maxAge || maxAge == 0, !directives.immutable {
       return .mustValidate(.requestMaxAge)
@@ -73,15 +73,35 @@ extension CacheRules {
     return .fresh(ttl: ttl)
   }
 
-  private func staleReuse(
-    of directives: ResponseDirectives, for request: RequestDirectives, age: Int64, by: Int64
+  /// Decides the same for a caller who states how long a response is good after it came or was last
+  /// confirmed, in place of what its server says of that.
+  ///
+  /// Responses that were not to be stored, by a directive that came with a later 304, are validated
+  /// nevertheless.
+  ///
+  /// - Parameter lifetime: The caller's lifetime in seconds.
+  /// - Complexity: O(1).
+  public func reuse(
+    of response: StoredResponse, for request: RequestDirectives, lifetime: Int64, at now: HTTPDate
   ) -> Reuse {
+    if forbidsUse(response.facts.directives) { return .mustValidate(.noCache) }
+    if request.noCache { return .mustValidate(.requestNoCache) }
+    let age = now.seconds(since: response.responseTime)
+    // A clock that was set back makes nothing good for longer than was asked for.
+    guard age >= 0, age < lifetime else { return .mustValidate(.stale(by: max(0, age - lifetime))) }
+    return .fresh(ttl: lifetime - age)
+  }
+
+  private func staleReuse(
+    of response: StoredResponse, for request: RequestDirectives, age: Int64, by: Int64
+  ) -> Reuse {
+    let directives = response.facts.directives
     if forbidsStale(directives) { return .mustValidate(.stale(by: by)) }
     if let maxAge = request.maxAge, age > maxAge || maxAge == 0 {
       return .mustValidate(.requestMaxAge)
     }
     if let minFresh = request.minFresh, minFresh > 0 { return .mustValidate(.requestMinFresh) }
-    switch request.maxStale {
+    switch forbidsForcedStaleness(of: response) ? nil : request.maxStale {
     case .any: return .stale(by: by, .maxStale)
     case .seconds(let limit) where by <= limit: return .stale(by: by, .maxStale)
     default: break
@@ -93,12 +113,29 @@ extension CacheRules {
     return .mustValidate(.stale(by: by))
   }
 
+  /// Decides whether a response that one request has got may also answer another one that has waited
+  /// for it (RFC 9111, section 4).
+  ///
+  /// - Parameter takesStale: whether the response may be stale: the request came before it did, so
+  ///   that the origin's answer to the request itself would be no newer. What has to be validated for
+  ///   each request (`no-cache`, `must-revalidate`) is not used even so.
+  public func mayCollapse(
+    _ response: StoredResponse, for request: RequestDirectives, at now: HTTPDate, takesStale: Bool
+  ) -> Bool {
+    switch reuse(of: response, for: request, at: now) {
+    case .fresh, .stale: true
+    case .mustValidate(.stale): takesStale && !forbidsStale(response.facts.directives)
+    case .mustValidate: false
+    }
+  }
+
   /// Decides whether a stored response may answer a request after the origin could not (RFC 9111,
   /// sections 4.2.4 and 4.3.3; RFC 5861, section 4).
   ///
   /// Without any connection it may unless the response or the request's `no-cache` forbids it: the
   /// cache is disconnected. In place of an answer that tells of an error it may only as long as
-  /// `stale-if-error` of the response or the request lasts.
+  /// `stale-if-error` of the response or the request lasts. What may be meant for one user may be used
+  /// only as long as its own `stale-if-error` lasts (``forbidsForcedStaleness(of:)``).
   public func mayServeStale(
     _ response: StoredResponse, for request: RequestDirectives, at now: HTTPDate,
     after failure: ForwardFailure
@@ -106,23 +143,28 @@ extension CacheRules {
     let directives = response.facts.directives
     if demandsValidation(directives) || request.noCache { return false }
     let age = currentAge(of: response, at: now)
-    let staleness = max(0, age - freshnessLifetime(of: response).seconds)
-    if forbidsStale(directives), age >= freshnessLifetime(of: response).seconds { return false }
+    let staleness = age - freshnessLifetime(of: response).seconds
+    if forbidsStale(directives), staleness >= 0 { return false }
+    let isGuarded = forbidsForcedStaleness(of: response)
+    let window = max(directives.staleIfError ?? 0, isGuarded ? 0 : request.staleIfError ?? 0)
     switch failure {
-    case .unreachable: return true
+    case .unreachable: return !isGuarded || staleness < window
     case .serverError(let status):
-      let window = max(directives.staleIfError ?? 0, request.staleIfError ?? 0)
-      return StatusCode.isServerFailure(status) && staleness < window
+      return StatusCode.isServerFailure(status) && max(0, staleness) < window
     }
   }
 
   /// Tells whether the response must be validated however fresh it is.
-  ///
-  /// What forbids to store cannot be there at first, but may come with the 304 to a validation; from
-  /// then on the origin does not want the response to be used again (RFC 9111, section 3.2).
   private func demandsValidation(_ directives: ResponseDirectives) -> Bool {
-    directives.noCache.isAll || (directives.noStore && !directives.mustUnderstand)
-      || (isShared && directives.isPrivate.isAll)
+    directives.noCache.isAll || forbidsUse(directives)
+  }
+
+  /// Tells whether the response must not be stored.
+  ///
+  /// Such a directive cannot be there at first, but may come with the 304 to a validation; from then
+  /// on the origin does not want the response to be used again (RFC 9111, section 3.2).
+  private func forbidsUse(_ directives: ResponseDirectives) -> Bool {
+    (directives.noStore && !directives.mustUnderstand) || (isShared && directives.isPrivate.isAll)
   }
 
   /// Tells whether the response must be validated once it is stale, whatever else (RFC 9111,

@@ -9,21 +9,42 @@ extension CacheRules {
   public func whyNotStored(
     _ request: HTTPRequest, _ head: HTTPResponseHead, now: HTTPDate
   ) -> NotStoredReason? {
-    guard request.method == .get else { return .method(request.method.rawValue) }
+    let facts = ResponseFacts(head.fields, rules: self, now: now)
+    guard request.method == .get || isAnswerToGet(request, head, facts) else {
+      return .method(request.method.rawValue)
+    }
     if let reason = whyNotUsable(head, for: request) { return reason }
     if RequestDirectives(request.fields).noStore { return .noStoreRequest }
-    let facts = ResponseFacts(head.fields, rules: self, now: now)
     if let reason = whyForbidden(head.status, facts.directives) { return reason }
     if isShared, request.fields.contains("Authorization"),
       !allowsSharedUseWithAuthorization(facts.directives)
     {
       return .authorization
     }
+    if let reason = whyPersonal(request, head.fields, facts) { return reason }
     // Only whether there is a selection counts here, so nothing needs to be concealed.
     if Selection(varyOf: head.fields, request: request.fields, conceal: { $0 }) == nil {
       return .varyAll
     }
     return allowsStoring(head.status, facts) ? nil : .noExplicitFreshness(head.status)
+  }
+
+  /// Tells whether the answer to a `POST` is what a `GET` of the same URL would get: it says so in
+  /// `Content-Location`, and has an explicit lifetime (RFC 9110, section 9.3.3).
+  private func isAnswerToGet(
+    _ request: HTTPRequest, _ head: HTTPResponseHead, _ facts: ResponseFacts
+  ) -> Bool {
+    guard request.method == .post, head.status == 200, hasExplicitLifetime(facts),
+      let place = head.fields.only(named: "Content-Location"),
+      let url = try? request.url.resolving(place.text)
+    else { return false }
+    return url == request.url
+  }
+
+  /// Tells whether the response says itself how long it is fresh (RFC 9111, section 4.2.1).
+  func hasExplicitLifetime(_ facts: ResponseFacts) -> Bool {
+    facts.directives.maxAge != nil || facts.expires != .absent
+      || isShared && facts.directives.sMaxAge != nil
   }
 
   /// Finds what makes a response no answer to any other request, whatever its directives say.

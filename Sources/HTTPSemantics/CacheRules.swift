@@ -24,9 +24,18 @@ public struct CacheRules: Sendable, Hashable {
   /// week.
   public var heuristicMaximumSeconds: Int64 = 7 * 86_400
 
+  /// Says what a shared cache does with answers that may be meant for one user; without effect in a
+  /// private one.
+  public var setCookie: SetCookie
+  /// Lets a private cache answer a request whatever its `Authorization` is: for a program with one
+  /// user, whose tokens change. Otherwise what was stored with one value answers that value alone.
+  /// Without effect in a shared cache.
+  public var ignoresAuthorization = false
+
   /// Makes the usual rules of a role; a shared cache obeys `CDN-Cache-Control`.
-  public init(role: Role = .privateCache) {
+  public init(role: Role = .privateCache, setCookie: SetCookie = .drop) {
     self.role = role
+    self.setCookie = setCookie
     targetedFields = role == .sharedCache ? ["CDN-Cache-Control"] : []
   }
 

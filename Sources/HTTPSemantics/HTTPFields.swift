@@ -85,6 +85,11 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     fields.append(field)
   }
 
+  /// Adds fields at the end, in their order.
+  public mutating func append(contentsOf added: [HTTPField]) {
+    fields += added
+  }
+
   /// Puts one field in place of all those of its name.
   public mutating func replace(with field: HTTPField) {
     removeAll(named: field.name)

@@ -12,6 +12,8 @@ public struct HTTPMethod: RawRepresentable, Sendable, Hashable, CustomStringConv
   public static let get = HTTPMethod(rawValue: "GET")
   /// Asks for the head that `GET` would get.
   public static let head = HTTPMethod(rawValue: "HEAD")
+  /// Asks to process the content of the request.
+  public static let post = HTTPMethod(rawValue: "POST")
 
   /// Gives the name.
   public var description: String { rawValue }

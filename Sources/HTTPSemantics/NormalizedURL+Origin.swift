@@ -12,4 +12,12 @@ extension NormalizedURL {
 
   /// Tells whether scheme, host and port are the same (RFC 6454, section 5).
   public func isSameOrigin(as other: NormalizedURL) -> Bool { Origin(self) == Origin(other) }
+
+  /// Tells whether the host is this machine itself, by its name or address (RFC 6761, section 6.3; RFC
+  /// 1122, section 3.2.1.3; RFC 4291, section 2.5.3): a network is not needed for it.
+  package var isLoopback: Bool {
+    let name = host.last == "." ? host.dropLast() : host[...]
+    if name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" { return true }
+    return name.hasPrefix("127.") && name.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39) ~= $0 }
+  }
 }

@@ -2,6 +2,8 @@
 public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible {
   /// Responses to this method are not stored.
   case method(String)
+  /// The request had a body, so the response answers more than its URL.
+  case requestBody
   /// Responses with this status cannot answer later requests.
   case status(Int)
   /// The request says `no-store`.
@@ -12,6 +14,11 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
   case privateResponse
   /// The request had `Authorization`, and nothing allows a shared cache to store the response.
   case authorization
+  /// The response sets a cookie, is not `public`, and the cache is shared (``CacheRules/SetCookie``).
+  case setCookie
+  /// The request had `Cookie`, the response has no explicit lifetime, and the cache is shared
+  /// (``CacheRules/SetCookie``).
+  case cookie
   /// The response says `must-understand`, and the status is unknown.
   case notUnderstood(Int)
   /// `Vary` has the member `*`, or names what cannot be compared: no other request would fit.
@@ -27,12 +34,16 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
   public var description: String {
     switch self {
     case .method(let name): "responses to \(name) are not stored"
+    case .requestBody: "the request had a body"
     case .status(let status): "a response with status \(status) cannot answer later requests"
     case .noStoreRequest: "the request says no-store"
     case .noStoreResponse: "the response says no-store"
     case .privateResponse: "the response is private and the cache is shared"
     case .authorization:
       "the request has Authorization and the response does not allow shared caches to store it"
+    case .setCookie: "the response sets a cookie, is not public, and the cache is shared"
+    case .cookie:
+      "the request has Cookie, the response has no explicit lifetime, and the cache is shared"
     case .notUnderstood(let status): "the response says must-understand; \(status) is unknown"
     case .varyAll: "the response says Vary: * or names more than can be compared"
     case .noExplicitFreshness(let status):

@@ -10,6 +10,9 @@ public struct StoredResponse: Sendable {
   public let responseTime: HTTPDate
   /// Tells which requests the response may answer.
   public let selection: Selection
+  /// Tells whether the request had `Cookie` or `Authorization`, so that the response may be meant for
+  /// one user.
+  public let isPersonal: Bool
   /// Gives which part of the representation is there; nil unless the status is 206.
   public let contentRange: ContentRange?
   /// Gives what the fields mean.
@@ -20,13 +23,14 @@ public struct StoredResponse: Sendable {
   /// - Complexity: O(*n*) in the number of fields and the bytes of those that matter.
   public init(
     status: Int, fields: HTTPFields, requestTime: HTTPDate, responseTime: HTTPDate,
-    selection: Selection, rules: CacheRules
+    selection: Selection, isPersonal: Bool = false, rules: CacheRules
   ) {
     self.status = status
     self.fields = fields
     self.requestTime = requestTime
     self.responseTime = responseTime
     self.selection = selection
+    self.isPersonal = isPersonal
     contentRange = status == 206 ? ContentRange(of: fields) : nil
     facts = ResponseFacts(fields, rules: rules, now: responseTime)
   }

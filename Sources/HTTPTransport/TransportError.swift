@@ -41,6 +41,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let headTooLarge = Code(rawValue: "headTooLarge")
     /// The server's answer breaks the rules of HTTP.
     public static let protocolViolation = Code(rawValue: "protocolViolation")
+    /// A redirect leads from `https` to `http`, which the caller has not allowed; the detail tells
+    /// where to.
+    public static let insecureRedirect = Code(rawValue: "insecureRedirect")
     /// The caller cancelled the transfer, or the transport went away.
     public static let cancelled = Code(rawValue: "cancelled")
     /// Something else failed, such as memory or the transport's own library.
@@ -132,6 +135,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .headTooLarge:
       ("the fields of the answer are too large", "tell those who run the server")
     case .protocolViolation: ("the answer is not valid HTTP", "tell those who run the server")
+    case .insecureRedirect:
+      (
+        "the redirect leads from https to http, which anybody on the way can read and change",
+        "ask for that URL itself, or allow such redirects"
+      )
     case .cancelled: ("the transfer was cancelled", "")
     default: ("the transfer failed", "")
     }

@@ -21,6 +21,10 @@ public struct TransportOptions: Sendable, Hashable {
   /// own fields, as a proxy wants it. `Accept-Encoding` and `Expect` are never added.
   public var addsDefaultFields: Bool
 
+  /// Lets redirects lead from `https` to `http`; otherwise one is an error
+  /// (``TransportError/Code/insecureRedirect``). For those that follow redirects: transports do not.
+  public var allowsInsecureRedirects = false
+
   /// Makes options; the defaults suit an interactive program.
   public init(
     connectTimeout: Duration? = .seconds(30), idleTimeout: Duration? = .seconds(60),

@@ -1,4 +1,4 @@
-import Synchronization
+import CacheSystem
 
 /// Holds the present state and those who read its changes.
 final class StateBoard: Sendable {
@@ -7,44 +7,22 @@ final class StateBoard: Sendable {
     /// Whether readers may have the state; not before the first verdict of a probe.
     var isSettled: Bool
     var isFinished = false
-    var nextReader = 0
-    var readers: [Int: AsyncStream<NetworkState>.Continuation] = [:]
   }
 
-  private let content: Mutex<Content>
+  private let content: Lock<Content>
+  private let readers = Broadcast<NetworkState>()
 
   /// - Parameter isSettled: tells that the state is more than a guess.
   init(_ state: NetworkState, isSettled: Bool = true) {
-    content = Mutex(Content(state: state, isSettled: isSettled))
+    content = Lock(Content(state: state, isSettled: isSettled))
   }
 
   var current: NetworkState { content.withLock { $0.state } }
 
   /// Counts those who read.
-  var readerCount: Int { content.withLock { $0.readers.count } }
+  var readerCount: Int { readers.readerCount }
 
-  func changes() -> AsyncStream<NetworkState> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: NetworkState.self, bufferingPolicy: .bufferingNewest(1))
-    let number: Int? = content.withLock { content in
-      if content.isSettled { continuation.yield(content.state) }
-      if content.isFinished { return nil }
-      content.nextReader += 1
-      content.readers[content.nextReader] = continuation
-      return content.nextReader
-    }
-    guard let number else {
-      continuation.finish()
-      return stream
-    }
-    continuation.onTermination = { [weak self] _ in
-      guard let self else { return }
-      // Released outside of the lock: what goes with it may call anything.
-      let reader = content.withLock { $0.readers.removeValue(forKey: number) }
-      _ = reader
-    }
-    return stream
-  }
+  func changes() -> AsyncStream<NetworkState> { readers.stream { settled } }
 
   /// Takes the system's word as long as no probe has given a verdict.
   func guess(_ state: NetworkState) {
@@ -53,22 +31,23 @@ final class StateBoard: Sendable {
 
   /// Says a state to all who read, unless they have it already.
   func publish(_ state: NetworkState) {
-    content.withLock { content in
-      guard !content.isFinished, !content.isSettled || content.state != state else { return }
+    let isNew = content.withLock { content in
+      guard !content.isFinished, !content.isSettled || content.state != state else { return false }
       content.state = state
       content.isSettled = true
-      // Within the lock, so that two states never change places.
-      for reader in content.readers.values { reader.yield(state) }
+      return true
     }
+    if isNew { readers.tell { settled } }
   }
 
   /// Ends all sequences; what comes later is not told.
   func finish() {
-    let readers = content.withLock { content in
-      content.isFinished = true
-      defer { content.readers = [:] }
-      return content.readers
-    }
-    for reader in readers.values { reader.finish() }
+    content.withLock { $0.isFinished = true }
+    readers.finish { settled }
+  }
+
+  /// The state, once readers may have it.
+  private var settled: NetworkState? {
+    content.withLock { $0.isSettled ? $0.state : nil }
   }
 }

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import CacheSystem
 import Foundation
 import HTTPCaching
 import HTTPSemantics

@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
@@ -11,45 +12,41 @@ import Testing
 struct FlightTests {
   private typealias Answer = ScriptedTransport.Answer
 
-  /// Counts those who wait for the head.
-  private func askers(_ client: CachingClient) -> Int {
-    let key = client.cache.key(of: request())
-    return client.flights.flights.withLock { flights in
-      flights[key].map { flight in flight.state.withLock { $0.askers } } ?? 0
-    }
-  }
-
-  private func held(_ answer: Answer, _ gate: Gate) -> Answer {
-    var answer = answer
-    answer.headGate = gate
-    return answer
-  }
-
-  /// Lets several tasks ask, and opens the gate when all of them wait for the head.
-  private func ask(
-    _ sandbox: ClientSandbox, _ requests: [HTTPRequest], _ gate: Gate
-  ) async -> [(bytes: [UInt8], error: ClientError?)] {
-    let tasks = requests.map { asked in Task { await sandbox.outcome(asked) } }
-    await eventually { askers(sandbox.client) == requests.count }
-    gate.open()
-    var outcomes: [(bytes: [UInt8], error: ClientError?)] = []
-    for task in tasks { outcomes.append(await task.value) }
-    return outcomes
-  }
-
   @Test func `what is being cancelled is not joined, and the next one begins anew`() throws {
     let flights = Flights()
-    let key = ByteString("k")
-    let first = try #require(flights.join(key, TransportOptions()))
-    let second = try #require(flights.join(key, TransportOptions()))
-    #expect(first.isFirst && !second.isFirst && first.flight === second.flight)
+    let asked = try forwarding(request())
+    let first = try #require(flights.join(asked, TransportOptions()))
+    let second = try #require(flights.join(asked, TransportOptions()))
+    #expect(first.asker == .first && first.flight === second.flight)
+    #expect(second.asker == .waiter(takesStale: true))
     first.flight.leave()
     second.flight.leave()
-    let third = try #require(flights.join(key, TransportOptions()))
-    #expect(third.isFirst && third.flight !== first.flight)
+    let third = try #require(flights.join(asked, TransportOptions()))
+    #expect(third.asker == .first && third.flight !== first.flight)
     // The end of the old one takes nothing from the new one.
-    flights.end(key, first.flight)
-    #expect(flights.join(key, TransportOptions())?.flight === third.flight)
+    flights.end(asked.key, first.flight)
+    #expect(flights.join(asked, TransportOptions())?.flight === third.flight)
+  }
+
+  @Test func `a stale answer is for those who came before it, and name the same user`() throws {
+    let flights = Flights()
+    let first = try #require(flights.join(forwarding(request()), TransportOptions()))
+    let other = request("/a", [HTTPField("Cookie", "a=1")])
+    #expect(
+      flights.join(try forwarding(other), TransportOptions())?.asker
+        == .waiter(takesStale: false))
+    first.flight.takeHead()
+    #expect(
+      flights.join(try forwarding(request()), TransportOptions())?.asker
+        == .waiter(takesStale: false))
+  }
+
+  private func forwarding(_ request: HTTPRequest) throws -> Forwarding {
+    let sandbox = try ClientSandbox(Answer())
+    guard
+      case .forward(let forwarding) = sandbox.client.cache.decide(request, now: sandbox.client.now)
+    else { throw CancellationError() }
+    return forwarding
   }
 
   @Test
@@ -60,12 +57,12 @@ struct FlightTests {
       let gate = Gate()
       let body = pieces(sizes)
       let sandbox = try ClientSandbox(held(Answer(body, fields: fresh()), gate))
-      let outcomes = await ask(sandbox, Array(repeating: request(), count: 100), gate)
+      let outcomes = await sandbox.ask(Array(repeating: request(), count: 100), gate)
       let whole = Array(body.joined())
       #expect(outcomes.allSatisfy { $0.bytes == whole && $0.error == nil })
       #expect(sandbox.transport.requests.count == 1)
       #expect(sandbox.staged.isEmpty)
-      #expect(askers(sandbox.client) == 0)
+      #expect(sandbox.client.askers == 0)
       #expect(try await sandbox.client.data(for: request()).response.source == .disk)
     }
   }
@@ -76,14 +73,14 @@ struct FlightTests {
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let quick = TransportOptions(idleTimeout: .seconds(5))
     let first = Task { await sandbox.outcome(request()) }
-    await eventually { askers(sandbox.client) == 1 }
+    await eventually { sandbox.client.askers == 1 }
     let second = Task { await sandbox.outcome(request(), FetchOptions(transport: quick)) }
     await eventually { sandbox.transport.requests.count == 2 }
     let third = Task {
       await sandbox.outcome(
         request(), FetchOptions(transport: sandbox.client.options.transport))
     }
-    await eventually { askers(sandbox.client) == 2 }
+    await eventually { sandbox.client.askers == 2 }
     gate.open()
     for task in [first, second, third] { #expect(await task.value.bytes == [0x78]) }
     #expect(sandbox.transport.options == [sandbox.client.options.transport, quick])
@@ -93,9 +90,9 @@ struct FlightTests {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let first = Task { try await sandbox.client.fetch(request()) }
-    await eventually { askers(sandbox.client) == 1 }
+    await eventually { sandbox.client.askers == 1 }
     let second = Task { try await sandbox.client.fetch(request()) }
-    await eventually { askers(sandbox.client) == 2 }
+    await eventually { sandbox.client.askers == 2 }
     gate.open()
     let answers = [try await first.value, try await second.value]
     #expect(answers[0].cacheStatus.description == "OfflineCache; fwd=uri-miss; stored")
@@ -107,9 +104,9 @@ struct FlightTests {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let first = Task { await sandbox.outcome(request()) }
-    await eventually { askers(sandbox.client) == 1 }
+    await eventually { sandbox.client.askers == 1 }
     let second = Task { await sandbox.outcome(request()) }
-    await eventually { askers(sandbox.client) == 2 }
+    await eventually { sandbox.client.askers == 2 }
     first.cancel()
     let url = request().url.string
     #expect(
@@ -126,7 +123,7 @@ struct FlightTests {
     let gate = Gate()
     let sandbox = try ClientSandbox(held(Answer("x", fields: fresh()), gate))
     let tasks = (0..<3).map { _ in Task { await sandbox.outcome(request()) } }
-    await eventually { askers(sandbox.client) == 3 }
+    await eventually { sandbox.client.askers == 3 }
     for task in tasks { task.cancel() }
     for task in tasks { #expect(await task.value.error != nil) }
     // The gate stays shut: only the cancellation can end the transfer.
@@ -135,19 +132,6 @@ struct FlightTests {
     sandbox.transport.answer(Answer("y", fields: fresh()))
     #expect(try await sandbox.client.data(for: request()).bytes == [0x79])
     #expect(sandbox.transport.requests.count == 2)
-  }
-
-  @Test(
-    arguments: [
-      [HTTPField("Cache-Control", "no-store")], [HTTPField("Cache-Control", "max-age=0")],
-      [HTTPField("Cache-Control", "no-cache")], [HTTPField("Vary", "*")],
-    ])
-  func `what may not be given to others is asked for by each`(fields: [HTTPField]) async throws {
-    let gate = Gate()
-    let sandbox = try ClientSandbox(held(Answer("x", fields: HTTPFields(fields)), gate))
-    let outcomes = await ask(sandbox, Array(repeating: request(), count: 10), gate)
-    #expect(outcomes.allSatisfy { $0.bytes == [0x78] })
-    #expect(sandbox.transport.requests.count == 10)
   }
 
   @Test func `who selects something else asks by itself, and so does another user`() async throws {
@@ -164,7 +148,7 @@ struct FlightTests {
       [HTTPField("Accept", "a"), HTTPField("Authorization", "u")],
       [HTTPField("Accept", "a"), HTTPField("Authorization", "v")],
     ]
-    let outcomes = await ask(sandbox, fields.map { request("/a", $0) }, gate)
+    let outcomes = await sandbox.ask(fields.map { request("/a", $0) }, gate)
     #expect(
       outcomes.map { String(decoding: $0.bytes, as: UTF8.self) } == ["a", "b", "a", "au", "av"])
   }
@@ -181,7 +165,7 @@ struct FlightTests {
       answer.headGate = gate
       sandbox.transport.answer(answer)
       sandbox.clock.advance(bySeconds: 2000)
-      let outcomes = await ask(sandbox, Array(repeating: request(), count: 20), gate)
+      let outcomes = await sandbox.ask(Array(repeating: request(), count: 20), gate)
       #expect(outcomes.allSatisfy { $0.bytes == body[0] })
       #expect(sandbox.transport.requests.count == 2)
     }
@@ -197,9 +181,11 @@ struct FlightTests {
     var answer = Answer(status: 304, fields: everyTime)
     answer.headGate = gate
     sandbox.transport.answer(answer)
-    let outcomes = await ask(sandbox, Array(repeating: request(), count: 5), gate)
-    #expect(outcomes.allSatisfy { $0.bytes == Array("secret".utf8) })
-    #expect(sandbox.transport.requests.count == 6)
+    let tasks = (0..<5).map { _ in Task { await sandbox.outcome(request()) } }
+    // All are sent before one is answered.
+    await eventually { sandbox.transport.requests.count == 6 }
+    gate.open()
+    for task in tasks { #expect(await task.value.bytes == Array("secret".utf8)) }
   }
 
   @Test func `an error reaches all who wait`() async throws {
@@ -207,7 +193,7 @@ struct FlightTests {
     let failing = FailingTransport(.cannotConnect)
     let client = CachingClient(store: sandbox.store, transport: failing, clock: sandbox.clock)
     let tasks = (0..<10).map { _ in Task { try await client.fetch(request()).head } }
-    await eventually { askers(client) == 10 }
+    await eventually { client.askers == 10 }
     failing.gate.open()
     let url = request().url.string
     for task in tasks {
@@ -228,7 +214,7 @@ struct FlightTests {
       let failing = FailingTransport(.timeout)
       let client = CachingClient(store: sandbox.store, transport: failing, clock: sandbox.clock)
       let tasks = (0..<10).map { _ in Task { try await client.data(for: request()).bytes } }
-      await eventually { askers(client) == 10 }
+      await eventually { client.askers == 10 }
       failing.gate.open()
       for task in tasks { #expect(try await task.value == body[0]) }
       #expect(failing.requests == 1)

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import Foundation
 import HTTPSemantics
 import HTTPTransport
 import Testing
@@ -66,18 +67,81 @@ struct RedirectionTests {
       ("//example.com.evil.example/b", false), ("http://user:pass@example.com/b", true),
       ("http://example.com@evil.example/b", false),
     ])
-  func `credentials go to the same origin alone`(location: String, isSent: Bool) async throws {
+  func `to another origin go only fields that are known to be harmless`(
+    location: String, isSent: Bool
+  ) async throws {
     let sandbox = try ClientSandbox(transport(["/a": location]))
-    let fields: HTTPFields = [
-      HTTPField("Authorization", "secret"), HTTPField("cookie", "secret"), HTTPField("X-A", "1"),
+    let secret = [
+      "Authorization", "cookie", "Proxy-Authorization", "X-Api-Key", "Private-Token",
+      "X-Auth-Token", "X-Amz-Security-Token", "X-A", "Origin", "From",
     ]
+    let harmless = ["Accept-Language", "user-agent", "Range", "If-None-Match"]
+    var fields = HTTPFields((secret + harmless).map { HTTPField($0, "1") })
+    fields.append(HTTPField("Referer", "http://example.com/?token=secret"))
     _ = try await sandbox.client.data(for: request("/a", fields))
     let second = try #require(sandbox.transport.requests.last)
     #expect(second.url.target == "/b")
-    #expect(second.fields.contains("Authorization") == isSent)
-    #expect(second.fields.contains("Cookie") == isSent)
-    #expect(second.fields.contains("X-A"))
+    for name in secret + ["Referer"] { #expect(second.fields.contains(name) == isSent, "\(name)") }
+    for name in harmless { #expect(second.fields.contains(name), "\(name)") }
     #expect(!second.url.string.contains("pass"))
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `from https to http it goes only where that is allowed`(
+    byClient: Bool, byRequest: Bool
+  ) async throws {
+    var clientOptions = ClientOptions()
+    clientOptions.transport.allowsInsecureRedirects = byClient
+    let places = ["/a": "http://example.com/b"]
+    let sandbox = try ClientSandbox(transport(places, status: 301), clientOptions)
+    let secure = HTTPRequest(url: try NormalizedURL("https://example.com/a"))
+    var options = FetchOptions(transport: clientOptions.transport)
+    options.transport?.allowsInsecureRedirects = byRequest
+    // Also where the redirect is stored.
+    for _ in 0..<2 {
+      let outcome = await sandbox.outcome(secure, options)
+      if byClient || byRequest {
+        #expect(outcome.bytes == Array("http://example.com/b".utf8))
+        continue
+      }
+      let error = TransportError(.insecureRedirect, url: secure.url.string)
+      #expect(outcome.error == ClientError(.transport(error), url: secure.url.string))
+      #expect(outcome.error?.description.contains("to http://example.com/b") == true)
+      #expect(!sandbox.transport.requests.contains { $0.url.scheme == .http })
+      #expect(sandbox.client.storedAnswer(to: secure, options: options) == nil)
+    }
+    var other = options
+    other.maximumRedirects = 0
+    #expect(try await sandbox.client.fetch(secure, options: other).head.status == 301)
+  }
+
+  @Test func `neither a download nor a question for updates goes from https to http`()
+    async throws
+  {
+    let transport = transport(["/a": "http://example.com/b"])
+    let secure = HTTPRequest(url: try NormalizedURL("https://example.com/a"))
+    let error = TransportError(.insecureRedirect, url: secure.url.string)
+    let folder = FileManager.default.temporaryDirectory.path + "/ocredirect-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let failure = await #expect(throws: DownloadError.self) {
+      try await Downloader(transport: transport)
+        .download(DownloadRequest(secure, to: folder + "/file"))
+    }
+    #expect(failure?.cause == .transport(error))
+    let sandbox = try ClientSandbox(Answer("x", fields: fresh()))
+    _ = try await sandbox.client.data(for: secure)
+    sandbox.transport.set { _ in
+      .success(
+        Answer("", status: 302, fields: [HTTPField("Location", "http://example.com/b")]))
+    }
+    let problem = await #expect(throws: ClientError.self) {
+      try await sandbox.client.updateState(of: secure)
+    }
+    #expect(problem?.cause == .transport(error))
+    for used in [transport, sandbox.transport] {
+      #expect(!used.requests.contains { $0.url.scheme == .http })
+    }
   }
 
   @Test(

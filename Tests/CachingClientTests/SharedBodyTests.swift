@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
@@ -214,7 +215,7 @@ struct SharedBodyTests {
     let sandbox = try ClientSandbox(Answer(body, fields: fresh()))
     let response = try await sandbox.client.fetch(request())
     let key = sandbox.client.cache.key(of: request())
-    let flight = try #require(sandbox.client.flights.flights.withLock { $0[key] })
+    let flight = try #require(sandbox.client.flights.flights.withLock { $0[key]?.values.first })
     guard case .shared(_, let shared) = flight.outcome.valueNow else {
       Issue.record("the body is not shared")
       return

@@ -15,7 +15,7 @@ struct Laboratory {
 
     var rules: CacheRules {
       switch self {
-      case .sharedCache: CacheRules(role: .sharedCache)
+      case .sharedCache: CacheRules(role: .sharedCache, setCookie: .keep)
       case .privateCache: CacheRules(role: .privateCache)
       }
     }

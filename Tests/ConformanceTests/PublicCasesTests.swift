@@ -13,7 +13,7 @@ struct PublicCasesTests {
 
   @Test(
     "every required case passes, and every optimal one but the named exceptions",
-    .enabled(if: SharedData.publicCases != nil, "the public cases are not beside the package"),
+    .enabled(if: SharedData.publicCases != nil, SharedData.hint),
     arguments: Laboratory.Role.allCases, Laboratory.Way.allCases)
   func publicCases(_ role: Laboratory.Role, _ way: Laboratory.Way) async throws {
     let cases = try CaseFile.cases(at: #require(SharedData.publicCases))

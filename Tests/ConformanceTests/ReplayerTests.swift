@@ -30,7 +30,7 @@ struct ReplayerTests {
   /// dates all answers, while the one here leaves that to the case.
   @Test(
     "without a cache exactly those cases pass that need none",
-    .enabled(if: SharedData.publicCases != nil, "the public cases are not beside the package"),
+    .enabled(if: SharedData.publicCases != nil, SharedData.hint),
     arguments: [
       (Laboratory.Role.sharedCache, [13, 0, 2], [47, 0, 14]),
       (Laboratory.Role.privateCache, [12, 0, 1], [43, 0, 12]),

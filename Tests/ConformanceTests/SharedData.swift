@@ -1,6 +1,7 @@
 import Foundation
+import Testing
 
-/// Finds data that is not part of the package.
+/// Finds the cases: our own in the package, the public ones where `OFFLINECACHE_SHARED` says.
 enum SharedData {
   /// Gives the root of the package.
   static let package = URL(filePath: #filePath).deletingLastPathComponent()
@@ -8,12 +9,15 @@ enum SharedData {
 
   /// Gives the path of the public suite's cases, or nil where they are not there.
   static let publicCases: String? = {
-    let root =
-      ProcessInfo.processInfo.environment["OFFLINECACHE_SHARED"].map { URL(filePath: $0) }
-      ?? package.deletingLastPathComponent().appending(path: "shared")
-    let path = root.appending(path: "conformance/cache-tests.json").path
+    guard let shared = ProcessInfo.processInfo.environment["OFFLINECACHE_SHARED"] else {
+      return nil
+    }
+    let path = URL(filePath: shared).appending(path: "conformance/cache-tests.json").path
     return FileManager.default.fileExists(atPath: path) ? path : nil
   }()
+
+  /// Says how the tests of the public cases are run.
+  static let hint: Comment = "set OFFLINECACHE_SHARED to the folder with conformance"
 
   /// Gives the paths of our own cases, in the order of their names.
   static func ownCases() throws -> [String] {

@@ -73,7 +73,8 @@ struct ResponseCacheDecideTests {
     let sandbox = try CacheSandbox()
     let cases: [(HTTPRequest, CachePolicy, Bool)] = [
       (request(), .protocolRules, true), (request(), .storedElseLoad, true),
-      (request("/a", [HTTPField("Cache-Control", "no-cache")]), .protocolRules, true),
+      (request("/a", [HTTPField("Cache-Control", "no-cache")]), .protocolRules, false),
+      (request("/a", [HTTPField("Cache-Control", "max-age=0")]), .protocolRules, false),
       (request(), .reload, false), (request(), .reloadFromOrigin, false),
       (request(method: "HEAD"), .protocolRules, false),
       (request("/a", [HTTPField("Range", "bytes=0-1")]), .protocolRules, false),

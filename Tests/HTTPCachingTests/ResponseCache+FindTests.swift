@@ -102,6 +102,32 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(request("/a", [HTTPField("Authorization", "Basic x")])) == nil)
   }
 
+  @Test func `a cache of one user finds what was stored with any token`() throws {
+    let sandbox = try CacheSandbox()
+    func user(_ token: String) -> HTTPRequest {
+      request("/a", [HTTPField("Authorization", "Bearer \(token)")])
+    }
+    let fresh: HTTPFields = [HTTPField("Cache-Control", "max-age=1000")]
+    try sandbox.load(user("1"), head(200, fresh), content(10))
+    #expect(try sandbox.served(user("2")) == nil)
+    var rules = CacheRules()
+    rules.ignoresAuthorization = true
+    let cache = ResponseCache(store: sandbox.store, rules: rules)
+    for asked in [user("1"), user("2"), request("/a")] {
+      guard case .serve = cache.decide(asked, now: moment(0)) else {
+        Issue.record("it is not served")
+        continue
+      }
+    }
+    // In a shared cache it has no effect.
+    rules.role = .sharedCache
+    guard
+      case .serve = ResponseCache(store: sandbox.store, rules: rules)
+        .decide(user("2"), now: moment(0))
+    else { return }
+    Issue.record("a shared cache gives what is one user's")
+  }
+
   @Test func `a shared cache keeps nothing of a user unless the origin allows it`() throws {
     let sandbox = try CacheSandbox(role: .sharedCache)
     let user = request("/a", [HTTPField("Authorization", "Basic x")])

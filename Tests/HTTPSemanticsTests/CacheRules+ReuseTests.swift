@@ -43,6 +43,29 @@ struct CacheRulesReuseTests {
     #expect(reuse("max-age=10, private", at: 0) == .fresh(ttl: 10))
   }
 
+  @Test(arguments: ["max-age=1000", "max-age=1", "no-cache", "max-age=1000, immutable", ""])
+  func `a lifetime of the caller's counts from the receipt, whatever the server says`(
+    control: String
+  ) {
+    let response = stored([HTTPField("Cache-Control", control), HTTPField("Age", "500")])
+    func reuse(_ request: String, at seconds: Int64) -> Reuse {
+      CacheRules().reuse(of: response, for: asking(request), lifetime: 10, at: later(seconds))
+    }
+    #expect(reuse("", at: 0) == .fresh(ttl: 10))
+    #expect(reuse("", at: 9) == .fresh(ttl: 1))
+    #expect(reuse("", at: 10) == .mustValidate(.stale(by: 0)))
+    #expect(reuse("", at: 13) == .mustValidate(.stale(by: 3)))
+    #expect(reuse("", at: -1) == .mustValidate(.stale(by: 0)))
+    #expect(reuse("no-cache", at: 0) == .mustValidate(.requestNoCache))
+  }
+
+  @Test func `a lifetime of the caller's allows nothing that may not be stored any more`() {
+    let noStore = stored(cacheControl("max-age=10, no-store"))
+    #expect(
+      CacheRules().reuse(of: noStore, for: asking(""), lifetime: 10, at: later(0))
+        == .mustValidate(.noCache))
+  }
+
   @Test func `a request's no-cache goes before everything but the response's`() {
     #expect(
       reuse("max-age=10, immutable", "no-cache", at: 0) == .mustValidate(.requestNoCache))

@@ -22,9 +22,39 @@ struct CacheRulesStoringTests {
 
   @Test(
     arguments: ["HEAD", "POST", "PUT", "get", "M-SEARCH"])
-  func `only responses to GET are stored`(name: String) throws {
+  func `only responses to GET are stored, if those to POST do not say that they are for GET`(
+    name: String
+  ) throws {
     let found = try reason(cacheControl("max-age=10"), method: HTTPMethod(rawValue: name))
     #expect(found == .method(name))
+  }
+
+  @Test func `the answer to a POST is stored for GET if it says so and how long it is fresh`()
+    throws
+  {
+    func reason(
+      _ control: String, _ places: [String], _ method: HTTPMethod = .post, status: Int = 200,
+      _ rules: CacheRules = CacheRules()
+    ) throws -> NotStoredReason? {
+      var fields = cacheControl(control)
+      for place in places { fields.append(HTTPField("Content-Location", place)) }
+      return try self.reason(fields, status: status, method: method, rules: rules)
+    }
+    for place in ["", "/", "http://A:80/", "//a"] {
+      for rules in roles { #expect(try reason("max-age=10", [place], .post, rules) == nil) }
+    }
+    #expect(try reason("s-maxage=10", ["/"], .post, .shared) == nil)
+    for (control, places) in [
+      ("s-maxage=10", ["/"]), ("public", ["/"]), ("", ["/"]), ("max-age=10", []),
+      ("max-age=10", ["/b"]), ("max-age=10", ["https://a/"]), ("max-age=10", ["/", "/"]),
+      ("max-age=10", ["http://b/"]), ("max-age=10", ["http://["]),
+    ] {
+      #expect(try reason(control, places) == .method("POST"), "\(control) \(places)")
+    }
+    #expect(try reason("max-age=10", ["/"], HTTPMethod(rawValue: "PUT")) == .method("PUT"))
+    #expect(try reason("max-age=10", ["/"], .post, status: 201) == .method("POST"))
+    #expect(try reason("max-age=10, no-store", ["/"]) == .noStoreResponse)
+    #expect(try reason("max-age=10, private", ["/"], .post, .shared) == .privateResponse)
   }
 
   @Test(

@@ -55,6 +55,27 @@ import Testing
     while board.readerCount > 0 { await Task.yield() }
   }
 
+  @Test func `a reader may be cancelled while it is told`() throws {
+    let board = StateBoard(NetworkState(.none, reason: "a"))
+    let running = Monitor(2)
+    try startThread {
+      for number in 0..<20_000 { board.publish(NetworkState(.free, reason: "\(number)")) }
+      running.change { $0 -= 1 }
+    }
+    try startThread {
+      for _ in 0..<500 {
+        let task = Task { for await _ in board.changes() {} }
+        while board.readerCount == 0 { pause(nanoseconds: 1_000) }
+        task.cancel()
+        while board.readerCount > 0 { pause(nanoseconds: 1_000) }
+      }
+      running.change { $0 -= 1 }
+    }
+    // Only bounds how long a deadlock takes to be told.
+    let isOver = running.wait(nanoseconds: 50_000_000_000) { $0 == 0 ? true : nil }
+    #expect(isOver == true, "both threads wait for each other")
+  }
+
   @Test func `many readers see the last of many states`() async {
     let manual = ManualReachability(.none)
     await withTaskGroup(of: Bool.self) { group in

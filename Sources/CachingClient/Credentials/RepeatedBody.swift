@@ -6,6 +6,15 @@ struct RepeatedBody {
 }
 
 extension RequestBody? {
+  /// Whether the request has content; not with `Content-Length: 0`.
+  var hasContent: Bool {
+    switch self {
+    case nil, .stream(length: 0, _): false
+    case .bytes(let bytes): !bytes.isEmpty
+    case .stream: true
+    }
+  }
+
   /// Gives the same content from its beginning; nil where it cannot be had again.
   var repeated: RepeatedBody? {
     switch self {

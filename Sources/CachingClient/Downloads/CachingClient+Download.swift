@@ -23,6 +23,8 @@ extension CachingClient {
       let bytes: [UInt8]
       do throws(SystemError) {
         let opened = try files.open(userPath: file.path, [.read])
+        let status = try files.status(of: opened.raw)
+        guard status.isOwnFile, status.modified == file.record.modified else { return false }
         bytes = try files.readBytes(opened, count: Int(file.record.length ?? 0), at: 0)
       } catch {
         throw DownloadError(.file(error), url: file.record.url, path: file.path)

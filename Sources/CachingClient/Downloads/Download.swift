@@ -1,7 +1,6 @@
 import CacheSystem
 import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
 /// Is one download that was started: tells how it goes, and stops it.
 ///
@@ -14,8 +13,6 @@ public final class Download: Sendable {
     var progress = DownloadProgress()
     var rate = RateMeter()
     var lastTold: ContinuousClock.Instant?
-    var listeners: [UInt64: AsyncStream<DownloadProgress>.Continuation] = [:]
-    var nextListener: UInt64 = 0
     /// How many have asked for it and not cancelled.
     var askers = 1
     var isPaused = false
@@ -29,7 +26,8 @@ public final class Download: Sendable {
   /// How often progress is told at most.
   private static let interval = Duration.milliseconds(100)
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
+  private let listeners = Broadcast<DownloadProgress>()
   private let result = Promise<Result<DownloadedFile, DownloadError>>()
 
   init(_ request: DownloadRequest) {
@@ -51,21 +49,7 @@ public final class Download: Sendable {
 
   /// Tells how far it is, now and at each change, at most ten times a second, until it is over. Who is
   /// slow misses some; the last one comes always.
-  public var updates: AsyncStream<DownloadProgress> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: DownloadProgress.self, bufferingPolicy: .bufferingNewest(1))
-    state.withLock { state in
-      continuation.yield(state.progress)
-      guard !state.progress.isOver else { return continuation.finish() }
-      let number = state.nextListener
-      state.nextListener += 1
-      state.listeners[number] = continuation
-      continuation.onTermination = { [weak self] _ in
-        self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
-      }
-    }
-    return stream
-  }
+  public var updates: AsyncStream<DownloadProgress> { listeners.stream { progress } }
 
   /// Stops the transfer and keeps what has come, until ``resume()``.
   public func pause() {
@@ -75,7 +59,7 @@ public final class Download: Sendable {
       state.pauses += 1
       return state.cancelStep
     }
-    cancelStep?()
+    if let cancelStep { callOut(cancelStep) }
   }
 
   /// Goes on after ``pause()``.
@@ -84,7 +68,7 @@ public final class Download: Sendable {
       state.isPaused = false
       return state.whenResumed.take()
     }
-    waiter?.resume()
+    if let waiter { callOut { waiter.resume() } }
   }
 
   /// Ends it, and keeps what has come for another call; where several have asked for the same, when
@@ -96,8 +80,8 @@ public final class Download: Sendable {
       guard state.askers <= 0 else { return (nil, nil) }
       return (state.cancelStep, state.whenResumed.take())
     }
-    cancelStep?()
-    waiter?.resume()
+    if let cancelStep { callOut(cancelStep) }
+    if let waiter { callOut { waiter.resume() } }
   }
 }
 
@@ -130,7 +114,7 @@ extension Download {
       state.cancelStep = { step.cancel() }
       return (state.isPaused || state.askers <= 0, state.pauses)
     }
-    if isStopped { step.cancel() }
+    if isStopped { callOut { step.cancel() } }
     let result = await step.value
     return state.withLock { state in
       state.cancelStep = nil
@@ -150,7 +134,7 @@ extension Download {
           state.whenResumed = continuation
           return false
         }
-        if isNow { continuation.resume() }
+        if isNow { callOut { continuation.resume() } }
       }
     }
     if isCancelled { throw error(.cancelled) }
@@ -162,20 +146,23 @@ extension Download {
       let before = state.progress.phase
       change(&state.progress)
       if state.progress.phase != before { state.rate.restart() }
-      Self.yield(&state, at: .now)
+      state.lastTold = .now
     }
+    listeners.tell { progress }
   }
 
   /// Notes how many bytes are there, and tells it now and then.
   func note(_ received: UInt64) {
     let now = ContinuousClock.now
-    state.withLock { state in
+    let isTold = state.withLock { state in
       state.progress.received = received
       state.progress.bytesPerSecond =
         state.rate.note(received, at: now) ?? state.progress.bytesPerSecond
-      if let last = state.lastTold, now - last < Self.interval { return }
-      Self.yield(&state, at: now)
+      if let last = state.lastTold, now - last < Self.interval { return false }
+      state.lastTold = now
+      return true
     }
+    if isTold { listeners.tell { progress } }
   }
 
   /// Ends it for all who wait.
@@ -190,20 +177,11 @@ extension Download {
       case .failure(let error): progress.phase = .failed(error)
       }
     }
-    let listeners = state.withLock { state in
-      defer { state.listeners = [:] }
-      return state.listeners.values
-    }
     result.settle(outcome)
-    for listener in listeners { listener.finish() }
+    listeners.finish { progress }
   }
 
   func error(_ cause: DownloadError.Cause) -> DownloadError {
     DownloadError(cause, url: request.request.url.string, path: request.file)
-  }
-
-  private static func yield(_ state: inout State, at now: ContinuousClock.Instant) {
-    state.lastTold = now
-    for listener in state.listeners.values { listener.yield(state.progress) }
   }
 }

@@ -32,6 +32,9 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case isDirectory
     /// A file stands there that is no download of the URL, or was changed since, and is not to be replaced.
     case fileExists
+    /// A file with this name belongs to another user, and its folder keeps it from being replaced: the
+    /// target, or a hidden one beside it.
+    case othersFile(String)
     /// A file cannot be made, written or put in place.
     case file(SystemError)
   }
@@ -78,6 +81,9 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .fileExists:
       "\(path): a file is there that did not come from \(url), or was changed since; move it away, "
         + "or allow it to be replaced"
+    case .othersFile(let name):
+      "\(path): the file \(name) there belongs to another user, who may have put anything into it, and "
+        + "only that user may remove it; choose another folder, at best one of your own"
     case .file(.notFound): "\(path): its folder is not there; make it, or correct the path"
     case .file(let error):
       "\(path): it cannot be used (\(error)); check its folder, its rights and the space on the disk"

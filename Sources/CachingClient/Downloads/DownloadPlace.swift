@@ -4,7 +4,9 @@ import MessageDigests
 
 /// Knows the files of one download: the target, and four hidden ones beside it whose names are made
 /// of a digest of the target's name (Docs/Format.md, "Downloads").
-final class DownloadPlace: Sendable {
+final class DownloadPlace: @unchecked Sendable {
+  // Unchecked: one call at a time, and `close()` comes after the last.
+
   /// Names the records.
   enum Kind {
     /// Tells of the target.
@@ -28,10 +30,25 @@ final class DownloadPlace: Sendable {
   let part: PathName
   let sums: PathName
   private let stem: PathName
-  private let directory: Descriptor
+  /// The open folder; nil after ``close()``.
+  private var opened: OpenFolder?
+
+  private final class OpenFolder {
+    let descriptor: Descriptor
+
+    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+  }
+
+  private var openFolder: OpenFolder {
+    guard let opened else { preconditionFailure("a folder was used after it was closed") }
+    return opened
+  }
 
   /// Gives the folder's descriptor.
-  var folder: Int32 { directory.raw }
+  var folder: Int32 { openFolder.descriptor.raw }
+
+  /// Closes the folder. References to this may live on.
+  func close() { opened = nil }
 
   /// Opens the folder of a path.
   init(_ path: String, _ files: any FileSystem) throws(DownloadError.Cause) {
@@ -44,7 +61,7 @@ final class DownloadPlace: Sendable {
     else { throw .invalidPath }
     let folder = slash.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? "."
     do throws(SystemError) {
-      directory = try files.open(userPath: folder, [.read, .directory])
+      opened = OpenFolder(try files.open(userPath: folder, [.read, .directory]))
     } catch {
       throw .file(error)
     }
@@ -71,44 +88,77 @@ final class DownloadPlace: Sendable {
   /// Gives the name of the target, for records.
   var targetName: ByteString { ByteString(bytes: target.bytes) }
 
-  /// Opens a file, or makes it.
-  func open(_ name: PathName) throws(SystemError) -> Descriptor {
-    try files.open(name, in: directory, [.read, .write, .create], mode: 0o666)
+  /// Opens a hidden file, or makes it; one of another user is removed before, if the folder allows that.
+  ///
+  /// - Parameter mode: That of a new file.
+  func open(_ name: PathName, mode: UInt16) throws(SystemError) -> Descriptor {
+    let options: OpenOptions = [.read, .write, .create]
+    do throws(SystemError) {
+      return try files.open(name, in: openFolder.descriptor, options, mode: mode)
+    } catch {
+      guard error.isPermission, let status = status(name), !status.isOwnFile else { throw error }
+      try files.removeFile(name, in: folder)
+      return try files.open(name, in: openFolder.descriptor, options, mode: mode)
+    }
   }
 
   func status(_ name: PathName) -> FileStatus? {
-    try? files.status(at: name, in: directory.raw)
+    try? files.status(at: name, in: folder)
+  }
+
+  /// Returns the status of a file of this user; nil for all else, which others may have planted.
+  func ownStatus(_ name: PathName) -> FileStatus? {
+    status(name).flatMap { $0.isOwnFile ? $0 : nil }
+  }
+
+  /// Returns the name of a file of another user that stands in the way of a download, and that the
+  /// folder keeps from being replaced.
+  ///
+  /// - Parameter hasTarget: Whether the target is to be replaced as well.
+  func othersFile(hasTarget: Bool) -> PathName? {
+    guard let inside = try? files.status(of: folder) else { return nil }
+    let names = [part, sums, recordName(.unfinished), recordName(.finished)]
+    return (hasTarget ? names + [target] : names).first { name in
+      status(name).map { !$0.isReplaceable(in: inside) } ?? false
+    }
   }
 
   func remove(_ name: PathName) {
-    try? files.removeFile(name, in: directory.raw)
+    try? files.removeFile(name, in: folder)
   }
 
   /// Puts the part in place of the target.
   func movePartIntoPlace() throws(SystemError) {
-    try files.rename(part, in: directory.raw, to: target, in: directory.raw)
+    try files.rename(part, in: folder, to: target, in: folder)
   }
 
   /// Makes the name of the target survive loss of power.
   func synchronize() throws(SystemError) {
-    try files.synchronize(directory, names: true)
+    try files.synchronize(openFolder.descriptor, names: true)
   }
 }
 
 // Records.
 extension DownloadPlace {
-  /// Reads a record; nil where there is none, or it is damaged.
+  /// Reads a record; nil where there is none, it is damaged, or others may have written it.
   func record(_ kind: Kind) -> DownloadRecord? {
-    let name = recordName(kind)
-    guard
-      let bytes = try? files.readFile(name, in: directory, limit: Self.recordLimit)
+    Self.record(recordName(kind), in: openFolder.descriptor, files)
+  }
+
+  /// Reads a record of a folder.
+  static func record(
+    _ name: PathName, in folder: borrowing Descriptor, _ files: any FileSystem
+  ) -> DownloadRecord? {
+    var status: FileStatus?
+    guard let bytes = try? files.readFile(name, in: folder, limit: recordLimit, &status),
+      status?.isPrivateFile == true
     else { return nil }
     return DownloadRecord(decoding: bytes)
   }
 
   /// Returns the record of the target, if that is there and has not changed since.
   func finishedRecord() -> DownloadRecord? {
-    guard let record = record(.finished), let status = status(target), status.kind == .file,
+    guard let record = record(.finished), let status = ownStatus(target),
       status.length == record.length, status.modified == record.modified
     else { return nil }
     return record
@@ -117,7 +167,7 @@ extension DownloadPlace {
   /// Returns the time of the last change of the target, if it is a download of a URL and was not changed
   /// since; else nil. By its time alone, as loss of power may have left it short.
   func ownTime(of url: String) -> Int64? {
-    guard let time = status(target)?.modified, let record = record(.finished), record.url == url,
+    guard let time = ownStatus(target)?.modified, let record = record(.finished), record.url == url,
       time == record.modified || time == record.replaced
     else { return nil }
     return time
@@ -132,7 +182,7 @@ extension DownloadPlace {
   /// Returns the record of a file that is whole and verified, and lies under the name of the part: a kill
   /// came before it could take its own.
   func recordOfWholePart(of url: String) -> DownloadRecord? {
-    guard let record = record(.finished), record.url == url, let status = status(part),
+    guard let record = record(.finished), record.url == url, let status = ownStatus(part),
       status.length == record.length, status.modified == record.modified
     else { return nil }
     return record
@@ -156,7 +206,7 @@ extension DownloadPlace {
   ) -> DownloadRecord? {
     guard let record = finishedRecord(), isWanted(record) else { return nil }
     guard let digest else { return record }
-    guard let file = try? files.open(target, in: directory, [.read]) else { return nil }
+    guard let file = try? files.open(target, in: openFolder.descriptor, [.read]) else { return nil }
     let made = MessageDigest(digest.algorithm)
     var offset: Int64 = 0
     while true {
@@ -177,7 +227,10 @@ extension DownloadPlace {
     guard let expiry = record.expiry, expiry.isSliding, let part = try? PartFile.open(self) else {
       return record
     }
-    defer { part.removeIfUnused() }
+    defer {
+      part.removeIfUnused()
+      part.close()
+    }
     guard var current = finishedRecord(), current == record else { return record }
     current.expire(expiry, from: now)
     guard (try? save(current, .finished)) != nil else { return record }
@@ -191,9 +244,9 @@ extension DownloadPlace {
     new.append(".")
     new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
     guard let bytes = try? record.encoded() else { throw .tooLarge }
-    try files.writeNew(new, in: directory, bytes)
+    try files.writeNew(new, in: openFolder.descriptor, bytes)
     do throws(SystemError) {
-      try files.rename(new, in: directory.raw, to: name, in: directory.raw)
+      try files.rename(new, in: folder, to: name, in: folder)
     } catch {
       remove(new)
       throw error

@@ -83,13 +83,17 @@ public struct DownloadRecord: Sendable, Hashable {
     expires = time.advanced(bySeconds: Double(expiry.seconds))
   }
 
+  /// Tells whether the time has passed that the caller set.
+  func hasExpired(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
+
   /// Tells whether it is good without asking, by what was said when it came and by what is said now.
   func isGood(at now: Timestamp, for asked: DownloadExpiry?) -> Bool {
+    guard let expires, let expiry else { return false }
+    // The end of the download, the last time that the server confirmed it, or the last use.
+    let begun = expires.advanced(bySeconds: -Double(expiry.seconds))
     // A clock that was set back makes nothing good for longer than was asked for.
-    guard let expires, let expiry, let ended, ended <= now, now < expires else { return false }
-    guard let asked else { return true }
-    let used = expiry.isSliding ? expires.advanced(bySeconds: -Double(expiry.seconds)) : ended
-    return now < used.advanced(bySeconds: Double(asked.seconds))
+    guard begun <= now, now < expires else { return false }
+    return asked.map { now < begun.advanced(bySeconds: Double($0.seconds)) } ?? true
   }
 }
 

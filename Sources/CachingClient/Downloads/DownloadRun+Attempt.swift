@@ -86,13 +86,17 @@ extension DownloadRun {
     let transport = downloader.transport.sending(asked.credential, to: asked.request.url)
     for _ in 0...max(0, asked.maximumRedirects) {
       let answer: TransportResponse
+      let next: HTTPRequest?
       do throws(TransportError) {
         answer = try await transport.send(request, options: asked.transport)
+        guard asked.maximumRedirects > 0 else { return answer }
+        next = try Redirection.next(
+          after: answer.head, to: request, nil,
+          allowsInsecure: asked.transport.allowsInsecureRedirects)?.0
       } catch {
         throw .transport(error)
       }
-      guard asked.maximumRedirects > 0 else { return answer }
-      guard let (next, _) = Redirection.next(after: answer.head, to: request, nil, nil) else {
+      guard let next else {
         guard let fault = Redirection.fault(answer.head, from: request.url) else { return answer }
         throw .unusableRedirect(fault.url)
       }

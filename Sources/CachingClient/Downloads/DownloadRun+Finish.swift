@@ -90,10 +90,12 @@ extension DownloadRun {
       resumedBytes: 0)
   }
 
-  /// Copies the file of another download of the same URL; nil if it has changed since.
+  /// Copies the file of another download of the same URL; nil if it has changed since, or the server
+  /// was not asked for it now: of an older one this call has its own expiry.
   func copy(
     _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
+    guard file.source != .file else { return nil }
     let (asked, download) = (asked, download)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
       // What was begun goes on instead.
@@ -102,7 +104,8 @@ extension DownloadRun {
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       let files = part.place.files
       guard let source = try? files.open(userPath: file.path, [.read]),
-        let status = try? files.status(of: source.raw), status.modified == record.modified
+        let status = try? files.status(of: source.raw), status.isOwnFile,
+        status.modified == record.modified
       else { return nil }
       while true {
         let bytes = try files.readBytes(

@@ -62,9 +62,12 @@ struct DownloadRun: Sendable {
     guard isMine else { throw download.error(.cancelled) }
     defer { downloader.places.release(host) }
     let place = try await opened()
+    defer { place.close() }
     if let good = try await goodFile(place) { return good }
+    try await checkUsers(place)
     guard let part = try await perform({ () throws(SystemError) in try PartFile.open(place) })
     else { return nil }
+    defer { part.close() }
     // Who had the lock before may have finished it.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
@@ -73,7 +76,11 @@ struct DownloadRun: Sendable {
       return good
     }
     try await checkOthers(place, part)
-    if let whole = try await completed(place, part) { return whole }
+    if let whole = try await completed(place, part) {
+      // One that a kill left long ago may have expired: the next turn asks the server.
+      let hasExpired = asked.reuse == .unexpired && whole.record.hasExpired(at: downloader.now)
+      return hasExpired ? nil : whole
+    }
     if let copied, let copy = try await copy(copied, to: part) { return copy }
     return try await transfer(place, part, &counts)
   }
@@ -92,6 +99,15 @@ struct DownloadRun: Sendable {
     if isAnother { throw download.error(.fileExists) }
   }
 
+  /// Refuses a place where the file of another user stands in the way, before anything is asked for.
+  private func checkUsers(_ place: DownloadPlace) async throws(DownloadError) {
+    let replacesTarget = asked.replacesOthers
+    let name = try await perform { () throws(SystemError) in
+      place.othersFile(hasTarget: replacesTarget)
+    }
+    if let name { throw download.error(.othersFile(name.text)) }
+  }
+
   /// Waits for the file of another download; nil if it has none.
   private func file(of other: Download?) async throws(DownloadError) -> DownloadedFile? {
     guard let other else { return nil }
@@ -103,6 +119,7 @@ struct DownloadRun: Sendable {
   /// Returns the file if it is there, whatever its age.
   func fileNow() async throws(DownloadError) -> DownloadedFile? {
     let place = try await opened()
+    defer { place.close() }
     let url = asked.request.url.string
     let digest = asked.digest
     let record = try await perform { () throws(SystemError) in
@@ -113,9 +130,18 @@ struct DownloadRun: Sendable {
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
   }
 
-  /// Returns the file if it is there and has not expired, and prolongs its time.
-  func unexpiredFile() async throws(DownloadError) -> DownloadedFile? {
-    try await goodFile(opened())
+  /// Looks for the file, and prolongs its time if that slides.
+  func look() async throws(DownloadError) -> KnownFile {
+    let place = try await opened()
+    defer { place.close() }
+    if let good = try await goodFile(place) { return .unexpired(good) }
+    let url = asked.request.url.string
+    return try await perform { () throws(SystemError) in
+      if let record = place.finishedRecord(), record.url == url, record.expires != nil {
+        return .expired
+      }
+      return .unknown(place.statedExpiry(for: url))
+    }
   }
 
   /// Runs what blocks off the cooperative pool.

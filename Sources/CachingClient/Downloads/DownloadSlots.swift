@@ -1,4 +1,4 @@
-import Synchronization
+import CacheSystem
 
 /// Lets so many transfers run at once, in all and for each host; the others wait by priority.
 final class DownloadSlots: Sendable {
@@ -18,7 +18,7 @@ final class DownloadSlots: Sendable {
 
   private let limit: Int
   private let limitPerHost: Int
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   init(limit: Int, perHost: Int) {
     self.limit = max(1, limit)
@@ -45,13 +45,13 @@ final class DownloadSlots: Sendable {
             at: place)
           return nil
         }
-        if let answer { continuation.resume(returning: answer) }
+        if let answer { callOut { continuation.resume(returning: answer) } }
       }
     } onCancel: {
       let waiter = state.withLock { state in
         state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
       }
-      waiter?.continuation.resume(returning: false)
+      if let waiter { callOut { waiter.continuation.resume(returning: false) } }
     }
   }
 
@@ -67,7 +67,7 @@ final class DownloadSlots: Sendable {
       _ = take(waiter.host, &state)
       return waiter
     }
-    next?.continuation.resume(returning: true)
+    if let next { callOut { next.continuation.resume(returning: true) } }
   }
 
   private func take(_ host: String, _ state: inout State) -> Bool {

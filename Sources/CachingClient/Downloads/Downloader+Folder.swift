@@ -56,7 +56,7 @@ extension Downloader {
   public func removeExpired(in folder: String) async throws(DownloadError) -> [String] {
     var removed: [String] = []
     for found in try await downloads(in: folder) where found.isFinished {
-      guard let expires = found.record.expires, expires <= now else { continue }
+      guard found.record.hasExpired(at: now) else { continue }
       let isRemoved = try await change(found.path) { place, part in
         // Somebody downloads it just now, or has done so since.
         guard let part else { return false }
@@ -80,7 +80,9 @@ extension Downloader {
       do throws(DownloadError.Cause) {
         let place = try DownloadPlace(path, files)
         do throws(SystemError) {
-          return .success(work(place, try PartFile.open(place)))
+          let part = try PartFile.open(place)
+          defer { part?.close() }
+          return .success(work(place, part))
         } catch {
           throw .file(error)
         }
@@ -107,8 +109,8 @@ extension Downloader {
     let base = folder.hasSuffix("/") ? folder : folder + "/"
     var found: [FoundDownload] = []
     for name in names {
-      guard let bytes = try? files.readFile(name, in: directory, limit: DownloadPlace.recordLimit),
-        let record = DownloadRecord(decoding: bytes), let file = record.file.string,
+      guard let record = DownloadPlace.record(name, in: directory, files),
+        let file = record.file.string,
         let place = try? DownloadPlace(base + file, files), place.targetName == record.file
       else { continue }
       // A record tells of a file of its folder, under its own name alone: nothing leads out of it.
@@ -152,6 +154,7 @@ extension DownloadPlace {
       removeRecord(.unfinished)
       return nil
     }
+    guard status.isOwnFile else { return nil }
     return FoundDownload(
       path: path, record: record, isFinished: false, received: status.length)
   }

@@ -4,20 +4,18 @@ package import HTTPSemantics
 
 // Files that others write, and that are downloads to those who ask for them later.
 extension Downloader {
-  /// Returns the file of a request if it is there, unchanged, and has not expired, without asking
-  /// anybody, and prolongs its time if that slides; nil if it is not.
+  /// Looks for the file of a request, without asking anybody, and prolongs its time if that slides.
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
-  package func unexpiredFile(
-    _ request: DownloadRequest
-  ) async throws(DownloadError) -> DownloadedFile? {
-    try await DownloadRun(self, Download(request)).unexpiredFile()
+  package func look(for request: DownloadRequest) async throws(DownloadError) -> KnownFile {
+    try await DownloadRun(self, Download(request)).look()
   }
 
   /// Notes a whole file that is about to take its name, so that later calls know what it is: call it
   /// before the rename.
   ///
-  /// - Parameter written: the file's length, the time of its last change, and when its writing began.
+  /// - Parameter written: the file's length, the time of its last change, when its writing began, and
+  ///   from when its expiry counts.
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   package func note(
     _ request: DownloadRequest, answeredBy url: NormalizedURL, head: HTTPResponseHead,
@@ -25,6 +23,7 @@ extension Downloader {
   ) async throws(DownloadError) -> DownloadedFile {
     let run = DownloadRun(self, Download(request))
     let place = try await run.opened()
+    defer { place.close() }
     let now = now
     let record = try await run.perform { () throws(SystemError) in
       var record = DownloadRecord(
@@ -33,7 +32,9 @@ extension Downloader {
       (record.ended, record.length) = (now, written.length)
       record.modified = written.modified
       record.replaced = place.ownTime(of: record.url)
-      record.expire(request.expiry ?? place.statedExpiry(for: record.url), from: now)
+      record.expire(
+        request.expiry ?? place.statedExpiry(for: record.url),
+        from: min(now, Timestamp(nanoseconds: written.confirmed)))
       try place.save(record, .finished)
       return record
     }
@@ -54,8 +55,20 @@ extension Downloader {
         let part = try? PartFile.open(place)
       else { return }
       part.remove(of: url)
+      part.close()
     }
   }
+}
+
+/// What a folder tells of the file of a request.
+package enum KnownFile: Sendable {
+  /// It is there, unchanged, and has not expired.
+  case unexpired(DownloadedFile)
+  /// It is there, unchanged, and has expired: only its server can tell whether it is still good.
+  case expired
+  /// It is not there, was changed, or has no expiry. The expiry is the one that the last call for the
+  /// URL was given.
+  case unknown(DownloadExpiry?)
 }
 
 /// Tells of a file that was written whole; times are in nanoseconds since 1970.
@@ -63,8 +76,11 @@ package struct WrittenFile: Sendable {
   package var length: UInt64
   package var modified: Int64
   package var began: Int64
+  /// When the server gave or last confirmed the content.
+  package var confirmed: Int64
 
-  package init(length: UInt64, modified: Int64, began: Int64) {
-    (self.length, self.modified, self.began) = (length, modified, began)
+  package init(length: UInt64, modified: Int64, began: Int64, confirmed: Int64) {
+    (self.length, self.modified) = (length, modified)
+    (self.began, self.confirmed) = (began, confirmed)
   }
 }

@@ -2,7 +2,6 @@ import CacheFormat
 public import CacheSystem
 import HTTPSemantics
 public import HTTPTransport
-import Synchronization
 
 /// Says how many downloads run at once, and how often they are tried.
 public struct DownloaderOptions: Sendable {
@@ -55,7 +54,7 @@ public final class Downloader: Sendable {
   let retries: RetryPolicy
   /// Runs what blocks on the disk.
   let pool = WorkerPool(threads: 4)
-  private let running = Mutex<[Download]>([])
+  private let running = Lock<[Download]>([], .registry)
 
   /// Makes one on a transport, which may be shared with others.
   public convenience init(

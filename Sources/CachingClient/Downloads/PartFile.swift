@@ -6,8 +6,8 @@ import MessageDigests
 ///
 /// Whoever goes on believes what has its sum, and nothing else: that covers kills, loss of power and
 /// changes by others without a sync while it grows. The sums are those of one record: whatever order
-/// the files reach the disk in, bytes of another answer have none. The file is locked as long as this
-/// lives. Blocking calls.
+/// the files reach the disk in, bytes of another answer have none. The file is locked until ``close()``.
+/// Blocking calls.
 final class PartFile: @unchecked Sendable {
   // Unchecked: one call at a time; the download waits for each before it makes the next.
 
@@ -16,9 +16,19 @@ final class PartFile: @unchecked Sendable {
   /// One sum: where the block ends, and its digest, little-endian.
   private static let sumBytes = 24
 
+  private final class Files {
+    let part: Descriptor
+    let sums: Descriptor
+
+    init(_ part: consuming Descriptor, _ sums: consuming Descriptor) {
+      self.part = part
+      self.sums = sums
+    }
+  }
+
   let place: DownloadPlace
-  private let part: Descriptor
-  private let sums: Descriptor
+  /// The open files; nil after ``close()``.
+  private var opened: Files?
   private var written: UInt64 = 0
   private var sumsLength: Int64 = 0
   private var gathered: [UInt8] = []
@@ -28,8 +38,16 @@ final class PartFile: @unchecked Sendable {
 
   private init(_ place: DownloadPlace, _ part: consuming Descriptor, _ sums: consuming Descriptor) {
     self.place = place
-    self.part = part
-    self.sums = sums
+    opened = Files(part, sums)
+  }
+
+  /// Closes the files, and lets go of the lock. References to this may live on: they are in closures that
+  /// other threads drop later.
+  func close() { opened = nil }
+
+  private var files: Files {
+    guard let opened else { preconditionFailure("a part was used after it was closed") }
+    return opened
   }
 
   /// Takes the lock of the part, and makes the file where there is none.
@@ -37,26 +55,39 @@ final class PartFile: @unchecked Sendable {
   /// - Returns: nil where another has the lock.
   static func open(_ place: DownloadPlace) throws(SystemError) -> PartFile? {
     while true {
-      let part = try place.open(place.part)
-      guard try place.files.tryLock(part) else { return nil }
+      // The part becomes the target, and has its mode.
+      let part = try place.open(place.part, mode: 0o666)
+      guard try place.files.tryLock(part) else {
+        // Another user's end is not waited for: it may never come, and the file would not count.
+        guard try place.files.status(of: part.raw).isOwnFile else { throw .othersFile }
+        return nil
+      }
       guard try isOurs(part, place.part, place) else { continue }
       while true {
-        let sums = try place.open(place.sums)
-        if try isOurs(sums, place.sums, place) { return PartFile(place, part, sums) }
+        let sums = try place.open(place.sums, mode: 0o600)
+        if try isOurs(sums, place.sums, place, isPrivate: true) {
+          return PartFile(place, part, sums)
+        }
       }
     }
   }
 
   /// Tells whether a name still stands for the file that was opened: who held the lock before may have
   /// put it in place, or removed it. A file with a second name is somebody's copy, which must not
-  /// change: that one is left alone.
+  /// change, and one of another user may say anything: those are left alone.
+  ///
+  /// - Parameter isPrivate: Whether the file must be one that nobody else may write to. The sums must,
+  ///   so that a part which others may write to is believed as far as this user has written it.
+  /// - Throws: `EPERM` where the folder keeps the file of another user.
   private static func isOurs(
-    _ file: borrowing Descriptor, _ name: PathName, _ place: DownloadPlace
+    _ file: borrowing Descriptor, _ name: PathName, _ place: DownloadPlace,
+    isPrivate: Bool = false
   ) throws(SystemError) -> Bool {
     let opened = try place.files.status(of: file.raw)
     guard opened.kind == .file else { throw .notAFile }
     guard place.status(name)?.fileNumber == opened.fileNumber else { return false }
-    guard opened.linkCount > 1 else { return true }
+    let isOwn = isPrivate ? opened.isPrivateFile : opened.isOwnFile
+    if isOwn, opened.linkCount == 1 { return true }
     try place.files.removeFile(name, in: place.folder)
     return false
   }
@@ -94,7 +125,7 @@ final class PartFile: @unchecked Sendable {
     for record: DownloadRecord, _ algorithm: DigestAlgorithm?, unless isGivenUp: () -> Bool
   ) throws(SystemError) -> Bool {
     begin(record, algorithm)
-    let end = try place.files.status(of: part.raw).length
+    let end = try place.files.status(of: files.part.raw).length
     var good: UInt64 = 0
     var goodSums: Int64 = 0
     while let sum = try nextSum(at: goodSums) {
@@ -103,7 +134,8 @@ final class PartFile: @unchecked Sendable {
       guard blockEnd > good, blockEnd <= end, blockEnd - good <= UInt64(Self.blockBytes) else {
         break
       }
-      let block = try place.files.readBytes(part, count: Int(blockEnd - good), at: Int64(good))
+      let block = try place.files.readBytes(
+        files.part, count: Int(blockEnd - good), at: Int64(good))
       guard self.sum(of: block, end: blockEnd) == sum else { break }
       digest?.update(block)
       good = blockEnd
@@ -140,13 +172,13 @@ final class PartFile: @unchecked Sendable {
 
   /// Makes the bytes survive loss of power.
   func synchronize() throws(SystemError) {
-    try place.files.synchronize(part, names: true)
+    try place.files.synchronize(files.part, names: true)
   }
 
   /// Gives what fstat(2) says of the part; nil where its name stands for another file by now, or it is
   /// not as long as what was written: somebody else was there.
   func status() throws(SystemError) -> FileStatus? {
-    let status = try place.files.status(of: part.raw)
+    let status = try place.files.status(of: files.part.raw)
     guard status.length == written, place.status(place.part)?.fileNumber == status.fileNumber
     else { return nil }
     return status
@@ -154,7 +186,7 @@ final class PartFile: @unchecked Sendable {
 
   /// Tells whether nothing has ever come.
   func isEmpty() throws(SystemError) -> Bool {
-    try place.files.status(of: part.raw).length == 0
+    try place.files.status(of: files.part.raw).length == 0
   }
 
   /// Gives it the name of the target. Call ``status()`` first.
@@ -165,7 +197,7 @@ final class PartFile: @unchecked Sendable {
 
   /// Removes it with all that tells of it; nothing where somebody else has done so before.
   func remove() {
-    guard let opened = try? place.files.status(of: part.raw),
+    guard let opened = try? place.files.status(of: files.part.raw),
       place.status(place.part)?.fileNumber == opened.fileNumber
     else { return }
     removeCompanions()
@@ -189,16 +221,16 @@ final class PartFile: @unchecked Sendable {
   }
 
   private func cut(to length: UInt64, sumsLength: Int64) throws(SystemError) {
-    try place.files.truncate(sums, to: sumsLength)
-    try place.files.truncate(part, to: Int64(length))
+    try place.files.truncate(files.sums, to: sumsLength)
+    try place.files.truncate(files.part, to: Int64(length))
     written = length
     self.sumsLength = sumsLength
   }
 
   private func write(_ block: [UInt8]) throws(SystemError) {
     let end = written + UInt64(block.count)
-    try place.files.write(part, block, at: Int64(written))
-    try place.files.write(sums, sum(of: block, end: end), at: sumsLength)
+    try place.files.write(files.part, block, at: Int64(written))
+    try place.files.write(files.sums, sum(of: block, end: end), at: sumsLength)
     digest?.update(block)
     written = end
     sumsLength += Int64(Self.sumBytes)
@@ -206,7 +238,7 @@ final class PartFile: @unchecked Sendable {
 
   /// Reads the sum at an offset; nil where there is no whole one.
   private func nextSum(at offset: Int64) throws(SystemError) -> [UInt8]? {
-    let sum = try place.files.readBytes(sums, count: Self.sumBytes, at: offset)
+    let sum = try place.files.readBytes(files.sums, count: Self.sumBytes, at: offset)
     return sum.count == Self.sumBytes ? sum : nil
   }
 

@@ -13,11 +13,12 @@ final class SubstituteFile: Sendable {
 
   /// Opens a file that the user named; links are followed.
   ///
-  /// - Throws: `notAFile` for a folder, a device or a pipe.
+  /// - Throws: `notAFile` for a folder, a device or a pipe; `othersFile` for one that may be planted.
   init(path: String) throws(SystemError) {
     self.path = path
     descriptor = try Self.files.open(userPath: path, [.read])
     status = try Self.regular(descriptor.raw)
+    if UserPath.isPlanted(path) { throw .othersFile }
   }
 
   /// Opens a file below a folder that the user named, name by name. No link below it is followed, so
@@ -31,6 +32,7 @@ final class SubstituteFile: Sendable {
     }
     descriptor = try Self.files.open(try Self.name(names.last ?? []), in: current, [.read])
     status = try Self.regular(descriptor.raw)
+    if status.isPlanted(in: try Self.files.status(of: current.raw)) { throw .othersFile }
   }
 
   private static func name(_ bytes: [UInt8]) throws(SystemError) -> PathName {

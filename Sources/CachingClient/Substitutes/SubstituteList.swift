@@ -35,6 +35,9 @@ extension Substitutes {
         throw SystemError.tooLarge
       }
       bytes = try file.read(at: 0, count: Int(file.status.length))
+    } catch  where error == .othersFile {
+      throw SubstituteError(
+        place, "may have been put there by another user", remedy: "copy it to a folder of your own")
     } catch {
       throw SubstituteError(place, "cannot be read (\(error))", remedy: "name a file with a table")
     }

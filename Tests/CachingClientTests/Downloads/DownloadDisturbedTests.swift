@@ -57,6 +57,31 @@ struct DownloadDisturbedTests {
     #expect(sandbox.names == [".json", "file"])
   }
 
+  @Test func `a download that has ended holds no file and no lock`() async throws {
+    let disk = FullDisk()
+    let downloader = Downloader(
+      FileServer(content(100_000), faults: Array(repeating: .init(cut: 50_000), count: 100)),
+      DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
+    // Others keep the cores busy, so that threads are interrupted anywhere.
+    let busy = (0..<4).map { _ in Task.detached { while !Task.isCancelled { await Task.yield() } } }
+    defer { for task in busy { task.cancel() } }
+    for _ in 0..<100 {
+      #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
+      #expect(disk.descriptors == 0)
+      try await downloader.forget(sandbox.path())
+      #expect(disk.descriptors == 0 && sandbox.names.isEmpty)
+    }
+  }
+
+  @Test func `a part that was closed is free, whoever still knows it`() throws {
+    let place = try DownloadPlace(sandbox.path(), RealFileSystem())
+    let first = try #require(try PartFile.open(place))
+    #expect(try PartFile.open(place) == nil)
+    first.close()
+    #expect(try PartFile.open(place) != nil)
+    withExtendedLifetime(first) {}
+  }
+
   @Test func `the end of one takes nothing from the next`() async throws {
     // The next one has what belongs to it already when the first one goes.
     let place = try DownloadPlace(sandbox.path(), RealFileSystem())

@@ -256,6 +256,34 @@ struct DownloadReuseTests {
     #expect(copy.source == .copy && copy.record.expiry == DownloadExpiry(after: 60))
   }
 
+  @Test func `an older file is not copied: the server is asked`() async throws {
+    let downloader = sandbox.downloader(server)
+    var first = sandbox.asked()
+    first.expiry = DownloadExpiry(after: 1000)
+    _ = try await downloader.download(first)
+    sandbox.clock.advance(bySeconds: 100)
+    server.change(content(90_000, seed: 2), tag: "\"2\"")
+    var second = sandbox.asked("second")
+    second.expiry = DownloadExpiry(after: 10)
+    let source = Download(first)
+    source.settle(.success(try await downloader.download(first)))
+    let copy = try await DownloadRun(downloader, Download(second)).run(copying: source)
+    #expect(copy.source == .network && sandbox.bytes("second") == content(90_000, seed: 2))
+  }
+
+  @Test func `a file that a kill left whole, and that has expired, is confirmed`() async throws {
+    let downloader = sandbox.downloader(server)
+    var asked = sandbox.asked()
+    asked.expiry = DownloadExpiry(after: 10)
+    _ = try await downloader.download(asked)
+    let part = try sandbox.hidden(".json").replacingOccurrences(of: ".json", with: ".part")
+    try FileManager.default.moveItem(atPath: sandbox.path(), toPath: part)
+    sandbox.clock.advance(bySeconds: 11)
+    let again = try await downloader.download(asked)
+    #expect(again.source == .confirmed && server.requests.count == 2)
+    #expect(sandbox.bytes() == content(100_000) && sandbox.names == [".json", "file"])
+  }
+
   @Test func `one that was begun stays known although nothing of it is left`() async throws {
     let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
     var request = sandbox.asked()

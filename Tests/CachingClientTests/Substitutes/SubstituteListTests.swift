@@ -21,6 +21,21 @@ import Testing
     table.open(try NormalizedURL(url))?.1
   }
 
+  @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
+  func `what another user may have planted is neither a table nor an answer`() throws {
+    let shared = folder.path + "/site"
+    let path = try folder.write("site/table", "http://h/ index.html\nhttp://h/app/* .\n")
+    let table = try Substitutes(contentsOf: [path])
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(chmod(shared, 0o1777) == 0)
+    #expect(try rule(table, "http://h/") != nil)
+    unsafe #expect(lchown(shared + "/index.html", 65_534, 65_534) == 0)
+    #expect(try rule(table, "http://h/") == nil && rule(table, "http://h/app/index.html") == nil)
+    unsafe #expect(lchown(path, 65_534, 65_534) == 0)
+    let error = #expect(throws: SubstituteError.self) { try Substitutes(contentsOf: [path]) }
+    #expect(error?.problem == "may have been put there by another user")
+  }
+
   @Test func `lines are rules, with paths relative to the table`() throws {
     let table = try table(
       """

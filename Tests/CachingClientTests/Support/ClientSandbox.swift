@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import HTTPCaching
 import HTTPSemantics
 import Synchronization
 import TestSupport
@@ -23,6 +24,8 @@ final class ClientSandbox: Sendable {
     path = FileManager.default.temporaryDirectory.path + "/occlient-\(UUID().uuidString)"
     self.store = try Store(at: path, options: store)
     self.transport = transport
+    var options = options
+    options.fingerprintKey = FingerprintKey(bytes: Array(repeating: 7, count: 32))
     client = CachingClient(
       store: self.store, transport: transport, options: options, clock: clock)
   }

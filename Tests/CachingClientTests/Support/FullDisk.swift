@@ -2,7 +2,8 @@ import CacheSystem
 import Foundation
 import Synchronization
 
-/// The real file system, on which nothing can be written any more once the disk is full.
+/// The real file system, on which nothing can be written any more once the disk is full, and which
+/// counts its open descriptors.
 @safe
 struct FullDisk: FileSystem {
   private let real = RealFileSystem()
@@ -11,12 +12,21 @@ struct FullDisk: FileSystem {
   /// Holds what all copies share.
   private final class Full: Sendable {
     let isFull = Atomic<Bool>(false)
+    let descriptors = Atomic<Int>(0)
   }
 
   /// Tells whether the disk is full.
   var isFull: Bool {
     get { full.isFull.load(ordering: .relaxed) }
     nonmutating set { full.isFull.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Counts the descriptors that are open.
+  var descriptors: Int { full.descriptors.load(ordering: .sequentiallyConsistent) }
+
+  private func counted(_ descriptor: Int32) -> Int32 {
+    full.descriptors.add(1, ordering: .sequentiallyConsistent)
+    return descriptor
   }
 
   private func takeRoom() throws(SystemError) {
@@ -26,18 +36,21 @@ struct FullDisk: FileSystem {
   func openOnce(
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
-    try real.openOnce(path, in: directory, options, mode: mode)
+    try counted(real.openOnce(path, in: directory, options, mode: mode))
   }
 
   func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
-    try real.openOnce(userPath: userPath, options)
+    try counted(real.openOnce(userPath: userPath, options))
   }
 
   func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
     try real.makeDirectory(userPath: userPath, mode: mode)
   }
 
-  func close(_ descriptor: Int32) { real.close(descriptor) }
+  func close(_ descriptor: Int32) {
+    real.close(descriptor)
+    full.descriptors.subtract(1, ordering: .sequentiallyConsistent)
+  }
 
   func readOnce(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?

@@ -1,0 +1,119 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+/// What a shared cache keeps from other users.
+struct UsersTests {
+  private let alice = request("/a", [HTTPField("Cookie", "sid=of-alice")])
+  private let brief: HTTPFields = [
+    HTTPField("Cache-Control", "max-age=10"), HTTPField("ETag", "\"1\""),
+  ]
+  private let setting = HTTPField("Set-Cookie", "sid=of-alice")
+
+  @Test func `a page without any field for caches is not stored when its request has a Cookie`()
+    throws
+  {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    #expect(try sandbox.load(alice, head(200), content(10)) == .cookie)
+    #expect(sandbox.store.statistics.entries == 0)
+    #expect(try sandbox.load(request(), head(200), content(10)) == nil)
+    #expect(try sandbox.served(request(), policy: .offline) != nil)
+  }
+
+  @Test(arguments: [
+    HTTPField("Cookie", "sid=of-alice"), HTTPField("Authorization", "Bearer of-alice"),
+  ])
+  func `what a user has asked for is not served stale to others, whatever they ask for`(
+    user: HTTPField
+  ) throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    var fields = brief
+    fields.replace(with: HTTPField("Cache-Control", "public, max-age=10"))
+    try sandbox.load(request("/a", [user]), head(200, fields), content(10))
+    for _ in 0..<2 {
+      #expect(try sandbox.served(request(), policy: .offline, at: 5)?.body == content(10))
+      for policy in [CachePolicy.offline, .storedOnly, .storedElseLoad] {
+        #expect(try sandbox.served(request(), policy: policy, at: 20) == nil)
+      }
+      let patient = request("/a", [HTTPField("Cache-Control", "max-stale")])
+      guard case .forward(let forwarding) = sandbox.decide(patient, at: 20) else {
+        throw Unexpected()
+      }
+      #expect(sandbox.cache.fallback(for: forwarding, now: moment(20)) == nil)
+      // The next start of the program knows whose it is, too.
+      try sandbox.reopen()
+    }
+  }
+
+  @Test func `the cookie of a public answer or of a 304 goes to the one who has asked`() throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    var fields = brief
+    fields.replace(with: HTTPField("Cache-Control", "public, max-age=10"))
+    fields.append(setting)
+    guard let forwarding = sandbox.forward(request()),
+      case .pass(let head, .yes(let plan)) = sandbox.receive(head(200, fields), forwarding)
+    else { throw Unexpected() }
+    #expect(head.fields.contains("Set-Cookie"))
+    _ = try plan.store(content(10), in: sandbox.store)
+    #expect(
+      sandbox.cache.collapsed(plan, to: request(), now: moment(0))?.fields.contains("Set-Cookie")
+        == false)
+    #expect(try sandbox.served(request(), at: 5)?.value("Set-Cookie") == nil)
+
+    let again = try #require(sandbox.forward(request(), policy: .protocolRules, at: 20))
+    let answer = HTTPResponseHead(status: 304, fields: fields)
+    guard case .validated(let serving) = sandbox.receive(answer, again, at: 20) else {
+      throw Unexpected()
+    }
+    #expect(try Served(serving).value("Set-Cookie") == "sid=of-alice")
+    let other = try #require(
+      sandbox.cache.adapted(serving, to: request(), answered: 304, now: moment(20)))
+    #expect(try Served(other).value("Set-Cookie") == nil)
+    #expect(try sandbox.served(request(), at: 25)?.value("Set-Cookie") == nil)
+    #expect(!String(decoding: sandbox.allBytes, as: UTF8.self).contains("of-alice"))
+  }
+
+  @Test func `a 304 with a cookie that is not public is for its caller alone`() throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    try sandbox.load(request(), head(200, brief), content(10))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 20))
+    var fields = brief
+    fields.append(setting)
+    let answer = HTTPResponseHead(status: 304, fields: fields)
+    guard case .validated(let serving) = sandbox.receive(answer, forwarding, at: 20) else {
+      throw Unexpected()
+    }
+    #expect(try Served(serving).value("Set-Cookie") == "sid=of-alice")
+    #expect(sandbox.cache.adapted(serving, to: request(), answered: 304, now: moment(20)) == nil)
+    #expect(words(sandbox.decide(request(), at: 21)).hasPrefix("forward"))
+  }
+
+  @Test func `a 304 to a request with a Cookie makes the answer that user's`() throws {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    try sandbox.load(request(), head(200, brief), content(10))
+    #expect(try sandbox.served(request(), policy: .offline, at: 60) != nil)
+    let forwarding = try #require(sandbox.forward(alice, policy: .protocolRules, at: 20))
+    guard case .validated = sandbox.receive(head(304, brief), forwarding, at: 20) else {
+      throw Unexpected()
+    }
+    #expect(try sandbox.served(request(), at: 25)?.body == content(10))
+    #expect(try sandbox.served(request(), policy: .offline, at: 60) == nil)
+  }
+
+  @Test func `what a private cache has stored of a user is not served by a shared one`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request("/set"), head(200, HTTPFields(brief + [setting])), content(10))
+    try sandbox.load(alice, head(200), content(10))
+    try sandbox.reopen(role: .sharedCache)
+    for path in ["/set", "/a"] {
+      for policy in [CachePolicy.protocolRules, .offline] {
+        #expect(try sandbox.served(request(path), policy: policy, at: 5) == nil)
+      }
+    }
+    try sandbox.reopen(role: .privateCache)
+    #expect(try sandbox.served(request("/set"), at: 5)?.value("Set-Cookie") == "sid=of-alice")
+  }
+}
