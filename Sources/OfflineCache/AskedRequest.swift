@@ -55,6 +55,12 @@ struct AskedRequest: Sendable {
     options.decidesAtOnce = true
   }
 
+  /// Returns the whole seconds of a lifetime, from 0 to about 30 years; 0 for what is no number.
+  static func lifetime(_ seconds: TimeInterval) -> Int64 {
+    // `max` returns its first argument where the other is no number.
+    Int64(min(max(0, seconds), 1e9))
+  }
+
   /// Tells whether it is a `GET` without a body.
   var isPlainGet: Bool { request.method == .get && body == nil }
 

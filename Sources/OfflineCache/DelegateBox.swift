@@ -1,7 +1,7 @@
+import CacheSystem
 import CachingClient
 import Foundation
 import HTTPSemantics
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -14,7 +14,7 @@ final class DelegateBox: Sendable {
     weak var cache: OfflineCache?
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   var delegate: (any OfflineCacheDelegate)? {
     get { state.withLock { $0.delegate } }
@@ -38,6 +38,8 @@ final class DelegateBox: Sendable {
     for field in request.fields where !CachingClient.isPlaceholder(field) {
       asked.addValue(field.text, forHTTPHeaderField: field.name)
     }
-    return delegate.offlineCache(cache, shouldReturnCachedResponse: response, for: asked)
+    return callOut {
+      delegate.offlineCache(cache, shouldReturnCachedResponse: response, for: asked)
+    }
   }
 }

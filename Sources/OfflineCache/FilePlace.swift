@@ -20,11 +20,18 @@ struct FilePlace: Sendable {
 
   /// Looks at the place.
   ///
-  /// - Throws: `unsupportedURL` for what is no file, `fileIsDirectory`.
+  /// - Throws: `unsupportedURL` for what is no file, `fileIsDirectory`; `cannotCreateFile` for a link
+  ///   that another user may have planted.
   init(_ file: URL) throws(URLError) {
     guard file.isFileURL else {
       throw URLError(
         .unsupportedURL, url: file, cause: "\(file): it is no URL of a file", underlying: nil)
+    }
+    guard !UserPath.isPlantedLink(file.path) else {
+      throw URLError(
+        .cannotCreateFile, url: nil,
+        cause: "\(file.path): it is a link of another user, which may lead to any file; choose "
+          + "another folder, at best one of your own", underlying: SystemError.othersFile)
     }
     path = file.resolvingSymlinksInPath().path
     var isDirectory: ObjCBool = false

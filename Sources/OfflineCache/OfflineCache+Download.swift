@@ -3,6 +3,7 @@ public import CachingClient
 public import Foundation
 import HTTPCaching
 import HTTPSemantics
+import HTTPTransport
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -42,8 +43,9 @@ extension OfflineCache {
   /// Answers a request into a file, with bounded memory, and goes on where an earlier call was
   /// interrupted; see ``data(for:)``.
   ///
-  /// A file that came before is used until it expires (``DownloadSettings/expiresAfter``). What is stored
-  /// is written out, by the rules of HTTP and the policy of the request. All else is downloaded: the
+  /// A file that came before is used until it expires (``DownloadSettings/expiresAfter``); then the
+  /// server is asked. Where there is no such file, what is stored is written out, by the policy of the
+  /// request and the expiry, else by the rules of HTTP. All else is downloaded: the
   /// bytes go to a hidden file beside it, which takes the name in one rename when it is complete and
   /// verified; a failure or a cancellation leaves what was there before. A file that has expired is used
   /// if the server confirms it. What may be stored is stored, too, up to ``storedDownloadLimit``.
@@ -55,17 +57,22 @@ extension OfflineCache {
   public func download(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) async throws(URLError) -> OfflineURLResponse {
-    let asked = try AskedRequest(request, mode: offlineMode)
+    var asked = try AskedRequest(request, mode: offlineMode)
     let place = try FilePlace(file)
     let wanted = wanted(asked, place, settings)
-    if wanted.reuse == .unexpired, asked.isPlainGet,
-      let there = try? await downloader.unexpiredFile(wanted)
-    {
-      return try response(there, asked, place)
+    var hasExpired = false
+    if wanted.reuse == .unexpired, asked.isPlainGet {
+      switch try? await downloader.look(for: wanted) {
+      case .unexpired(let there): return try response(there, asked, place)
+      case .expired: hasExpired = asked.options.policy == .protocolRules
+      case .unknown(let stated):
+        asked.options.lifetime = [wanted.expiry, stated].compactMap { $0?.seconds }.min()
+      case nil: break
+      }
     }
-    if asked.options.policy.allowsNetwork, asked.isPlainGet,
-      !(isStored(asked) && settings.digest == nil)
-    {
+    // What is stored says nothing about a file that has expired: its server does.
+    let mayUseStored = !hasExpired && settings.digest == nil && isStored(asked)
+    if asked.options.policy.allowsNetwork, asked.isPlainGet, !mayUseStored {
       do throws(DownloadError) {
         return try await downloaded(wanted, asked, place)
       } catch {
@@ -154,9 +161,10 @@ extension OfflineCache {
     wanted.digest = settings.digest
     wanted.priority = settings.priority
     wanted.expiry = settings.expiresAfter.map {
-      DownloadExpiry(after: Int64(min(max(0, $0), 1e9)), isSliding: settings.isSliding)
+      DownloadExpiry(after: AskedRequest.lifetime($0), isSliding: settings.isSliding)
     }
     wanted.transport = asked.options.transport ?? AskedRequest.defaultTimeouts
+    wanted.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     wanted.credential = asked.options.credential
     wanted.maximumRedirects = asked.options.maximumRedirects
     switch asked.options.policy {

@@ -23,7 +23,24 @@ extension OfflineCache {
   public func data(
     for request: URLRequest
   ) async throws(URLError) -> (Data, OfflineURLResponse) {
-    let asked = try AskedRequest(request, mode: offlineMode)
+    try await data(AskedRequest(request, mode: offlineMode))
+  }
+
+  /// Answers a request as ``data(for:)`` does, with a lifetime of the caller's.
+  ///
+  /// - Parameter expiresAfter: The seconds for which a stored response is the answer after it came or
+  ///   was last confirmed, whatever its server says, also `no-cache`; an older one is validated. Counts
+  ///   with the policy `useProtocolCachePolicy`.
+  /// - Throws: as ``data(for:)``.
+  public func data(
+    for request: URLRequest, expiresAfter: TimeInterval
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    var asked = try AskedRequest(request, mode: offlineMode)
+    asked.options.lifetime = AskedRequest.lifetime(expiresAfter)
+    return try await data(asked)
+  }
+
+  private func data(_ asked: AskedRequest) async throws(URLError) -> (Data, OfflineURLResponse) {
     let (bytes, response) = try await whole(asked)
     return (Data(bytes), response)
   }
@@ -31,6 +48,13 @@ extension OfflineCache {
   /// Fetches a URL with `GET` and returns the whole content; see ``data(for:)``.
   public func data(from url: URL) async throws(URLError) -> (Data, OfflineURLResponse) {
     try await data(for: URLRequest(url: url))
+  }
+
+  /// Fetches a URL with `GET` and returns the whole content; see ``data(for:expiresAfter:)``.
+  public func data(
+    from url: URL, expiresAfter: TimeInterval
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    try await data(for: URLRequest(url: url), expiresAfter: expiresAfter)
   }
 
   /// Sends data and returns the whole answer; see ``data(for:)``.

@@ -19,7 +19,8 @@ extension OfflineCache {
   ) async throws(URLError) -> UpdateState {
     let asked = try networkRequest(request)
     let time = Duration.milliseconds(max(1, Int64(min(max(0, timeout), 86_400) * 1000)))
-    let options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
+    var options = TransportOptions(connectTimeout: time, idleTimeout: time, wholeTimeout: time)
+    options.allowsInsecureRedirects = self.options.allowsInsecureRedirects
     guard let file else {
       do throws(ClientError) {
         return try await client.updateState(

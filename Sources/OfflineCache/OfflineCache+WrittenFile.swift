@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheSystem
 import CachingClient
 import Foundation
@@ -37,7 +38,9 @@ extension OfflineCache {
       let status = try await target.complete()
       let file = await note(
         answer, wanted, asked,
-        WrittenFile(length: status.length, modified: status.modified, began: began))
+        WrittenFile(
+          length: status.length, modified: status.modified, began: began,
+          confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
       try await target.moveIntoPlace()
       await downloader.removeUnfinished(wanted)
       return file.map { response.written(to: $0, answer.head) } ?? response

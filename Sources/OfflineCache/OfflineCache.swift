@@ -1,4 +1,5 @@
 public import CacheStore
+import CacheSystem
 public import CachingClient
 import CurlTransport
 public import Foundation
@@ -41,7 +42,7 @@ public final class OfflineCache: Sendable {
   /// Runs completion handlers, one after the other, as the delegate queue of a URLSession does.
   let handlerQueue = DispatchQueue(label: "OfflineCache.handlers")
   private let mode: Mutex<OfflineMode>
-  private let sizeTask = Mutex<Task<Void, Never>?>(nil)
+  private let sizeTask = Lock<Task<Void, Never>?>(nil)
 
   private static let sharedCache = Mutex<OfflineCache?>(nil)
 
@@ -52,7 +53,7 @@ public final class OfflineCache: Sendable {
   ///     recently used responses go first.
   ///   - directory: A directory of its own.
   /// - Throws: as `Store.init`, with path, cause and remedy; `invalidLimits` for a capacity of 0 or
-  ///   less.
+  ///   less; `invalidNetworkOptions` for pins of what is no host.
   public convenience init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
   ) throws(StoreError) {
@@ -60,9 +61,7 @@ public final class OfflineCache: Sendable {
     do throws(TransportError) {
       transport = try CurlTransport(options.network)
     } catch {
-      throw StoreError(
-        .inputOutput, path: directory.path, cause: "libcurl cannot be started (\(error.detail))",
-        remedy: "check the limits on threads and files of this process")
+      throw Self.failure(error, directory)
     }
     try self.init(
       capacity: capacity, directory: directory, options: options, transport: transport)
@@ -98,6 +97,8 @@ public final class OfflineCache: Sendable {
       transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
       mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)
     clientOptions.substitutes = options.substitutes
+    clientOptions.fingerprintKey = options.fingerprintKey
+    clientOptions.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     client = CachingClient(
       store: store, transport: transport, options: clientOptions, clock: options.clock)
     downloader = client.makeDownloader(options: options.downloads)
@@ -105,7 +106,7 @@ public final class OfflineCache: Sendable {
   }
 
   deinit {
-    sizeTask.withLock { $0 }?.cancel()
+    if let task = sizeTask.withLock({ $0 }) { callOut { task.cancel() } }
   }
 
   /// Gives the cache that ``OfflineURLProtocol`` uses, and who else wants it; nil until a program has
@@ -160,6 +161,18 @@ public final class OfflineCache: Sendable {
       physical: Int(clamping: statistics.allocatedBytes))
   }
 
+  private static func failure(_ error: TransportError, _ directory: URL) -> StoreError {
+    guard error.code == .invalidSetup else {
+      return StoreError(
+        .inputOutput, path: directory.path, cause: "libcurl cannot be started (\(error.detail))",
+        remedy: "check the limits on threads and files of this process")
+    }
+    return StoreError(
+      .invalidNetworkOptions, path: directory.path,
+      cause: "the network options of the cache cannot be used: \(error.detail)",
+      remedy: "name hosts in `pins` without scheme, port and path, such as example.org")
+  }
+
   private static func limit(_ capacity: Int, _ directory: URL) throws(StoreError) -> UInt64 {
     guard capacity > 0 else {
       throw StoreError(
@@ -172,22 +185,31 @@ public final class OfflineCache: Sendable {
 
   /// Tells the delegate of changes, off the way of those who make them.
   private func watchSize(_ isWanted: Bool) {
-    sizeTask.withLock { task in
-      task?.cancel()
-      task = nil
-      guard isWanted else { return }
-      // One event waits at most, so any may stand for one that was pushed out: hits, too.
-      let events = store.events(bufferingNewest: 1)
-      task = Task { [weak self] in
-        var last: Size?
-        for await _ in events {
-          guard let self, let delegate = self.delegate else { return }
-          let size = self.size
-          guard size != last else { continue }
-          last = size
-          delegate.offlineCache(self, didChangeSize: size)
-        }
+    let new = isWanted ? makeSizeTask() : nil
+    let old = sizeTask.withLock { task in
+      defer { task = new }
+      return task
+    }
+    if let old { callOut { old.cancel() } }
+  }
+
+  private func makeSizeTask() -> Task<Void, Never> {
+    // One event waits at most, so any may stand for one that was pushed out: hits, too.
+    let events = store.events(bufferingNewest: 1)
+    return Task { [weak self] in
+      var last: Size?
+      for await _ in events {
+        guard let self, let delegate = self.delegate else { return }
+        let size = self.size
+        guard size != last else { continue }
+        last = size
+        callOut { delegate.offlineCache(self, didChangeSize: size) }
       }
     }
   }
+}
+
+extension StoreError.Code {
+  /// The network options of an ``OfflineCache`` cannot be used; the store was not opened.
+  public static let invalidNetworkOptions = StoreError.Code(rawValue: "invalidNetworkOptions")
 }

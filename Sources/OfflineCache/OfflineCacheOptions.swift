@@ -34,6 +34,14 @@ public struct OfflineCacheOptions: Sendable {
   /// that of a private cache: it serves one user.
   public var rules: CacheRules
 
+  /// Answers a request from the store whatever its `Authorization` is: for an app with one user, whose
+  /// tokens change. Otherwise what was stored with one token is found with that token alone. Clear the
+  /// cache when another user logs in.
+  public var ignoresAuthorization: Bool {
+    get { rules.ignoresAuthorization }
+    set { rules.ignoresAuthorization = newValue }
+  }
+
   /// Bounds the memory for bodies in front of the disk, in bytes; 0: those that are asked for often
   /// stay in memory nevertheless, up to 4 MiB.
   public var memoryCapacity: Int
@@ -49,6 +57,14 @@ public struct OfflineCacheOptions: Sendable {
 
   /// Answers servers that want credentials; nil: a 401 is an answer like others.
   public var credentials: CredentialProvider?
+
+  /// Lets redirects lead from `https` to `http`; otherwise one is an error
+  /// (`appTransportSecurityRequiresSecureConnection`).
+  public var allowsInsecureRedirects = false
+
+  /// Conceals `Authorization` and `Cookie` of requests where they select stored responses: by default
+  /// with a key in the user's folder for the state of programs.
+  public var fingerprintKey = FingerprintKey()
 
   /// Says how many downloads run at once, and how often they are tried.
   public var downloads = DownloaderOptions(maximumRetries: 2)

@@ -1,6 +1,6 @@
+import CacheSystem
 public import CachingClient
 public import Foundation
-import Synchronization
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
@@ -14,7 +14,7 @@ public final class OfflineTask: Sendable {
     case over
   }
 
-  private let state = Mutex(State.suspended)
+  private let state = Lock(State.suspended)
   private let work: @Sendable () async -> Void
 
   init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
@@ -29,7 +29,7 @@ public final class OfflineTask: Sendable {
     let task = state.withLock { state -> Task<Void, Never>? in
       if case .running(let task) = state { task } else { nil }
     }
-    task?.cancel()
+    if let task { callOut { task.cancel() } }
   }
 
   private func begin(isCancelled: Bool) {

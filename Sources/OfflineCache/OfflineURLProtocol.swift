@@ -1,5 +1,5 @@
+import CacheSystem
 import HTTPSemantics
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import Foundation
@@ -107,7 +107,7 @@ final class ProtocolLoad: Sendable {
   // Safety: the protocol and its client are used on the loading queue alone.
   private nonisolated(unsafe) let target: OfflineURLProtocol
   private let queue: LoadingQueue?
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State {
     var isOver = false
@@ -163,7 +163,7 @@ final class ProtocolLoad: Sendable {
       state.isOver = true
       return state.task
     }
-    task?.cancel()
+    if let task { callOut { task.cancel() } }
   }
 
   /// Tells whether the client may still be told, and takes care that it is told once.

@@ -61,6 +61,7 @@ extension URLError {
     case .headTooLarge: .dataLengthExceedsMaximum
     case .protocolViolation: .badServerResponse
     case .unusableRedirect: .redirectToNonExistentLocation
+    case .insecureRedirect: .appTransportSecurityRequiresSecureConnection
     case .cancelled: .cancelled
     default: .unknown
     }
@@ -83,7 +84,7 @@ extension URLError {
     case .disturbed: code = .cannotMoveFile
     case .invalidPath: code = .cannotCreateFile
     case .isDirectory: code = .fileIsDirectory
-    case .fileExists: code = .cannotCreateFile
+    case .fileExists, .othersFile: code = .cannotCreateFile
     case .file(let cause):
       underlying = cause
       let isPlace =

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CachingClient
+import CurlTransport
 import Foundation
 import HTTPSemantics
 import LoopbackOrigin
@@ -14,6 +15,22 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct BadInputTests {
+  @Test func `a pin for what is no host is told as that, and nothing is made`() throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("ocpins-\(UUID().uuidString)")
+    var options = OfflineCacheOptions()
+    options.network.pins["https://example.org"] = [
+      try Pin(String(repeating: "AB", count: 32))
+    ]
+    let error = #expect(throws: StoreError.self) {
+      try OfflineCache(capacity: 1 << 20, directory: folder, options: options)
+    }
+    #expect(error?.code == .invalidNetworkOptions)
+    #expect(error?.description.contains("'https://example.org', which is no host") == true)
+    #expect(error?.description.contains("libcurl") == false)
+    #expect(!FileManager.default.fileExists(atPath: folder.path))
+  }
+
   @Test(arguments: [
     ("ftp://127.0.0.1/a", URLError.Code.unsupportedURL, InvalidURL.Code.unsupportedScheme),
     ("file:///etc/passwd", .unsupportedURL, .unsupportedScheme),
