@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,18 @@ int ocmhd_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info == NULL ? -1 : info->connect_fd;
+}
+
+void ocmhd_notice_end(struct MHD_Connection *connection) {
+#ifdef __linux__
+  struct pollfd item = {.fd = ocmhd_socket(connection), .events = POLLRDHUP};
+  // Nothing more can come, so this changes nothing; but it is an event to epoll(7). What has come and
+  // is not read yet stays.
+  if (poll(&item, 1, 0) > 0 && item.revents & POLLRDHUP) shutdown(item.fd, SHUT_RD);
+#else
+  // poll(2) tells of the end as often as it is asked.
+  (void)connection;
+#endif
 }
 
 void *ocmhd_connection_state(struct MHD_Connection *connection) {

@@ -10,9 +10,11 @@ enum AnswerLines {
   /// before us (RFC 9110, section 7.6.3; RFC 9211, section 2), and `Date` where there is none (RFC
   /// 9110, section 6.6.1).
   ///
+  /// - Parameter rewriting: gives `Location` and `Content-Location` as the client gets them.
   /// - Complexity: O(*n*) in the size of the fields.
   static func lines(
-    of answer: ProxyAnswer, via: String, closes: Bool, now: () -> HTTPDate
+    of answer: ProxyAnswer, via: String, closes: Bool,
+    rewriting: (HTTPField) -> HTTPField = { $0 }, now: () -> HTTPDate
   ) -> [UInt8] {
     var lines: [UInt8] = []
     lines.reserveCapacity(1024)
@@ -23,12 +25,21 @@ enum AnswerLines {
         guard !hasDate else { continue }
         hasDate = true
       }
-      append(field, to: &lines)
+      append(isReference(field) ? rewriting(field) : field, to: &lines)
     }
     if !hasDate { append("Date", now().description, to: &lines) }
     append("Via", via, to: &lines)
     if !answer.cacheStatus.isEmpty { append("Cache-Status", answer.cacheStatus, to: &lines) }
     return lines
+  }
+
+  /// Tells whether the value of a field is a URL that clients go to.
+  private static func isReference(_ field: HTTPField) -> Bool {
+    switch field.name.utf8.count {
+    case 8: field.isNamed("Location")
+    case 16: field.isNamed("Content-Location")
+    default: false
+    }
   }
 
   private static func append(_ field: HTTPField, to lines: inout [UInt8]) {

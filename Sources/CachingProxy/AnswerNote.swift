@@ -22,6 +22,8 @@ struct AnswerNote {
 
   /// The part of a connection's memory that is left for the status line and what the library adds.
   private static let reserve = 1024
+  /// The room for the head of an answer, in bytes, that a request has to leave.
+  static let leastRoom = 4 * 1024
   /// What the library keeps of each field of a request, in bytes, or a little more.
   private static let fieldRecord = 64
 

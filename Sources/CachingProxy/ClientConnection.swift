@@ -35,6 +35,12 @@ struct ClientConnection: @unchecked Sendable {
     unsafe MHD_resume_connection(pointer)
   }
 
+  /// Has the server look at the connection again in a moment, whether or not the client sends anything.
+  func lookAgain() {
+    suspend()
+    resume()
+  }
+
   /// Gives the number of the socket.
   var socket: Int32 { unsafe ocmhd_socket(pointer) }
 
@@ -44,6 +50,39 @@ struct ClientConnection: @unchecked Sendable {
     guard let state = unsafe ocmhd_connection_state(pointer) else { return nil }
     return unsafe Unmanaged<ClientInfo>.fromOpaque(state).takeUnretainedValue()
   }
+
+  /// Sends as many bytes as the system takes at once.
+  ///
+  /// - Returns: how many; nil where the client takes none any more.
+  func send(_ bytes: ArraySlice<UInt8>) -> Int? {
+    let count = unsafe bytes.withUnsafeBytes { buffer in
+      // Safety: the buffer is read during the call.
+      unsafe sendBytes(socket, buffer.baseAddress, buffer.count)
+    }
+    if count >= 0 { return count }
+    return errno == EAGAIN || errno == EINTR ? 0 : nil
+  }
+
+  /// Has small pieces sent at once (TCP_NODELAY).
+  func sendWithoutDelay() {
+    var yes: Int32 = 1
+    // Safety: the option is read from a local.
+    _ = unsafe setsockopt(
+      socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// Has the server see the end of what the client sends, if it has come together with the bytes that
+  /// were just read.
+  func noticeEnd() {
+    // Safety: the pointer is valid as long as the request is.
+    unsafe ocmhd_notice_end(pointer)
+  }
+
+  /// Tells the client that nothing more is sent; what it sends is still read.
+  func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
+
+  /// Lets the server see the end of what the client sends, at once.
+  func stopReceiving() { shutdown(socket, Int32(SHUT_RD)) }
 
   /// Makes the end of the connection show as an error at the client (RST), where a plain end would
   /// look like that of a complete body.
@@ -115,4 +154,15 @@ extension HTTPField {
     let value = unsafe UnsafeRawBufferPointer(start: field.value, count: field.value_count)
     unsafe self.init(name: String(decoding: name, as: UTF8.self), value: Array(value))
   }
+}
+
+/// send(2), whose name is that of a method above; it waits for nobody and raises no signal.
+private func sendBytes(_ socket: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  #if canImport(Darwin)
+    let flags = Int32(MSG_DONTWAIT)
+  #else
+    let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+  #endif
+  // Safety: the caller's buffer has so many bytes.
+  return unsafe send(socket, bytes, count, flags)
 }

@@ -1,7 +1,6 @@
 import CacheSystem
 import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
 // How an exchange comes by its answer, sends it, and ends.
 extension Exchange {
@@ -21,6 +20,7 @@ extension Exchange {
 
   /// Asks the backend in a task.
   func fetch(_ request: HTTPRequest, _ body: RequestBody?) {
+    let request = toldOfClient(request)
     start { [core] in
       await core.backend.answer(request, body: body) { [weak self] head in self?.interim(head) }
     }
@@ -38,7 +38,7 @@ extension Exchange {
       let note: AnswerNote? = state.withLock { state in
         guard !state.isEnded, !state.isAborted else { return nil }
         state.answer = answer
-        state.upload.isClosed = true
+        if !answer.letsUploadGoOn { state.upload.isClosed = true }
         wake(&state)
         return state.note
       }
@@ -52,7 +52,7 @@ extension Exchange {
       state.task = task
       return state.isEnded || state.isAborted
     }
-    if isLate { task.cancel() }
+    if isLate { callOut { task.cancel() } }
   }
 
   /// Passes an interim answer on, where the client and the moment allow it.
@@ -88,22 +88,53 @@ extension Exchange {
 
   /// Hands the answer to the library.
   func send(_ answer: ProxyAnswer) -> Int? {
-    let note = state.withLock { state in
+    let (note, reversed) = state.withLock { state in
       state.phase = .sending
       state.note.take(answer)
-      return state.note
+      return (state.note, state.reversed)
     }
     let closes = answer.closesConnection || core.isStopping
-    let lines = AnswerLines.lines(of: answer, via: core.identity.via, closes: closes) {
-      HTTPDate(seconds: core.clock.now() / 1_000_000_000)
-    }
+    let lines = lines(of: answer, to: reversed, closes: closes)
     if lines.count > note.headRoom, answer.source != .proxy {
       // The library would end the connection without a word.
-      state.withLock { $0.download.leave() }
+      resume(state.withLock { $0.download.leave() }, with: .left)
       return send(OwnAnswers.headTooLarge())
     }
     let content = content(of: answer, note)
     return connection.queue(status: answer.head.status, lines: lines, content: content) ? 0 : nil
+  }
+
+  /// Returns the field lines of an answer.
+  ///
+  /// - Parameter reversed: what a reverse proxy was asked for; nil for a forward proxy.
+  func lines(
+    of answer: ProxyAnswer, to reversed: (head: RequestHead, url: NormalizedURL)?, closes: Bool
+  ) -> [UInt8] {
+    AnswerLines.lines(
+      of: answer, via: core.identity.via, closes: closes,
+      rewriting: { field in
+        guard let reversed, let origin = core.router.origin, let forwarding = core.forwarding else {
+          return field
+        }
+        let address = forwarding.address(
+          for: core.router.checkedAuthority(of: reversed.head), reversed.head.fields)
+        return OriginReference(url: reversed.url, origin: origin, address: address)
+          .rewriting(field)
+      },
+      now: { HTTPDate(seconds: core.clock.now() / 1_000_000_000) })
+  }
+
+  /// Returns a request with what a reverse proxy tells the origin of the client.
+  ///
+  /// Only the origin sees that: an answer in the store is looked up without it, so it is the same for all
+  /// clients unless the origin says otherwise (`Vary`).
+  private func toldOfClient(_ request: HTTPRequest) -> HTTPRequest {
+    guard let forwarding = core.forwarding, let head = state.withLock({ $0.reversed?.head }) else {
+      return request
+    }
+    return forwarding.request(
+      request, from: connection.client?.address ?? "",
+      for: core.router.checkedAuthority(of: head))
   }
 
   /// Decides what is sent behind the head.
@@ -125,36 +156,42 @@ extension Exchange {
   ///
   /// - Parameter refusal: the status with which the library has refused it by itself, or 0.
   func end(isComplete: Bool, refusal: Int) {
-    let (note, task) = state.withLock { state in
+    let (note, task, reader, writer, isSent) = state.withLock { state in
       if refusal != 0, state.note.status == 0 {
         state.note.refused(refusal, target: target)
       }
       state.isEnded = true
       state.isSuspended = false
-      state.upload.fail()
-      state.download.leave()
-      let task = state.task
-      state.task = nil
-      return (state.note, task)
+      // The library takes the end of an early answer for an error.
+      let isSent = state.early?.isComplete ?? isComplete
+      return (
+        state.note, state.task.take(), state.upload.fail(), state.download.leave(), isSent
+      )
     }
+    resume(reader)
+    resume(writer, with: .left)
     if let task {
       core.exchanges.remove(self)
       // What is behind a complete answer may still have something to put away.
-      if !isComplete { task.cancel() }
+      if !isSent { callOut { task.cancel() } }
     }
-    core.finish(note.record(client: connection.client?.address ?? "", isComplete, core.clock.now()))
+    core.finish(note.record(client: connection.client?.address ?? "", isSent, core.clock.now()))
   }
 
   /// Ends the exchange as soon as the library lets it.
   func abort() {
-    let task: Task<Void, Never>? = state.withLock { state in
-      guard !state.isEnded else { return nil }
+    let (task, reader, writer) = state.withLock {
+      state -> (
+        Task<Void, Never>?, CheckedContinuation<Void, Never>?,
+        CheckedContinuation<DownloadState.Turn, Never>?
+      ) in
+      guard !state.isEnded else { return (nil, nil, nil) }
       state.isAborted = true
-      state.upload.fail()
-      state.download.leave()
       wake(&state)
-      return state.task
+      return (state.task, state.upload.fail(), state.download.leave())
     }
-    task?.cancel()
+    resume(reader)
+    resume(writer, with: .left)
+    if let task { callOut { task.cancel() } }
   }
 }

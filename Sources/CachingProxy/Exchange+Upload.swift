@@ -1,5 +1,5 @@
+import CacheSystem
 import HTTPTransport
-import Synchronization
 
 /// Holds the part of a request's body that has come and is not taken yet.
 struct UploadState {
@@ -8,6 +8,12 @@ struct UploadState {
 
   var pieces: [[UInt8]] = []
   var byteCount = 0
+  /// The body comes in chunks.
+  var isChunked = false
+  /// The client sends it once it has `100 Continue`.
+  var awaitsContinue = false
+  /// Some of it has come.
+  var hasBegun = false
   /// The origin has asked for the body.
   var isWanted = false
   /// All of it has come.
@@ -19,16 +25,12 @@ struct UploadState {
   var reader: CheckedContinuation<Void, Never>?
 
   /// Ends the upload where it is.
-  mutating func fail() {
+  ///
+  /// - Returns: the reader that waits, to be resumed once the lock is released.
+  mutating func fail() -> CheckedContinuation<Void, Never>? {
     if !isFinished { isFailed = true }
     isClosed = true
-    wakeReader()
-  }
-
-  /// Lets a waiting reader look again.
-  mutating func wakeReader() {
-    reader?.resume()
-    reader = nil
+    return reader.take()
   }
 }
 
@@ -47,28 +49,43 @@ final class UploadSource: RequestBodySource {
 extension Exchange {
   /// Takes a piece of the body, unless there is enough already.
   func take(_ data: UnsafeRawBufferPointer) -> Int {
-    state.withLock { state in
-      guard !state.upload.isClosed else { return data.count }
+    resume(state.withLock { beginBody(&$0) }, with: .early)
+    let (count, reader) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
+      guard !state.upload.isClosed else { return (data.count, nil) }
       guard state.upload.byteCount < UploadState.capacity else {
         suspend(&state)
-        return 0
+        return (0, nil)
       }
       // Safety: the library's bytes are copied.
       state.upload.pieces.append(unsafe Array(data))
       state.upload.byteCount += data.count
-      state.upload.wakeReader()
-      return data.count
+      return (data.count, state.upload.reader.take())
     }
+    resume(reader)
+    return count
+  }
+
+  /// Notes that some of the body has come.
+  ///
+  /// - Returns: the task that offers a piece which can go out from now on.
+  private func beginBody(_ state: inout State) -> CheckedContinuation<DownloadState.Turn, Never>? {
+    state.upload.hasBegun = true
+    guard state.early == nil, state.download.writer != nil, mayAnswerEarly(state) else {
+      return nil
+    }
+    state.download.piece = []
+    return state.download.writer.take()
   }
 
   /// Notes that all of the body has come.
   func endUpload() -> Int? {
-    state.withLock { state in
+    let reader = state.withLock { state in
       state.upload.isFinished = true
-      state.upload.wakeReader()
-      state.phase = .waiting
+      state.phase = state.early == nil ? .waiting : .endingEarly
+      return state.upload.reader.take()
     }
-    return sendOrWait()
+    resume(reader)
+    return state.withLock { $0.early == nil } ? sendOrWait() : endOrWait()
   }
 
   /// Returns the next bytes that have come; nil behind the last ones.
@@ -106,10 +123,15 @@ extension Exchange {
           state.upload.reader = continuation
           return true
         }
-        if !waits { continuation.resume() }
+        if !waits { resume(continuation) }
       }
     } onCancel: {
-      state.withLock { $0.upload.wakeReader() }
+      resume(state.withLock { $0.upload.reader.take() })
     }
+  }
+
+  /// Lets the task that sends the body look again; to be called without a lock.
+  func resume(_ reader: CheckedContinuation<Void, Never>?) {
+    if let reader { callOut { reader.resume() } }
   }
 }

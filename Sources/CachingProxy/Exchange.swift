@@ -1,14 +1,14 @@
 import CacheSystem
 import HTTPSemantics
 import HTTPTransport
-import Synchronization
 
 /// Takes one request from its first line to the end of its answer.
 ///
 /// Two sides meet here: the server's thread, which must never wait, and a task that fetches. While
 /// the task has nothing for the thread, the connection is suspended; while the thread has nothing
-/// for the task, the task waits. All that both touch is behind one lock, and the connection is
-/// suspended and resumed with the lock held, so neither can miss the other.
+/// for the task, the task waits. All that both touch is behind one lock. The connection is suspended and
+/// resumed with the lock held, so neither can miss the other: libmicrohttpd calls nobody then. All that
+/// belongs to others is called after the lock: the task's continuations, its cancellation, the observers.
 final class Exchange: Sendable {
   /// Says what is to happen when the server calls next.
   enum Phase {
@@ -22,6 +22,8 @@ final class Exchange: Sendable {
     case dropping(ProxyAnswer)
     /// All of the request is there.
     case ready(HTTPRequest, RequestBody?)
+    /// All of the request is there; the answer was begun before, and has not come to its end.
+    case endingEarly
     /// All of the request is there, and somebody looks for the answer.
     case waiting
     /// The answer is in the hands of the server library.
@@ -40,13 +42,17 @@ final class Exchange: Sendable {
     var interim: [HTTPResponseHead] = []
     var upload = UploadState()
     var download = DownloadState()
+    /// The answer that is sent although the request is not all there.
+    var early: EarlyAnswer?
     var task: Task<Void, Never>?
     var note = AnswerNote()
+    /// What a reverse proxy was asked for, and the URL of that at the origin.
+    var reversed: (head: RequestHead, url: NormalizedURL)?
   }
 
   let core: ProxyCore
   let connection: ClientConnection
-  let state = Mutex(State())
+  let state = Lock(State())
   let target: [UInt8]
   /// Where the target was in memory, as a number: it tells whether the head was read as it was sent.
   private let place: UInt
@@ -70,6 +76,8 @@ final class Exchange: Sendable {
     method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, data: UnsafeRawBufferPointer?
   ) -> Int? {
     let phase = state.withLock { $0.isAborted ? nil : $0.phase }
+    // A client that leaves within its request.
+    if unsafe data != nil { connection.noticeEnd() }
     switch phase {
     case nil: return nil
     case .new:
@@ -84,6 +92,7 @@ final class Exchange: Sendable {
       if let data = unsafe data { return data.count }
       return send(answer)
     case .ready(let request, let body): return answer(request, body)
+    case .endingEarly: return endOrWait()
     case .waiting: return sendOrWait()
     case .sending: return unsafe data?.count ?? 0
     }
@@ -93,7 +102,15 @@ final class Exchange: Sendable {
   private func begin(_ read: () throws(RequestRefusal) -> RequestHead) -> Int? {
     do throws(RequestRefusal) {
       let head = try read()
-      state.withLock { $0.note.take(head) }
+      let room = state.withLock { state in
+        state.note.take(head)
+        return state.note.headRoom
+      }
+      guard room >= AnswerNote.leastRoom else {
+        throw RequestRefusal(
+          431,
+          "the fields of the request are too large; send fewer or shorter ones, or clear cookies")
+      }
       let route = try core.router.route(head)
       return begin(head, route)
     } catch {
@@ -106,10 +123,11 @@ final class Exchange: Sendable {
     switch route {
     case .forward(let url):
       note(url.string)
+      if core.forwarding != nil { state.withLock { $0.reversed = (head, url) } }
       if core.identity.isLoop(head.fields) { return begin(head, OwnAnswers.loop()) }
       switch MaxForwards.apply(to: head) {
       case .answer(let answer): return begin(head, answer)
-      case .forward(let head): return begin(head, core.identity.forwarded(head, to: url))
+      case .forward(let head): return begin(head, core.request(head, to: url))
       }
     case .capabilities:
       note(head.target)
@@ -152,7 +170,11 @@ final class Exchange: Sendable {
     }
     var length: UInt64?
     if case .length(let count) = head.framing { length = count }
-    state.withLock { $0.phase = .startingUpload(head) }
+    state.withLock { state in
+      state.upload.isChunked = head.framing == .chunked
+      state.upload.awaitsContinue = head.expectsContinue
+      state.phase = .startingUpload(head)
+    }
     fetch(request, .stream(length: length, UploadSource(self)))
     return afterStart(head)
   }
@@ -160,11 +182,11 @@ final class Exchange: Sendable {
   /// Lets the body come once the origin wants it, or an answer is there without it.
   private func afterStart(_ head: RequestHead) -> Int? {
     let early: ProxyAnswer? = state.withLock { state in
-      if let answer = state.answer {
+      if let answer = state.answer, state.upload.isClosed, state.early == nil {
         // The client that waits for leave to send its body is spared it.
         if head.expectsContinue { return answer }
         state.phase = .dropping(answer)
-      } else if state.upload.isWanted {
+      } else if state.upload.isWanted || state.answer != nil {
         state.phase = .uploading
       } else {
         suspend(&state)

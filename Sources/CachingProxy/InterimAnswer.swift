@@ -61,6 +61,7 @@ enum InterimAnswer {
   #if canImport(Darwin)
     private static let flags: Int32 = 0
   #else
-    private static let flags = Int32(MSG_NOSIGNAL)
+    // MSG_NOSIGNAL of send(2). By name it is found or not, as the headers of libmicrohttpd have it, too.
+    private static let flags: Int32 = 0x4000
   #endif
 }

@@ -31,9 +31,6 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     self.init(host: String(host), port: port)
   }
 
-  /// Tells whether nobody but this machine can connect.
-  var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
-
   /// Gives the address as it is typed; an IPv6 address with its brackets.
   public var description: String {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

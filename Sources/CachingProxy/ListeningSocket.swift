@@ -11,10 +11,19 @@ enum ListeningSocket {
   /// How many connections may wait to be accepted; the system may allow fewer.
   static let backlog: Int32 = 1024
 
-  /// Opens a socket that listens, and tells the address it really has.
+  /// A socket that listens.
+  struct Bound {
+    let descriptor: Int32
+    /// The host as it was given, and the port that the socket really has.
+    let address: ListenAddress
+    /// Whether nobody but this machine can connect, whatever the host was called.
+    let isLoopback: Bool
+  }
+
+  /// Opens a socket that listens.
   ///
   /// - Throws: ``ProxyError``.
-  static func open(_ address: ListenAddress) throws(ProxyError) -> (Int32, ListenAddress) {
+  static func open(_ address: ListenAddress) throws(ProxyError) -> Bound {
     var hints = unsafe addrinfo()
     unsafe hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
     unsafe hints.ai_socktype = streamType
@@ -32,7 +41,10 @@ enum ListeningSocket {
     while let info = unsafe next {
       let (descriptor, error) = unsafe open(info.pointee)
       if error == 0 {
-        return (descriptor, ListenAddress(host: address.host, port: port(of: descriptor)))
+        let (port, isLoopback) = bound(descriptor)
+        return Bound(
+          descriptor: descriptor, address: ListenAddress(host: address.host, port: port),
+          isLoopback: isLoopback)
       }
       failure = error
       unsafe next = info.pointee.ai_next
@@ -72,20 +84,32 @@ enum ListeningSocket {
     return (descriptor, 0)
   }
 
-  /// Returns the port that a socket is bound to.
-  private static func port(of descriptor: Int32) -> UInt16 {
+  /// Returns the port that a socket is bound to, and whether nobody but this machine can connect there.
+  private static func bound(_ descriptor: Int32) -> (port: UInt16, isLoopback: Bool) {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    // Safety: getsockname writes at most `length` bytes into the local, which is as long; the port
-    // has the same place in both families.
+    // Safety: getsockname writes at most `length` bytes into the local, which is as long; the family says
+    // what is in it, and the port has the same place in both.
     return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        guard unsafe getsockname(descriptor, address, &length) == 0 else { return 0 }
-        return unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-          unsafe UInt16(bigEndian: $0.pointee.sin_port)
-        }
+      let address = UnsafeMutableRawPointer(pointer)
+      guard
+        unsafe getsockname(descriptor, address.assumingMemoryBound(to: sockaddr.self), &length) == 0
+      else { return (0, false) }
+      let narrow = unsafe address.assumingMemoryBound(to: sockaddr_in.self).pointee
+      let port = UInt16(bigEndian: narrow.sin_port)
+      if Int32(narrow.sin_family) == AF_INET {
+        return (port, UInt32(bigEndian: narrow.sin_addr.s_addr) >> 24 == 127)
       }
+      let wide = unsafe address.assumingMemoryBound(to: sockaddr_in6.self).pointee
+      let bytes = unsafe withUnsafeBytes(of: wide.sin6_addr) { unsafe Array($0) }
+      return (port, isLoopback(bytes))
     }
+  }
+
+  /// Tells whether an IPv6 address is `::1`, or the IPv4 address in it is one of 127.0.0.0/8.
+  private static func isLoopback(_ bytes: [UInt8]) -> Bool {
+    let zeros = [UInt8](repeating: 0, count: 10)
+    return bytes == zeros + [0, 0, 0, 0, 0, 1] || bytes.starts(with: zeros + [0xFF, 0xFF, 127])
   }
 
   private static func error(_ failure: Int32, _ address: ListenAddress) -> ProxyError {

@@ -29,6 +29,10 @@ struct ProxyAnswer: Sendable {
   /// Tells whether the connection ends with this answer.
   var closesConnection = false
 
+  /// Tells whether the origin still takes the body of the request: not once it has answered with an error,
+  /// or somebody else has answered.
+  var letsUploadGoOn: Bool { isStreamed && source == .network && head.status < 300 }
+
   /// Tells whether the body comes piece by piece.
   var isStreamed: Bool {
     if case .stream = body { true } else { false }

@@ -1,4 +1,5 @@
 import CacheSystem
+import HTTPSemantics
 import Synchronization
 
 /// Holds what all exchanges of a server share.
@@ -6,23 +7,39 @@ final class ProxyCore: Sendable {
   let backend: any ProxyBackend
   let router: TargetRouter
   let identity: ProxyIdentity
+  /// What the origin is told of the client; nil for a forward proxy, which tells nothing.
+  let forwarding: ClientForwarding?
   let pages: (any ProxyStatusPages)?
   let observers: [any ProxyObserver]
   let clock: any WallClock
+  /// How long a client may take no byte.
+  let patience: Duration
   let exchanges = ExchangeRegistry()
   private let stopping = Atomic<Bool>(false)
   private let active = Atomic<Int>(0)
 
   init(
     backend: any ProxyBackend, router: TargetRouter, identity: ProxyIdentity,
-    pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock
+    trustsForwarded: Bool = false,
+    pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock,
+    patience: Duration = .seconds(75)
   ) {
     self.backend = backend
     self.router = router
     self.identity = identity
+    forwarding =
+      router.origin == nil ? nil : ClientForwarding(trustsClients: trustsForwarded)
     self.pages = pages
     self.observers = observers
     self.clock = clock
+    self.patience = patience
+  }
+
+  /// Returns a request as it is looked up in the store.
+  func request(_ head: RequestHead, to url: NormalizedURL) -> HTTPRequest {
+    var request = identity.forwarded(head, to: url)
+    forwarding?.clean(&request.fields)
+    return request
   }
 
   /// Tells whether each answer is the last one of its connection.
@@ -39,7 +56,7 @@ final class ProxyCore: Sendable {
 
   /// Tells everybody of a request that has ended.
   func finish(_ record: AnswerRecord) {
-    for observer in observers { observer.answered(record) }
+    for observer in observers { callOut { observer.answered(record) } }
     active.subtract(1, ordering: .releasing)
   }
 }
@@ -51,7 +68,7 @@ final class ExchangeRegistry: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Adds an exchange; returns false when the server stops.
   func add(_ exchange: Exchange) -> Bool {

@@ -17,6 +17,16 @@ public struct ProxyOptions: Sendable, Hashable {
   /// makes a forward proxy.
   public var origin: NormalizedURL?
 
+  /// Gives further names under which clients reach the server, in any case and with any port.
+  ///
+  /// A server on loopback is reached as `localhost`, 127.0.0.0/8 or `[::1]`, each with its port, as the
+  /// host of ``listen``, and under these names. Beyond loopback that counts where there are names; without
+  /// any, all are taken.
+  public var hosts: [String]
+
+  /// Takes what clients say in `Forwarded` and `X-Forwarded-*` for true, and passes it on.
+  public var trustsForwarded: Bool
+
   /// Answers from the store alone.
   public var isOffline: Bool
 
@@ -27,18 +37,20 @@ public struct ProxyOptions: Sendable, Hashable {
   /// Bounds the time in which a client neither sends nor takes a byte, in whole seconds; its
   /// connection ends then.
   ///
-  /// It is also how long it may take until a client is missed that sent a part of a request and left
-  /// in the same moment: libmicrohttpd 0.9 reads what was sent and is not told of the end again.
+  /// It is also how long it may take until a client is missed that sent a part of a head and left in
+  /// the same moment: libmicrohttpd 0.9 reads what was sent and is not told of the end again.
   public var idleSeconds: Int
 
   /// Makes options; the defaults suit a program on the same machine.
   public init(
     listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
-    origin: NormalizedURL? = nil, isOffline: Bool = false, threads: Int = usualThreads,
-    idleSeconds: Int = 75
+    origin: NormalizedURL? = nil, hosts: [String] = [], trustsForwarded: Bool = false,
+    isOffline: Bool = false, threads: Int = usualThreads, idleSeconds: Int = 75
   ) {
     self.listen = listen
     self.origin = origin
+    self.hosts = hosts
+    self.trustsForwarded = trustsForwarded
     self.isOffline = isOffline
     self.threads = threads
     self.idleSeconds = idleSeconds

@@ -9,8 +9,8 @@ import Synchronization
 public final class ProxyServer: Sendable {
   private enum Phase {
     case idle
-    case running(ServerDaemon)
-    case stopped
+    case running(ServerDaemon, ProxyCore)
+    case stopped(ProxyCore)
   }
 
   /// How many descriptors are left for the store, the origin's connections and the log.
@@ -19,8 +19,9 @@ public final class ProxyServer: Sendable {
   /// Says where the server listens and what it does.
   public let options: ProxyOptions
 
-  private let core: ProxyCore
-  private let phase = Mutex(Phase.idle)
+  private let makeCore: @Sendable (ListeningSocket.Bound) -> ProxyCore
+  private let phase = Lock(Phase.idle)
+  private let openness = Atomic<Bool>(false)
 
   /// Makes a server in front of a caching client.
   ///
@@ -44,11 +45,14 @@ public final class ProxyServer: Sendable {
     clock: any WallClock
   ) {
     self.options = options
-    core = ProxyCore(
-      backend: backend,
-      router: TargetRouter(origin: options.origin, isLocal: options.listen.isLoopback),
-      identity: identity,
-      pages: pages, observers: observers, clock: clock)
+    // Which names are served depends on the address that the system has bound.
+    makeCore = { bound in
+      let names = ServedNames(bound.address, isLoopback: bound.isLoopback, hosts: options.hosts)
+      return ProxyCore(
+        backend: backend, router: TargetRouter(origin: options.origin, names: names),
+        identity: identity, trustsForwarded: options.trustsForwarded, pages: pages,
+        observers: observers, clock: clock, patience: .seconds(max(1, options.idleSeconds)))
+    }
   }
 
   /// Begins to serve, and returns the address with the port that it really has.
@@ -59,24 +63,36 @@ public final class ProxyServer: Sendable {
   /// - Precondition: it was not started before.
   public func start() throws(ProxyError) -> ListenAddress {
     let files = OpenFiles.raiseLimit()
-    let (listener, address) = try ListeningSocket.open(options.listen)
+    let bound = try ListeningSocket.open(options.listen)
+    let core = makeCore(bound)
     let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
     guard
       let daemon = ServerDaemon(
-        core: core, listener: listener, options: options, connectionLimit: limit)
+        core: core, listener: bound.descriptor, options: options, connectionLimit: limit)
     else {
-      ListeningSocket.close(listener)
-      throw ProxyError(.system, subject: address.description)
+      ListeningSocket.close(bound.descriptor)
+      throw ProxyError(.system, subject: bound.address.description)
     }
+    openness.store(!bound.isLoopback, ordering: .releasing)
     phase.withLock { phase in
       guard case .idle = phase else { preconditionFailure("the server was started twice") }
-      phase = .running(daemon)
+      phase = .running(daemon, core)
     }
-    return address
+    return bound.address
   }
 
+  /// Tells whether other machines can connect to the address that is bound; false before the start.
+  public var isOpenToOthers: Bool { openness.load(ordering: .acquiring) }
+
   /// Gives the number of requests that are not answered to the end.
-  public var activeCount: Int { core.activeCount }
+  public var activeCount: Int {
+    phase.withLock { phase in
+      switch phase {
+      case .idle: 0
+      case .running(_, let core), .stopped(let core): core.activeCount
+      }
+    }
+  }
 
   /// Stops: accepts no more connections, lets requests that have come be answered, and ends what
   /// is not done when the time is over. Does nothing the second time.
@@ -84,12 +100,12 @@ public final class ProxyServer: Sendable {
   /// - Returns: the number of requests that were cut off.
   @discardableResult
   public func stop(grace: Duration) async -> Int {
-    let daemon = phase.withLock { phase -> ServerDaemon? in
-      guard case .running(let daemon) = phase else { return nil }
-      phase = .stopped
-      return daemon
+    let running = phase.withLock { phase -> (ServerDaemon, ProxyCore)? in
+      guard case .running(let daemon, let core) = phase else { return nil }
+      phase = .stopped(core)
+      return (daemon, core)
     }
-    guard let daemon else { return 0 }
+    guard let (daemon, core) = running else { return 0 }
     core.beginStopping()
     daemon.quiesce()
     let deadline = ContinuousClock.now + grace

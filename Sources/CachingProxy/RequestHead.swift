@@ -135,7 +135,7 @@ struct RequestHead: Hashable {
   /// Tells whether bytes are a host and perhaps a port, and nothing else of a URL.
   ///
   /// Every request comes by here, so no URL is made of it.
-  private static func isAuthority(_ bytes: [UInt8]) -> Bool {
+  static func isAuthority(_ bytes: [UInt8]) -> Bool {
     var port = bytes.endIndex
     if bytes.first == UInt8(ascii: "[") {
       guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")), bracket > 1,

@@ -11,7 +11,7 @@ final class ServerDaemon: @unchecked Sendable {
   private let core: ProxyCore
 
   /// The memory of a connection, in bytes, for the head of a request and that of its answer; larger
-  /// heads get 431 or 502.
+  /// heads get 431 or, where it is the answer's, 502.
   ///
   /// The library clears all of it after each request, which takes time, and makes a thousand idle
   /// clients take this much each. Up to 32 KiB it would come from the heap and stay there.

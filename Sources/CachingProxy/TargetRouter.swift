@@ -18,16 +18,13 @@ struct TargetRouter: Sendable {
   /// The server behind a reverse proxy; nil for a forward proxy.
   let origin: NormalizedURL?
 
-  /// Tells whether only programs of this machine can connect.
-  ///
-  /// The pages, which show what was fetched, are then for requests that name this machine or an
-  /// address: a web page elsewhere could have its own name resolve to this machine, and read them
-  /// with the browser of somebody here.
-  var isLocal = false
+  /// The names under which this server answers for itself and its origin; nil: under all.
+  var names: ServedNames?
 
   /// Finds out who answers a request.
   ///
-  /// - Throws: ``RequestRefusal``: 400 for what makes no sense here, 501 for what is not done.
+  /// - Throws: ``RequestRefusal``: 400 for what makes no sense here, 421 for a name that is not served,
+  ///   501 for what is not done.
   func route(_ head: RequestHead) throws(RequestRefusal) -> Route {
     if head.method.rawValue == "CONNECT" {
       throw RequestRefusal(
@@ -50,10 +47,7 @@ struct TargetRouter: Sendable {
     if path.hasPrefix(Self.pages) {
       let plain = path.prefix { $0 != "?" }
       if plain == Self.pages || plain.hasPrefix(Self.pages + "/") {
-        guard !isLocal || Self.isLocalName(head) else {
-          throw RequestRefusal(
-            403, "the pages are for this machine alone; open them at its address or at localhost")
-        }
+        try checkName(head)
         return .page(path: String(plain))
       }
     }
@@ -63,17 +57,38 @@ struct TargetRouter: Sendable {
         "this is a forward proxy, which takes whole URLs; set it as http_proxy, or start it with --origin"
       )
     }
+    try checkName(head)
     return .forward(try Self.url(path, below: origin))
   }
 
-  /// Tells whether a request names this machine: by an address, or as `localhost` (RFC 6761,
-  /// section 6.3).
-  private static func isLocalName(_ head: RequestHead) -> Bool {
-    guard let host = head.fields.first(named: "Host")?.text,
-      let url = try? NormalizedURL("http://\(host)/")
-    else { return false }
-    return url.host.hasPrefix("[") || url.host == "localhost" || url.host.hasSuffix(".localhost")
-      || url.host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+  /// Refuses a request under a name that is not served (RFC 9110, section 7.4).
+  ///
+  /// One of HTTP/1.0 that names none passes: browsers always name one.
+  private func checkName(_ head: RequestHead) throws(RequestRefusal) {
+    guard let names, let authority = Self.authority(of: head) else { return }
+    guard names.contains(authority) else {
+      throw RequestRefusal(
+        421,
+        "the host that is asked for is not served here; ask for http://\(names.address)/, or start the "
+          + "server with --host and that name")
+    }
+  }
+
+  /// Returns the host and port that a client has asked for: those of a whole URL, else those of `Host`
+  /// (RFC 9112, section 3.2.2).
+  private static func authority(of head: RequestHead) -> [UInt8]? {
+    if head.target.hasPrefix("/") { return head.fields.first(named: "Host")?.value }
+    guard let url = try? NormalizedURL(head.target) else { return nil }
+    let port = url.port == url.scheme.defaultPort ? "" : ":\(url.port)"
+    return Array("\(url.host)\(port)".utf8)
+  }
+
+  /// Returns the host and port that a client of a reverse proxy has asked for; nil where any would have
+  /// been taken.
+  ///
+  /// - Precondition: the request has been routed.
+  func checkedAuthority(of head: RequestHead) -> String? {
+    names == nil ? nil : Self.authority(of: head).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Puts a path below that of the origin, which it cannot leave by dot segments.

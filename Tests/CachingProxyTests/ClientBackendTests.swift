@@ -42,7 +42,7 @@ private func withProxy<Result: Sendable>(
     client: client,
     options: ProxyOptions(
       listen: ListenAddress(host: "127.0.0.1", port: 0), origin: try NormalizedURL(origin.url),
-      isOffline: isOffline))
+      hosts: ["x", "y"], isOffline: isOffline))
   let address = try server.start()
   do {
     let result = try await body(address.port)
@@ -102,8 +102,29 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
       #expect(lines[0] == "GET /a?b HTTP/1.1")
       #expect(
         lines[1...].filter { !$0.hasPrefix("Via: 1.1 offlinecache-") }.sorted() == [
-          "A: 1", "Accept-Encoding: br", "Host: 127.0.0.1:\(origin.port)",
+          "A: 1", "Accept-Encoding: br", "Forwarded: for=127.0.0.1;host=\"x\";proto=http",
+          "Host: 127.0.0.1:\(origin.port)", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: x",
+          "X-Forwarded-Proto: http",
         ])
+    }
+  }
+
+  @Test func `keeps answers apart that depend on what the origin is told of the client`()
+    async throws
+  {
+    let origin = try RawOrigin { request, connection in
+      let host = request.split(separator: "\r\n").first { $0.hasPrefix("X-Forwarded-Host") } ?? "-"
+      connection.send(
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nVary: X-Forwarded-Host\r\n"
+          + "Content-Length: \(host.utf8.count)\r\n\r\n\(host)")
+    }
+    try await withProxy(origin) { port in
+      for host in ["x", "y", "x", "y"] {
+        let reading = try await exchange(
+          port, "GET / HTTP/1.1\r\nHost: \(host)\r\nX-Forwarded-Host: evil.test\r\n\r\n")
+        #expect(reading.body == "X-Forwarded-Host: \(host)")
+      }
+      #expect(origin.requests.count == 2)
     }
   }
 

@@ -29,7 +29,9 @@ import Testing
     }
     #expect(
       reading.body
-        == "GET http://origin.test/a?b A=1|B=2|a=3|Cookie=a=b; c=d|Via=1.1 test true")
+        == "GET http://origin.test/a?b A=1|B=2|a=3|Cookie=a=b; c=d|Via=1.1 test|"
+        + "Forwarded=for=127.0.0.1;host=\"x\";proto=http|X-Forwarded-For=127.0.0.1|"
+        + "X-Forwarded-Proto=http|X-Forwarded-Host=x true")
   }
 
   @Test func `keeps the connection, and answers what was sent ahead in order`() async throws {

@@ -146,6 +146,19 @@ private let secret = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
     }
   }
 
+  @Test func `of cookies is answered, or refused in words about the request`() async throws {
+    try await withServer(ScriptedBackend()) { port, _ in
+      for count in stride(from: 15_000, through: 40_000, by: 500) + [20_000] {
+        let cookie = String(repeating: "c", count: count)
+        let reading = try await exchange(
+          port, "GET / HTTP/1.1\r\nHost: x\r\nCookie: a=\(cookie)\r\n\r\n")
+        #expect(
+          reading.status == 200 && count < 20_000 || reading.status == 431 && count > 15_000,
+          "\(count): \(reading.status)")
+      }
+    }
+  }
+
   @Test func `with many fields passes`() async throws {
     let backend = ScriptedBackend(stored: { .text("\($0.fields.count)") })
     let reading = try await withServer(backend) { port, _ in

@@ -28,7 +28,7 @@ import Testing
         store: store, transport: try CurlTransport(CurlSetup(proxy: .none)), options: options),
       options: ProxyOptions(
         listen: ListenAddress(host: "127.0.0.1", port: 0),
-        origin: try NormalizedURL("http://127.0.0.1:1/")),
+        origin: try NormalizedURL("http://127.0.0.1:1/"), hosts: ["x"]),
       observers: [observer])
     let address = try server.start()
     do {

@@ -7,10 +7,14 @@ import Testing
 private func route(
   _ target: String, origin: String? = "http://o.test:81", method: String = "GET"
 ) throws -> TargetRouter.Route {
-  let head = try RequestHead(
+  try TargetRouter(origin: origin.map { try NormalizedURL($0) })
+    .route(head(target, host: "me.test", method: method))
+}
+
+private func head(_ target: String, host: String, method: String = "GET") throws -> RequestHead {
+  try RequestHead(
     method: method, target: Array(target.utf8), version: "HTTP/1.1",
-    fields: [HTTPField("Host", "me.test")])
-  return try TargetRouter(origin: origin.map { try NormalizedURL($0) }).route(head)
+    fields: [HTTPField("Host", host)])
 }
 
 @Suite struct `The router` {
@@ -33,18 +37,50 @@ private func route(
   }
 
   @Test(arguments: [
-    ("127.0.0.1:8080", true), ("localhost", true), ("LocalHost:1", true), ("a.localhost", true),
-    ("[::1]:80", true), ("me.test", false), ("127.0.0.1.evil.test", false),
-    ("localhost.evil.test", false), ("1.2.3.4.", true),
+    ("127.0.0.1:8080", true), ("localhost:8080", true), ("LocalHost:8080", true),
+    ("a.localhost:8080", true), ("[::1]:8080", true), ("127.9.8.7:8080", true),
+    ("Mine.test", true), ("mine.test:1", true), ("typed.test:8080", true),
+    ("localhost", false), ("127.0.0.1:81", false), ("typed.test", false), ("me.test:8080", false),
+    ("127.0.0.1.evil.test:8080", false), ("localhost.evil.test:8080", false),
+    ("mine.test.evil.test", false), ("1.2.3.4:8080", false), ("0.0.0.0:8080", false), ("", false),
   ])
-  func `on loopback shows its pages to who names this machine`(host: String, isShown: Bool) throws {
-    let head = try RequestHead(
-      method: "GET", target: Array("/.offlinecache/".utf8), version: "HTTP/1.1",
-      fields: [HTTPField("Host", host)])
-    let origin = try NormalizedURL("http://o.test/")
-    let router = TargetRouter(origin: origin, isLocal: true)
-    #expect((try? router.route(head)) == (isShown ? .page(path: "/.offlinecache/") : nil))
-    #expect(try TargetRouter(origin: origin).route(head) == .page(path: "/.offlinecache/"))
+  func `serves the names of this machine, and those that are allowed`(
+    host: String, isServed: Bool
+  ) throws {
+    let names = ServedNames(
+      ListenAddress(host: "typed.test", port: 8080), isLoopback: true, hosts: ["mine.TEST"])
+    let reverse = TargetRouter(origin: try NormalizedURL("http://o.test/"), names: names)
+    for (router, target) in [
+      (reverse, "/a"), (reverse, "/.offlinecache/"), (reverse, "http://\(host)/a"),
+      (TargetRouter(origin: nil, names: names), "/.offlinecache/status"),
+    ] where !host.isEmpty || target.hasPrefix("/") {
+      let field = target.hasPrefix("/") ? host : "localhost:8080"
+      let head = try head(target, host: field)
+      if isServed {
+        #expect(throws: Never.self) { try router.route(head) }
+      } else {
+        let refusal = #expect(throws: RequestRefusal.self) { try router.route(head) }
+        #expect(refusal?.status == 421)
+        #expect(refusal?.reason.contains("http://typed.test:8080/") == true)
+      }
+    }
+  }
+
+  @Test func `of a forward proxy looks at no name of what it fetches`() throws {
+    let names = ServedNames(ListenAddress(host: "::1", port: 1), isLoopback: true, hosts: [])
+    let router = TargetRouter(origin: nil, names: names)
+    let url = "http://a.test/"
+    #expect(try router.route(head(url, host: "a.test")) == .forward(try NormalizedURL(url)))
+    #expect(
+      try router.route(head("/.offlinecache/", host: "[::1]:1")) == .page(path: "/.offlinecache/"))
+  }
+
+  @Test func `beyond loopback serves every name unless some are given`() {
+    let address = ListenAddress(host: "0.0.0.0", port: 80)
+    #expect(ServedNames(address, isLoopback: false, hosts: []) == nil)
+    let names = ServedNames(address, isLoopback: false, hosts: ["site.test"])
+    #expect(names?.contains(Array("site.test".utf8)) == true)
+    #expect(names?.contains(Array("evil.test".utf8)) == false)
   }
 
   @Test(arguments: [

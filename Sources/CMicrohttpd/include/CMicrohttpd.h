@@ -62,6 +62,10 @@ size_t ocmhd_fields(struct MHD_Connection *connection, const char *method, uintp
 
 /// Returns the connection's socket, or -1.
 int ocmhd_socket(struct MHD_Connection *connection);
+/// Has the server read once more if the client has sent the last of its bytes. To be called where some
+/// have been read: the library is told of bytes and of their end at the same time, once, and does not
+/// read to that end.
+void ocmhd_notice_end(struct MHD_Connection *connection);
 /// Returns what `connected` returned, or NULL.
 void *ocmhd_connection_state(struct MHD_Connection *connection);
 /// Writes the client's numeric address with its NUL; writes "" where there is none.

@@ -97,6 +97,7 @@ final class Recorder: ProxyObserver {
 /// Runs a server for the time of a test.
 func withServer<Result: Sendable>(
   _ backend: some ProxyBackend, origin: String? = "http://origin.test",
+  hosts: [String] = ["x", "localhost"], trustsForwarded: Bool = false,
   pages: (any ProxyStatusPages)? = nil, observers: [any ProxyObserver] = [], idleSeconds: Int = 75,
   _ body: (UInt16, ProxyServer) async throws -> Result
 ) async throws -> Result {
@@ -104,7 +105,8 @@ func withServer<Result: Sendable>(
     backend: backend,
     options: ProxyOptions(
       listen: ListenAddress(host: "127.0.0.1", port: 0),
-      origin: try origin.map { try NormalizedURL($0) }, idleSeconds: idleSeconds),
+      origin: try origin.map { try NormalizedURL($0) }, hosts: hosts,
+      trustsForwarded: trustsForwarded, idleSeconds: idleSeconds),
     pages: pages, observers: observers, identity: ProxyIdentity(pseudonym: "test"),
     clock: FixedClock())
   let address = try server.start()

@@ -1,0 +1,61 @@
+import CMicrohttpdLibrary
+
+/// An answer that is sent while the body of its request still comes.
+///
+/// libmicrohttpd sends nothing before it has all of a request, so the exchange writes such an answer to the
+/// socket itself: the head, then the pieces. The connection ends with it.
+struct EarlyAnswer {
+  /// How the end of the body is told (RFC 9112, section 6).
+  enum Framing: Equatable {
+    /// By its length, in bytes.
+    case length(UInt64)
+    /// By the last chunk. Where the request is chunked, the answer is, too: libmicrohttpd itself answers a
+    /// broken chunk, and those bytes must not pass for a part of the body.
+    case chunks
+    /// By the end of the connection.
+    case connection
+  }
+
+  let framing: Framing
+  /// Whether the client has all of it.
+  var isComplete = false
+
+  init(length: UInt64?, isHTTP11: Bool, isRequestChunked: Bool) {
+    if let length, !isRequestChunked {
+      framing = .length(length)
+    } else {
+      framing = isHTTP11 ? .chunks : .connection
+    }
+  }
+
+  /// Returns the head, with the fields of ``AnswerLines``: name, NUL, value, NUL, and so on.
+  func head(status: Int, lines: [UInt8]) -> [UInt8] {
+    // Safety: the library returns a constant C string, which is copied.
+    let phrase = unsafe MHD_get_reason_phrase_for(UInt32(clamping: status)).map {
+      unsafe String(cString: $0)
+    }
+    var head = Array("HTTP/1.1 \(status) \(phrase ?? "")\r\n".utf8)
+    for (index, part) in lines.split(separator: 0, omittingEmptySubsequences: false).enumerated() {
+      if index % 2 == 1 {
+        head += part + [0x0D, 0x0A]
+      } else if !part.isEmpty {
+        head += part + [0x3A, 0x20]
+      }
+    }
+    switch framing {
+    case .length(let count): head += Array("Content-Length: \(count)\r\n".utf8)
+    case .chunks: head += Array("Transfer-Encoding: chunked\r\n".utf8)
+    case .connection: break
+    }
+    return head + [0x0D, 0x0A]
+  }
+
+  /// Returns a piece as it is sent.
+  func framed(_ piece: [UInt8]) -> [UInt8] {
+    guard framing == .chunks else { return piece }
+    return Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [0x0D, 0x0A]
+  }
+
+  /// The bytes behind the last piece.
+  var end: [UInt8] { framing == .chunks ? Array("0\r\n\r\n".utf8) : [] }
+}

@@ -1,0 +1,50 @@
+import HTTPSemantics
+
+/// Writes URLs of the origin, in `Location` and `Content-Location`, as those of the reverse proxy in front
+/// of it; a client would leave the proxy otherwise, or not even reach the origin.
+struct OriginReference: Sendable, Hashable {
+  /// The URL that was asked for, at the origin.
+  let url: NormalizedURL
+  /// The origin of the proxy, with the path that all requests are put below.
+  let origin: NormalizedURL
+  /// The beginning of the proxy's own URLs, without a slash at its end; where it is empty, references
+  /// become paths.
+  let address: String
+
+  /// Returns the field as the client gets it.
+  ///
+  /// What does not lead to the origin, and below its path, stays as it is; so does a relative reference,
+  /// which leads to the same place from here.
+  func rewriting(_ field: HTTPField) -> HTTPField {
+    let reference = field.text
+    let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
+    guard !isPath || origin.target != "/", let target = try? url.resolving(reference),
+      target.isSameOrigin(as: origin), isPath || isAbsolute(reference),
+      let path = path(of: target)
+    else { return field }
+    let fragment = reference.firstIndex(of: "#").map { reference[$0...] } ?? ""
+    let start = isPath ? "" : address
+    // Without a host in front of them, two slashes would begin one.
+    let dot = start.isEmpty && path.hasPrefix("//") ? "/." : ""
+    return HTTPField(field.name, "\(start)\(dot)\(path)\(fragment)")
+  }
+
+  /// Tells whether a reference begins with a scheme or names a host.
+  private func isAbsolute(_ reference: String) -> Bool {
+    if reference.hasPrefix("//") { return true }
+    let scheme = reference.prefix { $0 != ":" && $0 != "/" && $0 != "?" && $0 != "#" }
+    return reference[scheme.endIndex...].first == ":"
+  }
+
+  /// Returns what is behind the origin's path; nil if the URL is elsewhere.
+  private func path(of target: NormalizedURL) -> String? {
+    let base = origin.target.hasSuffix("/") ? origin.target.dropLast() : origin.target[...]
+    guard target.target.hasPrefix(base) else { return nil }
+    let path = target.target.dropFirst(base.count)
+    switch path.first {
+    case "/": return String(path)
+    case nil, "?": return "/\(path)"
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import CacheSystem
+import HTTPSemantics
+import HTTPTransport
+import Testing
+
+@testable import CachingProxy
+
+@Suite struct `The end of a connection` {
+  /// Runs a server whose connections are all on one thread.
+  private func withOneThread<Result: Sendable>(
+    _ backend: some ProxyBackend, _ body: @escaping @Sendable (UInt16) throws -> Result
+  ) async throws -> Result {
+    let options = ProxyOptions(
+      listen: ListenAddress(host: "127.0.0.1", port: 0),
+      origin: try NormalizedURL("http://origin.test"), threads: 1, idleSeconds: 3600)
+    let server = ProxyServer(
+      backend: backend, options: options, pages: nil, observers: [], clock: FixedClock())
+    let port = try server.start().port
+    do {
+      let result = try await onThread { try body(port) }
+      await server.stop(grace: .zero)
+      return result
+    } catch {
+      await server.stop(grace: .zero)
+      throw error
+    }
+  }
+
+  @Test(arguments: ["GET /broken HTTP/1.1", "GET /broken HTTP/1.0", "GET /whole HTTP/1.0"])
+  func `comes behind a body at once, however many other clients are idle`(line: String) async throws
+  {
+    let backend = ScriptedBackend(answering: { request, _, _ in
+      switch request.url.target {
+      case "/broken":
+        let length: UInt64? = line.hasSuffix("1.1") ? 100 : nil
+        return .stream(Pieces(["some", "thing"], isBroken: true), length: length)
+      case "/whole": return .stream(Pieces(["some", "thing"]))
+      default: return .text("ok")
+      }
+    })
+    let (idle, reading) = try await withOneThread(backend) { port in
+      let other = try RawClient(port: port)
+      other.send("GET / HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      let idle = other.readAnswer()
+      let client = try RawClient(port: port)
+      client.send("\(line)\r\nHost: localhost:\(port)\r\n\r\n")
+      let reading = client.read()
+      // The other connection is still there.
+      other.send("GET / HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      #expect(other.readAnswer().body == "ok")
+      return (idle, reading)
+    }
+    #expect(idle.body == "ok")
+    #expect(reading.status == 200)
+    #expect(reading.end != .open)
+  }
+
+  @Test func `of a client is seen where it comes together with a part of a body`() async throws {
+    let gate = Monitor((taken: 0, isBusy: false, mayGoOn: false))
+    let backend = ScriptedBackend(
+      stored: { _ in
+        // The server's only thread waits here.
+        gate.change { $0.isBusy = true }
+        gate.wait { $0.mayGoOn ? () : nil }
+        return .text("ok")
+      },
+      answering: { _, body, _ in
+        guard case .stream(_, let source) = body else { return .text("no body") }
+        while (try? await source.next()) != nil { gate.change { $0.taken += 1 } }
+        return .text("broken", status: 502)
+      })
+    let end = try await withOneThread(backend) { port in
+      let client = try RawClient(port: port)
+      client.send("POST / HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: 100\r\n\r\none")
+      gate.wait { $0.taken == 1 ? () : nil }
+      let other = try RawClient(port: port)
+      other.send("GET / HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      gate.wait { $0.isBusy ? () : nil }
+      client.send("two")
+      client.finishSending()
+      gate.change { $0.mayGoOn = true }
+      #expect(other.readAnswer().body == "ok")
+      return client.read().end
+    }
+    #expect(end != .open)
+  }
+}

@@ -1,0 +1,93 @@
+import HTTPSemantics
+import HTTPTransport
+import Testing
+
+@testable import CachingProxy
+
+@Suite(.timeLimit(.minutes(1))) struct `An answer that begins before the request has ended` {
+  /// Answers with the body as it comes.
+  private let echoing = ScriptedBackend(answering: { _, body, _ in
+    guard case .stream(let length, let source) = body else { return .text("none", status: 400) }
+    return .stream(Pieces { _ in try await source.next() }, length: length)
+  })
+
+  @Test(arguments: [true, false])
+  func `comes while the client sends`(isChunked: Bool) async throws {
+    let recorder = Recorder()
+    let (first, rest) = try await withServer(echoing, observers: [recorder]) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 6"
+        client.send("POST / HTTP/1.1\r\nHost: x\r\n\(framing)\r\n\r\n")
+        client.send(isChunked ? "3\r\nabc\r\n" : "abc")
+        // Nothing more is sent before the first piece has come back.
+        let first = client.read(until: "abc")
+        client.send(isChunked ? "3\r\ndef\r\n0\r\n\r\n" : "def")
+        return (first, client.read())
+      }
+    }
+    #expect(first.status == 200)
+    #expect(first.field("Connection") == "close")
+    #expect(first.field("Content-Length") == (isChunked ? nil : "6"))
+    #expect(first.field("Transfer-Encoding") == (isChunked ? "chunked" : nil))
+    #expect(rest.text == (isChunked ? "\r\n3\r\ndef\r\n0\r\n\r\n" : "def"))
+    #expect(rest.end == .closed)
+    let record = try await recorder.records(count: 1)[0]
+    #expect(record.isComplete)
+    #expect(record.status == 200)
+    #expect(record.bytesSent == 6)
+  }
+
+  @Test func `waits for the client that waits for leave to send its body`() async throws {
+    let reading = try await withServer(echoing) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send(
+          "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+        #expect(client.read(until: "\r\n\r\n").text == "HTTP/1.1 100 Continue\r\n\r\n")
+        client.send("abc")
+        return client.readAnswer()
+      }
+    }
+    #expect(reading.status == 200)
+    #expect(reading.body == "abc")
+  }
+
+  @Test func `does not end the request: the origin gets all of it`() async throws {
+    let (counts, counting) = AsyncStream.makeStream(of: Int.self)
+    let backend = ScriptedBackend(answering: { _, body, _ in
+      .stream(
+        Pieces { index in
+          if index == 0 { return Array("early".utf8) }
+          counting.yield(await body.bytes()?.count ?? -1)
+          return nil
+        }, length: 5)
+    })
+    try await withServer(backend) { port, _ in
+      let body = try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n")
+        let answer = client.readAnswer()
+        client.send([UInt8](repeating: 1, count: 300_000))
+        return answer.body + client.read().text
+      }
+      #expect(body == "early")
+      #expect(await counts.first { _ in true } == 300_000)
+    }
+  }
+
+  @Test func `that breaks off does not look complete`() async throws {
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      .stream(Pieces(["abc"], isBroken: true))
+    })
+    let reading = try await withServer(backend) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+        return client.read()
+      }
+    }
+    #expect(!reading.text.hasSuffix("0\r\n\r\n"))
+    #expect(reading.end != .open)
+  }
+}

@@ -1,0 +1,206 @@
+import HTTPSemantics
+import Synchronization
+import Testing
+
+@testable import CachingProxy
+
+/// Answers every request alike, and keeps what it was asked.
+private final class Asked: Sendable {
+  private let requests = Mutex<[HTTPRequest]>([])
+  let answer: ProxyAnswer
+
+  init(_ answer: ProxyAnswer = .text("ok")) { self.answer = answer }
+
+  var all: [HTTPRequest] { requests.withLock { $0 } }
+
+  var backend: ScriptedBackend {
+    ScriptedBackend(answering: { request, _, _ in
+      self.requests.withLock { $0.append(request) }
+      return self.answer
+    })
+  }
+}
+
+private func forwarding(_ request: HTTPRequest?) -> [String] {
+  (request?.fields ?? []).map(\.description).filter { $0.lowercased().contains("forwarded") }
+    .sorted()
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A reverse proxy` {
+  @Test(arguments: ["/", "/.offlinecache/", "/.offlinecache/status"])
+  func `on loopback gives nothing to a name that is not its own`(target: String) async throws {
+    let asked = Asked()
+    try await withServer(asked.backend, hosts: []) { port, _ in
+      for host in ["evil.example:\(port)", "evil.example", "127.0.0.1", "localhost:1"] {
+        let reading = try await exchange(
+          port, "GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n", untilClosed: true)
+        #expect(reading.status == 421)
+        #expect(reading.body.contains("http://127.0.0.1:\(port)/"))
+        #expect(reading.body.contains("--host"))
+      }
+      #expect(asked.all.isEmpty)
+      for host in ["127.0.0.1:\(port)", "LOCALHOST:\(port)", "[::1]:\(port)", "127.1.2.3:\(port)"] {
+        let reading = try await exchange(port, "GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        #expect(reading.status == 200)
+      }
+      // A browser always says which host it asks for.
+      let old = try await exchange(port, "GET / HTTP/1.0\r\n\r\n", untilClosed: true)
+      #expect(old.status == 200)
+      let page = try await exchange(
+        port, "GET /.offlinecache/ HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      #expect(page.status == 404)
+    }
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1", false), ("localhost", false), ("::1", false), ("2130706433", false),
+    ("127.1", false), ("::ffff:127.0.0.1", false), ("0.0.0.0", true), ("::", true), ("0", true),
+  ])
+  func `knows by the address that is bound who can connect`(host: String, isOpen: Bool) async throws
+  {
+    let server = ProxyServer(
+      backend: ScriptedBackend(),
+      options: ProxyOptions(
+        listen: ListenAddress(host: host, port: 0), origin: try NormalizedURL("http://o.test/")),
+      pages: nil, observers: [], clock: FixedClock())
+    #expect(!server.isOpenToOthers)
+    _ = try server.start()
+    #expect(server.isOpenToOthers == isOpen)
+    await server.stop(grace: .zero)
+  }
+
+  @Test func `tells the origin which client asked, and drops what clients say of that`()
+    async throws
+  {
+    let asked = Asked()
+    try await withServer(asked.backend) { port, _ in
+      _ = try await exchange(
+        port,
+        "GET / HTTP/1.1\r\nHost: x:1\r\nForwarded: for=6.6.6.6\r\nx-forwarded-for: 6.6.6.6\r\n"
+          + "X-Forwarded-Host: evil.test\r\nX_Forwarded_Proto: https\r\nX-Forwarded-Prefix: /\r\n\r\n"
+      )
+      _ = try await exchange(
+        port, "POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 6.6.6.6\r\nContent-Length: 0\r\n\r\n")
+    }
+    #expect(
+      forwarding(asked.all.first) == [
+        "Forwarded: for=127.0.0.1;host=\"x:1\";proto=http", "X-Forwarded-For: 127.0.0.1",
+        "X-Forwarded-Host: x:1", "X-Forwarded-Proto: http",
+      ])
+    #expect(forwarding(asked.all.last).contains("X-Forwarded-For: 127.0.0.1"))
+  }
+
+  @Test func `looks up what is stored without what the origin is told`() async throws {
+    let seen = Mutex<[HTTPRequest]>([])
+    let backend = ScriptedBackend(stored: { request in
+      seen.withLock { $0.append(request) }
+      return .text("stored")
+    })
+    try await withServer(backend) { port, _ in
+      let reading = try await exchange(
+        port, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-Host: evil.test\r\n\r\n")
+      #expect(reading.body == "stored")
+    }
+    #expect(seen.withLock { $0.count } == 1)
+    #expect(forwarding(seen.withLock { $0.first }).isEmpty)
+  }
+
+  @Test func `that trusts its clients adds to what they say`() async throws {
+    let asked = Asked(
+      .text("", status: 302, fields: [HTTPField("Location", "http://origin.test/b")]))
+    try await withServer(asked.backend, trustsForwarded: true) { port, _ in
+      let reading = try await exchange(
+        port,
+        "GET / HTTP/1.1\r\nHost: x\r\nForwarded: for=1.2.3.4\r\nX-Forwarded-For: 1.2.3.4\r\n"
+          + "X-Forwarded-For: 5.6.7.8\r\nX-Forwarded-Proto: https\r\n"
+          + "X-Forwarded-Host: site.test\r\n\r\n")
+      #expect(reading.field("Location") == "https://site.test/b")
+    }
+    #expect(
+      forwarding(asked.all.first) == [
+        "Forwarded: for=1.2.3.4, for=127.0.0.1;host=\"x\";proto=http",
+        "X-Forwarded-For: 1.2.3.4, 5.6.7.8, 127.0.0.1", "X-Forwarded-Host: site.test",
+        "X-Forwarded-Proto: https",
+      ])
+  }
+
+  @Test func `keeps an unchecked name from the origin and from answers`() async throws {
+    let asked = Asked(
+      .text("", status: 302, fields: [HTTPField("Location", "http://origin.test//b")]))
+    let server = ProxyServer(
+      backend: asked.backend,
+      options: ProxyOptions(
+        listen: ListenAddress(host: "0.0.0.0", port: 0),
+        origin: try NormalizedURL("http://origin.test/")),
+      pages: nil, observers: [], clock: FixedClock())
+    let address = try server.start()
+    let reading = try await exchange(
+      address.port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+    #expect(reading.field("Location") == "/.//b")
+    #expect(
+      forwarding(asked.all.first) == [
+        "Forwarded: for=127.0.0.1;proto=http", "X-Forwarded-For: 127.0.0.1",
+        "X-Forwarded-Proto: http",
+      ])
+    await server.stop(grace: .zero)
+  }
+
+  @Test func `leads redirects of the origin, stored or not, to itself`() async throws {
+    let answer = ProxyAnswer.text(
+      "", status: 301,
+      fields: [
+        HTTPField("Location", "http://origin.test/base/b?c#d"),
+        HTTPField("Content-Location", "http://origin.test/base/e"),
+        HTTPField("Link", "<http://origin.test/base/f>"),
+      ])
+    let backend = ScriptedBackend(
+      stored: { $0.url.target == "/base/stored" ? answer : nil }, answering: { _, _, _ in answer })
+    try await withServer(backend, origin: "http://origin.test/base") { port, _ in
+      for path in ["/a", "/stored"] {
+        let reading = try await exchange(port, "GET \(path) HTTP/1.1\r\nHost: x:5\r\n\r\n")
+        #expect(reading.field("Location") == "http://x:5/b?c#d")
+        #expect(reading.field("Content-Location") == "http://x:5/e")
+        #expect(reading.field("Link") == "<http://origin.test/base/f>")
+      }
+    }
+  }
+
+  @Test func `in the other direction changes nothing`() async throws {
+    let asked = Asked(
+      .text("", status: 302, fields: [HTTPField("Location", "http://a.test/b")]))
+    try await withServer(asked.backend, origin: nil, hosts: []) { port, _ in
+      let reading = try await exchange(
+        port, "GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
+      #expect(reading.field("Location") == "http://a.test/b")
+    }
+    #expect(forwarding(asked.all.first) == ["X-Forwarded-For: 1.2.3.4"])
+  }
+}
+
+@Suite struct `A reference of the origin` {
+  @Test(arguments: [
+    ("http://o.test:81/b", "http://o.test:81/", "http://me/b"),
+    ("HTTP://O.test:81", "http://o.test:81/", "http://me/"),
+    ("//o.test:81/b", "http://o.test:81/", "http://me/b"),
+    ("http://u:p@o.test:81/b", "http://o.test:81/", "http://me/b"),
+    ("http://o.test:81//b", "http://o.test:81/", "http://me//b"),
+    ("http://o.test/b", "http://o.test:81/", nil), ("https://o.test/b", "http://o.test/", nil),
+    ("http://o.test.evil/b", "http://o.test/", nil), ("b", "http://o.test/", nil),
+    ("/b", "http://o.test/", nil), ("?b=http://o.test/", "http://o.test/", nil),
+    ("mailto:a@o.test", "http://o.test/", nil), ("", "http://o.test/", nil),
+    ("http://o.test/base/b", "http://o.test/base", "http://me/b"),
+    ("http://o.test/base", "http://o.test/base/", "http://me/"),
+    ("http://o.test/base?q", "http://o.test/base", "http://me/?q"),
+    ("/base/b#c", "http://o.test/base", "/b#c"), ("/base//b", "http://o.test/base", "/.//b"),
+    ("http://o.test/base2/b", "http://o.test/base", nil), ("/b", "http://o.test/base", nil),
+    ("http://o.test/base/../b", "http://o.test/base", nil),
+  ])
+  func `leads to the proxy where it led to the origin`(
+    reference: String, origin: String, expected: String?
+  ) throws {
+    let origin = try NormalizedURL(origin)
+    let rewriting = OriginReference(url: origin, origin: origin, address: "http://me")
+    let field = rewriting.rewriting(HTTPField("Location", reference))
+    #expect(field.text == expected ?? reference)
+  }
+}
