@@ -107,6 +107,23 @@ import ToolTesting
     try expectFailure(tool, [source, tool.path("other")], "it may not be read")
   }
 
+  @Test func `a report is written to no file of another user, and to none with two names`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...2)
+    let (report, other) = (tool.path("report"), tool.path("other"))
+    try tool.write([1, 2, 3], to: report)
+    // Safety: the paths are passed as zero-terminated copies that live during the calls.
+    unsafe #expect(link(report, other) == 0)
+    try expectFailure(tool, ["--report", report, source, tool.store], "it has another name, too")
+    #expect(try tool.read(other) == [1, 2, 3])
+    unsafe unlink(other)
+    guard geteuid() == 0 else { return }
+    unsafe #expect(lchown(report, 65_534, 65_534) == 0)
+    try expectFailure(
+      tool, ["--report", report, source, tool.store], "it belongs to another user")
+    #expect(try tool.read(report) == [1, 2, 3])
+  }
+
   @Test func `a report is no part of the source, nor of the destination`() throws {
     let tool = try ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
@@ -219,6 +236,18 @@ import ToolTesting
   }
 
   @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
+  func `a plan counts the inodes that are needed`() throws {
+    let tool = try ToolRun()
+    let volume = try SmallVolume(at: tool.path("volume"), bytes: 64 << 20, files: 200)
+    let source = try tool.makeSource("m", rows: 1...100)
+    let plan = try tool.migrate(["--dry-run", source, "\(volume.path)/store"])
+    #expect(plan.status == 1)
+    #expect(plan.text.contains("MiB are free: enough\n"))
+    #expect(plan.text.contains("at most 416 files and folders (inodes) are needed, "))
+    #expect(plan.text.hasSuffix(" are free: NOT ENOUGH\n"))
+  }
+
+  @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
   func `a full disk ends it, what was converted is whole, and it goes on when there is room`()
     throws
   {
@@ -265,11 +294,12 @@ struct SmallVolume: ~Copyable {
     return exists(volume.path)
   }()
 
-  init(at path: String, bytes: Int) throws {
+  init(at path: String, bytes: Int, files: Int? = nil) throws {
     self.path = path
+    let options = "size=\(bytes)" + (files.map { ",nr_inodes=\($0)" } ?? "")
     _ = try Self.run("/bin/mkdir", [path])
     try #require(
-      try Self.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(bytes)", "tmpfs", path]) == 0)
+      try Self.run("/bin/mount", ["-t", "tmpfs", "-o", options, "tmpfs", path]) == 0)
   }
 
   func grow(to bytes: Int) throws {

@@ -31,6 +31,20 @@ import ToolTesting
     return try running.finish()
   }
 
+  @Test func `a state that others may have written is not used`() throws {
+    let tool = try ToolRun()
+    let source = try tool.makeSource("m", rows: 1...Self.rows)
+    _ = try interrupt(tool, [source, tool.store], SIGKILL)
+    let folder = "\(tool.stateHome)/offlinecache"
+    for name in try names(in: folder) {
+      // Safety: the path is passed as a zero-terminated copy that lives during the call.
+      unsafe #expect(chmod("\(folder)/\(name)", 0o666) == 0)
+    }
+    let rest = try tool.migrate(["--resume", "--json", source, tool.store])
+    #expect(rest.errors.contains("may have been written by others; remove it"))
+    #expect(rest.status == 0 && rest.text.contains("\"earlier_rows\":0,"))
+  }
+
   @Test(arguments: [SIGKILL, SIGINT, SIGTERM])
   func `it goes on after the last row that is safe, and nothing is lost or told twice`(
     signal: Int32
@@ -106,6 +120,7 @@ import ToolTesting
     var counts = MigrationCounts()
     (counts.rows, counts.converted, counts.replaced) = (90, 80, 2)
     (counts.bytes, counts.neededBytes, counts.evicted) = (1234, 99_999, 3)
+    counts.authorized = 7
     for reason in RowReason.all { counts.skipped[reason] = reason.name.count }
     return ResumeState(subject: "abc", row: -7, counts: counts, reportLength: 55)
   }()
@@ -121,7 +136,7 @@ import ToolTesting
   }
 
   @Test(arguments: [
-    ("state 2", "state 1"), ("row -7", "row x"), ("report 55", "report -55"),
+    ("state 3", "state 2"), ("row -7", "row x"), ("report 55", "report -55"),
     ("counts 90", "counts -90"), ("counts 90", "counts 9999999999999999999"),
     ("skipped expired 7", "skipped expired -7"), ("skipped expired 7", "skipped nothing 7"),
   ])

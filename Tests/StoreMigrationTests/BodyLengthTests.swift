@@ -58,11 +58,10 @@ import Testing
     #expect(missed == example.missed)
   }
 
-  @Test(.enabled(if: Python.isThere && SharedSources.areThere))
+  @Test(.enabled(if: Python.isThere, "python3 is needed"))
   func `a body that was cut off in its file is refused, all others move`() throws {
     let sandbox = try SourceSandbox()
-    let path = try #require(SharedSources.folder)
-    _ = try Python.run([path + "/gen/gen_cfnetwork.py", sandbox.path + "/gen", "5", "60"])
+    try SourceGenerators.run(.cfnetwork, to: sandbox.path + "/gen", seed: 5, rows: 60)
     let folder = sandbox.path + "/gen/cfnetwork_good"
     let expected = try ExpectedStore(folder: folder)
     // The row numbers are those of the table of responses, and of the table of bodies, too.

@@ -3,8 +3,7 @@ import StoreMigration
 import Testing
 
 /// Every store that the generators make, with a seed that nobody chose.
-@Suite(
-  .enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/gen"))
+@Suite(.enabled(if: Python.isThere, "python3 is needed"))
 struct GeneratedStoresTests {
   @Test(arguments: SourceFormat.allCases)
   func `every row is as the generator expects, and the source is left as it was`(
@@ -38,8 +37,7 @@ struct GeneratedStoresTests {
   {
     let stores = sandbox.path + "/stores"
     try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: false)
-    let script = try #require(SharedSources.folder) + "/gen/gen_\(format).py"
-    _ = try Python.run([script, stores, "\(seed)", "40"])
+    try SourceGenerators.run(format, to: stores, seed: seed, rows: 40)
     return stores
   }
 

@@ -284,6 +284,33 @@ struct HostileSourcesTests {
     #expect(cause(path, sandbox, copyLimit: 0) == nil)
   }
 
+  @Test func `a journal that comes and goes is a writer, and no file that is missing`() throws {
+    let sandbox = try SourceSandbox()
+    let path = try sandbox.database("m", Self.manifest + Self.row("https://a/"))
+    // Makes and removes the -journal without pause, as a program does that writes.
+    let script = """
+      import os, select, sys
+      path = sys.argv[1] + '-journal'
+      print('begun', flush=True)
+      while not select.select([sys.stdin], [], [], 0)[0]:
+          open(path, 'w').close(); os.unlink(path)
+      """
+    let writer = Process()
+    writer.executableURL = URL(filePath: "/usr/bin/env")
+    writer.arguments = ["python3", "-c", script, path]
+    let (input, output) = (Pipe(), Pipe())
+    writer.standardInput = input
+    writer.standardOutput = output
+    try writer.run()
+    #expect(output.fileHandleForReading.availableData.count > 0)
+    for _ in 0..<200 {
+      let cause = cause(path, sandbox)
+      #expect(cause == nil || cause == .busy)
+    }
+    try input.fileHandleForWriting.close()
+    writer.waitUntilExit()
+  }
+
   @Test func `what a killed process has left is removed, what a living one has is not`() throws {
     let sandbox = try SourceSandbox()
     let path = try sandbox.database("m", Self.manifest)

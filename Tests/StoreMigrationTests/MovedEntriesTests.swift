@@ -44,11 +44,10 @@ struct MovedEntriesTests {
     #expect(again.counts.converted == 0)
   }
 
-  @Test(.enabled(if: SharedSources.areThere))
+  @Test
   func `expired entries stay behind when that is asked for`() throws {
     let sandbox = try SourceSandbox()
-    let path = try #require(SharedSources.folder)
-    _ = try Python.run([path + "/gen/gen_cfnetwork.py", sandbox.path + "/gen", "3", "40"])
+    try SourceGenerators.run(.cfnetwork, to: sandbox.path + "/gen", seed: 3, rows: 40)
     var options = sandbox.options
     options.dropsExpired = true
     let folder = sandbox.path + "/gen/cfnetwork_good"
@@ -63,6 +62,63 @@ struct MovedEntriesTests {
       let url = try NormalizedURL(values["url"] as? String ?? "")
       #expect(!store.contains(ByteString("GET \(url)")))
     }
+  }
+
+  /// Makes a Cache.db with answers to requests with two tokens and none.
+  private func authorized(_ sandbox: SourceSandbox) throws -> String {
+    let script = """
+      import plistlib, sqlite3, sys
+      c = sqlite3.connect(sys.argv[1])
+      c.executescript('''CREATE TABLE cfurl_cache_response(entry_ID INTEGER PRIMARY KEY,
+        storage_policy INTEGER, request_key TEXT, time_stamp TEXT);
+        CREATE TABLE cfurl_cache_blob_data(entry_ID INTEGER PRIMARY KEY, response_object BLOB,
+        request_object BLOB, proto_props BLOB, user_info BLOB, receiver_data BLOB)''')
+      def blob(items):
+          return plistlib.dumps({'Version': 1, 'Array': items}, fmt=plistlib.FMT_BINARY)
+      rows = [('a', 'Bearer 1'), ('a', 'Bearer 2'), ('b', None)]
+      for number, (path, token) in enumerate(rows, 1):
+          url = 'https://h/' + path
+          fields = {'Authorization': token} if token else {}
+          head = [url, 700000000.0 + number, 0, 200, {'Cache-Control': 'max-age=10'}, 1, 'text/plain']
+          c.execute('INSERT INTO cfurl_cache_response VALUES(?, 0, ?, ?)',
+            (number, url, '2023-03-08 20:26:4%d' % number))
+          c.execute('INSERT INTO cfurl_cache_blob_data VALUES(?, ?, ?, NULL, NULL, ?)',
+            (number, blob(head), blob([url, 2, 'GET', fields, 0]), b'%d' % number))
+      c.commit()
+      """
+    let path = sandbox.path + "/Cache.db"
+    _ = try Python.run(["-c", script, path])
+    return path
+  }
+
+  @Test(arguments: [false, true])
+  func `entries stored with Authorization are counted, and found by others if it is ignored`(
+    isIgnored: Bool
+  ) throws {
+    let sandbox = try SourceSandbox()
+    var options = sandbox.options
+    options.ignoresAuthorization = isIgnored
+    let (store, counts) = try move(try authorized(sandbox), sandbox, options)
+    #expect(counts.converted == 3 && counts.authorized == 2)
+    let url = try NormalizedURL("https://h/a")
+    func body(_ fields: HTTPFields, _ ignores: Bool) -> [UInt8]? {
+      var rules = CacheRules()
+      rules.ignoresAuthorization = ignores
+      let cache = ResponseCache(store: store, rules: rules)
+      guard
+        case .serve(let serving) = cache.decide(
+          HTTPRequest(url: url, fields: fields), policy: .offline, now: now),
+        case .bytes(let bytes, _)? = serving.variant.body
+      else { return nil }
+      return bytes
+    }
+    let (one, new) = ("Bearer 1", "Bearer 3")
+    let isFound = isIgnored ? Array("2".utf8) : nil
+    #expect(body([], false) == isFound)
+    #expect(body([HTTPField("Authorization", one)], false) == (isIgnored ? nil : Array("1".utf8)))
+    #expect(body([HTTPField("Authorization", new)], false) == nil)
+    #expect(body([HTTPField("Authorization", new)], true) == Array("2".utf8))
+    #expect(body([], true) == Array("2".utf8))
   }
 
   @Test func `bodies that are equal are kept once`() throws {
@@ -95,13 +151,13 @@ struct MovedEntriesTests {
   }
 
   @Test(
-    .enabled(if: SharedSources.areThere),
+    .enabled(if: RecordedSources.areThere, RecordedSources.hint),
     arguments: [
       "cfnetwork/ios16_safari_mvs2023", "offlinecache/cache.db",
     ])
   func `all rows of real samples move and are found`(name: String) throws {
     let sandbox = try SourceSandbox()
-    let source = try #require(SharedSources.folder) + "/samples/" + name
+    let source = try #require(RecordedSources.folder) + "/" + name
     let before = try FolderState(source)
     let cache = try SourceCache(path: source, temporaryFolder: sandbox.copies)
     let (store, counts) = try move(source, sandbox)

@@ -6,8 +6,7 @@ import StoreMigration
 import Testing
 
 /// Every store that the generators make, moved into a store, and looked up there.
-@Suite(
-  .enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/gen"))
+@Suite(.enabled(if: Python.isThere, "python3 is needed"))
 struct MovedStoresTests {
   @Test(arguments: SourceFormat.allCases)
   func `every row is found as the generator expects, and a second time nothing changes`(
@@ -18,8 +17,7 @@ struct MovedStoresTests {
     let sandbox = try SourceSandbox()
     let stores = sandbox.path + "/stores"
     try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: false)
-    let script = try #require(SharedSources.folder) + "/gen/gen_\(format).py"
-    _ = try Python.run([script, stores, "\(seed)", "40"])
+    try SourceGenerators.run(format, to: stores, seed: seed, rows: 40)
     let before = try FolderState(stores)
     var moved: [(String, ExpectedStore)] = []
     for name in try FileManager.default.contentsOfDirectory(atPath: stores).sorted() {

@@ -6,11 +6,10 @@ import Testing
 @testable import StoreMigration
 
 /// What real programs have written.
-@Suite(
-  .enabled(if: SharedSources.areThere, "set OFFLINECACHE_SHARED to the folder with sqlite/samples"))
+@Suite(.enabled(if: RecordedSources.areThere, RecordedSources.hint))
 struct SampleTests {
   private func samples(_ folder: String) throws -> [String: [UInt8]] {
-    let folder = try #require(SharedSources.folder) + "/samples/" + folder
+    let folder = try #require(RecordedSources.folder) + "/" + folder
     var found: [String: [UInt8]] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
       found[name] = Array(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")))
@@ -20,7 +19,7 @@ struct SampleTests {
 
   @Test func `a cache of Safari on iOS 16, all rows in the -wal`() throws {
     let sandbox = try SourceSandbox()
-    let folder = try #require(SharedSources.folder) + "/samples/cfnetwork/ios16_safari_mvs2023"
+    let folder = try #require(RecordedSources.folder) + "/cfnetwork/ios16_safari_mvs2023"
     let before = try FolderState(folder)
     let cache = try SourceCache(path: folder, temporaryFolder: sandbox.copies)
     #expect(cache.format == .cfnetwork)
@@ -44,7 +43,7 @@ struct SampleTests {
 
   @Test func `the empty template of the book's program`() throws {
     let sandbox = try SourceSandbox()
-    let folder = try #require(SharedSources.folder) + "/samples/offlinecache"
+    let folder = try #require(RecordedSources.folder) + "/offlinecache"
     let cache = try SourceCache(path: folder, temporaryFolder: sandbox.copies)
     #expect(cache.format == .offlinecache && cache.rowCount == 0)
     #expect(try cache.nextRow()?.row == nil)

@@ -26,6 +26,9 @@ enum Declarations {
   static let resume = Flag("resume", help: "Go on where an interrupted migration was")
   static let keepExpired = Flag("keep-expired", help: "Move entries that have expired; the default")
   static let dropExpired = Flag("drop-expired", help: "Leave entries behind that have expired")
+  static let ignoreAuthorization = Flag(
+    "ignore-authorization",
+    help: "Store entries as if their requests had no Authorization; for caches of one user")
   static let mapURL = Option(
     "map-url", mapping, repeats: true,
     help: "Put NEW in place of the beginning OLD of URLs; the first that fits counts")
@@ -63,7 +66,8 @@ enum Declarations {
     ],
     parameters: [source, destination],
     options: [
-      from, dryRun, json, report, resume, keepExpired, dropExpired, mapURL,
+      from, dryRun, json, report, resume, keepExpired, dropExpired,
+      ignoreAuthorization, mapURL,
     ],
     examples: [
       .init("cachemigrate --dry-run Cache.db store", "Shows what would be moved, and the space"),

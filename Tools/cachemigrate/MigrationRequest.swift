@@ -8,6 +8,7 @@ struct MigrationRequest: Sendable {
   let format: SourceFormat?
   let mappings: [URLMapping]
   let dropsExpired: Bool
+  let ignoresAuthorization: Bool
   let isDryRun: Bool
   let isJSON: Bool
   let report: String?
@@ -44,6 +45,7 @@ struct MigrationRequest: Sendable {
     format = invocation.value(of: options.from).format
     mappings = invocation.all(options.mapURL)
     dropsExpired = invocation[options.dropExpired]
+    ignoresAuthorization = invocation[options.ignoreAuthorization]
     isDryRun = invocation[options.dryRun]
     isJSON = invocation[options.json]
     isResumed = invocation[options.resume]
@@ -56,6 +58,7 @@ struct MigrationRequest: Sendable {
     options.format = format
     options.mappings = mappings
     options.dropsExpired = dropsExpired
+    options.ignoresAuthorization = ignoresAuthorization
     options.isDryRun = isDryRun
     return options
   }

@@ -12,6 +12,8 @@ struct MigrationSummary {
   let failure: (any Error)?
   /// The bytes that are free for the destination; nil: that cannot be told.
   let freeBytes: UInt64?
+  /// The inodes that are free there; nil: that cannot be told, or there is no limit.
+  let freeFiles: UInt64?
   let limits: Limits
   /// What the store holds; nil: there is none.
   let held: Statistics?
@@ -26,6 +28,7 @@ struct MigrationSummary {
     self.earlierRows = earlierRows
     self.failure = failure
     freeBytes = Migration.freeBytes(at: request.destination)
+    freeFiles = Migration.freeFiles(at: request.destination)
     limits = migration.store?.limits ?? .none
     held = migration.store?.statistics
   }
@@ -35,7 +38,9 @@ struct MigrationSummary {
     self.request = request
     self.failure = failure
     (source, counts, earlierRows) = (nil, MigrationCounts(), 0)
-    (freeBytes, limits, held) = (Migration.freeBytes(at: request.destination), .none, nil)
+    (limits, held) = (.none, nil)
+    freeBytes = Migration.freeBytes(at: request.destination)
+    freeFiles = Migration.freeFiles(at: request.destination)
   }
 
   private var isCancelled: Bool {
@@ -50,7 +55,9 @@ struct MigrationSummary {
   }
 
   /// Whether the volume has room for all that is converted; true where that cannot be told.
-  private var hasRoom: Bool { freeBytes.map { $0 > counts.neededBytes } ?? true }
+  private var hasRoom: Bool { hasBytes && hasFiles }
+  private var hasBytes: Bool { freeBytes.map { $0 > counts.neededBytes } ?? true }
+  private var hasFiles: Bool { freeFiles.map { $0 >= counts.neededFiles } ?? true }
 
   /// One word for the end.
   private var word: String {
@@ -81,6 +88,9 @@ struct MigrationSummary {
     if counts.replaced > 0 {
       table.add(["  replaced", "\(counts.replaced)", "An older entry of the same URL made place."])
     }
+    if counts.authorized > 0 {
+      table.add(["  authorization", "\(counts.authorized)", meaningOfAuthorization])
+    }
     if counts.evicted > 0 {
       table.add([
         "  evicted", "\(counts.evicted)", "The limits of the store let go of it, moved or not.",
@@ -98,12 +108,23 @@ struct MigrationSummary {
     return lines
   }
 
+  private var meaningOfAuthorization: String {
+    request.ignoresAuthorization
+      ? "Their requests had an Authorization, which was left out."
+      : "Found with the same Authorization alone; see --ignore-authorization."
+  }
+
   /// Whether there is room.
   private var space: [String] {
     var lines = ["at most \(ByteCount(counts.neededBytes)) are needed on disk"]
     if let freeBytes {
-      let verdict = hasRoom ? "enough" : "NOT ENOUGH"
+      let verdict = hasBytes ? "enough" : "NOT ENOUGH"
       lines.append("\(ByteCount(freeBytes)) are free: \(verdict)")
+    }
+    if let freeFiles {
+      lines.append(
+        "at most \(counts.neededFiles) files and folders (inodes) are needed, \(freeFiles) are free: "
+          + (hasFiles ? "enough" : "NOT ENOUGH"))
     }
     if let most = limits.bytes {
       let used = (limits.accounting == .logical ? held?.logicalBytes : held?.allocatedBytes) ?? 0
@@ -146,6 +167,7 @@ struct MigrationSummary {
       ("source_rows", all), ("rows", .count(counts.rows)), ("earlier_rows", .count(earlierRows)),
       ("converted", .count(counts.converted)), ("replaced", .count(counts.replaced)),
       ("evicted", .count(counts.evicted)), ("bytes", .count(counts.bytes)),
+      ("authorization", .count(counts.authorized)),
       ("skipped", skipped), ("faults", .count(counts.faults)),
     ]
   }
@@ -154,6 +176,7 @@ struct MigrationSummary {
     func number(_ value: UInt64?) -> JSONText { value.map { .count($0) } ?? .null }
     return [
       ("needed_bytes", .count(counts.neededBytes)), ("free_bytes", number(freeBytes)),
+      ("needed_files", .count(counts.neededFiles)), ("free_files", number(freeFiles)),
       ("limit_bytes", number(limits.bytes)), ("limit_entries", number(limits.entries)),
     ]
   }

@@ -5,15 +5,26 @@ import StoreMigration
 /// Why a path cannot be that of a report.
 struct ReportProblem: Error, CustomStringConvertible {
   let path: String
-  let kind: FileKind
+  let status: FileStatus
+
+  /// Finds what is wrong with a file; nil for one that may be written.
+  init?(_ path: String, _ status: FileStatus) {
+    guard !status.isOwnFile || status.linkCount > 1 else { return nil }
+    (self.path, self.status) = (path, status)
+  }
 
   var description: String {
-    let what =
-      switch kind {
-      case .directory: "a folder"
-      case .link: "a symbolic link"
-      default: "no regular file"
-      }
+    let what: String
+    switch status.kind {
+    case .directory: what = "a folder"
+    case .link: what = "a symbolic link"
+    case .other: what = "no regular file"
+    case .file:
+      let isOwn = status.isOwnFile
+      return "\(terminalSafe(path)): "
+        + (isOwn ? "it has another name, too" : "it belongs to another user")
+        + ", and is not written to; name another file for the report"
+    }
     return
       "\(terminalSafe(path)): it is \(what), and a report is written to a file; name another one"
   }
@@ -36,7 +47,7 @@ final class ReportFile {
   /// Opens or makes the file.
   ///
   /// - Parameter length: how much of it is kept, where a migration goes on; never more than is there.
-  /// - Throws: `ReportProblem` for what is no regular file; `OutputError`.
+  /// - Throws: `ReportProblem` for what is no regular file of this user; `OutputError`.
   init(_ path: String, isJSON: Bool, keeping length: Int64) throws {
     self.path = path
     self.isJSON = isJSON
@@ -47,11 +58,12 @@ final class ReportFile {
       let name = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
       guard let name = PathName(bytes: Array(name.utf8)) else { throw SystemError.notFound }
       let place = try files.open(userPath: String(folder), [.read, .directory])
-      if let status = try? files.status(at: name, in: place.raw), status.kind != .file {
-        problem = ReportProblem(path: path, kind: status.kind)
-        throw SystemError.inputOutput
-      }
+      // Before it is opened, as a pipe has to be read by somebody; and after, as it may be another one.
+      problem = (try? files.status(at: name, in: place.raw)).flatMap { ReportProblem(path, $0) }
+      if problem != nil { throw SystemError.othersFile }
       file = try files.open(name, in: place, [.read, .write, .create])
+      problem = ReportProblem(path, try files.status(of: file.raw))
+      if problem != nil { throw SystemError.othersFile }
       written = min(length, try files.length(of: file.raw))
       try files.truncate(file, to: written)
     } catch { throw problem ?? OutputError(path: path, errno: error.code) as any Error }

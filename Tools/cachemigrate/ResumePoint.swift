@@ -22,7 +22,7 @@ struct ResumePoint: Sendable {
     let mappings = request.mappings.map { "\($0.old)=\($0.new)" }.joined(separator: " ")
     let text =
       "\(store) \(source.fileNumber) \(source.length) \(source.modified) \(log) "
-      + "\(request.dropsExpired) \(mappings)"
+      + "\(request.dropsExpired) \(request.ignoresAuthorization) \(mappings)"
     subject = Digest(hashing: Array(text.utf8)).description
     file = try StateFile(named: "migrate-\(store)-\(source.fileNumber)")
   }

@@ -14,14 +14,14 @@ struct ResumeState: Sendable, Hashable {
 
   /// The most bytes that are read of a file.
   static let maximumBytes = 16 << 10
-  private static let title = "cachemigrate state 2"
+  private static let title = "cachemigrate state 3"
 
   /// The bytes of the file.
   var encoded: [UInt8] {
     var lines = [
       Self.title, "subject \(subject)", "row \(row)", "report \(reportLength)",
       "counts \(counts.rows) \(counts.converted) \(counts.replaced) \(counts.bytes) "
-        + "\(counts.neededBytes) \(counts.evicted)",
+        + "\(counts.neededBytes) \(counts.evicted) \(counts.authorized)",
     ]
     for (reason, count) in counts.skipped.sorted(by: { $0.key.name < $1.key.name }) {
       lines.append("skipped \(reason.name) \(count)")
@@ -46,13 +46,14 @@ struct ResumeState: Sendable, Hashable {
       lines[lines.count - 1].isEmpty, let subject = Self.value(lines[1], "subject"),
       let row = Self.value(lines[2], "row").flatMap({ Int64($0) }),
       let report = Self.value(lines[3], "report").flatMap({ Int64($0) }), report >= 0,
-      let numbers = Self.value(lines[4], "counts").map(Self.numbers), numbers.count == 6
+      let numbers = Self.value(lines[4], "counts").map(Self.numbers), numbers.count == 7
     else { return nil }
     (self.subject, self.row, reportLength) = (subject, row, report)
     counts = MigrationCounts()
     (counts.rows, counts.converted) = (Int(numbers[0]), Int(numbers[1]))
     (counts.replaced, counts.bytes) = (Int(numbers[2]), numbers[3])
     (counts.neededBytes, counts.evicted) = (numbers[4], Int(numbers[5]))
+    counts.authorized = Int(numbers[6])
     for line in lines[5..<(lines.count - 2)] {
       let words = line.split(separator: " ")
       guard words.count == 3, words[0] == "skipped",

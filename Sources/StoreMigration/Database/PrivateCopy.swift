@@ -31,14 +31,10 @@ struct PrivateCopy {
         self.header = header
         return
       }
-      try Self.copy(source, to: "source", in: folder)
-      // The -shm is left out: SQLite builds it anew.
-      if before.log != nil { try Self.copy(source + "-wal", to: "source-wal", in: folder) }
-      if before.journal != nil {
-        try Self.copy(source + "-journal", to: "source-journal", in: folder)
-        try Self.refuseSuperJournal(source, in: folder)
-      }
-      if try Siblings(of: source) == before {
+      // A writer makes the -journal and removes it with each transaction.
+      let isWhole = try Self.copy(source, before, in: folder)
+      if isWhole, before.journal != nil { try Self.refuseSuperJournal(source, in: folder) }
+      if isWhole, try Siblings(of: source) == before {
         path = folder.path + "/source"
         isInPlace = false
         hasLoggedPages = before.hasLoggedPages
@@ -93,6 +89,22 @@ struct PrivateCopy {
       bytes = try files.readBytes(file, count: DatabaseHeader.sampleBytes, at: 0)
     } catch { throw SourceError(reading: source, error) }
     return try DatabaseHeader(bytes, path: source, length: length)
+  }
+
+  /// Copies a database and what is beside it, but for the -shm: SQLite builds that anew.
+  ///
+  /// - Returns: false where one of the files beside it has gone meanwhile.
+  private static func copy(
+    _ source: String, _ siblings: Siblings, in folder: TemporaryFolder
+  ) throws(SourceError) -> Bool {
+    try copy(source, to: "source", in: folder)
+    do throws(SourceError) {
+      if siblings.log != nil { try copy(source + "-wal", to: "source-wal", in: folder) }
+      if siblings.journal != nil {
+        try copy(source + "-journal", to: "source-journal", in: folder)
+      }
+      return true
+    } catch  where error.cause == .notFound { return false } catch { throw error }
   }
 
   private static func copy(

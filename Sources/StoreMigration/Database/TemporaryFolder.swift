@@ -28,6 +28,9 @@ final class TemporaryFolder {
     self.name = name
     descriptor = try files.open(name, in: parent, [.read, .directory])
     guard try files.tryLock(descriptor) else { throw SystemError.wouldBlock }
+    // Where others may rename what is in the place, another folder may have its name by now.
+    let status = try files.status(of: descriptor.raw)
+    guard status.isOwn, status.mode & 0o077 == 0 else { throw SystemError.othersFile }
     path = (place.hasSuffix("/") ? place : place + "/") + name.text
   }
 
@@ -43,7 +46,7 @@ final class TemporaryFolder {
     }
     for name in found {
       guard let folder = try? files.open(name, in: parent, [.read, .directory]),
-        (try? files.tryLock(folder)) == true
+        (try? files.status(of: folder.raw))?.isOwn == true, (try? files.tryLock(folder)) == true
       else { continue }
       remove(name, folder, from: parent, files)
     }

@@ -47,7 +47,9 @@ public final class Migration {
         copyLimit: options.copyLimit)
     } catch { throw .source(error) }
     store = try Self.open(destination, options)
-    cache = store.map { ResponseCache(store: $0) }
+    var rules = CacheRules()
+    rules.ignoresAuthorization = options.ignoresAuthorization
+    cache = store.map { ResponseCache(store: $0, rules: rules) }
     blockBytes = Self.volume(at: destination)?.blockBytes ?? 4_096
   }
 
@@ -78,6 +80,11 @@ public final class Migration {
 
   /// The bytes that are free where the destination is, or will be; nil: that cannot be told.
   public static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
+
+  /// The inodes that are free there; nil: that cannot be told, or the file system has no such limit.
+  public static func freeFiles(at path: String) -> UInt64? {
+    volume(at: path).flatMap { $0.availableFiles == .max ? nil : $0.availableFiles }
+  }
 
   /// The volume that a path is on, or will be on.
   static func volume(at path: String) -> VolumeStatus? {
@@ -122,15 +129,17 @@ public final class Migration {
 
   private func move(_ row: SourceRow) throws(MigrationError) -> RowResult {
     var mapped: String?
+    var hasAuthorization = false
     func result(_ bytes: UInt64, _ outcome: RowResult.Outcome) -> RowResult {
       RowResult(
         row: row.row, key: URLMapper.shown(row.key), mappedURL: mapped, bytes: bytes,
-        outcome: outcome)
+        hasAuthorization: hasAuthorization, outcome: outcome)
     }
     switch row.outcome {
     case .skipped(let reason, let detail):
       return result(0, .skipped(RowReason(reason), detail: detail))
     case .entry(let entry):
+      hasAuthorization = entry.requestFields?.contains("Authorization") ?? false
       do throws(MoveFailure) {
         mapped = mapper.mapped(entry.url).map(URLMapper.shown)
         let url = try mapper.url(of: entry.url)

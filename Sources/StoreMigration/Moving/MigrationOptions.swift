@@ -22,6 +22,9 @@ public struct MigrationOptions: Sendable {
   public var mappings: [URLMapping] = []
   /// Whether entries stay behind that have expired.
   public var dropsExpired = false
+  /// Whether entries are stored as if their requests had had no `Authorization`: all are one user's.
+  /// Otherwise they are found by requests with the same value alone.
+  public var ignoresAuthorization = false
   /// Whether nothing is written: what would be done is counted.
   public var isDryRun = false
   /// A folder for the private copy of the database.

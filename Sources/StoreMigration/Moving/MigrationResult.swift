@@ -16,6 +16,8 @@ public struct RowResult: Sendable {
   public let mappedURL: String?
   /// The bytes of the body; 0 where the row gives no entry.
   public let bytes: UInt64
+  /// Whether the request that the row answers had an `Authorization`.
+  public let hasAuthorization: Bool
   public let outcome: Outcome
 }
 
@@ -25,6 +27,8 @@ public struct MigrationCounts: Sendable, Hashable {
   public var converted = 0
   /// How many of those took the place of an older entry.
   public var replaced = 0
+  /// How many of those were answers to requests with an `Authorization`.
+  public var authorized = 0
   /// How many entries of the destination were evicted meanwhile, by its limits; some may have been
   /// converted before.
   public var evicted = 0
@@ -32,6 +36,11 @@ public struct MigrationCounts: Sendable, Hashable {
   public var bytes: UInt64 = 0
   /// The bytes that they take on disk with all that belongs to them, at most.
   public var neededBytes: UInt64 = 0
+  /// The inodes that they take at most, in a destination that is empty: a body, a metadata file and a
+  /// folder each, the folders above these, and the files of the store.
+  public var neededFiles: UInt64 {
+    converted == 0 ? 0 : UInt64(clamping: 3 * converted + min(converted, 256) + 16)
+  }
   /// The others by reason.
   public var skipped: [RowReason: Int] = [:]
 
@@ -48,6 +57,7 @@ public struct MigrationCounts: Sendable, Hashable {
     rows += other.rows
     converted += other.converted
     replaced += other.replaced
+    authorized += other.authorized
     evicted += other.evicted
     bytes += other.bytes
     neededBytes += other.neededBytes
@@ -64,6 +74,7 @@ public struct MigrationCounts: Sendable, Hashable {
     case .converted(let isReplaced):
       converted += 1
       if isReplaced { replaced += 1 }
+      if result.hasAuthorization { authorized += 1 }
       bytes += result.bytes
       // A body and a metadata file in whole blocks, a directory, a record, and a place in the index.
       neededBytes +=

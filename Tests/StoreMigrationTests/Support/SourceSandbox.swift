@@ -1,5 +1,6 @@
 import Foundation
 import StoreMigration
+import Testing
 
 /// A folder for one test, removed at its end.
 final class SourceSandbox {
@@ -66,18 +67,28 @@ enum Python {
   }
 }
 
-/// The generators and samples beside the package, or where `OFFLINECACHE_SHARED` says.
-enum SharedSources {
+/// The programs in Tests/SourceGenerators, which make stores of the source formats.
+enum SourceGenerators {
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "SourceGenerators")
+
+  /// Makes the stores of a format below a folder, which says what is in each.
+  static func run(_ format: SourceFormat, to stores: String, seed: Int, rows: Int) throws {
+    let script = folder.appending(path: "gen_\(format).py").path
+    _ = try Python.run([script, stores, "\(seed)", "\(rows)"])
+  }
+}
+
+/// What real programs have recorded: not part of the package, so `OFFLINECACHE_SHARED` names it.
+enum RecordedSources {
   static let folder: String? = {
-    let package = URL(filePath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let root =
-      ProcessInfo.processInfo.environment["OFFLINECACHE_SHARED"].map { URL(filePath: $0) }
-      ?? package.deletingLastPathComponent().appending(path: "shared")
-    let path = root.appending(path: "sqlite").path
-    return FileManager.default.fileExists(atPath: path + "/gen/gen_all.py") && Python.isThere
-      ? path : nil
+    guard let shared = ProcessInfo.processInfo.environment["OFFLINECACHE_SHARED"] else {
+      return nil
+    }
+    let path = URL(filePath: shared).appending(path: "sqlite/samples").path
+    return FileManager.default.fileExists(atPath: path) && Python.isThere ? path : nil
   }()
 
   static let areThere = folder != nil
+  static let hint: Comment = "set OFFLINECACHE_SHARED to the folder with sqlite/samples"
 }
