@@ -81,8 +81,8 @@ def unmount_below(folder):
 class WorkFolder:
     """A temporary folder that goes away with everything in it, mounted or not."""
 
-    def __init__(self, parent):
-        self.path = tempfile.mkdtemp(prefix="torture.", dir=parent)
+    def __init__(self, parent, prefix):
+        self.path = tempfile.mkdtemp(prefix=prefix, dir=parent)
 
     def remove(self):
         """Removes the folder; called with no process left."""

@@ -28,7 +28,7 @@ def arguments(kit, bug, tool, level, words, more, seed):
         # What reads has the bug here; the store was made without it.
         found = ["--setup", kit.store(level, words) + " > {ack}", "--trials", "12",
                  "--read-safe", kit.store("process", "safe {ack}", bug), "--seed", str(seed)]
-        if bug == "badrepair":
+        if bug in ("badrepair", "followlinks"):
             found += ["--scrub", kit.store("process", "scrub"),
                       "--repair", kit.store("process", "repair", bug)]
         return found + more

@@ -1,13 +1,14 @@
-"""The fault kit: a copy of its scripts, run with our probe as the store."""
+"""Runs the scripts of the fault kit (Tools/faults) with our probe as the store."""
 
 import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
+
+from faults import faultlib
 
 from .results import Row
 
@@ -34,20 +35,17 @@ def count_failures(texts):
 class Kit:
     """Runs the scripts of the kit."""
 
-    def __init__(self, source, work, probe, options):
-        self.folder = os.path.join(work, "kit")
+    def __init__(self, work, probe, options):
         self.work = os.path.join(work, "points")
         self.probe = probe
         self.options = options
         # Where a bug is planted, failures are what is asked for.
         self.options.is_control = False
         os.mkdir(self.work)
-        # The kit is read-only, and builds its engine beside itself: so a copy.
-        shutil.copytree(source, self.folder, ignore=shutil.ignore_patterns("demo", "__pycache__"))
-        for name in [self.folder, *(os.path.join(self.folder, n) for n in os.listdir(self.folder))]:
-            os.chmod(name, 0o755)
-        subprocess.run(
-            ["gcc", "-O2", "-o", "faultrun", "faultrun.c"], cwd=self.folder, check=True)
+        try:
+            faultlib.build()
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Unusable(f"the engine of the fault kit cannot be compiled: {error}") from error
 
     def store(self, level, words, bug=""):
         """Returns the command line of the probe for a script."""
@@ -60,7 +58,7 @@ class Kit:
         if os.path.exists(out):
             os.unlink(out)
         command = [
-            sys.executable, "-B", os.path.join(self.folder, script),
+            sys.executable, "-B", os.path.join(faultlib.HERE, script),
             "--workdir", self.work, "--jobs", str(self.options.jobs),
             # A hang is one also on a machine that is busy with other things.
             "--timeout", "60", *arguments]

@@ -1,0 +1,1 @@
+"""Tools that fault any store that is driven by shell commands; README.md says how."""
