@@ -1,0 +1,109 @@
+"""Other programs on the store of a server: the library, the command, the checker."""
+
+import os
+import signal
+import subprocess
+import threading
+
+from .clients import Client
+
+# How long a program may take before it hangs.
+PATIENCE = 120
+
+
+class Neighbour(Client):
+    """Runs one program after the other, and rests between them."""
+
+    def __init__(self, name, proxy, gate, findings, seed, tools, pause):
+        super().__init__(name, proxy, gate, findings, seed)
+        self.tools, self.pause = tools, pause
+        self.idle = threading.Event()
+
+    def run_tool(self, kind, command, allowed=(0,), content=None, is_killed=False):
+        """Runs a program; returns its output, or None after a finding or a kill."""
+        if self.findings.is_closed:
+            return None
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            if is_killed:
+                self.idle.wait(self.source.random())
+                process.send_signal(signal.SIGKILL)
+            out, err = process.communicate(content, PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            self.findings.add(f"hangs ({kind})", " ".join(command))
+            return None
+        self.findings.count(kind)
+        if process.returncode in allowed:
+            return out
+        if not (is_killed and process.returncode == -signal.SIGKILL):
+            text = (out + err).decode(errors="replace").strip()[-600:]
+            self.findings.add(
+                f"fails ({kind})", f"{' '.join(command)}: {process.returncode} {text}")
+        return None
+
+
+class Library(Neighbour):
+    """A process of the library that stores, reads and removes; now and then one is killed."""
+
+    def step(self):
+        seed = str(self.source.randrange(10 ** 6))
+        self.run_tool(
+            "library processes", [self.tools["storeprobe"], self.proxy.store, "hammer", "2", seed],
+            is_killed=self.source.random() < 0.15)
+        self.idle.wait(self.pause)
+
+
+class Command(Neighbour):
+    """Puts, gets and removes entries by the command, and compares what it gets."""
+
+    def step(self):
+        key = f"{self.name}/{self.source.randrange(10)}"
+        content = self.source.randbytes(self.source.choice([0, 100, 50_000]))
+        general = ["--store", self.proxy.store]
+        tool = self.tools["offlinecache"]
+        self.run_tool("commands", [tool, "put", *general, key, "-"], content=content)
+        # The limits may have evicted it.
+        found = self.run_tool("commands", [tool, "get", *general, key], allowed=(0, 1))
+        if found and found != content:
+            self.findings.add("wrong bytes (get)", f"{key}: {len(found)} of {len(content)} bytes")
+        if self.source.random() < 0.5:
+            self.run_tool("commands", [tool, "rm", *general, key], allowed=(0, 1))
+        self.idle.wait(self.pause)
+
+
+class Checker(Neighbour):
+    """Repairs the store while it is used; that loses nothing, and leaves nothing."""
+
+    def step(self):
+        self.idle.wait(self.pause * (0.5 + self.source.random()))
+        self.repair()
+
+    def repair(self):
+        """Repairs the store once."""
+        self.run_tool("repairs", [
+            self.tools["cachefsck"], "--repair", "safe", "--no-progress", self.proxy.store],
+            allowed=(0, 1))
+
+
+def final_check(tools, store, findings):
+    """Checks a store that nobody uses any more, with all its bytes."""
+    done = subprocess.run(
+        [tools["cachefsck"], "--deep", "--no-progress", store], capture_output=True, text=True,
+        errors="replace", timeout=600, check=False)
+    findings.count("final checks")
+    if done.returncode:
+        findings.add("final check", f"{store}: {done.returncode} {done.stdout.strip()[-1500:]}")
+
+
+def journal_bytes(store):
+    """Returns the length of the journal."""
+    total = 0
+    for name in os.listdir(f"{store}/journal"):
+        try:
+            total += os.path.getsize(f"{store}/journal/{name}")
+        except FileNotFoundError:
+            pass
+    return total
