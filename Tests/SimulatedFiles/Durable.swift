@@ -77,10 +77,10 @@ extension Disk {
     nodes[number]?.syncTime = now
   }
 
-  /// Makes all durable that is there, and forgets what is not.
-  mutating func settle() {
+  /// Makes all durable that is there, and forgets what is not, except files that are open.
+  mutating func settle(open: Set<FileNumber> = []) {
     for (number, node) in nodes {
-      if node.linkCount == 0 {
+      if node.linkCount == 0 && !open.contains(number) {
         nodes[number] = nil
         continue
       }

@@ -28,8 +28,16 @@ public final class SimulatedVolume: Sendable {
     return SimulatedVolume(disk)
   }
 
-  /// Makes all durable that is there now.
-  public func settle() { state.change { $0.disk.settle() } }
+  /// Makes all durable that is there now, and forgets what a power cut could have brought back: a
+  /// volume that is used for long keeps all of that until then.
+  ///
+  /// - Complexity: O(files).
+  public func settle() {
+    state.change { volume in
+      let open = volume.processes.flatMap(\.openFiles).map(\.number)
+      volume.disk.settle(open: Set(open))
+    }
+  }
 
   /// Makes a volume with what a power cut at this moment may leave.
   ///

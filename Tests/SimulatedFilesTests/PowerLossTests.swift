@@ -40,6 +40,16 @@ import Testing
     #expect(left(profile) == ["old": 10])
   }
 
+  @Test func `a settled volume keeps a removed file until it is closed`() throws {
+    let file = try write("f", 10)
+    try process.removeFile(name("f"), in: root)
+    volume.settle()
+    #expect(try process.status(of: file).length == 10)
+    process.close(file)
+    volume.settle()
+    #expect(left(.posix) == [:])
+  }
+
   @Test func `bytes are synced by their file, names by their directory`() throws {
     let file = try write("f", 10)
     try process.synchronizeOnce(file, names: true)

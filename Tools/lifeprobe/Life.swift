@@ -1,0 +1,278 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import SimulatedFiles
+import StoreChecking
+import TestSupport
+
+/// A store in use for a long time, step by step.
+final class Life {
+  /// One program that has the store open.
+  struct Program {
+    var process: SimulatedProcess
+    var store: Store
+  }
+
+  let seed: UInt64
+  let use: Use
+  let volume = SimulatedVolume()
+  let clock = LifeClock()
+  var oracle: Oracle
+  var random: SplitMix64
+  var programs: [Program] = []
+  /// The program that takes the steps.
+  var active = 0
+  var findings: [String] = []
+  var bodies = BodyPool()
+  private var stepCount = 0
+  private var crashCount = 0
+  var evictionCount = 0
+  /// The most findings that are told.
+  private static let maximumFindings = 20
+
+  init(seed: UInt64) {
+    self.seed = seed
+    use = Use.all[Int(seed % UInt64(Use.all.count))]
+    oracle = Oracle(limits: use.limits)
+    random = SplitMix64(seed: seed)
+    for number in 0..<use.processes {
+      programs.append(open(limits: number == 0 ? use.limits : nil))
+    }
+  }
+
+  var summary: String {
+    "seed \(seed), \(use.name): \(stepCount) steps, \(evictionCount) evictions, "
+      + "\(crashCount) crashes, \(findings.count) findings"
+  }
+
+  var store: Store { programs[active].store }
+
+  /// Starts a program.
+  func open(limits: Limits? = nil) -> Program {
+    let process = SimulatedProcess(on: volume)
+    do {
+      var options = Options(limits: limits, clock: clock, fileSystem: process)
+      options.memoryBytes = use.name == "all of it" ? 1 << 20 : 0
+      return Program(process: process, store: try Store(at: "/store", options: options))
+    } catch {
+      say("seed \(seed): the store does not open: \(error)", to: .error)
+      end(1)
+    }
+  }
+
+  func complain(_ text: String) {
+    findings.append(text)
+    say("seed \(seed), step \(stepCount), \(use.name): \(text)", to: .error)
+  }
+
+  /// Takes so many steps, and looks at everything at the end.
+  func run(steps: Int) {
+    for number in 1...steps where findings.count < Self.maximumFindings {
+      stepCount = number
+      let step = use.step(&random)
+      take(step)
+      if step != .read && step != .stream { checkNumbers() }
+      if number % 2_000 == 0 {
+        checkPlace()
+        volume.settle()
+      }
+    }
+    finish()
+  }
+
+  private func take(_ step: Step) {
+    switch step {
+    case .read, .stream: read(step)
+    case .flush, .wait:
+      if step == .wait { clock.move(seconds: Int64(random.below(200_000))) }
+      flush()
+    case .clockBack: clock.move(seconds: -Int64(random.below(7_200)))
+    case .reopen:
+      store.close()
+      programs[active] = open()
+    case .switchProcess:
+      // The other program knows the accesses of this one after a second.
+      flush()
+      active = (active + 1) % programs.count
+    case .crash:
+      crashCount += 1
+      crash()
+    case .trim:
+      let bytes = oracle.used(isHeld: true) / 10 * UInt64(6 + random.below(4))
+      attempt("trim") { () throws(StoreError) in try store.trim(toBytes: bytes) }
+      oracle.trim(to: bytes)
+      settle()
+    case .limit: changeLimits()
+    default:
+      change(step)
+      settle()
+    }
+  }
+
+  /// Waits until the background has done its work.
+  func settle() { store.waitUntilIdle() }
+
+  /// Writes the accesses to the journal, as the background does after a second.
+  private func flush() {
+    attempt("flush") { () throws(StoreError) in try store.flush() }
+    settle()
+  }
+
+  /// Carries out what has to succeed.
+  func attempt(_ what: String, _ body: () throws(StoreError) -> some Any) {
+    do throws(StoreError) { _ = try body() } catch { complain("\(what) fails: \(error)") }
+  }
+
+  func key(_ number: Int) -> ByteString { ByteString("https://example.org/\(number)/page") }
+
+  /// A key; the first ones are asked for more often.
+  func anyKey() -> ByteString {
+    key(min(random.below(use.keys), random.below(use.keys)))
+  }
+
+  private func read(_ step: Step) {
+    let key = anyKey()
+    guard step == .stream else {
+      let entry = store.lookUp(key).entry
+      checkRead(key, entry.map { ($0.body, $0.info) })
+      return
+    }
+    guard case .hit(let info, let reader) = store.read(key) else { return checkRead(key, nil) }
+    attempt("reading \(key)") { () throws(StoreError) in
+      var bytes: [UInt8] = []
+      while bytes.count < reader.length { bytes += try reader.read(upTo: 10_000) }
+      checkRead(key, (bytes, info))
+    }
+  }
+
+  private func checkRead(_ key: ByteString, _ found: (body: [UInt8], info: EntryInfo)?) {
+    guard let expected = oracle.entries[key] else {
+      if found != nil { complain("\(key) is there, and should have been evicted or removed") }
+      return
+    }
+    guard let found else { return complain("\(key) is a miss, and should be there") }
+    oracle.touch(key)
+    if found.body != bodies.bytes(expected.body) { complain("\(key) has wrong bytes") }
+    if found.info.metadata != expected.metadata { complain("\(key) has other metadata") }
+    if found.info.isPinned != expected.isPinned { complain("\(key) has another pin") }
+  }
+
+  private func changeLimits() {
+    func part(_ most: UInt64?) -> UInt64? { most.map { $0 / 10 * UInt64(6 + random.below(5)) } }
+    var limits = use.limits
+    limits.bytes = part(limits.bytes)
+    limits.entries = part(limits.entries)
+    do throws(StoreError) {
+      try store.setLimits(limits)
+      oracle.limits = limits
+      oracle.keepLimits()
+    } catch {
+      // More is pinned than they would allow.
+      if error.code != .invalidLimits { complain("setLimits fails: \(error)") }
+    }
+    settle()
+  }
+
+  // MARK: Checks
+
+  /// What the store says of itself, against the oracle.
+  private func checkNumbers() {
+    let now = store.statistics
+    let live = Int64(now.journalBytes - now.deadJournalBytes)
+    if now.entries != oracle.entries.count { return compareEntries() }
+    let records = oracle.entries.values.reduce(0) { $0 + $1.record }
+    if live != records {
+      complain("\(live) bytes of live records, not \(records)")
+      compareMetadata()
+    }
+    let most = Oracle.journal(
+      live: live, limit: oracle.limits.accounting == .allocated ? oracle.limits.bytes : nil)
+    if Int64(now.journalBytes) > min(most, 2 * live + 1 << 20) {
+      complain("\(now.journalBytes) bytes of journal, with \(live) live ones")
+    }
+    let charged = oracle.used()
+    if now.chargedBytes != charged {
+      complain("\(now.chargedBytes) bytes are charged, not \(charged)")
+    }
+    let limit = oracle.limits
+    let bytes = limit.accounting == .logical ? now.logicalBytes : now.allocatedBytes
+    if let most = limit.bytes, bytes > most { complain("\(bytes) bytes, the limit is \(most)") }
+    if let most = limit.entries, now.entries > most { complain("\(now.entries) entries") }
+  }
+
+  /// Tells which entries are there and should not be, and the reverse; the oracle goes on with what
+  /// there is.
+  func compareEntries() {
+    let there = Set(store.entries().map(\.key))
+    for key in Set(oracle.entries.keys).subtracting(there) { complain("\(key) was lost") }
+    for key in there.subtracting(oracle.entries.keys) { complain("\(key) was not evicted") }
+    oracle.entries = oracle.entries.filter { there.contains($0.key) }
+  }
+
+  /// Tells which entries are not as they should be; the oracle goes on with what there is.
+  private func compareMetadata() {
+    for info in store.entries() {
+      guard var expected = oracle.entries[info.key] else { continue }
+      if info.metadata != expected.metadata || info.isPinned != expected.isPinned {
+        complain("\(info.key) has other metadata")
+        expected.metadata = info.metadata
+        expected.isPinned = info.isPinned
+        oracle.entries[info.key] = sized(expected, info.key)
+      }
+    }
+  }
+
+  /// What stands on the volume beside the entries.
+  private func checkPlace() {
+    settle()
+    for (path, status) in volume.tree where status.kind == .file {
+      if path.hasPrefix("store/staging/") { complain("\(path) is left in staging") }
+      if path.hasPrefix("store/quarantine/") { complain("\(path) was set aside") }
+    }
+  }
+
+  /// Closes the store; then it has to be clean, and to hold just what it should.
+  private func finish() {
+    for program in programs { program.store.close() }
+    let checked = SimulatedProcess(on: volume)
+    let checker = StoreChecker(
+      at: "/store",
+      options: CheckOptions(depth: .deep, jobs: 1, clock: clock, fileSystem: checked))
+    do {
+      let report = try checker.run(FindingPrinter(self))
+      if report.found > 0 { complain("a check finds \(report.found)") }
+    } catch { complain("it cannot be checked: \(error)") }
+    programs = [open()]
+    active = 0
+    compareEntries()
+    for key in oracle.entries.keys.sorted(by: { "\($0)" < "\($1)" }) {
+      checkRead(key, store.lookUp(key).entry.map { ($0.body, $0.info) })
+    }
+    store.close()
+  }
+}
+
+/// Tells what a check finds.
+private struct FindingPrinter: CheckObserver {
+  private let seed: UInt64
+
+  init(_ life: Life) { seed = life.seed }
+
+  func found(_ finding: Finding) { say("seed \(seed), check: \(finding)", to: .error) }
+
+  func progressed(_ progress: CheckProgress) {}
+}
+
+/// The bytes of bodies, made once.
+struct BodyPool {
+  private var made: [BodySeed: [UInt8]] = [:]
+
+  mutating func bytes(_ body: BodySeed) -> [UInt8] {
+    if let bytes = made[body] { return bytes }
+    if made.count > 1_000 { made = [:] }
+    var random = SplitMix64(seed: body.seed)
+    let bytes = random.bytes(body.count)
+    made[body] = bytes
+    return bytes
+  }
+}

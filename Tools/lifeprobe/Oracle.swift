@@ -1,0 +1,106 @@
+import CacheFormat
+import CacheStore
+
+/// What an entry should be.
+struct Expected: Hashable {
+  var body: BodySeed
+  var metadata: EntryMetadata
+  var isPinned = false
+  /// The place in the order of accesses; later ones are greater.
+  var accessed = 0
+  /// The bytes of the metadata file and the directory, in blocks.
+  var overhead: UInt64 = 0
+  /// The bytes of the record in the journal.
+  var record: Int64 = 0
+}
+
+/// Says which entries a store has to hold, by the documented rules alone (Docs/Architecture.md, "The
+/// way of a store" and "The journal"): a put evicts the least recently accessed entries, as many as it
+/// needs; if it needed any, more go as long as 95 percent of the limit stay in use.
+struct Oracle {
+  var entries: [ByteString: Expected] = [:]
+  var limits: Limits
+  private var turn = 0
+
+  init(limits: Limits) { self.limits = limits }
+
+  /// Makes an entry the one that was accessed last.
+  mutating func touch(_ key: ByteString) {
+    turn += 1
+    entries[key]?.accessed = turn
+  }
+
+  // MARK: Room
+
+  private static func blocks(_ bytes: UInt64) -> UInt64 { (bytes + 4095) / 4096 * 4096 }
+
+  /// The bytes that the journal is charged with.
+  static func journal(live: Int64, limit: UInt64?) -> Int64 {
+    var spare: Int64 = 1 << 20
+    if let limit { spare = min(spare, max(Int64(limit / 16), 4096)) }
+    var dead = live + spare
+    if let limit { dead = min(dead, Int64(limit / 8) - live) }
+    return live + max(spare / 2, dead)
+  }
+
+  /// The bytes that are held against the byte limit.
+  func used(without gone: ByteString? = nil, isHeld: Bool = false) -> UInt64 {
+    let all = entries.filter { $0.key != gone }
+    if limits.accounting == .logical {
+      return all.values.reduce(0) { $0 + UInt64($1.body.count) }
+    }
+    let bodies = Set(all.values.map(\.body)).reduce(0) { $0 + Self.blocks(UInt64($1.count)) }
+    let overhead = all.values.reduce(0) { $0 + $1.overhead }
+    let live = all.values.reduce(0) { $0 + $1.record }
+    let journal = isHeld ? live : Self.journal(live: live, limit: limits.bytes)
+    return bodies + overhead + UInt64(journal)
+  }
+
+  /// The entry that has to go first.
+  func oldest(butNot key: ByteString?) -> ByteString? {
+    entries.filter { !$0.value.isPinned && $0.key != key }
+      .min { $0.value.accessed < $1.value.accessed }?.key
+  }
+
+  var isOverLimit: Bool {
+    limits.bytes.map { used() > $0 } ?? false
+      || limits.entries.map { UInt64(entries.count) > $0 } ?? false
+  }
+
+  /// Evicts what does not fit beside an entry that was just stored, then down to the low-water mark.
+  ///
+  /// - Returns: what has to go in this order, or nil if what is pinned leaves no room.
+  mutating func makeRoom(for key: ByteString) -> [ByteString]? {
+    var gone: [ByteString] = []
+    while isOverLimit {
+      guard let victim = oldest(butNot: key) else { return nil }
+      gone.append(victim)
+      entries[victim] = nil
+    }
+    if gone.isEmpty { return [] }
+    while let victim = oldest(butNot: nil) {
+      let isCrowded = limits.entries.map { UInt64(entries.count) > $0 - $0 / 20 } ?? false
+      let isFull = limits.bytes.map { used(without: victim) >= $0 - $0 / 20 } ?? false
+      if !isCrowded && !isFull { break }
+      gone.append(victim)
+      entries[victim] = nil
+    }
+    return gone
+  }
+
+  /// Evicts until the limits hold, and no more.
+  mutating func keepLimits() {
+    while isOverLimit, let victim = oldest(butNot: nil) { entries[victim] = nil }
+  }
+
+  /// Evicts until so many bytes are held.
+  mutating func trim(to bytes: UInt64) {
+    while used(isHeld: true) > bytes, let victim = oldest(butNot: nil) { entries[victim] = nil }
+  }
+}
+
+/// Stands for a body: what made its bytes.
+struct BodySeed: Hashable {
+  var seed: UInt64
+  var count: Int
+}
