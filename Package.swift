@@ -83,7 +83,9 @@ let package = Package(
     library(
       "MessageDigests",
       [.target(name: "CCryptoLibrary", condition: .when(platforms: [.linux]))]),
-    library("HTTPCaching", ["HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
+    library(
+      "HTTPCaching",
+      ["HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem"]),
     library(
       "CachingClient",
       [
@@ -147,6 +149,14 @@ let package = Package(
       ]),
     tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
 
+    // A month of use on a simulated volume.
+    tool(
+      "lifeprobe",
+      [
+        "SimulatedFiles", "StoreChecking", "CacheStore", "CacheFormat", "CacheSystem",
+        "TestSupport",
+      ]),
+
     // The example of the README.
     tool("reader", ["OfflineCache"]),
     tool(
@@ -192,7 +202,11 @@ let package = Package(
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
     tests("MessageDigests", ["MessageDigests"]),
     tests(
-      "HTTPCaching", ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem"]),
+      "HTTPCaching",
+      [
+        "HTTPCaching", "HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat",
+        "CacheSystem",
+      ]),
     tests(
       "CachingClient",
       [
@@ -232,7 +246,7 @@ let package = Package(
       "CachefsckTool",
       [
         "ToolTesting", "cachefsck", "CommandLineOptions", "ToolState", "StoreChecking",
-        "CacheStore", "CacheFormat",
+        "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "CachemigrateTool",

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import ToolTesting
 
@@ -88,6 +89,20 @@ import ToolTesting
     let long = try tool.run("ls", "--long", "--sort", "size").lines
     #expect(long.first?.hasPrefix("    2.9 KiB  ") == true)
     #expect(long.first?.hasSuffix("Z    -  -  a/2") == true)
+  }
+
+  @Test func `what was purged is in no file of the store`() throws {
+    let tool = try ToolRun()
+    let key = "https://example.org/?token=s3cr3t"
+    #expect(try tool.run("put", key, "-", input: [1, 2]).status == 0)
+    #expect(try tool.run("put", "kept", "-", input: [3]).status == 0)
+    #expect(try tool.run("rm", "--purge", key).status == 0)
+    let files = try #require(FileManager.default.enumerator(atPath: tool.store))
+    while let name = files.nextObject() as? String {
+      let bytes = FileManager.default.contents(atPath: "\(tool.store)/\(name)") ?? Data()
+      #expect(bytes.range(of: Data("s3cr3t".utf8)) == nil, "\(name)")
+    }
+    #expect(try tool.run("get", "kept").output == [3])
   }
 
   @Test func `entries are removed by key prefix tag and all at once`() throws {

@@ -9,7 +9,8 @@ import ToolTesting
   private static let servers = """
     server { listen PORT0 ssl; ssl_certificate FOLDER/good.pem;
       ssl_certificate_key FOLDER/good.key; ssl_client_certificate FOLDER/ca.pem;
-      ssl_verify_client optional; location / { return 200 "hello $ssl_client_s_dn"; } }
+      ssl_verify_client optional; location / { return 200 "hello $ssl_client_s_dn"; }
+      location /away { return 302 http://127.0.0.1:1/; } }
     """
 
   /// Needs nginx and openssl of Debian.
@@ -43,6 +44,9 @@ import ToolTesting
     let port = try fetch("--ca-file", ours, "--pin", "localhost:443=sha256/\(pin)")
     #expect(port.status == 64)
     #expect(port.errors.contains("give a host and a pin such as"))
+    let cut = try fetch("--pin", "localhost=sha256/AAAA")
+    #expect(cut.status == 64)
+    #expect(cut.errors.contains("'sha256/AAAA': it has 3 bytes in place of the 32 of a SHA-256"))
     let known = try fetch(
       "--ca-file", ours, "--client-cert", "\(folder.path)/client.pem", "--client-key",
       "\(folder.path)/client.key")
@@ -50,6 +54,35 @@ import ToolTesting
     let missing = try fetch("--ca-file", "\(folder.path)/missing")
     #expect(missing.status == 2)
     #expect(missing.errors.contains("missing: cannot be read"))
+    let away = ["fetch", origin.address("/away"), "--proxy", "none", "--ca-file", ours, "-o", "-"]
+    let refused = try tool.run(bytes: away.map { Array($0.utf8) })
+    #expect(refused.status == 2)
+    #expect(refused.errors.contains("the redirect leads from https to http"))
+    let followed = try tool.run(bytes: (away + ["--insecure-redirects"]).map { Array($0.utf8) })
+    #expect(followed.status == 2)
+    #expect(followed.errors.contains("http://127.0.0.1:1/: no connection can be made"))
+  }
+
+  @Test func `credentials in the store are concealed with the key that is named`() throws {
+    let tool = try ToolRun()
+    let origin = try LoopbackOrigin { _ in
+      OriginAnswer("page", fields: ["Cache-Control: max-age=3600"])
+    }
+    defer { origin.stop() }
+    let key = tool.path("key")
+    func fetch(_ arguments: String...) throws -> ToolResult {
+      let all =
+        ["fetch", origin.url("/a").absoluteString, "-o", "-"]
+        + ["-H", "Authorization: Bearer 123456"] + arguments
+      return try tool.run(bytes: all.map { Array($0.utf8) })
+    }
+    #expect(try fetch("--fingerprint-key", key).text == "page")
+    #expect(try tool.read(key).count == 32)
+    #expect(try fetch("--offline", "--fingerprint-key", key).text == "page")
+    #expect(try fetch("--offline", "--fingerprint-key", tool.path("other")).status == 1)
+    let bad = try fetch("--offline", "--fingerprint-key", "/dev/null")
+    #expect(bad.status == 2)
+    #expect(bad.errors.contains("/dev/null: it is no plain file; move it away"))
   }
 
   @Test func `the proxy of the environment is used but for what no_proxy names`() throws {

@@ -16,13 +16,15 @@ private struct Serving {
   let running: RunningTool
   let base: String
 
-  init(_ arguments: String..., on run: ToolRun? = nil) throws {
+  init(
+    _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil
+  ) throws {
     server = try run ?? ToolRun()
     client = try ToolRun()
     let input = try openFile("/dev/null", O_RDONLY)
     defer { close(input) }
     running = try server.start(
-      (["serve", "--listen", "127.0.0.1:0"] + arguments).map { Array($0.utf8) }, input: input)
+      (["serve", "--listen", listen] + arguments).map { Array($0.utf8) }, input: input)
     base = try Self.base(in: server)
   }
 
@@ -106,6 +108,48 @@ private struct Serving {
     #expect(end.output.isEmpty)
   }
 
+  @Test(arguments: [("drop", 2), ("keep", 1)])
+  func `for many users an answer with a cookie is stored only with --set-cookie keep`(
+    rule: String, requests: Int
+  ) throws {
+    let origin = try Origin()
+    defer { origin.stop() }
+    origin.set(
+      "/a",
+      Origin.Answer(body: [65], fields: "Cache-Control: max-age=3600\r\nSet-Cookie: sid=1\r\n"))
+    let serving = try Serving("--origin", origin.base, "--shared", "--set-cookie", rule)
+    for _ in 1...2 { #expect(try serving.fetch("/a").text == "A") }
+    #expect(origin.requests == requests)
+    serving.running.child.send(SIGTERM)
+    #expect(try serving.running.finish().status == 0)
+  }
+
+  @Test func `it answers under its own names and those of --host, and under no other`() throws {
+    let origin = try Origin()
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    let serving = try Serving(
+      "--origin", origin.base, "--host", "a.test", "--host", "B.test", "--log", "none")
+    func fetch(_ url: String) throws -> ToolResult {
+      try serving.client.run("fetch", "--refresh", "--proxy", serving.base, url, "-o", "-")
+    }
+    #expect(try serving.fetch("/a").text == "hello")
+    #expect(try fetch("http://a.test/a").text == "hello")
+    #expect(try fetch("http://b.test:81/a").text == "hello")
+    let refused = try fetch("http://evil.example/a")
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("421"))
+    serving.running.child.send(SIGTERM)
+    #expect(try !serving.running.finish().errors.contains("warning"))
+  }
+
+  @Test func `it warns where other machines can connect`() throws {
+    let serving = try Serving("--origin", "http://127.0.0.1:1", listen: "0.0.0.0:0")
+    serving.running.child.send(SIGTERM)
+    let errors = try serving.running.finish().errors
+    #expect(errors.contains("offlinecache: warning: other machines can connect to 0.0.0.0:"))
+  }
+
   @Test func `a second signal ends it at once`() throws {
     let origin = try Origin()
     defer { origin.stop() }
@@ -137,7 +181,8 @@ private struct Serving {
   @Test(arguments: [
     ["--shared", "--private"], ["--listen", "8080"], ["--origin", "ftp://a"], ["--origin", "a:80"],
     ["--origin", "http://u:p@a"], ["--origin", "http://a/?b"], ["--log-format", "xml"],
-    ["--grace", "10"], ["--memory", "x"],
+    ["--grace", "10"], ["--memory", "x"], ["--origin", "http://a", "--origin", "http://b"],
+    ["--host", "a:80"], ["--host", "a/b"], ["--host", ""], ["--trust-forwarded"],
   ])
   func `an option that makes no sense is an error`(options: [String]) throws {
     let tool = try ToolRun()

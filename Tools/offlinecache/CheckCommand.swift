@@ -28,7 +28,8 @@ enum CheckCommand {
         + "(5xx), else 1.",
     ],
     parameters: [urls],
-    options: [folder, list, timeout, HeaderOption.option] + NetworkOptions.allWithLogin,
+    options: [folder, list, timeout, HeaderOption.option, FingerprintOption.option]
+      + NetworkOptions.allWithLogin,
     examples: [
       .init("offlinecache check https://example.org/", "Compares with the store"),
       .init("offlinecache check https://example.org/big.iso -o isos", "Compares with a download"),
@@ -45,9 +46,12 @@ enum CheckCommand {
     }
     let login = try LoginOption.read(invocation, for: addresses)
     guard let folder = invocation[folder] else {
+      var clientOptions = ClientOptions(credentials: login?.provider)
+      clientOptions.fingerprintKey = try FingerprintOption.read(invocation)
+      let made = clientOptions
       return try await withStore(invocation, .read) { store in
         let client = CachingClient(
-          store: store, transport: transport, options: ClientOptions(credentials: login?.provider))
+          store: store, transport: transport, options: made)
         login?.use(by: client)
         return try await check(addresses) { url in
           try await client.updateState(of: HeaderOption.request(url, invocation), options: options)

@@ -34,7 +34,7 @@ enum FetchCommand {
     options: [
       GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
       SubstituteOption.option,
-    ] + NetworkOptions.allForTransfers,
+    ] + NetworkOptions.allForTransfers + [FingerprintOption.option],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -60,6 +60,7 @@ enum FetchCommand {
     let setup = try NetworkOptions.setup(invocation)
     var options = ClientOptions(transport: NetworkOptions.transportOptions(invocation))
     options.substitutes = try SubstituteOption.read(invocation)
+    options.fingerprintKey = try FingerprintOption.read(invocation)
     let login = try LoginOption.read(invocation, for: addresses)
     options.credentials = login?.provider
     let clientOptions = options

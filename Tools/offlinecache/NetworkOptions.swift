@@ -36,13 +36,22 @@ enum NetworkOptions {
     "timeout", .timeout, defaultText: "60s, 30s to connect", group: group,
     help: "Give up on a server that sends and takes no byte for so long")
 
+  private static let insecureRedirects = Flag(
+    "insecure-redirects", group: group,
+    help: "Follow redirects from https to http, which anybody on the way can read and change")
+
   /// All for commands that send or receive content.
-  static let allForTransfers = allWithLogin + [timeout]
+  static let allForTransfers = allWithLogin + [timeout, insecureRedirects]
 
   /// Returns the bounds on time for commands that have ``allForTransfers``.
   static func transportOptions(_ invocation: Invocation) -> TransportOptions {
-    guard let time = invocation[timeout] else { return TransportOptions() }
-    return TransportOptions(connectTimeout: time, idleTimeout: time)
+    var options = TransportOptions()
+    if let time = invocation[timeout] {
+      options.connectTimeout = time
+      options.idleTimeout = time
+    }
+    options.allowsInsecureRedirects = invocation[insecureRedirects]
+    return options
   }
 
   /// Makes the set-up that the options ask for.
@@ -89,14 +98,18 @@ extension ValueKind where Value == HostPin {
   static var pin: ValueKind {
     ValueKind("HOST=PIN") { argument throws(InvalidValue) in
       guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex,
-        let pin = Pin(String(text[text.index(after: end)...])),
         CurlSetup.isHost(text[..<end].lowercased())
       else {
         throw InvalidValue(
           expected: "a host and a pin such as example.org=sha256/BASE64 of a key, or "
             + "example.org=AB:CD:... of a certificate (32 bytes in hex)")
       }
-      return HostPin(host: text[..<end].lowercased(), pin: pin)
+      do throws(PinError) {
+        let pin = try Pin(String(text[text.index(after: end)...]))
+        return HostPin(host: text[..<end].lowercased(), pin: pin)
+      } catch {
+        throw InvalidValue(problem: "'\(error.text)': \(error.problem)", remedy: error.remedy)
+      }
     }
   }
 }

@@ -1,3 +1,4 @@
+import CacheSystem
 import CommandLineOptions
 
 #if canImport(Darwin)
@@ -26,6 +27,9 @@ final class OutputFile {
     if argument == "-" {
       (path, temporary, output) = ([], nil, .standard())
       return
+    }
+    if UserPath.isPlantedLink(String(decoding: argument.bytes, as: UTF8.self)) {
+      throw OutputError(path: argument.description, errno: SystemError.othersFile.code)
     }
     let place = Self.place(of: argument.bytes)
     path = place.path

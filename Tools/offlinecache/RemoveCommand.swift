@@ -10,17 +10,24 @@ enum RemoveCommand {
   private static let age = Option(
     "older-than", .duration, help: "Remove what was stored longer ago")
   private static let all = Flag("all", help: "Remove every entry, pinned ones too")
+  private static let purge = Flag(
+    "purge", help: "Write the journal anew: what was removed ever is in no file of the store then")
 
   static let declaration = Command(
     "rm", summary: "Removes entries, pinned ones too",
     discussion: [
       "Give keys, or just one of the options. How many entries went is printed on standard "
         + "error. A named key that is not there gives exit status 1; a prefix, tag or age that "
-        + "fits nothing gives 0."
+        + "fits nothing gives 0.",
+      "Removed entries are never answered again, and their bodies go at once. Their keys and header "
+        + "fields stay in the journal, until a later command closes the store a day after the journal "
+        + "was begun, or in large stores until half of it is dead. With --purge they go at once; what was written to "
+        + "the disk may still be found there by whoever has the device.",
     ],
-    parameters: [keys], options: [prefix, tag, age, all],
+    parameters: [keys], options: [prefix, tag, age, all, purge],
     examples: [
-      .init("offlinecache rm --older-than 30d", "Removes what was stored over 30 days ago")
+      .init("offlinecache rm --older-than 30d", "Removes what was stored over 30 days ago"),
+      .init("offlinecache rm --purge 'GET https://example.org/?token=1'", "Leaves no trace of it"),
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
@@ -34,9 +41,18 @@ enum RemoveCommand {
         remedy: "give keys, or one of --prefix, --tag, --older-than and --all")
     }
     return try withStore(invocation, .change) { store in
-      if !invocation[keys].isEmpty { return try remove(invocation[keys], from: store) }
-      Report.done("removed", try removeMany(invocation, from: store))
-      return .success
+      var status = ExitStatus.success
+      if !invocation[keys].isEmpty {
+        status = try remove(invocation[keys], from: store)
+      } else {
+        Report.done("removed", try removeMany(invocation, from: store))
+      }
+      if invocation[purge] {
+        try store.purge()
+      } else if Terminal.isTerminal(2) {
+        printMessage("the journal still names what was removed; --purge changes that at once")
+      }
+      return status
     }
   }
 

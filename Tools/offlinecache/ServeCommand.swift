@@ -17,8 +17,23 @@ enum ServeCommand {
     "origin", .origin,
     help: "Stand in front of this server (http or https, perhaps with a path); without it, be a "
       + "forward proxy for http")
+  private static let host = Option(
+    "host", .hostName, repeats: true,
+    help: "Answer under this name, too, with any port. A server on loopback answers as localhost, "
+      + "127.0.0.1 and [::1] alone, so that no web page elsewhere can read it under a name of its own; "
+      + "beyond loopback it answers under every name unless some are given")
+  private static let trustForwarded = Flag(
+    "trust-forwarded",
+    help:
+      "Believe what clients say in Forwarded and X-Forwarded-*: a proxy stands in front of this "
+      + "one, and nobody else can connect. Without it these are dropped, and the origin is told of "
+      + "the client that has connected")
   private static let shared = Flag(
     "shared", help: "Cache for many users: what is meant for one of them is not stored")
+  private static let setCookie = Option(
+    "set-cookie", ValueKind<CacheRules.SetCookie>.choice, default: .drop,
+    help: "With --shared: drop stores no Set-Cookie and keeps answers to requests with Cookie or "
+      + "Authorization from others once they are stale; keep follows the letter of RFC 9111")
   private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
   private static let offline = Flag("offline", help: "Answer from the store alone, however old")
   private static let memory = Option(
@@ -50,8 +65,8 @@ enum ServeCommand {
         + "--grace. The second one ends it at once, with 128 and the signal's number.",
     ],
     options: [
-      listen, origin, shared, isPrivate, offline, memory, log, logFormat, grace,
-      SubstituteOption.option,
+      listen, origin, host, trustForwarded, shared, setCookie, isPrivate, offline, memory, log,
+      logFormat, grace, SubstituteOption.option, FingerprintOption.option,
     ] + NetworkOptions.all + [proxy],
     examples: [
       .init(
@@ -62,12 +77,25 @@ enum ServeCommand {
       .init(
         "offlinecache serve --origin http://localhost:3000 --offline",
         "Answers from the store while the server is away"),
+      .init(
+        "offlinecache serve --origin http://localhost:3000 --host app.test",
+        "Also answers http://app.test:8080/, a name of this machine"),
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     if invocation[shared], invocation[isPrivate] {
       throw invocation.usageError(
         "--shared and --private exclude each other", remedy: "choose one of them")
+    }
+    if invocation.all(origin).count > 1 {
+      throw invocation.usageError(
+        "--origin is given more than once",
+        remedy: "choose one, and start a second server for the other")
+    }
+    if invocation[trustForwarded], invocation[origin] == nil {
+      throw invocation.usageError(
+        "--trust-forwarded is for a reverse proxy",
+        remedy: "give --origin as well; a forward proxy passes these fields on unchanged")
     }
     limitHeaps()
     let signals = try ServeSignals()
@@ -100,6 +128,11 @@ enum ServeCommand {
     let address = try server.start()
     status.setAddress("http://\(address)")
     printMessage("offlinecache: serving at http://\(address)/")
+    if server.isOpenToOthers {
+      printMessage(
+        "offlinecache: warning: other machines can connect to \(address), and see what is served and "
+          + "the status pages; listen at 127.0.0.1 if they must not")
+    }
     for await event in signals.events {
       if event == .stop { break }
       log?.reopen()
@@ -127,16 +160,20 @@ enum ServeCommand {
 
   private static func clientOptions(_ invocation: Invocation) throws -> ClientOptions {
     var options = ClientOptions(
-      rules: CacheRules(role: invocation[shared] ? .sharedCache : .privateCache))
+      rules: CacheRules(
+        role: invocation[shared] ? .sharedCache : .privateCache,
+        setCookie: invocation.value(of: setCookie)))
     options.transport.addsDefaultFields = false
     options.hotBytes = Int(clamping: invocation.value(of: memory))
     options.substitutes = try SubstituteOption.read(invocation)
+    options.fingerprintKey = try FingerprintOption.read(invocation)
     return options
   }
 
   private static func serverOptions(_ invocation: Invocation) -> ProxyOptions {
     ProxyOptions(
       listen: invocation.value(of: listen), origin: invocation[origin],
+      hosts: invocation.all(host), trustsForwarded: invocation[trustForwarded],
       isOffline: invocation[offline])
   }
 
@@ -200,6 +237,20 @@ extension ValueKind where Value == NormalizedURL {
             + "credentials and query")
       }
       return url
+    }
+  }
+}
+
+extension ValueKind where Value == String {
+  /// The name or address of a host, without a port.
+  static var hostName: ValueKind {
+    ValueKind("NAME") { argument throws(InvalidValue) in
+      guard let text = argument.text, let url = try? NormalizedURL("http://\(text)/"),
+        url.host == text.lowercased()
+      else {
+        throw InvalidValue(expected: "the name of a host such as app.test, without a port")
+      }
+      return url.host
     }
   }
 }

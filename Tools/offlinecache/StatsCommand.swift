@@ -31,6 +31,7 @@ enum StatsCommand {
       ("logical_bytes", .count(statistics.logicalBytes)),
       ("shared_bytes", .count(statistics.sharedBytes)),
       ("allocated_bytes", .count(statistics.allocatedBytes)),
+      ("charged_bytes", .count(statistics.chargedBytes)),
       ("journal_bytes", .count(statistics.journalBytes)),
       ("pinned_entries", .count(statistics.pinnedEntries)),
       ("pinned_bytes", .count(statistics.pinnedBytes)),
@@ -47,8 +48,12 @@ enum StatsCommand {
     table.add(["entries", "\(statistics.entries)", limit])
     table.add(["bodies", ByteCount(statistics.logicalBytes).description, ""])
     table.add(["shared", ByteCount(statistics.sharedBytes).description, ""])
-    let bytes = limits.bytes.map { "limit \(ByteCount($0))" } ?? ""
-    table.add(["on disk", ByteCount(statistics.allocatedBytes).description, bytes])
+    table.add(["on disk", ByteCount(statistics.allocatedBytes).description, ""])
+    if let bytes = limits.bytes {
+      // With the room that is set aside for the journal.
+      let charged = ByteCount(statistics.chargedBytes).description
+      table.add(["charged", charged, "limit \(ByteCount(bytes))"])
+    }
     table.add(["journal", ByteCount(statistics.journalBytes).description, ""])
     let pinned = "\(statistics.pinnedEntries) entries"
     table.add(["pinned", ByteCount(statistics.pinnedBytes).description, pinned])

@@ -34,7 +34,7 @@ enum UploadCommand {
     ],
     parameters: [url],
     options: [file, form, encoded, method, HeaderOption.option, GetCommand.output, progress, quiet]
-      + NetworkOptions.allForTransfers,
+      + NetworkOptions.allForTransfers + [FingerprintOption.option],
     examples: [
       .init(
         "offlinecache upload https://example.org/backup.tar --file backup.tar", "Puts a file there"),
@@ -63,8 +63,10 @@ enum UploadCommand {
     let setup = try NetworkOptions.setup(invocation)
     let sent = request
     let login = try LoginOption.read(invocation, for: [address])
-    let options = ClientOptions(
+    var clientOptions = ClientOptions(
       transport: NetworkOptions.transportOptions(invocation), credentials: login?.provider)
+    clientOptions.fingerprintKey = try FingerprintOption.read(invocation)
+    let options = clientOptions
     return try await withStore(invocation, .fill) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: options)
