@@ -58,7 +58,7 @@ class Running:
                 tool, "--store", f"{folder}/store", "serve",
                 "--origin", f"http://127.0.0.1:{origin_port}", "--listen", f"127.0.0.1:{port}",
                 "--log", "none"]
-            self.command += ["--shared"] if role == "shared" else []
+            self.command += ["--shared", "--set-cookie", "keep"] if role == "shared" else []
         self.log = open(f"{folder}/log", "w+b")
         self.process = None
 
