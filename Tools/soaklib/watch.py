@@ -1,7 +1,9 @@
 """Watches what a server takes: memory, descriptors, threads, and the journal of its store."""
 
+import collections
 import dataclasses
 import os
+import re
 import threading
 import time
 
@@ -44,6 +46,29 @@ def take(proxy):
     return Sample(
         proxy.server.memory(), bodies, others, len(os.listdir(f"/proc/{process}/task")),
         journal_bytes(proxy.store))
+
+
+TCP_STATES = {"01": "established", "06": "waiting", "08": "closed by the peer", "0A": "listening"}
+
+
+def descriptors(proxy):
+    """Returns what the open descriptors of a server are, as text."""
+    process, sockets = proxy.server.process.pid, {}
+    with open(f"/proc/{process}/net/tcp", encoding="ascii") as table:
+        for line in list(table)[1:]:
+            words = line.split()
+            side = "to a client" if int(words[1][-4:], 16) == proxy.port else "to the origin"
+            sockets[words[9]] = f"{side}, {TCP_STATES.get(words[3], words[3])}"
+    kinds = collections.Counter()
+    for name in os.listdir(f"/proc/{process}/fd"):
+        try:
+            target = os.readlink(f"/proc/{process}/fd/{name}")
+        except FileNotFoundError:
+            continue
+        socket = re.fullmatch(r"socket:\[(\d+)\]", target)
+        kinds[sockets.get(socket[1], "socket without TCP") if socket
+              else re.sub(r"[0-9a-f]{2,}|[0-9]", "#", target.removeprefix(proxy.store))] += 1
+    return ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
 
 
 class Watch:
@@ -91,5 +116,7 @@ class Watch:
             value = getattr(last, name)
             self.findings.count("bounds")
             if value > allowed:
-                self.findings.add(f"{name} ({self.proxy.role})",
-                                  f"{value} at the end, {getattr(first, name)} after the warm-up")
+                what = f": {descriptors(self.proxy)}" if name == "descriptors" else ""
+                self.findings.add(
+                    f"{name} ({self.proxy.role})",
+                    f"{value} at the end, {getattr(first, name)} after the warm-up{what}")
