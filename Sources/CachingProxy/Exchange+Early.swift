@@ -52,7 +52,7 @@ extension Exchange {
       while let next = piece {
         count += UInt64(next.count)
         if let length, count > length { throw TooLong() }
-        if !next.isEmpty, !(await write(early.framed(next))) { return source.cancel() }
+        if !next.isEmpty, !(await write(early.framed(next))) { throw ClientGone() }
         state.withLock { $0.note.streamedBytes += UInt64(next.count) }
         isWhole = count == length
         if isWhole { await endEarly(early) }
@@ -60,13 +60,14 @@ extension Exchange {
       }
       isWhole = length == nil || isWhole
     } catch {
-      // Who has sent all of an answer need not take the rest of the request.
+      // An origin that has sent all of an answer need not take the rest of the request.
     }
     if isWhole { await endEarly(early) } else { source.cancel() }
     leaveEarly(isWhole)
   }
 
   private struct TooLong: Error {}
+  private struct ClientGone: Error {}
 
   /// Sends the end of an early answer, once.
   private func endEarly(_ early: EarlyAnswer) async {

@@ -90,4 +90,27 @@ import Testing
     #expect(!reading.text.hasSuffix("0\r\n\r\n"))
     #expect(reading.end != .open)
   }
+
+  @Test func `lets a client go that leaves while its upload waits`() async throws {
+    let (gone, leaving) = AsyncStream.makeStream(of: Void.self)
+    // Takes nothing of the body, and sends more once the client has left.
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      .stream(
+        Pieces { index in
+          if index == 1 { for await _ in gone { break } }
+          return Array("early".utf8)
+        })
+    })
+    let recorder = Recorder()
+    try await withServer(backend, observers: [recorder]) { port, _ in
+      try await onThread {
+        let client = try RawClient(port: port)
+        client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000000\r\n\r\na")
+        #expect(client.read(until: "early").status == 200)
+        _ = client.sendUntilBlocked([UInt8](repeating: 1, count: 50_000_000))
+      }
+      leaving.yield()
+      #expect(try await !recorder.records(count: 1)[0].isComplete)
+    }
+  }
 }
