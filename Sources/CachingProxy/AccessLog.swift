@@ -161,6 +161,10 @@ public final class AccessLog: ProxyObserver {
 
   private static func open(_ destination: Destination) throws(ProxyError) -> Int32 {
     guard case .file(let path) = destination else { return 1 }
+    // In a folder like /tmp another user may have put a link there, or a file to read the log from.
+    if UserPath.isPlanted(path) {
+      throw ProxyError(.log, subject: path, detail: "it belongs to another user; use another file")
+    }
     let descriptor = openForAppending(path)
     guard descriptor >= 0 else {
       // Safety: strerror returns a C string, which is copied.

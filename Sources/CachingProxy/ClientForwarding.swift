@@ -20,13 +20,15 @@ struct ClientForwarding: Sendable, Hashable {
     guard let initial = name.utf8.first, [0x46, 0x66, 0x58, 0x78].contains(initial) else {
       return false
     }
-    let prefix = "x-forwarded-"
-    if name.utf8.count < prefix.utf8.count {
-      return HTTPField(name: name, value: []).isNamed("Forwarded")
+    let name = name.utf8.map { byte -> UInt8 in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+      case UInt8(ascii: "_"): UInt8(ascii: "-")
+      default: byte
+      }
     }
-    return zip(name.utf8, prefix.utf8).allSatisfy { byte, wanted in
-      byte == wanted || byte | 0x20 == wanted || (byte == 0x5F && wanted == 0x2D)
-    }
+    return name == Array("forwarded".utf8) || name == Array("x-real-ip".utf8)
+      || name.starts(with: "x-forwarded-".utf8)
   }
 
   /// Returns a request as the origin gets it.

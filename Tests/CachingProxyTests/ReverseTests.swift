@@ -77,7 +77,8 @@ private func forwarding(_ request: HTTPRequest?) -> [String] {
       _ = try await exchange(
         port,
         "GET / HTTP/1.1\r\nHost: x:1\r\nForwarded: for=6.6.6.6\r\nx-forwarded-for: 6.6.6.6\r\n"
-          + "X-Forwarded-Host: evil.test\r\nX_Forwarded_Proto: https\r\nX-Forwarded-Prefix: /\r\n\r\n"
+          + "X-Forwarded-Host: evil.test\r\nX_Forwarded_Proto: https\r\nX-Forwarded-Prefix: /\r\n"
+          + "X-Real-IP: 6.6.6.6\r\n\r\n"
       )
       _ = try await exchange(
         port, "POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 6.6.6.6\r\nContent-Length: 0\r\n\r\n")
