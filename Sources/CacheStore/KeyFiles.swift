@@ -80,7 +80,10 @@ struct KeyFiles: ~Copyable {
     do throws(SystemError) {
       return try files.open(name, in: directory, [.write, .create, .exclusive])
     } catch  where error == .exists {
-      try files.removeFile(name, in: directory.raw)
+      // A directory goes only if it is empty.
+      if (try? files.removeFile(name, in: directory.raw)) == nil {
+        try files.removeDirectory(name, in: directory.raw)
+      }
       return try files.open(name, in: directory, [.write, .create, .exclusive])
     }
   }

@@ -102,6 +102,17 @@ struct StoreState: ~Copyable {
     return segments.isEmpty && !isJournalWhole ? next + 1 : next
   }
 
+  /// Adds a segment after the last one. Numbers that were left out, because other files have those
+  /// names, stand as missing: the journal is written anew.
+  mutating func add(_ segment: Segment) {
+    if segments.isEmpty { firstSegment = segment.number }
+    while segment.number > firstSegment + UInt32(segments.count) {
+      segments.append(nil)
+      isJournalWhole = false
+    }
+    segments.append(SegmentUse(segment: segment))
+  }
+
   /// How far the current segment has been read.
   var position: Int64 { segments.last??.readBytes ?? 0 }
 

@@ -5,8 +5,9 @@ extension FileSystem {
   /// Returns whether the first bytes of a file are the body that `digest` names.
   ///
   /// - Parameters:
-  ///   - count: the bytes of the body; a longer file is cut there, a shorter one is not the body.
-  ///   - hashSeed: that of the store.
+  ///   - count: the length of the body in bytes. What follows in a longer file is ignored; a shorter
+  ///     file does not hold the body.
+  ///   - hashSeed: the seed of the store.
   ///   - take: called with each piece and its offset, in order.
   /// - Complexity: O(count); a megabyte of memory.
   package func holdsBody(
@@ -15,30 +16,41 @@ extension FileSystem {
   ) throws(SystemError) -> Bool {
     var plain = DigestHasher()
     var seeded = DigestHasher(seed: hashSeed)
-    while plain.count < count {
-      let wanted = Int(min(count - plain.count, 1 << 20))
-      let piece = try readBytes(file, count: wanted, at: Int64(plain.count))
-      if piece.isEmpty { return false }
-      try take(piece, Int64(plain.count))
+    let isWhole = try readPieces(of: file, count: count) { piece, offset throws(SystemError) in
+      try take(piece, offset)
       plain.update(piece)
       seeded.update(piece)
     }
-    return plain.digest() == digest || seeded.digest() == digest
+    return isWhole && (plain.digest() == digest || seeded.digest() == digest)
   }
 
-  /// Computes the plain digest of the first bytes of a file; `nil` if there are fewer.
+  /// Returns the digest of the first bytes of a file; `nil` if the file is shorter.
   ///
+  /// - Parameter seed: 0 for the plain digest, the seed of the store for the seeded one.
   /// - Complexity: O(count); a megabyte of memory.
   package func digest(
-    of file: borrowing Descriptor, count: UInt64
+    of file: borrowing Descriptor, count: UInt64, seed: UInt64 = 0
   ) throws(SystemError) -> Digest? {
-    var hasher = DigestHasher()
-    while hasher.count < count {
-      let wanted = Int(min(count - hasher.count, 1 << 20))
-      let piece = try readBytes(file, count: wanted, at: Int64(hasher.count))
-      if piece.isEmpty { return nil }
-      hasher.update(piece)
+    var hasher = DigestHasher(seed: seed)
+    let isWhole = try readPieces(of: file, count: count) { piece, _ in hasher.update(piece) }
+    return isWhole ? hasher.digest() : nil
+  }
+
+  /// Reads the first bytes of a file, a megabyte at a time.
+  ///
+  /// - Returns: false if the file is shorter.
+  private func readPieces(
+    of file: borrowing Descriptor, count: UInt64,
+    _ take: ([UInt8], Int64) throws(SystemError) -> Void
+  ) throws(SystemError) -> Bool {
+    var offset: UInt64 = 0
+    while offset < count {
+      let wanted = Int(min(count - offset, 1 << 20))
+      let piece = try readBytes(file, count: wanted, at: Int64(offset))
+      if piece.isEmpty { return false }
+      try take(piece, Int64(offset))
+      offset += UInt64(piece.count)
     }
-    return hasher.digest()
+    return true
   }
 }

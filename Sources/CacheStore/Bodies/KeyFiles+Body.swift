@@ -57,13 +57,10 @@ extension KeyFiles {
       return try system("\(store.path)/staging/\(session.name.text)/\(name.text)") {
         () throws(SystemError) in
         let file = try files.open(name, in: session.directory, [.read])
-        var hasher = DigestHasher(seed: store.hashSeed)
-        while hasher.count < entry.length {
-          let piece = try files.readBytes(file, count: 1 << 20, at: Int64(hasher.count))
-          if piece.isEmpty { throw .inputOutput }
-          hasher.update(piece)
-        }
-        return hasher.digest()
+        guard
+          let digest = try files.digest(of: file, count: entry.length, seed: store.hashSeed)
+        else { throw .inputOutput }
+        return digest
       }
     }
   }

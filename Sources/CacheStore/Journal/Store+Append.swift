@@ -103,10 +103,7 @@ extension Store {
   /// Begins the first segment of a store without a journal.
   private func beginSegment(_ number: UInt32) throws(StoreError) -> Segment {
     let segment = try openSegment(try makeSegment(number))
-    state.withLock {
-      $0.segments.append(SegmentUse(segment: segment))
-      if $0.segments.count == 1 { $0.firstSegment = number }
-    }
+    state.withLock { $0.add(segment) }
     return segment
   }
 

@@ -25,7 +25,7 @@ extension Store {
 
   private func goOn(_ state: inout StoreState, with segment: Segment) {
     countTail(&state)
-    state.segments.append(SegmentUse(segment: segment))
+    state.add(segment)
   }
 
   /// Goes on to a segment that another process has begun after one that it has left without a seal.

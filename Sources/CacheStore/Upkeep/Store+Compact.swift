@@ -101,8 +101,7 @@ extension Store {
         isPurged = true
         return
       }
-      while last > 0, state.withLock({ $0.firstSegment }) <= last, try dropOldest() {}
-      isPurged = last > 0 && state.withLock { $0.firstSegment } > last
+      if last > 0 { isPurged = try dropSegments(through: last) }
     }
     state.withLock { $0.hasRemoved = $0.hasRemoved && !isPurged }
     if isPurged { return }
@@ -115,10 +114,22 @@ extension Store {
   /// damaged. The index knows every entry now.
   func renewJournal() throws(StoreError) {
     guard let last = state.withLock({ $0.current?.number }) else { return }
-    while !upkeep.isStopping, state.withLock({ $0.firstSegment }) <= last {
-      guard try dropOldest() else { return }
+    let isRenewed = try dropSegments(through: last, untilStopped: true)
+    state.withLock { $0.isJournalWhole = isRenewed }
+  }
+
+  /// Drops the oldest segments one after the other, up to a number.
+  ///
+  /// - Parameter untilStopped: whether to give up when the store is closed.
+  /// - Returns: whether all of them are gone.
+  private func dropSegments(
+    through last: UInt32, untilStopped: Bool = false
+  ) throws(StoreError) -> Bool {
+    while state.withLock({ $0.firstSegment }) <= last {
+      if untilStopped && upkeep.isStopping { return false }
+      guard try dropOldest() else { return false }
     }
-    state.withLock { $0.isJournalWhole = $0.firstSegment > last }
+    return true
   }
 
   /// - Returns: false where it could not be done.
