@@ -1,31 +1,23 @@
 import Foundation
 import OfflineCache
 
-struct Page: Decodable {
+struct Article: Decodable {
   var title: String
   var text: URL
   var image: URL
 }
 
-guard let list = CommandLine.arguments.dropFirst().first.flatMap({ URL(string: $0) }) else {
-  print("usage: reader URL-of-a-list")
-  exit(64)
-}
 do {
-  let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
-  let cache = try OfflineCache(
-    capacity: 200 << 20, directory: caches.appendingPathComponent("reader"))
-  let (json, _) = try await cache.data(from: list)
-  for page in try JSONDecoder().decode([Page].self, from: json) {
-    async let text = cache.data(from: page.text)
-    async let image = cache.data(from: page.image)
-    let (words, response) = try await text
-    let (picture, _) = try await image
-    print(
-      "\(page.title): \(words.count) + \(picture.count) bytes; \(response.metadata?.reason ?? "")")
+  let folder = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
+  let cache = try OfflineCache(capacity: 200 << 20, directory: folder.appending(path: "reader"))
+  let (list, _) = try await cache.data(from: URL(string: CommandLine.arguments[1])!)
+  for article in try JSONDecoder().decode([Article].self, from: list) {
+    let (text, response) = try await cache.data(from: article.text)
+    let (image, _) = try await cache.data(from: article.image)
+    let reason = response.metadata?.reason ?? ""  // why this answer, from the store or the network
+    print("\(article.title): \(text.count) + \(image.count) bytes; \(reason)")
   }
 } catch {
-  // Which URL, what happened, what to do.
   FileHandle.standardError.write(Data("\(error.localizedDescription)\n".utf8))
   exit(1)
 }
