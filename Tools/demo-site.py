@@ -2,6 +2,9 @@
 
 usage: demo-site.py SITE PATHS
 
+Copies keep their times: the server sends them as Last-Modified, from which the cache derives how long a
+file is fresh. With new times it would have to validate every file in the second fetch.
+
 Writes the percent-encoded path of each file to PATHS, one a line, and a summary to standard output.
 """
 
@@ -74,6 +77,8 @@ def main(site, list_path):
             place = os.path.join(os.fsencode(site), target)
             os.makedirs(os.path.dirname(place), exist_ok=True)
             shutil.copyfile(source, place)
+            info = os.stat(source)
+            os.utime(place, ns=(info.st_atime_ns, info.st_mtime_ns))
             total += os.path.getsize(place)
             odd += PLAIN.fullmatch(target) is None
             count += 1
