@@ -262,3 +262,25 @@ let package = Package(
       swiftSettings: house),
   ]
 )
+
+/// `OFFLINECACHE_TARGETS=CacheStoreTests,FuzzTests` leaves these targets and all that they need, so that a
+/// sanitizer builds no more than it runs (Tools/sanitize).
+func needed(by names: [String], of targets: [Target]) -> [Target] {
+  var found: Set<String> = []
+  var waiting = names
+  while let name = waiting.popLast() {
+    guard found.insert(name).inserted else { continue }
+    for dependency in targets.first(where: { $0.name == name })?.dependencies ?? [] {
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _): waiting.append(name)
+      default: break
+      }
+    }
+  }
+  return targets.filter { found.contains($0.name) }
+}
+
+if let names = Context.environment["OFFLINECACHE_TARGETS"]?.split(separator: ",").map(String.init) {
+  package.targets = needed(by: names, of: package.targets)
+  package.products = []
+}
