@@ -100,6 +100,9 @@ extension ByteString: ExpressibleByStringLiteral {
   }
 }
 
+/// A key or tag may be written as `"user/\(id)"`.
+extension ByteString: ExpressibleByStringInterpolation {}
+
 extension ByteString: CustomStringConvertible {
   /// Gives the text for people: what is not valid UTF-8 is replaced by U+FFFD.
   public var description: String {

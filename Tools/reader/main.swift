@@ -1,4 +1,3 @@
-import Foundation
 import OfflineCache
 
 struct Article: Decodable {

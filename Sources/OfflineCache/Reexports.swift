@@ -1,0 +1,12 @@
+// One import is enough: everything that appears in the public API of this module comes with it.
+@_exported public import CacheFormat
+@_exported public import CacheStore
+@_exported public import CachingClient
+@_exported public import Foundation
+@_exported public import HTTPSemantics
+@_exported public import HTTPTransport
+@_exported public import Reachability
+
+#if canImport(FoundationNetworking)
+  @_exported public import FoundationNetworking
+#endif

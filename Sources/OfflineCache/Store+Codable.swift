@@ -1,0 +1,34 @@
+public import CacheFormat
+public import CacheStore
+public import Foundation
+
+// Values in place of bytes, as JSON.
+extension Store {
+  /// Stores a value, encoded as JSON, under a key, in place of what was there.
+  ///
+  /// - Parameter encoder: Encodes the value, for callers who want other dates or key names.
+  /// - Throws: `EncodingError`, or `StoreError` as `put(_:for:variant:metadata:)` does; what was stored
+  ///   before is still there then.
+  /// - Durability: what `durability` says, once the call has returned.
+  /// - Complexity: O(length of the encoded value).
+  @discardableResult
+  public func put(
+    encoding value: some Encodable, for key: ByteString, variant: UInt64 = 0,
+    metadata: EntryMetadata = EntryMetadata(), with encoder: JSONEncoder = JSONEncoder()
+  ) throws -> EntryInfo {
+    try put([UInt8](try encoder.encode(value)), for: key, variant: variant, metadata: metadata)
+  }
+
+  /// Returns the value that is stored under a key as JSON, or `nil` if there is no entry.
+  ///
+  /// - Parameter decoder: Decodes the value; it has to expect what the encoder wrote.
+  /// - Throws: `DecodingError` if the entry is not such a value.
+  /// - Complexity: O(length of the entry).
+  public func value<Value: Decodable>(
+    _ type: Value.Type = Value.self, for key: ByteString, variant: UInt64 = 0,
+    with decoder: JSONDecoder = JSONDecoder()
+  ) throws -> Value? {
+    guard let entry = lookUp(key, variant: variant).entry else { return nil }
+    return try decoder.decode(type, from: Data(entry.body))
+  }
+}

@@ -1,0 +1,21 @@
+public import Foundation
+
+/// An empty folder for one test, which is removed with all that is in it when the test lets it go.
+public final class TemporaryFolder: Sendable {
+  /// The path, without a slash at the end.
+  public let path: String
+
+  /// The path as a URL.
+  public var url: URL { URL(filePath: path, directoryHint: .isDirectory) }
+
+  /// Makes a folder that only this user may enter.
+  ///
+  /// - Throws: an error of Foundation, if the folder cannot be made.
+  public init() throws {
+    path = FileManager.default.temporaryDirectory.path + "/offlinecache-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}
