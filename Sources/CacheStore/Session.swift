@@ -38,7 +38,7 @@ extension Store {
     if isReadOnly { throw .readOnly(path) }
     // Under the lock of the journal, so that nobody takes the new directory for a dead one before
     // it is locked.
-    return try withJournalLock { () throws(StoreError) -> Session in
+    return try journal.withLock { () throws(StoreError) -> Session in
       if let session = session.session.withLock({ $0 }) { return session }
       // Nobody would end a session that begins after the end.
       try state.withLock { state throws(StoreError) in

@@ -58,7 +58,7 @@ extension Store {
   @discardableResult
   package func confirmEntries() throws(StoreError) -> Bool {
     // Under the lock, because `removeAll` moves the directory before it tells the journal.
-    try withJournalLock { () throws(StoreError) in
+    try journal.withLock { () throws(StoreError) in
       state.withLock { state in
         follow(&state)
         guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
@@ -98,7 +98,7 @@ extension Store {
   /// Moves away what is no directory. Under the lock of the journal, so that nobody moves the
   /// directory that another one has just made in its place.
   private func clearPlace(of name: PathName, in parent: Int32) {
-    _ = try? withJournalLock { () throws(StoreError) in
+    _ = try? journal.withLock { () throws(StoreError) in
       guard let status = try? fileSystem.status(at: name, in: parent), status.kind != .directory
       else { return }
       try? StrayQuarantine(fileSystem, clock).move(

@@ -57,7 +57,7 @@ extension Store {
       draft.head.status = draft.metadata.status
       draft.head.accessed = Timestamp(nanoseconds: located.slot.accessed)
       let document = try draft.document(
-        hashSeed: hashSeed, sequence: state.withLock { $0.sequence &+ 1 })
+        hashSeed: hashSeed, sequence: state.withLock { $0.journal.sequence &+ 1 })
       draft.head.overhead = overhead(document.count)
       var keyFiles: KeyFiles
       do throws(StoreError) {

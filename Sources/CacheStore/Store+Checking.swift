@@ -19,7 +19,7 @@ extension Store {
   }
 
   /// Whether everything that was ever written to the journal could be read.
-  package var isJournalWhole: Bool { state.withLock { $0.isJournalWhole } }
+  package var isJournalWhole: Bool { state.withLock { $0.journal.isWhole } }
 
   /// The numbers of the slots in use, those of one shard after the other, and where each begins.
   ///

@@ -137,7 +137,7 @@ extension Store {
   ///
   /// - Returns: whether that made room.
   private func dropDeadRecords(of bytes: UInt64) -> Bool {
-    let journal = state.withLock { $0.journalBytes }
+    let journal = state.withLock { $0.journal.bytes }
     guard journal.all - journal.live > Int64(clamping: max(bytes, 64 << 10)),
       (try? purge()) != nil
     else { return false }

@@ -178,7 +178,7 @@ struct Before {
         surplus: Array(
           others.filter { !$0.isPinned }.sorted { $0.accessed < $1.accessed }.prefix(surplus)),
         sharing: state.index.sharing(entry.digest, length: entry.length),
-        tick: state.tick(now), nextSequence: state.sequence &+ 1)
+        tick: state.tick(now), nextSequence: state.journal.sequence &+ 1)
     }
   }
 

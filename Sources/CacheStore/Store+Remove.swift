@@ -27,7 +27,7 @@ extension Store {
   private func syncJournal() throws(StoreError) {
     if isReadOnly { return }
     let end = state.withLock { state in
-      state.current.map { AppendedPlace(segment: $0, end: state.position) }
+      state.journal.current.map { AppendedPlace(segment: $0, end: state.journal.position) }
     }
     if let end { try sync(end) }
   }
@@ -97,7 +97,7 @@ extension Store {
     if isReadOnly { throw .readOnly(path) }
     let session = try ownSession()
     let away = session.unusedName()
-    let placed = try withJournalLock { () throws(StoreError) -> AppendedPlace? in
+    let placed = try journal.withLock { () throws(StoreError) -> AppendedPlace? in
       do throws(StoreError) {
         try moveEntries(to: away, of: session)
         return try appendLocked { state throws(StoreError) -> [[UInt8]] in

@@ -129,7 +129,7 @@ extension Store {
   private func compactForDelegate() {
     if sizeDelegate.delegate == nil { return }
     let isCrowded = state.withLock { state in
-      let journal = state.journalBytes
+      let journal = state.journal.bytes
       return state.limits.bytes.map { used(state) > $0 } ?? false
         && journal.all - journal.live > journal.live
     }

@@ -31,16 +31,10 @@ public final class Store: Sendable {
   let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
-  let journalSizes: JournalSizes
-  let bootName: [UInt8]?
   package let fileSystem: any FileSystem
   package let clock: any WallClock
   let state: Lock<StoreState>
-  /// One thread of this process appends at a time.
-  let appendTurn = Mutex<Void>(())
-  let journalSync = JournalSync()
-  /// Set when the current segment must not be appended to any more.
-  let rollsNext = Atomic<Bool>(false)
+  let journal: Journal
   let session = SessionBox()
   let sharedTail: JournalTail
   let eventHub = EventHub()
@@ -74,14 +68,13 @@ public final class Store: Sendable {
     sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
     evictsOnFullDisk = options.evictsOnFullDisk
     keepsInMemory = options.memoryBytes > 0
-    journalSizes = options.journal
-    bootName = options.bootName
+    journal = Journal(place, options)
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     let state = StoreState(
       blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
       indexFolder: options.keepsIndexInFile ? path : nil)
-    sharedTail = state.sharedTail
+    sharedTail = state.journal.sharedTail
     self.state = Lock(state, .store)
     try start(options.limits)
   }
@@ -97,7 +90,7 @@ public final class Store: Sendable {
         try holdAgainstMark(&state)
       }
     } else {
-      work = try withJournalLock { () throws(StoreError) -> UpkeepWork in
+      work = try journal.withLock { () throws(StoreError) -> UpkeepWork in
         try state.withLock { state throws(StoreError) in
           try load(&state)
           try holdAgainstMark(&state)
@@ -110,13 +103,12 @@ public final class Store: Sendable {
         }
         try state.withLock { state throws(StoreError) in
           // Nobody was killed while writing, so the end was whole and has been damaged.
-          guard state.tornBytes > 0 else { return }
-          if state.isJournalWhole { try noteRemovals(&state) }
-          state.isJournalWhole = false
-          state.journalDamages += 1
+          guard state.journal.tornBytes > 0 else { return }
+          if state.journal.isWhole { try noteRemovals(&state) }
+          state.journal.noteDamage()
         }
         // While another process has the store open, it is not at its end.
-        let isUnmarked = state.withLock { $0.isJournalWhole && !$0.endedAsMarked }
+        let isUnmarked = state.withLock { $0.journal.isWhole && !$0.journal.endedAsMarked }
         guard isUnmarked, try !hasLiveSessions() else { return [] }
         state.withLock { $0.endedUncleanly = true }
         return .reconcile
@@ -124,12 +116,14 @@ public final class Store: Sendable {
     }
     state.withLock { state in
       state.isOpened = true
-      if state.current == nil && hasEntries(state.entries) { state.isJournalWhole = false }
-      state.isComplete = state.isJournalWhole
+      if state.journal.current == nil && hasEntries(state.entries) { state.journal.isWhole = false }
+      state.isComplete = state.journal.isWhole
       if !state.isComplete { work.insert(.reconcile) }
-      if wantsCompaction(state) || state.hasDroppedFiles { work.insert(.compact) }
+      if wantsCompaction(state) || state.journal.hasDroppedFiles { work.insert(.compact) }
     }
-    if !isReadOnly && !isSupervised && state.withLock({ $0.current == nil }) { beginJournal() }
+    if !isReadOnly && !isSupervised && state.withLock({ $0.journal.current == nil }) {
+      beginJournal()
+    }
     if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work, of: self) }
   }
@@ -142,21 +136,6 @@ public final class Store: Sendable {
       return false
     }
     return !isEmpty
-  }
-
-  /// Holds the lock of the journal while `body` runs.
-  func withJournalLock<R: Sendable>(
-    _ body: () throws(StoreError) -> R
-  ) throws(StoreError) -> R {
-    try appendTurn.withLock { _ throws(StoreError) -> R in
-      do throws(SystemError) {
-        try place.lock.take(in: place.root)
-      } catch {
-        throw StoreError(error, path: "\(path)/lock")
-      }
-      defer { place.lock.release() }
-      return try body()
-    }
   }
 
   /// The hash of a key in this store.
@@ -177,7 +156,7 @@ public final class Store: Sendable {
     }
     guard wasOpen else { return }
     if !isReadOnly { tidyBeforeClosing() }
-    if !isReadOnly && journalSync.needsRenewal.load(ordering: .relaxed) {
+    if !isReadOnly && journal.sync.needsRenewal.load(ordering: .relaxed) {
       state.withLock { $0.isClosed = false }
       try? renewAfterFailedSync()
       state.withLock { $0.isClosed = true }
@@ -215,8 +194,8 @@ public final class Store: Sendable {
   /// removals, and is short.
   private var isPurgeDue: Bool {
     state.withLock { state in
-      guard state.hasRemoved, state.journalBytes.live < Self.quickPurgeBytes,
-        let first = state.segments.first ?? nil
+      guard state.journal.hasRemoved, state.journal.bytes.live < Self.quickPurgeBytes,
+        let first = state.journal.segments.first ?? nil
       else { return false }
       return clock.now() - first.segment.created.nanoseconds > Self.purgeAgeNanoseconds
     }
@@ -245,7 +224,7 @@ public final class Store: Sendable {
 
   func statistics(_ state: borrowing StoreState) -> Statistics {
     let totals = state.index.totals
-    let journal = state.journalBytes
+    let journal = state.journal.bytes
     var result = Statistics()
     result.entries = totals.entries
     result.logicalBytes = totals.logicalBytes
@@ -266,7 +245,7 @@ public final class Store: Sendable {
     result.damagedMisses = state.counters.damagedMisses
     result.stores = state.counters.stores
     result.evictions = state.counters.evictions
-    result.journalDamages = state.journalDamages
+    result.journalDamages = state.journal.damages
     result.isComplete = state.isComplete
     return result
   }

@@ -48,7 +48,7 @@ extension Store {
   /// The budget of the journal as it is, or with `change` more bytes of live records.
   func journalBudget(_ state: borrowing StoreState, adding change: Int64 = 0) -> JournalBudget {
     JournalBudget(
-      live: state.journalBytes.live + change,
-      limit: state.limits.accounting == .allocated ? state.limits.bytes : nil, journalSizes)
+      live: state.journal.bytes.live + change,
+      limit: state.limits.accounting == .allocated ? state.limits.bytes : nil, journal.sizes)
   }
 }

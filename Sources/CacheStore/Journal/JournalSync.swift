@@ -108,13 +108,13 @@ extension Store {
   func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
     guard durability == .full else { return }
     do throws(SystemError) {
-      try journalSync.wait(
-        for: placed, among: { state.withLock { $0.segments.compactMap { $0?.segment } } },
+      try journal.sync.wait(
+        for: placed, among: { state.withLock { $0.journal.segments.compactMap { $0?.segment } } },
         in: place.journal, fileSystem)
     } catch {
       // What the segment holds beyond the last good sync is not to be relied on.
-      rollsNext.store(true, ordering: .relaxed)
-      journalSync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
+      journal.rollsNext.store(true, ordering: .relaxed)
+      journal.sync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
       session.isUnclean.store(true, ordering: .relaxed)
       throw StoreError(
         error, path: "\(path)/journal/\(Layout.segment(placed.segment.number).text)")
@@ -126,11 +126,11 @@ extension Store {
   ///
   /// - Complexity: O(1), but after a failed sync O(all entries) once.
   func renewAfterFailedSync() throws(StoreError) {
-    guard journalSync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
-    try journalSync.renewal.withLock { _ throws(StoreError) in
-      guard journalSync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
+    guard journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
+    try journal.sync.renewal.withLock { _ throws(StoreError) in
+      guard journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
       try renewJournal()
-      if !state.withLock({ $0.isJournalWhole }) {
+      if !state.withLock({ $0.journal.isWhole }) {
         throw StoreError(
           .inputOutput, path: "\(path)/journal",
           cause: "it cannot be written anew after a failed sync",
@@ -139,7 +139,7 @@ extension Store {
       try system("\(path)/journal") { () throws(SystemError) in
         try fileSystem.synchronize(place.journal, names: true)
       }
-      journalSync.needsRenewal.store(false, ordering: .sequentiallyConsistent)
+      journal.sync.needsRenewal.store(false, ordering: .sequentiallyConsistent)
     }
   }
 }

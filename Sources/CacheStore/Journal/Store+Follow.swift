@@ -9,15 +9,15 @@ extension Store {
   /// - Complexity: one lseek(2) where nothing is new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
-    guard state.tail.file >= 0 else {
+    guard state.journal.tail.file >= 0 else {
       findSegment(&state)
       return
     }
-    guard let length = try? fileSystem.length(of: state.tail.file),
-      length == state.tail.position
+    guard let length = try? fileSystem.length(of: state.journal.tail.file),
+      length == state.journal.tail.position
     else {
       readOn(&state)
-      if state.needsReload { reload(&state) }
+      if state.journal.needsReload { reload(&state) }
       return
     }
   }
@@ -40,7 +40,11 @@ extension Store {
   /// segment is not the last one any more, and the state has another mark.
   @inline(__always)
   func follow(_ state: inout StoreState, after settled: JournalTail.Mark?) {
-    if settled == nil || settled != state.tail { follow(&state) } else { followUnsealed(&state) }
+    if settled == nil || settled != state.journal.tail {
+      follow(&state)
+    } else {
+      followUnsealed(&state)
+    }
   }
 
   /// Looks for the segment that another process may have begun while there was none to read.
@@ -48,9 +52,10 @@ extension Store {
   /// - Complexity: O(segments); only while the journal is empty, or its last segment is damaged.
   private func findSegment(_ state: inout StoreState) {
     do throws(StoreError) {
-      if state.segments.isEmpty { return try load(&state) }
-      let segment = try openSegment(state.firstSegment + UInt32(state.segments.count))
-      state.segments.append(SegmentUse(segment: segment))
+      if state.journal.segments.isEmpty { return try load(&state) }
+      let segment = try journal.open(
+        state.journal.firstNumber + UInt32(state.journal.segments.count))
+      state.journal.segments.append(SegmentUse(segment: segment))
       readOn(&state)
     } catch {
       refuse(&state, error)
@@ -67,24 +72,24 @@ extension Store {
 
   /// Reads all that is new.
   func readOn(_ state: inout StoreState) {
-    while let use = state.segments.last ?? nil, !use.isSealed {
+    while let use = state.journal.segments.last ?? nil, !use.isSealed {
       guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
         setUnreadable(&state)
         return
       }
       if length < use.readBytes {
         // Somebody cut off what had been read: what it said is known here, but not to others.
-        state.isJournalWhole = false
-        state.tornBytes = 0
+        state.journal.isWhole = false
+        state.journal.tornBytes = 0
         return
       }
       if length == use.readBytes {
-        state.tornBytes = 0
+        state.journal.tornBytes = 0
         return
       }
       let progressed = readChunk(
-        &state, use.segment, from: use.readBytes, length: min(length, Self.maximumSegmentBytes))
-      if !progressed || state.needsReload { return }
+        &state, use.segment, from: use.readBytes, length: min(length, Journal.maximumSegmentBytes))
+      if !progressed || state.journal.needsReload { return }
     }
   }
 
@@ -146,31 +151,29 @@ extension Store {
             if bytes.count < RecordFrame.maximumLength { return false }
             return skip(&state, start + Int64(bytes.count))
           }
-          if isEnd { state.tornBytes = Int64(bytes.count - done) }
+          if isEnd { state.journal.tornBytes = Int64(bytes.count - done) }
           return !isEnd
         }
-        state.isJournalWhole = false
-        state.journalDamages += 1
+        state.journal.noteDamage()
         done = next
         setRead(&state, start + Int64(next))
       }
     }
-    state.tornBytes = 0
+    state.journal.tornBytes = 0
     return true
   }
 
   /// Notes that a part of the journal cannot be read. What it says is not known then, so nothing in
   /// the tree may count as unknown to it.
   private func setUnreadable(_ state: inout StoreState) {
-    state.isJournalWhole = false
+    state.journal.isWhole = false
     state.isComplete = false
-    state.journalDamages += 1
+    state.journal.damages += 1
   }
 
   /// Passes over a stretch in which there is no record at all.
   private func skip(_ state: inout StoreState, _ end: Int64) -> Bool {
-    state.isJournalWhole = false
-    state.journalDamages += 1
+    state.journal.noteDamage()
     // A record may begin here that ends beyond what was read.
     let overlap = Int64(RecordFrame.maximumLength)
     setRead(&state, (end - overlap) / Int64(RecordFrame.alignment) * Int64(RecordFrame.alignment))
@@ -198,7 +201,7 @@ extension Store {
   }
 
   private func setRead(_ state: inout StoreState, _ position: Int64) {
-    state.segments[state.segments.count - 1]?.readBytes = position
+    state.journal.segments[state.journal.segments.count - 1]?.readBytes = position
   }
 
   /// Applies one record.
@@ -208,12 +211,11 @@ extension Store {
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
     _ segment: Segment, _ place: Int64
   ) -> Bool {
-    if header.sequence != state.sequence &+ 1 && state.sequence != 0 {
+    if header.sequence != state.journal.sequence &+ 1 && state.journal.sequence != 0 {
       // A gap: records that this process has not seen are gone.
-      state.isJournalWhole = false
-      state.journalDamages += 1
+      state.journal.noteDamage()
     }
-    state.sequence = header.sequence
+    state.journal.sequence = header.sequence
     switch header.type {
     case .put:
       guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes else { break }
@@ -227,7 +229,7 @@ extension Store {
       case .damaged: state.removals?.giveUp(record.keyHash, record.variant)
       case .asked:
         state.removals?.remove(record.keyHash, record.variant)
-        state.hasRemoved = state.hasRemoved || !state.isOpened
+        state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
       default: state.removals?.remove(record.keyHash, record.variant)
       }
       state.remove(record.keyHash, record.variant)
@@ -256,16 +258,16 @@ extension Store {
     switch header.type {
     case .clear:
       state.removals?.clear()
-      state.hasRemoved = state.hasRemoved || !state.isOpened
+      state.journal.hasRemoved = state.journal.hasRemoved || !state.isOpened
       state.clear()
       reopenEntries(&state)
     case .drop:
       guard let number = unsafe DropRecord.through(payload: Array(payload)) else { break }
-      state.oldestNeeded = UInt32(clamping: number &+ 1)
-      state.release(through: UInt32(clamping: number))
+      state.journal.oldestNeeded = UInt32(clamping: number &+ 1)
+      state.journal.release(through: UInt32(clamping: number))
     case .seal:
       guard let next = unsafe SealRecord.next(payload: Array(payload)) else { break }
-      state.segments[state.segments.count - 1]?.isSealed = true
+      state.journal.segments[state.journal.segments.count - 1]?.isSealed = true
       openNext(&state, UInt32(clamping: next))
       return false
     default:
@@ -287,15 +289,15 @@ extension Store {
   /// Goes on with the next segment.
   private func openNext(_ state: inout StoreState, _ number: UInt32) {
     do throws(StoreError) {
-      let segment = try openSegment(number)
-      if number == state.firstSegment + UInt32(state.segments.count) {
-        state.segments.append(SegmentUse(segment: segment))
+      let segment = try journal.open(number)
+      if number == state.journal.firstNumber + UInt32(state.journal.segments.count) {
+        state.journal.segments.append(SegmentUse(segment: segment))
         return
       }
     } catch {
       refuse(&state, error)
       if state.refusal != nil { return }
     }
-    state.needsReload = true
+    state.journal.needsReload = true
   }
 }

@@ -8,8 +8,9 @@ internal import Synchronization
 extension Store {
   /// Whether dead records take so much room that compaction is due.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
-    let all = state.journalBytes.all
-    return state.isJournalWhole && all >= state.compactsFrom && journalBudget(state).isDue(all)
+    let all = state.journal.bytes.all
+    return state.journal.isWhole && all >= state.journal.compactsFrom
+      && journalBudget(state).isDue(all)
   }
 
   /// Keeps the journal within its budget. Called after each append that is not compaction's own: the
@@ -20,7 +21,7 @@ extension Store {
     if isReadOnly || isSupervised { return }
     let (isDue, isOverdue) = state.withLock { state -> (Bool, Bool) in
       let isDue = wantsCompaction(state)
-      return (isDue, isDue && journalBudget(state).isOverdue(state.journalBytes.all))
+      return (isDue, isDue && journalBudget(state).isOverdue(state.journal.bytes.all))
     }
     if isOverdue {
       compact(isWaiting: true)
@@ -37,53 +38,32 @@ extension Store {
   /// - Parameter isWaiting: waits for another thread or process that compacts, instead of leaving it
   ///   the work.
   func compact(isWaiting: Bool = false) {
-    if state.withLock({ $0.hasDroppedFiles }) { try? removeDropped() }
+    if state.withLock({ $0.journal.hasDroppedFiles }) { try? removeDropped() }
     if !state.withLock({ wantsCompaction($0) }) { return }
-    try? withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
+    try? journal.withCompactionLock(isWaiting: isWaiting) { () throws(StoreError) in
       let last = state.withLock { state -> UInt32? in
         follow(&state)
-        return wantsCompaction(state) ? state.current?.number : nil
+        return wantsCompaction(state) ? state.journal.current?.number : nil
       }
       guard let last else { return }
       while isWaiting || !upkeep.isStopping {
         let isDone = state.withLock { state -> Bool in
           follow(&state)
-          return !state.isJournalWhole || state.firstSegment > last
-            || journalBudget(state).isCompact(state.journalBytes.all)
+          return !state.journal.isWhole || state.journal.firstNumber > last
+            || journalBudget(state).isCompact(state.journal.bytes.all)
         }
         if isDone { break }
         guard (try? dropOldest()) == true else {
           // A disk that is full, or cannot be read: tried again when some more has been written.
           state.withLock { state in
-            let all = state.journalBytes.all
-            state.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
+            let all = state.journal.bytes.all
+            state.journal.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
           }
           return
         }
       }
-      state.withLock { $0.compactsFrom = 0 }
+      state.withLock { $0.journal.compactsFrom = 0 }
     }
-  }
-
-  /// Holds the lock of compaction while `body` runs. One process at a time compacts; the lock is that
-  /// of the directory `journal`.
-  ///
-  /// - Parameter isWaiting: waits for the lock; otherwise does nothing where another one has it.
-  private func withCompactionLock(
-    isWaiting: Bool, _ body: () throws(StoreError) -> Void
-  ) throws(StoreError) {
-    let turn = try system("\(path)/journal") { () throws(SystemError) -> Descriptor? in
-      let turn = try fileSystem.open(Layout.journal, in: place.root, [.read, .directory])
-      if isWaiting {
-        try fileSystem.lock(turn)
-      } else if try !fileSystem.tryLock(turn) {
-        return nil
-      }
-      return turn
-    }
-    guard let turn else { return }
-    defer { fileSystem.unlock(turn.raw) }
-    try body()
   }
 
   /// Writes the journal anew, so that it holds nothing of what was removed or replaced: neither the
@@ -96,14 +76,15 @@ extension Store {
     if isReadOnly { throw .readOnly(path) }
     completeIndex()
     var isPurged = false
-    try withCompactionLock(isWaiting: true) { () throws(StoreError) in
-      guard let last = state.withLock({ $0.isJournalWhole ? $0.current?.number : 0 }) else {
+    try journal.withCompactionLock(isWaiting: true) { () throws(StoreError) in
+      guard let last = state.withLock({ $0.journal.isWhole ? $0.journal.current?.number : 0 })
+      else {
         isPurged = true
         return
       }
       if last > 0 { isPurged = try dropSegments(through: last) }
     }
-    state.withLock { $0.hasRemoved = $0.hasRemoved && !isPurged }
+    state.withLock { $0.journal.hasRemoved = $0.journal.hasRemoved && !isPurged }
     if isPurged { return }
     throw StoreError(
       .inputOutput, path: "\(path)/journal", cause: "the journal could not be written anew",
@@ -113,9 +94,9 @@ extension Store {
   /// Copies what counts of every segment up to the present one, which makes a journal whole that was
   /// damaged. The index knows every entry now.
   func renewJournal() throws(StoreError) {
-    guard let last = state.withLock({ $0.current?.number }) else { return }
+    guard let last = state.withLock({ $0.journal.current?.number }) else { return }
     let isRenewed = try dropSegments(through: last, untilStopped: true)
-    state.withLock { $0.isJournalWhole = isRenewed }
+    state.withLock { $0.journal.isWhole = isRenewed }
   }
 
   /// Drops the oldest segments one after the other, up to a number.
@@ -125,7 +106,7 @@ extension Store {
   private func dropSegments(
     through last: UInt32, untilStopped: Bool = false
   ) throws(StoreError) -> Bool {
-    while state.withLock({ $0.firstSegment }) <= last {
+    while state.withLock({ $0.journal.firstNumber }) <= last {
       if untilStopped && upkeep.isStopping { return false }
       guard try dropOldest() else { return false }
     }
@@ -134,8 +115,10 @@ extension Store {
 
   /// - Returns: false where it could not be done.
   private func dropOldest() throws(StoreError) -> Bool {
-    let (number, isCurrent) = state.withLock { ($0.firstSegment, $0.segments.count == 1) }
-    if isCurrent { rollsNext.store(true, ordering: .relaxed) }
+    let (number, isCurrent) = state.withLock {
+      ($0.journal.firstNumber, $0.journal.segments.count == 1)
+    }
+    if isCurrent { journal.rollsNext.store(true, ordering: .relaxed) }
     try copyLive(of: number)
     return try drop(number)
   }
@@ -150,7 +133,7 @@ extension Store {
       for place in located where place.slot.segment == number {
         batch.append(place)
         bytes += Int(place.slot.recordLength)
-        if bytes >= journalSizes.copyBytes {
+        if bytes >= journal.sizes.copyBytes {
           try copy(batch)
           (batch, bytes) = ([], 0)
         }
@@ -191,9 +174,9 @@ extension Store {
   private func drop(_ number: UInt32) throws(StoreError) -> Bool {
     let placed = try append { state throws(StoreError) -> [[UInt8]] in
       // Nothing may be lost that could not be copied, or is not known.
-      guard state.firstSegment == number, state.isComplete,
-        state.segments.count > 1 || rollsNext.load(ordering: .relaxed),
-        (state.segments.first ?? nil)?.liveBytes ?? 0 <= 0
+      guard state.journal.firstNumber == number, state.isComplete,
+        state.journal.segments.count > 1 || journal.rollsNext.load(ordering: .relaxed),
+        (state.journal.segments.first ?? nil)?.liveBytes ?? 0 <= 0
       else { return [] }
       return [DropRecord.bytes(through: UInt64(number))]
     }
@@ -206,14 +189,12 @@ extension Store {
   /// Removes the files of segments that the journal has dropped, also those that were left by a
   /// process that was killed between the record and this.
   func removeDropped() throws(StoreError) {
-    try withJournalLock { () throws(StoreError) in
+    try journal.withLock { () throws(StoreError) in
       let first = state.withLock { state in
-        state.hasDroppedFiles = false
-        return min(state.firstSegment, state.oldestNeeded)
+        state.journal.hasDroppedFiles = false
+        return min(state.journal.firstNumber, state.journal.oldestNeeded)
       }
-      for old in try segmentNumbers() where old < first {
-        try? fileSystem.removeFile(Layout.segment(old), in: place.journal.raw)
-      }
+      try journal.removeSegments(before: first)
     }
   }
 }

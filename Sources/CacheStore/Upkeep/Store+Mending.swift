@@ -74,10 +74,10 @@ extension Store {
 
   /// Cuts off what stands behind the last whole record.
   package func cutTornTail() throws(StoreError) {
-    try withJournalLock { () throws(StoreError) in
+    try journal.withLock { () throws(StoreError) in
       let torn = state.withLock { state in
         follow(&state)
-        return state.current == nil ? 0 : state.tornBytes
+        return state.journal.current == nil ? 0 : state.journal.tornBytes
       }
       if torn > 0 { _ = try writableSegment() }
     }
@@ -85,28 +85,14 @@ extension Store {
 
   /// Removes what processes left that were killed while they began a segment or wrote store.json.
   package func removeUnfinished() throws(StoreError) {
-    try withJournalLock { () throws(StoreError) in
+    try journal.withLock { () throws(StoreError) in
       try system("\(path)/journal/\(Layout.newSegment.text)") { () throws(SystemError) in
-        try freeJournalName(Layout.newSegment)
+        try journal.freeNewName()
       }
       try system("\(path)/\(Layout.newDescription.text)") { () throws(SystemError) in
-        try freeName(Layout.newDescription, in: place.root, of: [])
+        try StrayQuarantine(fileSystem, clock).free(
+          Layout.newDescription, in: place.root, of: [], to: place.quarantine)
       }
-    }
-  }
-
-  /// Frees a name in `journal` that a file has until it is whole. The caller holds the journal's lock.
-  func freeJournalName(_ name: PathName) throws(SystemError) {
-    try freeName(name, in: place.journal, of: Layout.journal.bytes)
-  }
-
-  /// - Parameter path: the path of `directory` below the store.
-  private func freeName(
-    _ name: PathName, in directory: borrowing Descriptor, of path: [UInt8]
-  ) throws(SystemError) {
-    if try fileSystem.isDirectoryLeft(name, in: directory.raw) {
-      try StrayQuarantine(fileSystem, clock).move(
-        name, in: directory.raw, of: path, to: place.quarantine)
     }
   }
 
@@ -124,6 +110,6 @@ extension Store {
 
   /// Whether a segment is one of the journal as it is now.
   package func hasSegment(_ number: UInt32) -> Bool {
-    state.withLock { $0.segment(number) != nil }
+    state.withLock { $0.journal.segment(number) != nil }
   }
 }

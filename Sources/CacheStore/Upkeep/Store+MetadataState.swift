@@ -39,7 +39,7 @@ extension Store {
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
   ) -> UInt64? {
     let slots = slots(of: hash)
-    let end = state.withLock { $0.openedSequence }
+    let end = state.withLock { $0.journal.openedSequence }
     for case .metadata(let variant) in found {
       guard let document = try? document(Layout.metadata(variant), in: directory),
         let sequence = document.sequence
@@ -59,15 +59,15 @@ extension Store {
   func noteLostRecords(through sequence: UInt64) throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       follow(&state)
-      if !state.isJournalWhole { return }
+      if !state.journal.isWhole { return }
       let entries = state.entries
       try noteRemovals(&state)
       state.entries = entries
-      state.isJournalWhole = false
+      state.journal.isWhole = false
       state.isComplete = false
-      state.journalDamages += 1
+      state.journal.damages += 1
       // The next record leaves a gap, for all who read it before the journal is written anew.
-      state.sequence = max(state.sequence, sequence)
+      state.journal.sequence = max(state.journal.sequence, sequence)
     }
   }
 
@@ -88,7 +88,7 @@ extension Store {
     of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) throws(StoreError) {
     let located = state.withLock { state in
-      Located(slot: slot, segment: state.segment(slot.segment), entries: entries)
+      Located(slot: slot, segment: state.journal.segment(slot.segment), entries: entries)
     }
     let record: PutRecord
     do throws(ReadFailure) { record = try readRecord(located) } catch {

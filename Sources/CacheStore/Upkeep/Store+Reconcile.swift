@@ -63,7 +63,7 @@ extension Store {
   }
 
   /// Whether the index has every entry, and the journal says so.
-  private var isIndexWhole: Bool { state.withLock { $0.isComplete && $0.isJournalWhole } }
+  private var isIndexWhole: Bool { state.withLock { $0.isComplete && $0.journal.isWhole } }
 
   /// Writes the journal anew after every entry of the tree was taken up.
   private func renewWhenTakenUp() throws(StoreError) {
@@ -74,7 +74,7 @@ extension Store {
     try renewJournal()
     state.withLock { state in
       // Nothing is taken up from the tree any more.
-      if state.isJournalWhole { state.removals = nil }
+      if state.journal.isWhole { state.removals = nil }
     }
   }
 
@@ -98,7 +98,7 @@ extension Store {
 
   /// The names below `staging` of processes that are gone.
   package func deadSessionsNow() throws(StoreError) -> [PathName] {
-    try withJournalLock { () throws(StoreError) in try deadSessions() }
+    try journal.withLock { () throws(StoreError) in try deadSessions() }
   }
 
   /// Removes the directories of processes that are gone, as far as nobody holds them.

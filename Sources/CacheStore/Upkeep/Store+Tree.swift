@@ -139,7 +139,7 @@ extension Store {
         guard let old, state.index[number].isSameRecord(as: old) else { return [] }
       }
       // The journal is not whole: its numbers go on after those that the tree tells of.
-      state.sequence = max(state.sequence, document.sequence ?? 0)
+      state.journal.sequence = max(state.journal.sequence, document.sequence ?? 0)
       return [record.bytes]
     }
     return placed != nil || isThere
@@ -215,7 +215,7 @@ extension Store {
       throw .unreadable("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)")
     }
     let located = state.withLock { state in
-      Located(slot: slot, segment: state.segment(slot.segment), entries: entries)
+      Located(slot: slot, segment: state.journal.segment(slot.segment), entries: entries)
     }
     if try isSuperseded(document, by: located) { return false }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)

@@ -46,6 +46,18 @@ package final class StrayQuarantine: Sendable {
     guard try move(name, in: directory, to: made, quarantine) else { throw .exists }
   }
 
+  /// Removes a file that has a name; a directory that is not empty is moved to the quarantine.
+  ///
+  /// - Parameter path: the path of `directory` below the store.
+  func free(
+    _ name: PathName, in directory: borrowing Descriptor, of path: [UInt8],
+    to quarantine: borrowing Descriptor
+  ) throws(SystemError) {
+    if try fileSystem.isDirectoryLeft(name, in: directory.raw) {
+      try move(name, in: directory.raw, of: path, to: quarantine)
+    }
+  }
+
   /// - Returns: false where the name is taken there, or the directory has gone.
   private func move(
     _ name: PathName, in directory: Int32, to bin: PathName, _ quarantine: borrowing Descriptor

@@ -225,7 +225,7 @@ final class CheckRun: Sendable {
     var markedEnd: UInt64 = 0
     if let lock = try? options.fileSystem.open(Layout.lock, in: root, [.read]) {
       markedEnd =
-        Store.markedEnd(lock, hashSeed: description.hashSeed, options.fileSystem) ?? 0
+        Journal.markedEnd(lock, hashSeed: description.hashSeed, options.fileSystem) ?? 0
     }
     return JournalCheck.read(
       journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession,

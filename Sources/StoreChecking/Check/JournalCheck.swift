@@ -124,7 +124,7 @@ struct JournalCheck {
     numbers.sort()
     while let last = numbers.last {
       let before = numbers.count > 1 ? numbers[numbers.count - 2] : 0
-      if Int(last) - Int(before) <= Store.maximumMissingSegments || isSegment(last) { break }
+      if Int(last) - Int(before) <= Journal.maximumMissingSegments || isSegment(last) { break }
       foreign.append(Layout.segment(last))
       numbers.removeLast()
     }
@@ -162,7 +162,7 @@ struct JournalCheck {
       }
       let file = try open(number)
       let length = UInt64(try fileSystem.length(of: file.raw))
-      guard length <= UInt64(Store.maximumSegmentBytes) else {
+      guard length <= UInt64(Journal.maximumSegmentBytes) else {
         add(.segmentDamaged, name, "\(length) bytes, which is longer than any")
         sequence = 0
         return false

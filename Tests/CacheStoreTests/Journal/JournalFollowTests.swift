@@ -70,7 +70,7 @@ import Testing
   @Test func `a new segment begun by either is followed by the other`() throws {
     for round in 0..<12 {
       let (writer, reader) = round.isMultiple(of: 2) ? (one, two) : (two, one)
-      writer.rollsNext.store(true, ordering: .relaxed)
+      writer.journal.rollsNext.store(true, ordering: .relaxed)
       for number in 0..<5 {
         let key = ByteString("key\(round).\(number)")
         try writer.put([UInt8(round), UInt8(number)], for: key)

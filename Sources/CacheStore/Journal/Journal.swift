@@ -1,0 +1,277 @@
+internal import CacheFormat
+package import CacheSystem
+internal import Synchronization
+
+/// The journal of a store on disk: its directory, its lock, and its segments as files.
+///
+/// What a process has read of it stands in `JournalState`. `Store+Follow` reads it into the index,
+/// `Store+Append` adds records, `Store+Compact` removes dead ones.
+package final class Journal: Sendable {
+  /// The path of the directory.
+  let path: String
+  let place: StorePlace
+  let durability: Durability
+  let sizes: JournalSizes
+  /// Group commit.
+  let sync = JournalSync()
+  /// Whether the current segment must not be appended to any more.
+  let rollsNext = Atomic<Bool>(false)
+  private let isReadOnly: Bool
+  private let clock: any WallClock
+  private let bootName: [UInt8]?
+  /// One thread of this process appends at a time.
+  private let turn = Mutex<Void>(())
+
+  private var files: any FileSystem { place.fileSystem }
+  private var hashSeed: UInt64 { place.description.hashSeed }
+
+  /// The length in bytes that no segment reaches: records that are appended together go beyond
+  /// `JournalSizes.segmentBytes` by less. A longer file is no segment, and is not read.
+  package static var maximumSegmentBytes: Int64 {
+    JournalSizes().segmentBytes + 2 * Int64(RecordFrame.maximumLength)
+  }
+
+  /// The most segments that may be missing between two others; with more, the numbers are not those
+  /// of a journal.
+  package static var maximumMissingSegments: Int { 100_000 }
+
+  init(_ place: StorePlace, _ options: Options) {
+    self.place = place
+    path = "\(place.path)/journal"
+    durability = options.durability
+    sizes = options.journal
+    isReadOnly = options.isReadOnly
+    clock = options.clock
+    bootName = options.bootName
+  }
+
+  /// Returns the path of a segment.
+  func path(of number: UInt32) -> String { "\(path)/\(Layout.segment(number).text)" }
+
+  // MARK: Locks
+
+  /// Holds the lock of the journal while `body` runs: only its holder may append.
+  func withLock<R: Sendable>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    try turn.withLock { _ throws(StoreError) -> R in
+      do throws(SystemError) {
+        try place.lock.take(in: place.root)
+      } catch {
+        throw StoreError(error, path: "\(place.path)/lock")
+      }
+      defer { place.lock.release() }
+      return try body()
+    }
+  }
+
+  /// Holds the lock of compaction, which is that of the directory, while `body` runs: one process at a
+  /// time compacts.
+  ///
+  /// - Parameter isWaiting: waits for the lock; otherwise does nothing if another process has it.
+  func withCompactionLock(
+    isWaiting: Bool, _ body: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let turn = try system(path) { () throws(SystemError) -> Descriptor? in
+      let turn = try files.open(Layout.journal, in: place.root, [.read, .directory])
+      if isWaiting {
+        try files.lock(turn)
+      } else if try !files.tryLock(turn) {
+        return nil
+      }
+      return turn
+    }
+    guard let turn else { return }
+    defer { files.unlock(turn.raw) }
+    try body()
+  }
+
+  // MARK: Finding segments
+
+  /// Returns the numbers of the segments that are there, in order. Files that are no segments, with
+  /// numbers far beyond the others, are left out.
+  func numbers() throws(StoreError) -> [UInt32] {
+    var numbers: [UInt32] = []
+    try system(path) { () throws(SystemError) in
+      try files.list(place.journal.raw) { name, _ in
+        if let number = Layout.segmentNumber(name) { numbers.append(number) }
+        return true
+      }
+    }
+    return withoutForeign(numbers.sorted())
+  }
+
+  private func withoutForeign(_ numbers: [UInt32]) -> [UInt32] {
+    var kept = numbers[...]
+    while let start = kept.indices.last(where: { place in
+      let before = place == kept.startIndex ? 0 : kept[place - 1]
+      return Int(kept[place] - before) > Self.maximumMissingSegments
+    }), kept[start...].allSatisfy({ !isSegment($0) }) {
+      kept = kept[..<start]
+    }
+    return Array(kept)
+  }
+
+  private func isSegment(_ number: UInt32) -> Bool {
+    do throws(StoreError) {
+      _ = try open(number)
+      return true
+    } catch {
+      return error.code == .newerFormat
+    }
+  }
+
+  /// Opens a segment and checks that it is one of this store.
+  func open(_ number: UInt32) throws(StoreError) -> Segment {
+    let name = Layout.segment(number)
+    let path = path(of: number)
+    let opened = try system(path) { () throws(SystemError) in
+      try files.open(name, in: place.journal, isReadOnly ? [.read] : [.read, .write])
+    }
+    let head = try system(path) { () throws(SystemError) in
+      let status = try files.status(of: opened.raw)
+      guard status.kind == .file else { throw .inputOutput }
+      guard status.length <= UInt64(Self.maximumSegmentBytes) else { throw .tooLarge }
+      return try files.readBytes(opened, count: SegmentHeader.count, at: 0)
+    }
+    switch SegmentHeader.read(head) {
+    case .header(let header)
+    where header.storeID == place.description.id && header.number == UInt64(number):
+      return Segment(number: number, file: opened, created: header.created)
+    case .newerFormat(let version):
+      throw .newerFormat(path, "it has format \(version), this program reads 1")
+    default:
+      throw StoreError(
+        .damaged, path: path, cause: "it is no segment of this store's journal",
+        remedy: "what it said is taken from the tree")
+    }
+  }
+
+  /// Tells whether a segment has no record: a process was killed when it had just begun it.
+  func isEmpty(_ segment: Segment) -> Bool {
+    (try? files.length(of: segment.file.raw)) == Int64(SegmentHeader.count)
+  }
+
+  // MARK: Changing segments. The caller holds the lock.
+
+  /// Makes a segment, and returns its number.
+  ///
+  /// A file is never replaced. An empty segment with that number is used. Any other file keeps the name,
+  /// and the next free number is taken.
+  ///
+  /// - Throws: `newerFormat` if a newer program has begun the segment.
+  func make(_ number: UInt32) throws(StoreError) -> UInt32 {
+    var number = number
+    while (try? files.status(at: Layout.segment(number), in: place.journal.raw)) != nil {
+      do throws(StoreError) {
+        if isEmpty(try open(number)) { return number }
+      } catch  where error.code != .newerFormat {
+        // Damaged, or another store's.
+      }
+      number += 1
+    }
+    try write(number)
+    return number
+  }
+
+  /// Writes the file of a new segment, and gives it its name when it is whole.
+  private func write(_ number: UInt32) throws(StoreError) {
+    let header = SegmentHeader(
+      storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
+      created: Timestamp(nanoseconds: clock.now()))
+    let new = Layout.newSegment
+    try system(path(of: number)) { () throws(SystemError) in
+      try freeNewName()
+      let file = try files.open(new, in: place.journal, [.read, .write, .create, .exclusive])
+      try files.write(file, header.bytes)
+      if durability == .full { try files.synchronize(file, names: true) }
+      try files.rename(
+        new, in: place.journal.raw, to: Layout.segment(number), in: place.journal.raw)
+      if durability == .full { try files.synchronize(place.journal, names: true) }
+    }
+  }
+
+  /// Frees the name that a segment has until it is whole: a killed process may have left a file there.
+  func freeNewName() throws(SystemError) {
+    try StrayQuarantine(files, clock).free(
+      Layout.newSegment, in: place.journal, of: Layout.journal.bytes, to: place.quarantine)
+  }
+
+  /// Writes records at the end of a segment. If that fails, what was written in part is cut off.
+  ///
+  /// - Parameters:
+  ///   - position: the end of the segment.
+  ///   - sequence: the number of the last record before these.
+  /// - Returns: the bytes that were written.
+  func write(
+    _ records: [[UInt8]], to segment: Segment, at position: Int64, after sequence: UInt64
+  ) throws(StoreError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(records.reduce(0) { $0 + $1.count })
+    var sequence = sequence
+    for var record in records {
+      sequence &+= 1
+      RecordFrame.place(
+        &record, sequence: sequence,
+        seed: segment.seed(hashSeed, position + Int64(bytes.count)))
+      bytes.append(contentsOf: record)
+    }
+    do throws(SystemError) {
+      try files.write(segment.file, bytes, at: position)
+    } catch {
+      try? files.truncate(segment.file, to: position)
+      throw StoreError(error, path: path(of: segment.number))
+    }
+    return bytes
+  }
+
+  /// Cuts a segment off.
+  func cut(_ segment: Segment, at position: Int64) throws(StoreError) {
+    try system(path(of: segment.number)) { () throws(SystemError) in
+      try files.truncate(segment.file, to: position)
+    }
+  }
+
+  /// Removes the files of segments before one.
+  func removeSegments(before first: UInt32) throws(StoreError) {
+    for number in try numbers() where number < first {
+      try? files.removeFile(Layout.segment(number), in: place.journal.raw)
+    }
+  }
+
+  // MARK: The closing mark
+
+  /// The sequence number up to which the journal has to go; `nil` if nothing tells.
+  var markedEnd: UInt64? {
+    place.lock.withFile {
+      Self.markedEnd($0, hashSeed: hashSeed, files, boot: bootName)
+    }
+  }
+
+  /// Returns the sequence number that the closing mark in the file `lock` has; `nil` if there is none
+  /// that counts.
+  ///
+  /// - Parameter boot: the name of this run of the machine.
+  package static func markedEnd(
+    _ lock: borrowing Descriptor, hashSeed: UInt64, _ files: any FileSystem,
+    boot: [UInt8]? = BootName.current
+  ) -> UInt64? {
+    guard let bytes = try? files.readBytes(lock, count: ClosingMark.count, at: 0),
+      let mark = ClosingMark(decoding: bytes, hashSeed: hashSeed),
+      mark.boot == nil || mark.boot == number(ofBoot: boot)
+    else { return nil }
+    return mark.sequence
+  }
+
+  /// Writes the closing mark. The caller holds the lock, and has synced the journal.
+  func markEnd(_ sequence: UInt64) {
+    // A mark may survive a loss of power that the records before it do not, unless they are synced.
+    let boot = durability == .full ? nil : Self.number(ofBoot: bootName)
+    if durability != .full && boot == nil { return }
+    let mark = ClosingMark(sequence: sequence, boot: boot).encoded(hashSeed: hashSeed)
+    if place.lock.mark != mark { try? place.lock.write(mark, of: place, clock) }
+  }
+
+  /// The name of a run of the machine, as marks have it.
+  private static func number(ofBoot name: [UInt8]?) -> UInt64? {
+    name.map { max(1, Checksum.of($0)) }
+  }
+}

@@ -1,0 +1,149 @@
+internal import CacheFormat
+internal import CacheSystem
+
+/// What a process has read of the journal, and how far; a part of the state of a store.
+struct JournalState {
+  /// The segments from `firstNumber` on; `nil` where one is missing.
+  var segments: [SegmentUse?] = [] {
+    didSet {
+      tail = JournalTail.Mark(
+        file: segments.last??.segment.file.raw ?? -1,
+        position: segments.last??.readBytes ?? 0)
+      sharedTail.set(tail)
+    }
+  }
+  /// The number of the first segment.
+  var firstNumber: UInt32 = 1
+  /// The file of the last segment, and how far it has been read: what every look-up compares.
+  private(set) var tail = JournalTail.Mark()
+  /// A copy of `tail` for threads that do not hold the state.
+  let sharedTail = JournalTail()
+  /// The inode of the file `lock` when this process last checked whether another segment follows a last
+  /// one without a seal.
+  var lockNumber: UInt64 = 0
+  /// The number of look-ups that found the journal unchanged.
+  var quietLooks: UInt8 = 0
+
+  /// The sequence number of the last record that was read.
+  var sequence: UInt64 = 0
+  /// The sequence number of the last record when this process opened the store.
+  var openedSequence: UInt64 = 0
+  /// Whether the closing mark agrees with the end of the journal.
+  var endedAsMarked = true
+  /// The oldest segment that still counts, as the journal says.
+  var oldestNeeded: UInt32 = 1
+  /// Whether there are files of segments that the journal has dropped.
+  var hasDroppedFiles = false
+
+  /// Whether everything that was ever written to the journal could be read.
+  var isWhole = true
+  /// The damaged or missing parts that were found.
+  var damages: UInt64 = 0
+  /// The bytes at the end that are no record: a write in progress, or what a killed process left.
+  var tornBytes: Int64 = 0
+  /// Whether the journal has to be read again, because another process dropped segments that this one
+  /// had not read.
+  var needsReload = false
+  /// The length from which compaction is tried again, after it has failed.
+  var compactsFrom: Int64 = 0
+  /// Whether the journal said at opening that entries were removed on request: their keys and fields
+  /// may still stand in it.
+  var hasRemoved = false
+
+  /// The segment that is being written and read.
+  var current: Segment? { segments.last??.segment }
+
+  /// The number of bytes of the current segment that have been read.
+  var position: Int64 { segments.last??.readBytes ?? 0 }
+
+  /// The number of the next segment.
+  ///
+  /// A journal that was lost does not begin with 1 again: the missing number says that there may be
+  /// entries that it does not know, until it has been written anew.
+  var nextNumber: UInt32 {
+    let next = firstNumber + UInt32(segments.count)
+    return segments.isEmpty && !isWhole ? next + 1 : next
+  }
+
+  /// The bytes of all segments, and of the put records among them that the index points to.
+  ///
+  /// - Complexity: O(segments).
+  var bytes: (all: Int64, live: Int64) {
+    segments.reduce(into: (0, 0)) { sum, use in
+      sum.0 += use?.readBytes ?? 0
+      sum.1 += use?.liveBytes ?? 0
+    }
+  }
+
+  /// Returns the segment with a number; `nil` if it is missing or dropped.
+  @inline(__always)
+  func segment(_ number: UInt32) -> Segment? {
+    place(of: number).flatMap { segments[$0]?.segment }
+  }
+
+  @inline(__always)
+  private func place(of number: UInt32) -> Int? {
+    let place = Int(number) - Int(firstNumber)
+    return place >= 0 && place < segments.count ? place : nil
+  }
+
+  /// Adds a segment after the last one. Numbers that were left out, because other files have those
+  /// names, count as missing: the journal is written anew then.
+  mutating func add(_ segment: Segment) {
+    if segments.isEmpty { firstNumber = segment.number }
+    while segment.number > firstNumber + UInt32(segments.count) {
+      segments.append(nil)
+      isWhole = false
+    }
+    segments.append(SegmentUse(segment: segment))
+  }
+
+  /// Adds a segment after one that was left without a seal.
+  mutating func goOn(with segment: Segment) {
+    countTail()
+    add(segment)
+  }
+
+  /// Forgets what was read, so that all of it is read again.
+  mutating func forgetSegments() {
+    segments = []
+    sequence = 0
+  }
+
+  /// Notes that a part is damaged or missing.
+  mutating func noteDamage() {
+    isWhole = false
+    damages += 1
+  }
+
+  /// Notes that the current segment has been read up to a position.
+  mutating func setRead(_ position: Int64) { segments[segments.count - 1]?.readBytes = position }
+
+  /// Counts the torn bytes of the current segment as a part of it, because another segment follows.
+  mutating func countTail() {
+    guard let last = segments.indices.last else { return }
+    let torn = tornBytes
+    segments[last]?.readBytes += torn
+    tornBytes = 0
+  }
+
+  /// Adds to the live bytes of a segment.
+  mutating func addLive(_ bytes: Int64, to number: UInt32) {
+    if let place = place(of: number) { segments[place]?.liveBytes += bytes }
+  }
+
+  /// Notes that the index points to no record any more.
+  mutating func clearLive() {
+    for place in segments.indices { segments[place]?.liveBytes = 0 }
+  }
+
+  /// Forgets the oldest segments, up to a number, that have no live record.
+  mutating func release(through number: UInt32) {
+    while segments.count > 1, firstNumber <= number,
+      (segments.first ?? nil)?.liveBytes ?? 0 <= 0
+    {
+      segments.removeFirst()
+      firstNumber += 1
+    }
+  }
+}
