@@ -100,4 +100,4 @@ extension ProxyAnswer {
   }
 }
 
-extension ResponseBody: PieceSource {}
+extension ResponseBody: AnswerPieces {}

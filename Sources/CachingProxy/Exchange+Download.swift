@@ -91,7 +91,7 @@ extension Exchange {
   /// Gives the pieces of a body to the client, at its pace.
   ///
   /// - Parameter discards: reads them and sends none, for answers without a body.
-  func pump(_ source: any PieceSource, length: UInt64?, discards: Bool) async {
+  func pump(_ source: any AnswerPieces, length: UInt64?, discards: Bool) async {
     if !discards, await beginEarly(length) { return await pumpEarly(source, length, nil) }
     var count: UInt64 = 0
     do {

@@ -42,7 +42,7 @@ extension Exchange {
   /// It reads on to the end of the source, which comes when the origin has taken the rest of the request.
   ///
   /// - Parameter first: the piece that has been read already.
-  func pumpEarly(_ source: any PieceSource, _ length: UInt64?, _ first: [UInt8]?) async {
+  func pumpEarly(_ source: any AnswerPieces, _ length: UInt64?, _ first: [UInt8]?) async {
     guard let early = state.withLock({ $0.early }) else { return }
     var count: UInt64 = 0
     var piece = first

@@ -45,11 +45,11 @@ enum AnswerBody: Sendable {
   /// A part of a file, which `owner` keeps open.
   case file(descriptor: Int32, offset: UInt64, length: UInt64, owner: any AnyObject & Sendable)
   /// Pieces as they come; nil: nobody knows how many bytes they are.
-  case stream(length: UInt64?, any PieceSource)
+  case stream(length: UInt64?, any AnswerPieces)
 }
 
-/// Gives a body piece by piece, to one reader.
-protocol PieceSource: Sendable {
+/// The body of an answer, piece by piece, for one reader.
+protocol AnswerPieces: Sendable {
   /// Returns the next piece, or nil at the end of a complete body.
   func next() async throws -> [UInt8]?
   /// Tells that nobody will read on.

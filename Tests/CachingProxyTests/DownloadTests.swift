@@ -139,7 +139,7 @@ import Testing
 
   @Test func `is let go of when the client leaves`() async throws {
     let (left, leaves) = AsyncStream.makeStream(of: Void.self)
-    struct Endless: PieceSource {
+    struct Endless: AnswerPieces {
       let leaves: AsyncStream<Void>.Continuation
       func next() async throws -> [UInt8]? { [UInt8](repeating: 1, count: 100_000) }
       func cancel() { leaves.yield() }

@@ -50,7 +50,7 @@ extension ProxyAnswer {
 }
 
 /// Gives pieces, and then an end or an error.
-final class Pieces: PieceSource {
+final class Pieces: AnswerPieces {
   struct Broken: Error {}
 
   private let giving: @Sendable (Int) async throws -> [UInt8]?
