@@ -3,7 +3,7 @@
 /// The first line is `{`, the second the member `format`; the last member is `checksum`, in a suffix
 /// of fixed length. Later formats keep to this, so that any version can tell a newer document from a
 /// damaged one.
-enum DocumentEnvelope {
+package enum DocumentEnvelope {
   /// Counts the bytes of the suffix: `,\n "checksum": "` + 16 digits + `"\n}\n`.
   static let suffixLength = beforeDigits.count + 16 + afterDigits.count
 
@@ -11,11 +11,32 @@ enum DocumentEnvelope {
   private static let afterDigits = Array("\"\n}\n".utf8)
 
   /// Appends the suffix; the checksum covers all that was written before it.
-  static func seal(_ writer: inout JSONWriter, seed: UInt64) {
+  package static func seal(_ writer: inout JSONWriter, seed: UInt64) {
     let checksum = Checksum.of(writer.bytes, seed: seed)
     writer.append(",\n \"checksum\": ")
     writer.appendHex(checksum)
     writer.append("\n}\n")
+  }
+
+  /// Reads a document, each member by `member`, after its checksum has been verified.
+  ///
+  /// - Returns: the length of the document.
+  /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum` or `notJSON`, or as
+  ///   `member` throws.
+  package static func read(
+    _ bytes: [UInt8], maximumBytes: Int, seed: UInt64,
+    _ member: (inout JSONReader, _ name: String) throws(FormatError) -> Void
+  ) throws(FormatError) -> Int {
+    let checksum = try writtenChecksum(of: bytes, maximumBytes: maximumBytes)
+    try verify(bytes, against: checksum, seed: seed)
+    var reader = JSONReader(bytes)
+    try reader.checkEncoding()
+    try reader.readObject { (reader, name) throws(FormatError) in
+      reader.subject = String(decoding: name, as: UTF8.self)
+      try member(&reader, reader.subject)
+    }
+    try reader.finish()
+    return reader.offset
   }
 
   /// Checks that the suffix is there, and gives the checksum that it holds.
@@ -59,7 +80,7 @@ enum DocumentEnvelope {
   /// Checks the number of the format against the newest one that is known.
   ///
   /// - Throws: ``FormatError`` with `newerFormat` or `outOfBounds`.
-  static func check(format: UInt64, newest: UInt64, at offset: Int) throws(FormatError) {
+  package static func check(format: UInt64, newest: UInt64, at offset: Int) throws(FormatError) {
     guard format >= 1 else {
       throw FormatError(.outOfBounds, at: offset, "there is no format 0")
     }

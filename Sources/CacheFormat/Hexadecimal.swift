@@ -34,6 +34,11 @@ public enum Hexadecimal {
     }
   }
 
+  /// Returns two digits for each byte.
+  package static func string(_ bytes: [UInt8]) -> String {
+    String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
+  }
+
   /// Reads 1 to 16 digits that are all of `bytes`; nil for any other length or byte.
   ///
   /// - Complexity: O(digits), without allocation.

@@ -70,7 +70,7 @@ extension JSONReader {
   }
 
   /// Reads a string, or an object with the member `base64`.
-  mutating func readByteString() throws(FormatError) -> ByteString {
+  package mutating func readByteString() throws(FormatError) -> ByteString {
     guard peek() == UInt8(ascii: "{") else { return ByteString(bytes: try readString()) }
     var result: [UInt8]?
     try readObject { (reader, name) throws(FormatError) in
@@ -108,7 +108,7 @@ extension JSONReader {
   }
 
   /// Reads a string that is a moment.
-  mutating func readTime() throws(FormatError) -> Timestamp {
+  package mutating func readTime() throws(FormatError) -> Timestamp {
     _ = peek()
     let start = offset
     guard let value = Timestamp(rfc3339: try readString()) else {
@@ -117,5 +117,21 @@ extension JSONReader {
         "\(subject) must be a time in UTC with nanoseconds between 1677 and 2262")
     }
     return value
+  }
+
+  /// Reads an array of pairs of name and value, at most ``MetadataDocument/maximumItems``.
+  package mutating func readFields() throws(FormatError) -> [Field] {
+    var fields: [Field] = []
+    try readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
+      var parts: [ByteString] = []
+      try reader.readArray(limit: 2) { (reader) throws(FormatError) in
+        parts.append(try reader.readByteString())
+      }
+      guard parts.count == 2 else {
+        throw reader.error(.wrongType, "must hold pairs of name and value")
+      }
+      fields.append(Field(parts[0], parts[1]))
+    }
+    return fields
   }
 }

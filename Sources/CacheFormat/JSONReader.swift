@@ -3,7 +3,7 @@
 /// What is read is bounded: nesting by `maximumDepth`, the members of one object by
 /// `maximumMembers`; no count in the bytes decides how much memory is taken. Members that stand
 /// twice, bytes after the end and text that is not UTF-8 are refused.
-struct JSONReader {
+package struct JSONReader {
   /// Limits how deep arrays and objects may stand in each other; recursion goes no deeper.
   static let maximumDepth = 16
 
@@ -33,7 +33,7 @@ struct JSONReader {
   }
 
   /// Checks that nothing but white space follows.
-  mutating func finish() throws(FormatError) {
+  package mutating func finish() throws(FormatError) {
     guard peek() == nil else { throw syntaxError("there are bytes after the end") }
   }
 }
@@ -41,7 +41,7 @@ struct JSONReader {
 // Arrays and objects.
 extension JSONReader {
   /// Reads an object; calls `member` with each name, and `member` reads the value.
-  mutating func readObject(
+  package mutating func readObject(
     _ member: (inout JSONReader, _ name: [UInt8]) throws(FormatError) -> Void
   ) throws(FormatError) {
     try enter("{", "an object")
@@ -67,7 +67,7 @@ extension JSONReader {
   }
 
   /// Reads an array of at most `limit` elements; `element` reads each.
-  mutating func readArray(
+  package mutating func readArray(
     limit: Int, _ element: (inout JSONReader) throws(FormatError) -> Void
   ) throws(FormatError) {
     try enter("[", "an array")
@@ -92,7 +92,7 @@ extension JSONReader {
   }
 
   /// Reads any value and forgets it.
-  mutating func skipValue() throws(FormatError) {
+  package mutating func skipValue() throws(FormatError) {
     switch peek() {
     case UInt8(ascii: "{"):
       try readObject { (reader, _) throws(FormatError) in try reader.skipValue() }
@@ -110,7 +110,7 @@ extension JSONReader {
 // Numbers and words.
 extension JSONReader {
   /// Reads a number without sign, fraction or exponent.
-  mutating func readUnsigned() throws(FormatError) -> UInt64 {
+  package mutating func readUnsigned() throws(FormatError) -> UInt64 {
     guard let first = peek(), Self.isDigit(first) else { throw typeError("a whole number") }
     let start = offset
     try skipNumber()
@@ -130,7 +130,7 @@ extension JSONReader {
   }
 
   /// Reads `true` or `false`.
-  mutating func readBool() throws(FormatError) -> Bool {
+  package mutating func readBool() throws(FormatError) -> Bool {
     switch peek() {
     case UInt8(ascii: "t"):
       try expectWord("true")
@@ -215,7 +215,7 @@ extension JSONReader {
   }
 
   /// Creates an error on the subject at the present place.
-  func error(_ code: FormatError.Code, _ what: String) -> FormatError {
+  package func error(_ code: FormatError.Code, _ what: String) -> FormatError {
     FormatError(code, at: offset, "\(subject) \(what)")
   }
 

@@ -1,23 +1,23 @@
 /// Appends JSON to bytes, without a String or a tree of values in between.
 ///
 /// It knows values, not grammar: whoever calls it puts the brackets and commas.
-struct JSONWriter {
-  /// Holds what was written so far.
-  private(set) var bytes: [UInt8] = []
+package struct JSONWriter {
+  /// What was written so far.
+  package private(set) var bytes: [UInt8] = []
 
-  init(capacity: Int) {
+  package init(capacity: Int) {
     bytes.reserveCapacity(capacity)
   }
 
   /// Appends text as it is: punctuation and names of members.
-  mutating func append(_ text: StaticString) {
+  package mutating func append(_ text: StaticString) {
     // Safety: the literal lives as long as the program, and has that many bytes.
     unsafe bytes.append(
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   /// Appends digits without leading zeros.
-  mutating func appendInteger(_ value: UInt64) {
+  package mutating func appendInteger(_ value: UInt64) {
     var divisor: UInt64 = 1
     while value / divisor >= 10 { divisor *= 10 }
     while divisor > 0 {
@@ -48,7 +48,7 @@ struct JSONWriter {
   }
 
   /// Appends the 30 bytes of a moment, without quotation marks.
-  mutating func appendTime(_ time: Timestamp) {
+  package mutating func appendTime(_ time: Timestamp) {
     var seconds = Int(time.nanoseconds / 1_000_000_000)
     var fraction = Int(time.nanoseconds % 1_000_000_000)
     if fraction < 0 {
@@ -86,7 +86,7 @@ struct JSONWriter {
   /// Appends a byte string: a JSON string when it is valid UTF-8, else `{"base64": "…"}`.
   ///
   /// - Complexity: O(length).
-  mutating func appendString(_ value: ByteString) {
+  package mutating func appendString(_ value: ByteString) {
     switch TextKind(value.bytes) {
     case .plain:
       append("\"")
@@ -101,6 +101,20 @@ struct JSONWriter {
       Base64.encode(value.bytes, into: &bytes)
       append("\"}")
     }
+  }
+
+  /// Appends an array of pairs of name and value, one in each line.
+  package mutating func appendFields(_ fields: [Field]) {
+    var isFirst = true
+    for field in fields {
+      append(isFirst ? "[\n  [" : ",\n  [")
+      appendString(field.name)
+      append(", ")
+      appendString(field.value)
+      append("]")
+      isFirst = false
+    }
+    append(isFirst ? "[]" : "\n ]")
   }
 
   private mutating func appendEscaped(_ text: [UInt8]) {

@@ -95,10 +95,10 @@ private struct Draft {
     case "status": metadata.status = try Self.readStatus(from: &reader)
     case "expires": metadata.expires = try reader.readTime()
     case "fields":
-      metadata.fields = try Self.readFields(from: &reader)
+      metadata.fields = try reader.readFields()
       hasFields = true
     case "userInfo":
-      metadata.userInfo = try Self.readFields(from: &reader)
+      metadata.userInfo = try reader.readFields()
       hasUserInfo = true
     case "tags":
       try reader.readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
@@ -117,21 +117,6 @@ private struct Draft {
       throw FormatError(.outOfBounds, at: start, "status \(status) is not between 0 and 999")
     }
     return Int(status)
-  }
-
-  private static func readFields(from reader: inout JSONReader) throws(FormatError) -> [Field] {
-    var fields: [Field] = []
-    try reader.readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
-      var parts: [ByteString] = []
-      try reader.readArray(limit: 2) { (reader) throws(FormatError) in
-        parts.append(try reader.readByteString())
-      }
-      guard parts.count == 2 else {
-        throw reader.error(.wrongType, "must hold pairs of name and value")
-      }
-      fields.append(Field(parts[0], parts[1]))
-    }
-    return fields
   }
 
   /// Gives the entry when every member that has to be there came in.

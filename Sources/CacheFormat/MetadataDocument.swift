@@ -63,9 +63,9 @@ extension MetadataDocument {
       writer.appendInteger(UInt64(status))
     }
     writer.append(",\n \"fields\": ")
-    Self.write(entry.fields, to: &writer)
+    writer.appendFields(entry.fields)
     writer.append(",\n \"userInfo\": ")
-    Self.write(entry.userInfo, to: &writer)
+    writer.appendFields(entry.userInfo)
     writer.append(",\n \"tags\": [")
     var isFirst = true
     for tag in entry.tags {
@@ -96,19 +96,6 @@ extension MetadataDocument {
       writer.append(",\n \"sequence\": ")
       writer.appendHex(sequence)
     }
-  }
-
-  private static func write(_ fields: [Field], to writer: inout JSONWriter) {
-    var isFirst = true
-    for field in fields {
-      writer.append(isFirst ? "[\n  [" : ",\n  [")
-      writer.appendString(field.name)
-      writer.append(", ")
-      writer.appendString(field.value)
-      writer.append("]")
-      isFirst = false
-    }
-    writer.append(isFirst ? "[]" : "\n ]")
   }
 
   private func checkBounds() throws(FormatError) {

@@ -63,17 +63,13 @@ public struct StoreDescription: Sendable, Hashable {
   /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
   ///   `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
   public init(decoding bytes: [UInt8]) throws(FormatError) {
-    let checksum = try DocumentEnvelope.writtenChecksum(
-      of: bytes, maximumBytes: Self.maximumBytes)
-    try DocumentEnvelope.verify(bytes, against: checksum, seed: 0)
-    var reader = JSONReader(bytes)
-    try reader.checkEncoding()
     var draft = Draft()
-    try reader.readObject { (reader, name) throws(FormatError) in
-      try draft.read(String(decoding: name, as: UTF8.self), from: &reader)
+    let end = try DocumentEnvelope.read(
+      bytes, maximumBytes: Self.maximumBytes, seed: 0
+    ) { (reader, name) throws(FormatError) in
+      try draft.read(name, from: &reader)
     }
-    try reader.finish()
-    self = try draft.description(at: reader.offset)
+    self = try draft.description(at: end)
   }
 }
 
@@ -86,7 +82,6 @@ private struct Draft {
   private var created: Timestamp?
 
   mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
-    reader.subject = name
     guard name == "format" || hasFormat else {
       throw reader.error(.missingMember, "comes before \"format\", which must be first")
     }
