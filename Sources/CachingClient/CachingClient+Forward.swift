@@ -1,4 +1,5 @@
 import CacheStore
+import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
@@ -19,7 +20,7 @@ extension CachingClient {
       guard let outcome = await flight.outcome.value() else { throw cancelled(forwarding) }
       if let response = try response(to: forwarding, outcome, asker) { return response }
     }
-    let outcome = await exchange.run(
+    let outcome = await originFetcher.run(
       forwarding, body: body, options: sending, onInterim: onInterim)
     note(outcome, forwarding)
     let response = try response(to: forwarding, outcome, .first)
@@ -36,7 +37,7 @@ extension CachingClient {
   ) {
     flight.carry(
       Task { [self] in
-        let outcome = await exchange.run(
+        let outcome = await originFetcher.run(
           forwarding, body: nil, options: flight.sending, onInterim: onInterim,
           onHead: flight.takeHead)
         note(outcome, forwarding)

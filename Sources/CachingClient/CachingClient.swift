@@ -24,7 +24,7 @@ public final class CachingClient: Sendable {
   let permits = StoringPermits()
   let unsharedKeys = UnsharedKeys()
   let background: Background
-  let exchange: Exchange
+  let originFetcher: OriginFetcher
   let authenticator: Authenticator
 
   /// Makes a client on a store and a transport, which may be shared with others.
@@ -42,7 +42,7 @@ public final class CachingClient: Sendable {
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
     authenticator = Authenticator(provider: options.credentials)
-    exchange = Exchange(
+    originFetcher = OriginFetcher(
       cache: cache, store: asyncStore,
       transport: AuthenticatingTransport(
         transport: transport, session: authenticator.session), clock: clock,

@@ -7,7 +7,7 @@ extension CachingClient {
   /// Gives the client's way to the network, for what goes around the store, such as a ``Downloader``:
   /// servers that ask for credentials get those that the client has, or its provider gives.
   public var transport: any HTTPTransport {
-    LoginTransport(transport: exchange.transport, authenticator: authenticator)
+    LoginTransport(transport: originFetcher.transport, authenticator: authenticator)
   }
 
   /// Sends a credential to the directory of a URL, and what is below it, without being asked for.

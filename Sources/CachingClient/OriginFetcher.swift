@@ -5,7 +5,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
 
-/// Says how asking the origin has ended.
+/// The result of a request to the origin.
 enum Outcome: Sendable {
   /// No answer came.
   case failed(TransportError)
@@ -17,8 +17,8 @@ enum Outcome: Sendable {
   case shared(HTTPResponseHead, SharedBody)
 }
 
-/// Asks the origin and judges its answer.
-struct Exchange: Sendable {
+/// Sends requests to the origin, and judges its answers by the rules.
+struct OriginFetcher: Sendable {
   let cache: ResponseCache
   let store: AsyncStore
   let transport: any HTTPTransport
