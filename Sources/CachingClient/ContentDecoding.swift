@@ -20,21 +20,14 @@ enum ContentDecoding {
     // An answer without content may still tell how the content would be coded.
     guard mayDecode(request, options), request.method != .head,
       response.head.status != 204, response.head.status != 304,
-      let decoder = decoder(response.head.fields)
+      let codings = response.head.fields.contentCodings,
+      let decoder = ContentDecoder(codings: codings)
     else { return response }
     response.head.fields.removeAll(named: "Content-Encoding")
     response.head.fields.removeAll(named: "Content-Length")
     let url = response.url.string
     response.body = response.body.decoded(decoder, url: url)
     return response
-  }
-
-  /// Returns what takes the codings of a body off; nil where there is none, or one is not known.
-  static func decoder(_ fields: HTTPFields) -> ContentDecoder? {
-    guard let codings = fields.combinedValue(of: "Content-Encoding") else { return nil }
-    let names = String(decoding: codings, as: UTF8.self).split(separator: ",")
-      .map { String($0.filter { $0 != " " && $0 != "\t" }) }
-    return ContentDecoder(codings: names)
   }
 
   /// Who names codings wants to see them, and a part of coded content cannot be decoded.

@@ -80,6 +80,13 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     return lines.isEmpty ? nil : Array(lines.map(\.value).joined(separator: Array(", ".utf8)))
   }
 
+  /// The codings of `Content-Encoding`, the one applied first first; `nil` without that field.
+  package var contentCodings: [String]? {
+    guard let codings = combinedValue(of: "Content-Encoding") else { return nil }
+    return String(decoding: codings, as: UTF8.self).split(separator: ",")
+      .map { String($0.filter { $0 != " " && $0 != "\t" }) }
+  }
+
   /// Adds a field at the end.
   public mutating func append(_ field: HTTPField) {
     fields.append(field)

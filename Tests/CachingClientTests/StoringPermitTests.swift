@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheSystem
 import Testing
 
 @testable import CachingClient

@@ -59,7 +59,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     self.secret = secret
     self.persistence = persistence
     self.sendsBasicUnasked = sendsBasicUnasked
-    name = MessageDigest.of(Array(material.utf8), .sha256).hexadecimal
+    name = Hexadecimal.string(MessageDigest.of(Array(material.utf8), .sha256))
   }
 
   /// Names the user, without the password; a token is not shown.
@@ -112,14 +112,5 @@ extension Credential {
       true
     default: "-._~+/=".utf8.contains(byte)
     }
-  }
-}
-
-extension [UInt8] {
-  /// Writes the bytes in hexadecimal digits, in lower case.
-  var hexadecimal: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

@@ -1,3 +1,4 @@
+import CacheFormat
 import HTTPSemantics
 import MessageDigests
 
@@ -9,7 +10,7 @@ struct DigestTerms: Sendable, Hashable {
     case sha256 = "SHA-256"
 
     func callAsFunction(_ text: String) -> String {
-      MessageDigest.of(Array(text.utf8), self == .md5 ? .md5 : .sha256).hexadecimal
+      Hexadecimal.string(MessageDigest.of(Array(text.utf8), self == .md5 ? .md5 : .sha256))
     }
   }
 
@@ -106,7 +107,7 @@ struct DigestTerms: Sendable, Hashable {
       if byte < 0x80, scalar.isLetter || scalar.isNumber || "-._".contains(scalar) {
         return String(scalar)
       }
-      return "%" + [byte].hexadecimal.uppercased()
+      return "%" + Hexadecimal.string([byte]).uppercased()
     }.joined()
   }
 

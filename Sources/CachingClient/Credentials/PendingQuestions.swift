@@ -1,3 +1,4 @@
+import CacheSystem
 import Synchronization
 
 /// Knows who is being asked for credentials, so that one answer is for all who need the same.

@@ -182,7 +182,8 @@ extension DownloadRun {
     let type = head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
     guard !type.hasPrefix("application/gzip"), !type.hasPrefix("application/x-gzip"),
       !type.hasPrefix("application/x-compressed"),
-      let decoder = ContentDecoding.decoder(head.fields), !decoder.isIdentity
+      let codings = head.fields.contentCodings,
+      let decoder = ContentDecoder(codings: codings), !decoder.isIdentity
     else { return nil }
     for name in ["Content-Encoding", "Content-Length", "Content-MD5", "Repr-Digest"] {
       head.fields.removeAll(named: name)

@@ -56,8 +56,6 @@ public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
 
   /// Gives the algorithm and the hex digits.
   public var description: String {
-    let digits = Array("0123456789abcdef")
-    let hex = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    return "\(algorithm.rawValue) \(String(hex))"
+    "\(algorithm.rawValue) \(Hexadecimal.string(bytes))"
   }
 }

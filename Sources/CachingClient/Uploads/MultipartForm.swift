@@ -1,3 +1,6 @@
+import CacheFormat
+import HTTPSemantics
+
 /// Holds a form that is sent as `multipart/form-data` (RFC 7578), with values and files of any length.
 ///
 /// Names and file names go in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, as browsers have it
@@ -55,10 +58,8 @@ public struct MultipartForm: Sendable {
   /// - Throws: ``UploadError`` where a file is missing or cannot be read, before anything is sent.
   public func body() throws(UploadError) -> UploadBody {
     let random = (0..<3).map { _ in UInt64.random(in: 0 ... .max) }
-    let digits = random.flatMap { word in
-      (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) }
-    }
-    return try body(boundary: "OfflineCache-" + digits.hexadecimal)
+    return try body(
+      boundary: "OfflineCache-" + random.map { Hexadecimal.string($0) }.joined())
   }
 
   func body(boundary: String) throws(UploadError) -> UploadBody {

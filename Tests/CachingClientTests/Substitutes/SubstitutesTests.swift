@@ -169,16 +169,4 @@ import Testing
         == "http://h/a: the substitute \(folder.path)/gone cannot be read (No such file or "
         + "directory), so the network is asked; put the file back")
   }
-
-  @Test(arguments: [
-    ("a/b.html", "text/html; charset=utf-8"), ("B.JPEG", "image/jpeg"),
-    ("x.tar.gz", "application/gzip"),
-    ("a.b/c", MediaTypes.unknown), ("a.", MediaTypes.unknown),
-    ("a.doesnotexist", MediaTypes.unknown),
-    ("data.json", "application/json"), ("i.svg", "image/svg+xml"),
-    ("m.mjs", "text/javascript; charset=utf-8"),
-  ])
-  func `types are told by names`(name: String, type: String) {
-    #expect(MediaTypes.type(ofFile: name) == type)
-  }
 }

@@ -1,3 +1,4 @@
+import CacheSystem
 import Synchronization
 
 @testable import CachingClient

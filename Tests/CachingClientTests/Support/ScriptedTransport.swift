@@ -1,3 +1,4 @@
+import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 import Synchronization

@@ -1,14 +1,13 @@
-import HTTPSemantics
+/// The media types of files, by the extension of their names.
+package enum MediaTypes {
+  /// The media type for an unknown extension.
+  package static let unknown = "application/octet-stream"
 
-/// Tells media types by the names of files.
-enum MediaTypes {
-  /// What is served for a name that says nothing.
-  static let unknown = "application/octet-stream"
-
-  /// Returns the media type of a file by the ending of its name, in any case.
+  /// Returns the media type for the extension of a file name, in upper or lower case.
   ///
-  /// Text that does not say its charset itself is UTF-8; JSON is always, XML and SVG say it.
-  static func type(ofFile name: String) -> String {
+  /// Text has the charset UTF-8, except for JSON, which is always UTF-8, and for XML and SVG, which
+  /// declare their own.
+  package static func type(ofFile name: String) -> String {
     let last = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name.utf8.index(after: $0) }
     let base = name[(last ?? name.startIndex)...]
     guard let dot = base.utf8.lastIndex(of: UInt8(ascii: ".")) else { return unknown }

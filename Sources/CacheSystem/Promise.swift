@@ -1,7 +1,5 @@
-import CacheSystem
-
-/// Holds a value that comes later, once, for any number of tasks that wait for it.
-final class Promise<Value: Sendable>: Sendable {
+/// A value that is set once, later, for any number of tasks that wait for it.
+package final class Promise<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
     var waiters: [UInt64: CheckedContinuation<Value?, Never>] = [:]
@@ -10,11 +8,14 @@ final class Promise<Value: Sendable>: Sendable {
 
   private let state = Lock(State())
 
-  /// Gives the value if it is there.
-  var valueNow: Value? { state.withLock { $0.value } }
+  /// Creates a promise without a value.
+  package init() {}
 
-  /// Sets the value; what is set first stays.
-  func settle(_ value: Value) {
+  /// The value, or `nil` if it has not been set.
+  package var valueNow: Value? { state.withLock { $0.value } }
+
+  /// Sets the value, unless one has been set before.
+  package func settle(_ value: Value) {
     let waiters = state.withLock { state -> [CheckedContinuation<Value?, Never>] in
       guard state.value == nil else { return [] }
       state.value = value
@@ -24,8 +25,8 @@ final class Promise<Value: Sendable>: Sendable {
     for waiter in waiters { callOut { waiter.resume(returning: value) } }
   }
 
-  /// Waits for the value; nil when the task is cancelled first.
-  func value() async -> Value? {
+  /// Waits for the value; returns `nil` if the task is cancelled first.
+  package func value() async -> Value? {
     let number = state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter

@@ -1,13 +1,11 @@
-import HTTPTransport
-
-/// Holds what to send when the same request has to go again.
-struct RepeatedBody {
-  let body: RequestBody?
+/// The body to send when the same request is sent again.
+package struct RepeatedBody {
+  package let body: RequestBody?
 }
 
 extension RequestBody? {
-  /// Whether the request has content; not with `Content-Length: 0`.
-  var hasContent: Bool {
+  /// Whether the request has content; false with `Content-Length: 0`.
+  package var hasContent: Bool {
     switch self {
     case nil, .stream(length: 0, _): false
     case .bytes(let bytes): !bytes.isEmpty
@@ -15,8 +13,8 @@ extension RequestBody? {
     }
   }
 
-  /// Gives the same content from its beginning; nil where it cannot be had again.
-  var repeated: RepeatedBody? {
+  /// The same content from its beginning, or `nil` if it cannot be read again.
+  package var repeated: RepeatedBody? {
     switch self {
     case nil: return RepeatedBody(body: nil)
     case .bytes: return RepeatedBody(body: self)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CachingClient
+@testable import CacheSystem
 
 @Suite(.timeLimit(.minutes(1)))
 struct PromiseTests {

@@ -1,10 +1,9 @@
 package import HTTPSemantics
-import HTTPTransport
 
-/// Decides how a redirect is followed (RFC 9110, section 15.4).
+/// The rules for following a redirect (RFC 9110, section 15.4), as pure functions.
 package enum Redirection {
-  /// Fields that may go to another origin, in lower case: they say nothing that is meant for one origin
-  /// alone. Any other field may be a credential (`X-Api-Key`), or tell of one (`Referer`).
+  /// The fields that may be sent to another origin, in lower case. Any other field may be a credential
+  /// (`X-Api-Key`) or reveal one (`Referer`).
   private static let harmless: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control",
     "content-digest", "content-encoding", "content-language", "content-length", "content-md5",
@@ -13,19 +12,19 @@ package enum Redirection {
     "save-data", "sec-gpc", "te", "transfer-encoding", "upgrade-insecure-requests", "user-agent",
     "want-content-digest", "want-digest", "want-repr-digest",
   ]
-  /// Fields that describe a body.
+  /// The fields that describe a body.
   private static let content = [
     "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Length",
     "Content-Digest", "Content-MD5", "Digest", "Repr-Digest", "Transfer-Encoding", "Expect",
   ]
 
-  /// Returns the request to send next; nil if the answer is no redirect that can be followed.
+  /// Returns the request to send next, or `nil` if the answer is not a redirect that can be followed.
   ///
   /// - Parameters:
-  ///   - repeated: Gives the body once more, where it can be had.
-  ///   - allowsInsecure: Whether it may lead from `https` to `http`.
-  /// - Throws: `insecureRedirect` if it does so and may not.
-  static func next(
+  ///   - repeated: The body from its beginning, if it can be sent again.
+  ///   - allowsInsecure: Whether a redirect from `https` to `http` is followed.
+  /// - Throws: `insecureRedirect` for a redirect from `https` to `http` that is not allowed.
+  package static func next(
     after head: HTTPResponseHead, to request: HTTPRequest, _ body: RequestBody?,
     _ repeated: RepeatedBody? = nil, allowsInsecure: Bool
   ) throws(TransportError) -> (HTTPRequest, RequestBody?)? {
@@ -43,7 +42,7 @@ package enum Redirection {
       nextBody = nil
       for name in content { next.fields.removeAll(named: name) }
     }
-    // A stream has been read already.
+    // A stream has already been read.
     if case .stream = nextBody {
       guard let repeated else { return nil }
       nextBody = repeated.body
@@ -54,14 +53,14 @@ package enum Redirection {
     return (next, nextBody)
   }
 
-  /// Returns why a redirect cannot be followed: it leads to what is no URL to fetch, such as `file:`; nil
-  /// for other answers. One without any `Location` is an answer like others.
+  /// Returns why a redirect cannot be followed: its `Location` is not a URL that can be fetched, such as
+  /// `file:`. Returns `nil` for all other answers, also for a redirect without `Location`.
   package static func fault(_ head: HTTPResponseHead, from url: NormalizedURL) -> InvalidURL? {
     guard case .failure(let error) = target(of: head, from: url) else { return nil }
     return error
   }
 
-  /// Returns where a redirect leads, or why nobody can go there; nil for other answers.
+  /// Returns the target of a redirect or why it is invalid, or `nil` for other answers.
   private static func target(
     of head: HTTPResponseHead, from url: NormalizedURL
   ) -> Result<NormalizedURL, InvalidURL>? {
@@ -71,7 +70,8 @@ package enum Redirection {
     return Result { () throws(InvalidURL) in try url.resolving(location.text) }
   }
 
-  /// 303 asks for `GET`; after 301 and 302 a `POST` becomes one, as everybody does it.
+  /// Returns whether the next request is a `GET`: after a 303, and after a 301 or 302 for a `POST`, as
+  /// all browsers do it.
   private static func losesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
     status == 303 || (status == 301 || status == 302) && method == .post
   }
