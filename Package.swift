@@ -40,7 +40,10 @@ let package = Package(
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(
       name: "CachingClient",
-      targets: ["CachingClient", "CurlTransport", "HTTPTransport", "HTTPSemantics"]),
+      targets: [
+        "CachingClient", "HTTPAuthentication", "HTTPUploads", "CurlTransport", "HTTPTransport",
+        "HTTPSemantics",
+      ]),
     .library(name: "OfflineCache", targets: ["OfflineCache", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
@@ -87,10 +90,14 @@ let package = Package(
       "HTTPCaching",
       ["HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem"]),
     library(
+      "HTTPAuthentication",
+      ["HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
+    library("HTTPUploads", ["HTTPTransport", "HTTPSemantics", "CacheFormat", "CacheSystem"]),
+    library(
       "CachingClient",
       [
-        "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding", "MessageDigests",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
       "CachingProxy",
@@ -106,9 +113,9 @@ let package = Package(
     library(
       "OfflineCache",
       [
-        "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport", "HTTPSemantics",
-        "Reachability", "CacheStore", "CacheFormat", "CacheSystem", "CLoadingQueue",
-        "MessageDigests",
+        "CachingClient", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "CurlTransport",
+        "HTTPTransport", "HTTPSemantics", "Reachability", "CacheStore", "CacheFormat",
+        "CacheSystem", "CLoadingQueue", "MessageDigests",
       ]),
 
     // The network: is there one?
@@ -207,11 +214,13 @@ let package = Package(
         "HTTPCaching", "HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat",
         "CacheSystem",
       ]),
+    tests("HTTPAuthentication", ["HTTPAuthentication", "HTTPSemantics"]),
+    tests("HTTPUploads", ["HTTPUploads", "HTTPTransport", "CacheSystem"]),
     tests(
       "CachingClient",
       [
-        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "ContentCoding",
-        "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
+        "CachingClient", "HTTPAuthentication", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "OfflineCache",

@@ -1,5 +1,6 @@
 import CacheStore
 import CacheSystem
+import HTTPAuthentication
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

@@ -1,5 +1,6 @@
 import CacheStore
 import CacheSystem
+public import HTTPAuthentication
 import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransport

@@ -1,6 +1,7 @@
 import CacheFormat
 public import CacheStore
 public import CacheSystem
+import HTTPAuthentication
 import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransport

@@ -1,3 +1,4 @@
+public import HTTPAuthentication
 public import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransport

@@ -1,5 +1,6 @@
 import CacheSystem
 import ContentCoding
+import HTTPAuthentication
 import HTTPSemantics
 import HTTPTransport
 

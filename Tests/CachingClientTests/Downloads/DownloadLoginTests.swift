@@ -3,6 +3,7 @@ import HTTPTransport
 import Testing
 
 @testable import CachingClient
+@testable import HTTPAuthentication
 
 @Suite(.timeLimit(.minutes(1)))
 struct DownloadLoginTests {

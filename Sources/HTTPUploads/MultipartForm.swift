@@ -1,13 +1,13 @@
 import CacheFormat
 import HTTPSemantics
 
-/// Holds a form that is sent as `multipart/form-data` (RFC 7578), with values and files of any length.
+/// A form that is sent as `multipart/form-data` (RFC 7578), with values and files of any length.
 ///
-/// Names and file names go in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, as browsers have it
-/// (WHATWG HTML, section 4.10.21.8). Values go as they are.
+/// Names and file names are sent in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, as browsers do
+/// (WHATWG HTML, section 4.10.21.8). Values are sent as they are.
 ///
-/// The boundary has 192 random bits that are made when the body is, after the content is fixed: that a
-/// content of a terabyte has it by chance is less likely than 2^-150, and nobody can know it before.
+/// The boundary has 192 random bits, made together with the body, when the content is fixed. So nobody
+/// can predict it, and a terabyte of content contains it with a probability below 2^-150.
 public struct MultipartForm: Sendable {
   private enum Content: Sendable {
     case bytes([UInt8])
@@ -23,15 +23,15 @@ public struct MultipartForm: Sendable {
 
   private var parts: [Part] = []
 
-  /// Makes a form without parts.
+  /// Creates a form without parts.
   public init() {}
 
-  /// Adds a value behind what is there; names may be repeated.
+  /// Appends a value; names may be repeated.
   public mutating func add(_ name: String, _ value: String) {
     add(name, bytes: Array(value.utf8))
   }
 
-  /// Adds bytes; with a file name a server takes them for a file.
+  /// Appends bytes; with a file name, a server treats them as a file.
   public mutating func add(
     _ name: String, bytes: [UInt8], fileName: String? = nil, contentType: String? = nil
   ) {
@@ -39,11 +39,11 @@ public struct MultipartForm: Sendable {
       Part(name: name, fileName: fileName, contentType: contentType, content: .bytes(bytes)))
   }
 
-  /// Adds a file, which is read while the form is sent.
+  /// Appends a file, which is read while the form is sent.
   ///
   /// - Parameters:
-  ///   - fileName: What the server is told; nil: the last part of the path.
-  ///   - contentType: Its media type; nil: what the ending of its name says, without a charset.
+  ///   - fileName: The name for the server; `nil` for the last component of the path.
+  ///   - contentType: The media type; `nil` for that of the file extension, without a charset.
   public mutating func add(
     _ name: String, file path: String, fileName: String? = nil, contentType: String? = nil
   ) {
@@ -53,9 +53,9 @@ public struct MultipartForm: Sendable {
     parts.append(Part(name: name, fileName: fileName, contentType: type, content: .file(path)))
   }
 
-  /// Makes the content of a request, with a boundary of its own.
+  /// Returns the content of a request, with a new boundary.
   ///
-  /// - Throws: ``UploadError`` where a file is missing or cannot be read, before anything is sent.
+  /// - Throws: ``UploadError`` if a file is missing or cannot be read.
   public func body() throws(UploadError) -> UploadBody {
     let random = (0..<3).map { _ in UInt64.random(in: 0 ... .max) }
     return try body(
@@ -64,7 +64,7 @@ public struct MultipartForm: Sendable {
 
   func body(boundary: String) throws(UploadError) -> UploadBody {
     var segments: [UploadBody.Segment] = []
-    // What stands between two files is one segment.
+    // The text between two files is one segment.
     var text: [UInt8] = []
     for part in parts {
       text += Array(try Self.head(part, boundary).utf8)
@@ -93,7 +93,7 @@ public struct MultipartForm: Sendable {
     return lines.joined(separator: "\r\n") + "\r\n\r\n"
   }
 
-  /// By scalars, as CR and LF together are one character of Swift.
+  /// Escapes by scalars, because CR LF is one `Character`.
   private static func escaped(_ text: String) -> String {
     var escaped = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

@@ -1,32 +1,32 @@
 public import CacheSystem
 
-/// Tells why a file or a form cannot be sent.
+/// The reason why a file or a form cannot be sent.
 public struct UploadError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// What is wrong.
   public enum Cause: Sendable, Hashable {
-    /// The file cannot be opened or read: it is missing, or this user may not read it.
+    /// The file cannot be opened or read: it is missing, or this user has no permission.
     case unreadable(SystemError)
-    /// It is a directory, a device or a pipe, whose length nobody knows.
+    /// A directory, a device or a pipe, which has no length.
     case notAFile
-    /// It was changed, or another one was put in its place, after its length had been told.
+    /// The file was changed or replaced after its length had been sent.
     case changed
-    /// The media type of a part has characters that would begin another line.
+    /// The media type of a part has characters that would begin a new line.
     case mediaType
   }
 
-  /// Names the cause.
+  /// What is wrong.
   public let cause: Cause
 
-  /// Gives the path of the file, or the name of the part.
+  /// The path of the file, or the name of the part.
   public let path: String
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ cause: Cause, path: String) {
     self.cause = cause
     self.path = path
   }
 
-  /// Says which file, what is wrong, and what to do.
+  /// The file, what is wrong, and what to do.
   public var description: String {
     switch cause {
     case .unreadable(let error): "\(path): it cannot be read (\(error)); check path and permissions"

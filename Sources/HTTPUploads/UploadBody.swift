@@ -1,27 +1,27 @@
 public import HTTPTransport
 
-/// Tells how much of the content of a request has been given to the network.
+/// How much of the content of a request has been passed to the network.
 public struct UploadProgress: Sendable, Hashable {
-  /// Counts the bytes so far. It begins again at 0 where the content has to go twice: to a server that
-  /// wants credentials, or one that redirects.
+  /// The number of bytes so far. It begins again at 0 if the content has to be sent twice: after a
+  /// redirect, or to a server that asks for credentials.
   public let sent: UInt64
-  /// Counts the bytes in all.
+  /// The number of bytes in total.
   public let total: UInt64
 
-  /// Makes a state.
+  /// Creates a progress.
   public init(sent: UInt64, total: UInt64) {
     self.sent = sent
     self.total = total
   }
 }
 
-/// Holds the content of a request that is made of bytes and files, of known length, with memory for a
-/// few hundred kilobytes however long it is.
+/// The content of a request, made of bytes and files. Its length is known; it takes a few hundred
+/// kilobytes of memory, however long it is.
 ///
-/// The files are read while they are sent. One that is changed meanwhile ends the request with
-/// `requestBodyFailed`, and the server does not get the whole.
+/// The files are read while they are sent. If one is changed meanwhile, the request fails with
+/// `requestBodyFailed`, and the server does not receive all of it.
 public struct UploadBody: Sendable {
-  /// One after the other they are the content.
+  /// A part of the content.
   enum Segment: Sendable {
     case bytes([UInt8])
     case file(UploadFile)
@@ -36,15 +36,15 @@ public struct UploadBody: Sendable {
 
   let segments: [Segment]
 
-  /// Counts the bytes.
+  /// The number of bytes.
   public let length: UInt64
 
-  /// Gives the media type of a form, for `Content-Type`; nil: the caller knows it.
+  /// The media type of a form, for `Content-Type`; `nil` if the caller sets it.
   public let contentType: String?
 
-  /// Makes the content of a file.
+  /// Creates the content of a file.
   ///
-  /// - Throws: ``UploadError`` where it is missing, cannot be read, or is no file.
+  /// - Throws: ``UploadError`` if the file is missing, cannot be read, or is not a regular file.
   public init(file path: String) throws(UploadError) {
     self.init([.file(try UploadFile(path))], contentType: nil)
   }
@@ -55,9 +55,9 @@ public struct UploadBody: Sendable {
     length = segments.reduce(0) { $0 + $1.length }
   }
 
-  /// Makes the body of a request, which can be sent again where that is needed.
+  /// Returns the body of a request, which can be sent again after a redirect or a 401.
   ///
-  /// - Parameter onProgress: Is told after each piece; must not block.
+  /// - Parameter onProgress: Called after each piece; must not block.
   public func requestBody(
     onProgress: (@Sendable (UploadProgress) -> Void)? = nil
   ) -> RequestBody {

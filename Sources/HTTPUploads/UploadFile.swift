@@ -1,6 +1,6 @@
 import CacheSystem
 
-/// Knows a file that is going to be sent as it was when its length was told.
+/// A file to be sent, and its state when its length was read.
 struct UploadFile: Sendable {
   private static let system = RealFileSystem()
 
@@ -8,7 +8,8 @@ struct UploadFile: Sendable {
   let length: UInt64
   private let status: FileStatus
 
-  /// Looks at a file; it is opened for that, so that what cannot be read shows before anything is sent.
+  /// Opens a file once to read its length, so that an unreadable file is an error before anything is
+  /// sent.
   init(_ path: String) throws(UploadError) {
     self.path = path
     let descriptor = try Self.open(path)
@@ -16,17 +17,17 @@ struct UploadFile: Sendable {
     length = status.length
   }
 
-  /// Opens the file once more.
+  /// Opens the file to read it.
   ///
-  /// - Throws: ``UploadError/Cause/changed`` where it is not as it was.
+  /// - Throws: ``UploadError/Cause/changed`` if the file has changed.
   func open() throws(UploadError) -> Descriptor {
     let descriptor = try Self.open(path)
     try check(descriptor)
     return descriptor
   }
 
-  /// Reads a piece of the file; with the last one, that it is still as it was is checked first, so that
-  /// nobody gets the end of a file that has changed.
+  /// Reads a piece of the file. Before the last piece is returned, the file is checked for changes, so
+  /// that the server never receives the end of a changed file.
   func read(
     _ descriptor: borrowing Descriptor, at offset: UInt64, atMost count: Int
   ) throws(UploadError) -> [UInt8] {

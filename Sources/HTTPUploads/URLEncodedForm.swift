@@ -1,35 +1,35 @@
-/// Holds a form that is sent as `application/x-www-form-urlencoded`, by the rules of the WHATWG's URL
-/// standard, section 5.2: in UTF-8, names may be repeated, the order stays.
+/// A form that is sent as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2): in
+/// UTF-8, in the given order; names may be repeated.
 public struct URLEncodedForm: Sendable, Hashable {
-  /// Holds one name and its value.
+  /// A name and its value.
   public struct Field: Sendable, Hashable {
-    /// Gives the name.
+    /// The name.
     public var name: String
-    /// Gives the value.
+    /// The value.
     public var value: String
 
-    /// Makes a field.
+    /// Creates a field.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
     }
   }
 
-  /// Gives the fields in their order.
+  /// The fields in order.
   public var fields: [Field]
 
-  /// Makes a form.
+  /// Creates a form.
   public init(_ fields: [Field] = []) { self.fields = fields }
 
-  /// Adds a field behind the others.
+  /// Appends a field.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
 
-  /// Gives the encoded form, such as `a=1&b=x+y`; also for the query of a URL.
+  /// The encoded form, such as `a=1&b=x+y`; also for the query of a URL.
   public var encoded: String {
     fields.map { "\(Self.encode($0.name))=\(Self.encode($0.value))" }.joined(separator: "&")
   }
 
-  /// Makes the content of a request.
+  /// The content of a request.
   public var body: UploadBody {
     UploadBody(
       [.bytes(Array(encoded.utf8))], contentType: "application/x-www-form-urlencoded")

@@ -1,28 +1,30 @@
-import HTTPSemantics
-import HTTPTransport
+package import HTTPSemantics
+package import HTTPTransport
 
-/// Finds credentials for servers that ask: what is kept, else what the provider gives.
-struct Authenticator: Sendable {
-  /// The most credentials that are tried for one request.
+/// Finds the credential for a server that asks: one that is kept, or one from the provider.
+package struct Authenticator: Sendable {
+  /// The limit of credentials that are tried for one request.
   static let maximumTries = 3
 
-  let session = CredentialSession()
+  /// The credentials that are kept.
+  package let session = CredentialSession()
   private let questions = PendingQuestions()
   private let provider: CredentialProvider?
 
-  init(provider: CredentialProvider?) { self.provider = provider }
+  /// Creates an authenticator without kept credentials.
+  package init(provider: CredentialProvider?) { self.provider = provider }
 
-  /// Sends a request, and again with credentials while a server asks for some.
+  /// Sends a request, and repeats it with credentials if the server asks for some.
   ///
-  /// A request that comes with its own `Authorization` is the caller's affair.
+  /// A request with an `Authorization` of its own is sent as it is.
   ///
   /// - Parameters:
-  ///   - login: What is known so far, and after that.
-  ///   - head: Gives the head of an answer.
-  ///   - discard: Lets go of an answer that is not the last.
-  ///   - send: Sends the request, in which a name may stand for a credential, through an
+  ///   - login: The state of the request, which is updated.
+  ///   - head: Returns the head of an answer.
+  ///   - discard: Discards an answer that is not the last one.
+  ///   - send: Sends the request, which may contain the name of a credential, through an
   ///     ``AuthenticatingTransport`` of the same session.
-  func answer<Answer: Sendable, E: Error>(
+  package func answer<Answer: Sendable, E: Error>(
     _ request: HTTPRequest, _ body: RequestBody?, _ login: inout Login,
     head: (Answer) -> HTTPResponseHead, discard: (Answer) async -> Void,
     send: nonisolated(nonsending) (HTTPRequest, RequestBody?) async throws(E) -> Answer
@@ -31,7 +33,7 @@ struct Authenticator: Sendable {
     var body = body
     var refused: Credential?
     var failures = 0
-    // Once: others may have the way changed back meanwhile, again and again.
+    // Once, because other requests may change the scheme back each time.
     var mayAskAnew = true
     while true {
       let credential = login.credential(for: request.url, session)
@@ -40,7 +42,7 @@ struct Authenticator: Sendable {
       guard head(answer).status == 401, login.mayAsk, let again else { return answer }
       var isElsewhere = false
       if let credential {
-        // What was sent by Digest, and is wanted by Basic here, has not been looked at.
+        // A server that accepts only Basic has not tried a credential that was sent by Digest.
         isElsewhere =
           mayAskAnew && session.isUnseen(credential, by: head(answer), at: request.url)
         if isElsewhere {
@@ -58,7 +60,7 @@ struct Authenticator: Sendable {
       else { return answer }
       login.take(next, for: request.url)
       if isElsewhere {
-        // Whoever was asked wants it so.
+        // The provider has given it for Basic.
         session.setWay(.basic, for: next, to: request.url)
       } else {
         session.learn(head(answer), for: next, to: request.url)
@@ -78,10 +80,11 @@ struct Authenticator: Sendable {
     return try await send(AuthenticatingTransport.naming(credential, in: request), body)
   }
 
-  /// Returns the credential for a 401: one that is kept for its protection space, else what the
-  /// provider gives.
+  /// Returns the credential for a 401: one that is kept for its protection space, or one from the
+  /// provider.
   ///
-  /// - Parameter asksAnew: whatever is kept, for it would go by a weaker scheme than so far.
+  /// - Parameter asksAnew: Whether kept credentials are ignored, because they would be sent by a weaker
+  ///   scheme than before.
   private func find(
     for url: NormalizedURL, _ head: HTTPResponseHead, _ failures: Int, _ refused: Credential?,
     asksAnew: Bool
@@ -96,14 +99,14 @@ struct Authenticator: Sendable {
     }
     guard let provider else { return nil }
     return await questions.ask(for: space) { [session] in
-      // Somebody else has got it meanwhile.
+      // Another request has got it meanwhile.
       if !asksAnew, let kept = session.credential(in: space), kept != refused { return kept }
       for (scheme, challenge) in supported {
         let question = AuthenticationChallenge(
           scheme, challenge, url: url, failures: failures, refused: refused)
         guard let credential = await provider(question) else { continue }
         if credential.persistence == .session {
-          // RFC 7616, section 3.5: without `domain` it is for the whole origin.
+          // RFC 7616, section 3.5: without `domain`, it is valid for the whole origin.
           session.keep(credential, in: space, at: url, everywhere: scheme == .digest)
         } else {
           session.noteUnkept()
@@ -115,28 +118,28 @@ struct Authenticator: Sendable {
   }
 }
 
-/// Holds what one request knows of credentials on its way through redirects.
-struct Login {
-  /// What is for this request alone.
-  var credential: Credential?
-  /// Whether there is a network to ask again.
-  let mayAsk: Bool
+/// The credentials of one request, on its way through redirects.
+package struct Login {
+  /// The credential for this request alone.
+  fileprivate var credential: Credential?
+  /// Whether the request may be repeated over the network.
+  fileprivate let mayAsk: Bool
   private var origin: NormalizedURL.Origin?
 
-  /// Begins with the caller's credential, which is for the origin of the request and for no other.
-  init(_ credential: Credential?, for url: NormalizedURL, mayAsk: Bool = true) {
+  /// Creates a login with the caller's credential, which is only sent to the origin of the request.
+  package init(_ credential: Credential?, for url: NormalizedURL, mayAsk: Bool = true) {
     self.credential = credential
     self.mayAsk = mayAsk
     origin = credential.map { _ in NormalizedURL.Origin(url) }
   }
 
-  mutating func take(_ credential: Credential, for url: NormalizedURL) {
+  fileprivate mutating func take(_ credential: Credential, for url: NormalizedURL) {
     self.credential = credential
     origin = NormalizedURL.Origin(url)
   }
 
-  /// Returns what to send to a URL; nil: nothing.
-  func credential(for url: NormalizedURL, _ session: CredentialSession) -> Credential? {
+  /// Returns the credential for a URL, or `nil`.
+  package func credential(for url: NormalizedURL, _ session: CredentialSession) -> Credential? {
     if let credential, origin == NormalizedURL.Origin(url) { return credential }
     return session.credential(for: url)
   }

@@ -1,42 +1,48 @@
-import HTTPSemantics
-import HTTPTransport
+package import HTTPSemantics
+package import HTTPTransport
 
-/// Puts real credentials in the place of names, just before a request leaves.
+/// A transport that replaces the name of a credential by the credential, just before a request is sent.
 ///
-/// Above it, a request with a credential has the field `Authorization: OfflineCache NAME`, where the
-/// name is always the same for the same secret. So the rules of HTTP see that there is a credential,
-/// the store tells the answers to different ones apart, even by Digest, where what is sent is never
-/// the same twice, and no secret comes near anything that is written.
-struct AuthenticatingTransport: HTTPTransport {
+/// Above this transport, a request with a credential has the field `Authorization: OfflineCache NAME`.
+/// The name is always the same for the same secret. So the rules of HTTP see that there is a credential,
+/// the store keeps the answers to different credentials apart (even with Digest, where no two fields are
+/// equal), and no secret is passed to code that writes files.
+package struct AuthenticatingTransport: HTTPTransport {
   private static let scheme = "OfflineCache "
 
-  /// How often a request is sent again on its own accord: once for what the server wants, and twice
-  /// for nonces that are too old.
+  /// How often a request is repeated without asking anybody: once for the scheme that the server wants,
+  /// and twice for expired nonces.
   private static let maximumRepeats = 3
 
-  let transport: any HTTPTransport
-  let session: CredentialSession
+  private let transport: any HTTPTransport
+  private let session: CredentialSession
 
-  /// Returns a request in which a name stands for a credential.
-  static func naming(_ credential: Credential, in request: HTTPRequest) -> HTTPRequest {
+  /// Creates a transport on top of another one.
+  package init(transport: any HTTPTransport, session: CredentialSession) {
+    self.transport = transport
+    self.session = session
+  }
+
+  /// Returns a request with the name of a credential in the place of the credential.
+  package static func naming(_ credential: Credential, in request: HTTPRequest) -> HTTPRequest {
     var named = request
     named.fields.append(HTTPField("Authorization", scheme + credential.name))
     return named
   }
 
-  /// Returns the name that stands for a credential in a request; nil: there is none.
-  static func name(in request: HTTPRequest) -> String? {
+  /// Returns the name of the credential in a request, or `nil` if there is none.
+  package static func name(in request: HTTPRequest) -> String? {
     request.fields.first(named: "Authorization").flatMap { name(in: $0) }
   }
 
-  /// Returns the name that stands for a credential in a field; nil: there is none.
-  static func name(in field: HTTPField) -> String? {
+  /// Returns the name of the credential in a field, or `nil` if there is none.
+  package static func name(in field: HTTPField) -> String? {
     guard field.isNamed("Authorization") else { return nil }
     let text = field.text
     return text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : nil
   }
 
-  func send(
+  package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
@@ -45,7 +51,7 @@ struct AuthenticatingTransport: HTTPTransport {
     }
     var real = request
     real.fields.removeAll(named: "Authorization")
-    // It has been forgotten: the server says what is missing.
+    // The credential was forgotten: the server will ask for it again.
     guard let credential = session.credential(named: name) else {
       return try await transport.send(real, body: body, options: options, onInterim: onInterim)
     }
@@ -77,7 +83,7 @@ struct AuthenticatingTransport: HTTPTransport {
     }
   }
 
-  /// Returns what to send; nil where the server has to say first what it wants.
+  /// Returns the value of `Authorization`, or `nil` if the server has to ask first.
   private func value(
     _ credential: Credential, _ way: CredentialSession.Way?, _ request: HTTPRequest
   ) -> String? {
@@ -91,14 +97,14 @@ struct AuthenticatingTransport: HTTPTransport {
         user: user, password: password, method: request.method.rawValue, uri: request.url.target,
         count: count, clientNonce: random.map { String($0, radix: 16) }.joined())
     case nil:
-      // There is one way to send a token.
+      // A token is sent by Bearer only.
       return credential.bearer ?? (credential.sendsBasicUnasked ? credential.basic : nil)
     }
   }
 
-  /// Returns how to send a credential as a server has just demanded; nil where it has been refused.
+  /// Returns how to send a credential after a 401, or `nil` if the server has refused it.
   ///
-  /// A password that has gone by Digest does not go by Basic because somebody now says so.
+  /// A password that was sent by Digest is never sent by Basic just because a server asks for that.
   static func next(
     after head: HTTPResponseHead, _ way: CredentialSession.Way?, _ credential: Credential
   ) -> CredentialSession.Way? {
@@ -106,7 +112,7 @@ struct AuthenticatingTransport: HTTPTransport {
     let supported = AuthenticationChallenge.supported(in: head)
     let digest = supported.first { $0.scheme == .digest }.flatMap { DigestTerms($0.challenge) }
     if let digest {
-      // A nonce that has been used before may be too old, whatever the server says of it.
+      // A nonce that was used before may have expired, even if the server does not say so.
       if case .digest(_, let count) = way, count <= 1, !digest.isStale { return nil }
       return .digest(digest, count: 0)
     }

@@ -1,34 +1,40 @@
-import HTTPSemantics
+package import HTTPSemantics
 import Synchronization
 
-/// Keeps the credentials of one client, in memory: what is sent where without being asked for, and how.
-final class CredentialSession: Sendable {
-  /// Names a protection space (RFC 9110, section 11.5).
-  struct Space: Hashable {
+/// The credentials of one client, in memory: which is sent where before a server asks, and how.
+package final class CredentialSession: Sendable {
+  /// A protection space (RFC 9110, section 11.5).
+  package struct Space: Hashable {
     let origin: NormalizedURL.Origin
     let realm: String
+
+    /// Creates a protection space.
+    package init(origin: NormalizedURL.Origin, realm: String) {
+      self.origin = origin
+      self.realm = realm
+    }
   }
 
-  /// Says how a credential is sent to one origin.
+  /// How a credential is sent to one origin.
   enum Way {
     case bearer
     case basic
     case digest(DigestTerms, count: UInt32)
   }
 
-  /// How many pairs of credential and origin are remembered; what is forgotten costs one more 401.
+  /// The limit of remembered pairs of credential and origin; a forgotten pair costs one more 401.
   private static let maximumWays = 1024
 
   private struct Kept {
     let space: Space
-    /// The directories below which it is sent without being asked for (RFC 7617, section 2.2).
+    /// The directories below which it is sent before the server asks (RFC 7617, section 2.2).
     var directories: [String]
     let credential: Credential
   }
 
   private struct State {
     var kept: [Kept] = []
-    /// The credentials in use, by name, and how many use each.
+    /// The credentials in use, by name, with the number of users.
     var inUse: [String: (credential: Credential, users: Int)] = [:]
     var ways: [WayKey: Way] = [:]
     var changes: UInt64 = 0
@@ -41,13 +47,13 @@ final class CredentialSession: Sendable {
 
   private let state = Mutex(State())
 
-  /// Counts what changes who the user is.
-  var changes: UInt64 { state.withLock { $0.changes } }
+  /// The number of log-ins and log-outs.
+  package var changes: UInt64 { state.withLock { $0.changes } }
 
-  /// Notes that a credential is sent that is not kept.
+  /// Records that a credential is sent that is not kept.
   func noteUnkept() { state.withLock { $0.changes += 1 } }
 
-  /// Returns what is sent to a URL without being asked for; nil: nothing.
+  /// Returns the credential that is sent to a URL before the server asks, or `nil`.
   func credential(for url: NormalizedURL) -> Credential? {
     state.withLock { state in
       guard !state.kept.isEmpty else { return nil }
@@ -64,14 +70,14 @@ final class CredentialSession: Sendable {
     }
   }
 
-  /// Returns what is kept for a protection space.
+  /// Returns the credential that is kept for a protection space.
   func credential(in space: Space) -> Credential? {
     state.withLock { state in state.kept.first { $0.space == space }?.credential }
   }
 
-  /// Keeps a credential for a protection space, and sends it from now on below the directory of a URL,
-  /// or everywhere at the origin.
-  func keep(_ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool) {
+  /// Keeps a credential for a protection space. From now on it is sent below the directory of the URL,
+  /// or to the whole origin.
+  package func keep(_ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool) {
     let directory = everywhere ? "/" : Self.directory(of: url)
     state.withLock { state in
       if let index = state.kept.firstIndex(where: { $0.space == space }) {
@@ -102,8 +108,8 @@ final class CredentialSession: Sendable {
     }
   }
 
-  /// Forgets everything that is kept.
-  func forgetAll() {
+  /// Forgets all credentials.
+  package func forgetAll() {
     state.withLock { state in
       for kept in state.kept { Self.release(kept.credential, &state) }
       state.changes += 1
@@ -119,23 +125,24 @@ final class CredentialSession: Sendable {
   }
 }
 
-// What requests use while they are under way.
+// The credentials that requests in progress use.
 extension CredentialSession {
-  /// Has a credential found by its name until it is released.
-  func retain(_ credential: Credential) {
+  /// Makes a credential available by its name until it is released.
+  package func retain(_ credential: Credential) {
     state.withLock { Self.retain(credential, &$0) }
   }
 
-  func release(_ credential: Credential) {
+  /// Releases a credential that was retained.
+  package func release(_ credential: Credential) {
     state.withLock { Self.release(credential, &$0) }
   }
 
-  /// Finds a credential that is in use by its name.
-  func credential(named name: String) -> Credential? {
+  /// Returns the credential in use with a name.
+  package func credential(named name: String) -> Credential? {
     state.withLock { $0.inUse[name]?.credential }
   }
 
-  /// Returns how a credential is sent to an origin; the use of a nonce is counted.
+  /// Returns how a credential is sent to an origin, and counts the use of a nonce.
   func way(for credential: Credential, to url: NormalizedURL) -> Way? {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     return state.withLock { state in
@@ -148,7 +155,7 @@ extension CredentialSession {
     }
   }
 
-  /// Notes what an origin has demanded, for a credential that has not been sent to it yet.
+  /// Records the scheme of a 401 for a credential that has not been sent to the origin yet.
   func learn(_ head: HTTPResponseHead, for credential: Credential, to url: NormalizedURL) {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     guard state.withLock({ $0.ways[key] }) == nil,
@@ -157,8 +164,8 @@ extension CredentialSession {
     setWay(way, for: credential, to: url)
   }
 
-  /// Tells whether a credential that goes by Digest has come to a place that wants Basic and nothing
-  /// else: there it was not tried.
+  /// Returns whether a credential that is sent by Digest has met a server that accepts only Basic, which
+  /// has therefore not tried it.
   func isUnseen(
     _ credential: Credential, by head: HTTPResponseHead, at url: NormalizedURL
   ) -> Bool {
@@ -168,7 +175,7 @@ extension CredentialSession {
     return wanted.contains(.basic) && !wanted.contains(.digest)
   }
 
-  /// Notes how a credential is sent to an origin.
+  /// Records how a credential is sent to an origin.
   func setWay(_ way: Way, for credential: Credential, to url: NormalizedURL) {
     let key = WayKey(origin: NormalizedURL.Origin(url), name: credential.name)
     state.withLock { state in

@@ -1,9 +1,9 @@
 import HTTPSemantics
 import Testing
 
-@testable import CachingClient
+@testable import HTTPAuthentication
 
-struct DigestAccessTests {
+struct DigestTermsTests {
   private func terms(_ line: String) throws -> DigestTerms {
     try #require(
       Challenge.all(in: [HTTPField("WWW-Authenticate", line)]).first.flatMap { DigestTerms($0) })

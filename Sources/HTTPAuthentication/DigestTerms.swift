@@ -2,9 +2,9 @@ import CacheFormat
 import HTTPSemantics
 import MessageDigests
 
-/// Holds what a server demands in a Digest challenge (RFC 7616, section 3.3).
+/// The parameters of a Digest challenge (RFC 7616, section 3.3).
 struct DigestTerms: Sendable, Hashable {
-  /// Names the hash functions that can be computed here.
+  /// The supported hash functions.
   enum Function: String, Sendable {
     case md5 = "MD5"
     case sha256 = "SHA-256"
@@ -18,18 +18,18 @@ struct DigestTerms: Sendable, Hashable {
   let nonce: String
   let opaque: String?
   let function: Function
-  /// Tells whether the key is made once for a session (`-sess`).
+  /// Whether the key is made once for a session (`-sess`).
   let isSession: Bool
-  /// Gives the algorithm as the server wrote it; nil: it did not.
+  /// The algorithm as the server wrote it, or `nil` if it did not.
   let algorithm: String?
-  /// Tells whether the server knows `qop=auth`; without it the answer is that of RFC 2069.
+  /// Whether the server supports `qop=auth`; without it the answer is that of RFC 2069.
   let hasQuality: Bool
   let hashesUser: Bool
-  /// Tells that the nonce that was used is too old, and not that the password is wrong.
+  /// Whether the nonce has expired; the password may be right.
   let isStale: Bool
 
-  /// Reads a challenge; nil where it is none of Digest, or demands what is not known here: other hash
-  /// functions, or the integrity of the content alone (`auth-int`).
+  /// Reads a challenge. Returns `nil` for another scheme, an unsupported hash function, or a server that
+  /// accepts only `auth-int`.
   init?(_ challenge: Challenge) {
     guard challenge.isScheme("Digest"), let nonce = challenge["nonce"],
       let realm = challenge["realm"]
@@ -42,7 +42,7 @@ struct DigestTerms: Sendable, Hashable {
     let qualities = challenge["qop"]?.split { $0 == "," || $0 == " " || $0 == "\t" }
     hasQuality = qualities?.contains { $0.lowercased() == "auth" } ?? false
     if let qualities, !qualities.isEmpty, !hasQuality { return nil }
-    // The key of a session is made with the client's nonce, which goes with a quality alone.
+    // The key of a session is made with the client's nonce, which is sent only with a `qop`.
     if isSession, !hasQuality { return nil }
     self.realm = realm
     self.nonce = nonce
@@ -57,7 +57,7 @@ struct DigestTerms: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - uri: The request's target as it is sent.
-  ///   - count: How often the nonce has been used, this time included.
+  ///   - count: The number of uses of the nonce, including this one.
   ///   - clientNonce: A text that an attacker cannot choose.
   func response(
     user: String, password: String, method: String, uri: String, count: UInt32,
@@ -71,7 +71,7 @@ struct DigestTerms: Sendable, Hashable {
       "\(key):\(nonce):\(Self.text(count)):\(clientNonce):auth:\(subject)")
   }
 
-  /// Writes the value of `Authorization` (RFC 7616, section 3.4).
+  /// Returns the value of `Authorization` (RFC 7616, section 3.4).
   func authorization(
     user: String, password: String, method: String, uri: String, count: UInt32,
     clientNonce: String
@@ -91,7 +91,8 @@ struct DigestTerms: Sendable, Hashable {
     return "Digest " + parts.joined(separator: ", ")
   }
 
-  /// The name, its hash, or the extended form of RFC 8187 for what a quoted string cannot have.
+  /// Returns the parameter with the user's name: quoted, hashed, or in the extended form of RFC 8187 for
+  /// names that a quoted string cannot contain.
   private func userPart(_ user: String) -> String {
     if hashesUser { return "username=\"\(function("\(user):\(realm)"))\"" }
     guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
@@ -100,7 +101,7 @@ struct DigestTerms: Sendable, Hashable {
     return "username=\(QuotedString.quote(user))"
   }
 
-  /// Percent-encodes all but the letters, digits and signs of `attr-char` that no one quotes.
+  /// Percent-encodes all characters except letters, digits and `-._`.
   private static func extended(_ text: String) -> String {
     text.utf8.map { byte in
       let scalar = Character(UnicodeScalar(byte))

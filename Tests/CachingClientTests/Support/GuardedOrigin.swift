@@ -2,7 +2,7 @@ import CacheFormat
 import HTTPSemantics
 import Synchronization
 
-@testable import CachingClient
+@testable import HTTPAuthentication
 
 /// What a guarded server lets in.
 enum Guard: Sendable {

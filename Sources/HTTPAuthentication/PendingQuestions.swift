@@ -1,21 +1,22 @@
 import CacheSystem
 import Synchronization
 
-/// Knows who is being asked for credentials, so that one answer is for all who need the same.
+/// The questions for credentials that wait for an answer: all requests that need the same credential
+/// share one question.
 final class PendingQuestions: Sendable {
-  /// Says how asking has ended.
+  /// The result of a question.
   private enum Asked: Sendable {
     case credential(Credential)
     case declined
-    /// Whoever asked has gone before there was an answer.
+    /// The task that asked was cancelled before there was an answer.
     case abandoned
   }
 
   private let asking = Mutex<[CredentialSession.Space: Promise<Asked>]>([:])
 
-  /// Asks for a protection space, or waits for the answer to somebody else who asks for it already.
+  /// Asks for a protection space, or waits for the answer to a question for it that is pending.
   ///
-  /// - Returns: nil where there is none, or the task is cancelled.
+  /// - Returns: `nil` if there is no credential, or the task is cancelled.
   func ask(
     for space: CredentialSession.Space, _ ask: @Sendable () async -> Credential?
   ) async -> Credential? {
@@ -41,7 +42,7 @@ final class PendingQuestions: Sendable {
     return nil
   }
 
-  /// What is for one request is not for those who wait.
+  /// A credential for one request is not given to the other requests that wait.
   private static func outcome(_ credential: Credential?) -> Asked {
     guard let credential else { return Task.isCancelled ? .abandoned : .declined }
     return credential.persistence == .session ? .credential(credential) : .abandoned

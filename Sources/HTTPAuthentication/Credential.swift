@@ -1,16 +1,16 @@
 import CacheFormat
 import MessageDigests
 
-/// Holds what proves to a server who asks: a name with a password, or a token.
+/// A user name with a password, or a bearer token.
 ///
-/// Lives in memory only. Its description does not show the secret.
+/// It is kept in memory only, and its description does not show the secret.
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible
 {
-  /// Says how long a client keeps it.
+  /// How long a client keeps a credential.
   public enum Persistence: Sendable, Hashable {
-    /// Until the request, with its redirects within one origin, has its answer.
+    /// For one request with its redirects within one origin.
     case request
-    /// As long as the client lives, for the protection space; it is sent without being asked for then.
+    /// As long as the client lives, for the protection space: it is sent before the server asks.
     case session
   }
 
@@ -21,22 +21,21 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 
   let secret: Secret
 
-  /// Says how long a client keeps it.
+  /// How long a client keeps it.
   public let persistence: Persistence
 
-  /// Says whether a password is sent by the scheme Basic before a server has said what it wants, as
-  /// one in a URL is.
+  /// Whether a password is sent by the scheme Basic before the server asks, like one in a URL.
   let sendsBasicUnasked: Bool
 
-  /// Stands for the credential in requests as the store sees them, so that it is the same for each way
-  /// in which the credential is sent, and is never the secret itself. See ``AuthenticatingTransport``.
+  /// The name of the credential in requests above the transport: a digest of the secret, the same for
+  /// all schemes. See ``AuthenticatingTransport``.
   let name: String
 
-  /// Makes a credential of a name and a password, for the schemes Digest and Basic.
+  /// Returns a credential with a user name and a password, for the schemes Digest and Basic.
   ///
-  /// Both are sent in UTF-8 as they are; RFC 7617 and 7616 want them normalised to NFC.
+  /// Both are sent in UTF-8 as they are; RFC 7617 and 7616 require the caller to normalise them to NFC.
   ///
-  /// - Parameter sendsBasicUnasked: sends it by the scheme Basic at once, whatever the server wants.
+  /// - Parameter sendsBasicUnasked: Whether it is sent by the scheme Basic before the server asks.
   public static func password(
     user: String, password: String, persistence: Persistence = .session,
     sendsBasicUnasked: Bool = false
@@ -46,7 +45,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
       material: "password\0\(user)\0\(password)")
   }
 
-  /// Makes a credential of a token, for the scheme Bearer (RFC 6750).
+  /// Returns a credential with a token, for the scheme Bearer (RFC 6750).
   public static func token(
     _ token: String, persistence: Persistence = .session
   ) -> Credential {
@@ -62,7 +61,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     name = Hexadecimal.string(MessageDigest.of(Array(material.utf8), .sha256))
   }
 
-  /// Names the user, without the password; a token is not shown.
+  /// The user, without the password; a token is not shown.
   public var description: String {
     switch secret {
     case .password(let user, _): "the password of \(user)"
@@ -70,24 +69,24 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     }
   }
 
-  /// Names the user, without the password; a token is not shown.
+  /// The user, without the password; a token is not shown.
   public var debugDescription: String { description }
 
-  /// Compares secrets; how long one is kept makes no difference.
+  /// Compares secrets, whatever their persistence.
   public static func == (left: Credential, right: Credential) -> Bool { left.name == right.name }
 
-  /// Hashes what ``==(_:_:)`` compares.
+  /// Hashes the secret.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
 extension Credential: CustomReflectable {
-  /// Shows nothing, so that a dump of a value that holds one has no secret.
+  /// An empty mirror, so that a dump shows no secret.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Credential {
-  /// Gives the value of `Authorization` for the scheme Basic (RFC 7617); nil where the credential is no
-  /// password, or its user has a colon.
+  /// The value of `Authorization` for the scheme Basic (RFC 7617), or `nil` if the credential is not a
+  /// password, or the user name has a colon.
   var basic: String? {
     guard case .password(let user, let password) = secret, !user.utf8.contains(UInt8(ascii: ":"))
     else { return nil }
@@ -96,8 +95,8 @@ extension Credential {
     return "Basic " + String(decoding: digits, as: UTF8.self)
   }
 
-  /// Gives the value of `Authorization` for the scheme Bearer; nil where the credential is no token, or
-  /// has other characters than those of RFC 6750, section 2.1.
+  /// The value of `Authorization` for the scheme Bearer, or `nil` if the credential is not a token, or
+  /// has characters that RFC 6750, section 2.1 does not allow.
   var bearer: String? {
     guard case .token(let token) = secret, !token.isEmpty,
       token.utf8.allSatisfy(Self.isTokenByte)

@@ -1,7 +1,7 @@
 import HTTPSemantics
 import Testing
 
-@testable import CachingClient
+@testable import HTTPAuthentication
 
 struct CredentialSessionTests {
   private let session = CredentialSession()

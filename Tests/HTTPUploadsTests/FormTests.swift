@@ -2,9 +2,10 @@ import CacheSystem
 import Foundation
 import HTTPTransport
 import Synchronization
+import TestSupport
 import Testing
 
-@testable import CachingClient
+@testable import HTTPUploads
 
 struct FormTests {
   private func makeFolder() throws -> URL {
@@ -92,7 +93,8 @@ struct FormTests {
     let folder = try makeFolder()
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("large")
-    let content = pieces([3_000_001])[0]
+    var random = SplitMix64(seed: 1)
+    let content = random.bytes(3_000_001)
     try Data(content).write(to: file)
     let told = Mutex<[UploadProgress]>([])
     let body = try UploadBody(file: file.path).requestBody { progress in

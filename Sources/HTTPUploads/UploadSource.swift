@@ -2,11 +2,11 @@ import CacheSystem
 import HTTPTransport
 import Synchronization
 
-/// Gives the pieces of an upload; files are read on a thread of its own.
+/// The pieces of an upload. Files are read on a separate thread.
 final class UploadSource: RepeatableBodySource {
   private static let pieceBytes = 256 << 10
 
-  /// Keeps the file that is being read open.
+  /// The open file that is being read.
   private final class OpenFile: Sendable {
     let descriptor: Descriptor
 

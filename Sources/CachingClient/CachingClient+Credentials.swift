@@ -1,3 +1,4 @@
+public import HTTPAuthentication
 import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransport
@@ -56,45 +57,5 @@ extension CachingClient {
     return try await authenticator.answer(
       request, body, &login, head: { $0.head },
       discard: { await $0.body.drain(upTo: ResponseCache.smallBody) }, send: send)
-  }
-}
-
-extension HTTPTransport {
-  /// Returns a transport that answers servers that ask for credentials; for what goes around the store,
-  /// such as a ``Downloader``. One that a client gives (``CachingClient/transport``) does that already.
-  public func loggingIn(_ provider: @escaping CredentialProvider) -> any HTTPTransport {
-    let authenticator = Authenticator(provider: provider)
-    return LoginTransport(
-      transport: AuthenticatingTransport(transport: self, session: authenticator.session),
-      authenticator: authenticator)
-  }
-
-  /// Returns a transport that sends a credential to the origin of a URL, if this one is a client's.
-  func sending(_ credential: Credential?, to url: NormalizedURL) -> any HTTPTransport {
-    guard let credential, var login = self as? LoginTransport else { return self }
-    login.own = (credential, url)
-    return login
-  }
-}
-
-/// Sends requests that nothing is known of yet, and again with credentials where a server asks.
-struct LoginTransport: HTTPTransport {
-  let transport: any HTTPTransport
-  let authenticator: Authenticator
-  /// What is sent to the origin of this URL, before anybody is asked.
-  var own: (credential: Credential, url: NormalizedURL)?
-
-  func send(
-    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
-    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
-  ) async throws(TransportError) -> TransportResponse {
-    let credential = own.flatMap { $0.url.isSameOrigin(as: request.url) ? $0.credential : nil }
-    var login = Login(credential, for: request.url)
-    return try await authenticator.answer(
-      request, body, &login, head: { $0.head },
-      discard: { await $0.body.end() }
-    ) { request, body throws(TransportError) in
-      try await transport.send(request, body: body, options: options, onInterim: onInterim)
-    }
   }
 }

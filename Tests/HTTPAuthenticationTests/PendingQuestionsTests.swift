@@ -1,7 +1,7 @@
 import HTTPSemantics
 import Testing
 
-@testable import CachingClient
+@testable import HTTPAuthentication
 
 struct PendingQuestionsTests {
   @Test("who waits for an answer that never comes asks by themselves", .timeLimit(.minutes(1)))
