@@ -41,8 +41,8 @@ let package = Package(
     .library(
       name: "CachingClient",
       targets: [
-        "CachingClient", "HTTPAuthentication", "HTTPUploads", "CurlTransport", "HTTPTransport",
-        "HTTPSemantics",
+        "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "CurlTransport",
+        "HTTPTransport", "HTTPSemantics",
       ]),
     .library(name: "OfflineCache", targets: ["OfflineCache", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
@@ -92,12 +92,19 @@ let package = Package(
     library(
       "HTTPAuthentication",
       ["HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
+    library(
+      "HTTPDownloads",
+      [
+        "HTTPAuthentication", "HTTPTransport", "HTTPSemantics", "ContentCoding",
+        "MessageDigests", "CacheFormat", "CacheSystem",
+      ]),
     library("HTTPUploads", ["HTTPTransport", "HTTPSemantics", "CacheFormat", "CacheSystem"]),
     library(
       "CachingClient",
       [
-        "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
-        "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
+        "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransport",
+        "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat",
+        "CacheSystem",
       ]),
     library(
       "CachingProxy",
@@ -113,8 +120,9 @@ let package = Package(
     library(
       "OfflineCache",
       [
-        "CachingClient", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "CurlTransport",
-        "HTTPTransport", "HTTPSemantics", "Reachability", "CacheStore", "CacheFormat",
+        "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching",
+        "CurlTransport", "HTTPTransport", "HTTPSemantics", "Reachability", "CacheStore",
+        "CacheFormat",
         "CacheSystem", "CLoadingQueue", "MessageDigests",
       ]),
 
@@ -181,6 +189,13 @@ let package = Package(
     .target(
       name: "NginxOrigin", dependencies: ["TestSupport"], path: "Tests/NginxOrigin",
       swiftSettings: house),
+    // Servers and a clock in memory, for the tests of what sends requests.
+    .target(
+      name: "ClientTesting",
+      dependencies: [
+        "HTTPDownloads", "HTTPTransport", "HTTPSemantics", "CacheSystem", "TestSupport",
+      ],
+      path: "Tests/ClientTesting", swiftSettings: house),
     // Files in memory that fail, end and lose power, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
@@ -215,12 +230,19 @@ let package = Package(
         "CacheSystem",
       ]),
     tests("HTTPAuthentication", ["HTTPAuthentication", "HTTPSemantics"]),
+    tests(
+      "HTTPDownloads",
+      [
+        "HTTPDownloads", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat",
+        "CacheSystem", "ClientTesting",
+      ]),
     tests("HTTPUploads", ["HTTPUploads", "HTTPTransport", "CacheSystem"]),
     tests(
       "CachingClient",
       [
-        "CachingClient", "HTTPAuthentication", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
-        "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem",
+        "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "HTTPTransport",
+        "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat",
+        "CacheSystem", "ClientTesting",
       ]),
     tests(
       "OfflineCache",

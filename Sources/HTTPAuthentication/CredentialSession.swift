@@ -77,7 +77,9 @@ package final class CredentialSession: Sendable {
 
   /// Keeps a credential for a protection space. From now on it is sent below the directory of the URL,
   /// or to the whole origin.
-  package func keep(_ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool) {
+  package func keep(
+    _ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool
+  ) {
     let directory = everywhere ? "/" : Self.directory(of: url)
     state.withLock { state in
       if let index = state.kept.firstIndex(where: { $0.space == space }) {

@@ -1,4 +1,5 @@
 import CacheStore
+import ClientTesting
 import HTTPSemantics
 import HTTPTransport
 import Synchronization

@@ -1,3 +1,4 @@
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

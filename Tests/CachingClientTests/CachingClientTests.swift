@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import ClientTesting
 import Foundation
 import HTTPCaching
 import HTTPSemantics

@@ -1,4 +1,5 @@
 import CacheStore
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

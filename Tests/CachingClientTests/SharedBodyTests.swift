@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

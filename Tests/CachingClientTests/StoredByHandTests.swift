@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import ClientTesting
 import ContentCoding
 import HTTPCaching
 import HTTPSemantics

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import ClientTesting
 import Testing
 
 @testable import CachingClient

@@ -1,4 +1,5 @@
 import CacheFormat
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransport

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import ClientTesting
 import Foundation
 import HTTPCaching
 import HTTPSemantics
@@ -57,41 +58,6 @@ final class ClientSandbox: Sendable {
       return ([], error)
     }
   }
-}
-
-/// Stands still until a test moves it; begins on 15 January 2027, 08:00:00 UTC.
-final class TestClock: WallClock {
-  private let nanoseconds = Mutex<Int64>(1_800_000_000_000_000_000)
-
-  func now() -> Int64 { nanoseconds.withLock { $0 } }
-
-  func advance(bySeconds seconds: Int64) {
-    nanoseconds.withLock { $0 += seconds * 1_000_000_000 }
-  }
-}
-
-/// Makes a request for a path of one host.
-func request(
-  _ path: String = "/a", _ fields: HTTPFields = [], method: String = "GET"
-) -> HTTPRequest {
-  guard let url = try? NormalizedURL("http://example.com\(path)") else {
-    preconditionFailure("\(path) is no path")
-  }
-  return HTTPRequest(method: HTTPMethod(rawValue: method), url: url, fields: fields)
-}
-
-/// Makes fields of an answer that may be stored and is fresh for a time.
-func fresh(_ seconds: Int = 1000, tag: String? = nil, vary: String? = nil) -> HTTPFields {
-  var fields: HTTPFields = [HTTPField("Cache-Control", "max-age=\(seconds)")]
-  if let tag { fields.append(HTTPField("ETag", "\"\(tag)\"")) }
-  if let vary { fields.append(HTTPField("Vary", vary)) }
-  return fields
-}
-
-/// Makes pieces of these sizes, in which every place has its own bytes.
-func pieces(_ sizes: [Int], seed: UInt64 = 1) -> [[UInt8]] {
-  var random = SplitMix64(seed: seed)
-  return sizes.map { random.bytes($0) }
 }
 
 extension StoringState {

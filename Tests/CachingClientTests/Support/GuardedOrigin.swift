@@ -1,4 +1,5 @@
 import CacheFormat
+import ClientTesting
 import HTTPSemantics
 import Synchronization
 

@@ -1,4 +1,5 @@
 import CacheSystem
+import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import Synchronization

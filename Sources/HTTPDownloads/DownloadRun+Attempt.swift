@@ -202,17 +202,11 @@ extension DownloadRun {
     decoder: consuming ContentDecoder?, isResumable: Bool, end: UInt64? = nil
   ) async -> DownloadAttempt {
     var attempt = DownloadAttempt(outcome: .complete, record: isResumable ? record : nil)
-    let source = TransportSource(body, url: record.url)
-    let pieces: any PieceSource
-    if let decoder = decoder.take() {
-      pieces = DecodingSource(source, decoder, url: record.url)
-    } else {
-      pieces = source
-    }
+    var pieces = DecodedPieces(body, decoder)
     download.tell { $0.total = record.length }
     do throws(DownloadError.Cause) {
       var flushed = ContinuousClock.now
-      while let piece = try await next(pieces) {
+      while let piece = try await pieces.next() {
         attempt.received += UInt64(piece.count)
         let length = part.length + UInt64(piece.count)
         if let expected = end ?? record.length, length > expected {
@@ -238,17 +232,5 @@ extension DownloadRun {
       attempt.outcome = .failed(error)
     }
     return attempt
-  }
-
-  private func next(_ pieces: any PieceSource) async throws(DownloadError.Cause) -> [UInt8]? {
-    do throws(ClientError) {
-      return try await pieces.next()
-    } catch {
-      switch error.cause {
-      case .transport(let error): throw .transport(error)
-      case .coding(let error): throw .coding(error)
-      default: throw .transport(TransportError(.failed, url: error.url, detail: "\(error)"))
-      }
-    }
   }
 }

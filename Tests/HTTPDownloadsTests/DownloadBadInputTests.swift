@@ -1,11 +1,11 @@
 import CacheSystem
+import ClientTesting
 import Foundation
-import HTTPCaching
 import HTTPSemantics
 import HTTPTransport
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadBadInputTests {
@@ -131,73 +131,5 @@ struct DownloadBadInputTests {
       #expect(text.contains(url) || text.contains("/tmp/x"))
       #expect(text.contains(";") || text.contains(","))
     }
-  }
-}
-
-@Suite(.timeLimit(.minutes(2)))
-struct UpdateStateTests {
-  private let server = FileServer(content(1000))
-
-  @Test func `a stored answer is compared, and stays as it is`() async throws {
-    let sandbox = try ClientSandbox(.init("old", fields: [HTTPField("ETag", "\"1\"")]))
-    #expect(try await sandbox.client.updateState(of: request()) == .missing)
-    _ = try await sandbox.client.data(for: request())
-    func state(_ answer: ScriptedTransport.Answer) async throws -> UpdateState {
-      sandbox.transport.answer(answer)
-      return try await sandbox.client.updateState(of: request())
-    }
-    #expect(try await state(.init(status: 304)) == .current)
-    #expect(sandbox.transport.requests.last?.method == .head)
-    #expect(
-      sandbox.transport.requests.last?.fields.first(named: "If-None-Match")?.text == "\"1\"")
-    #expect(try await state(.init(fields: [HTTPField("ETag", "W/\"1\"")])) == .current)
-    #expect(try await state(.init(fields: [HTTPField("ETag", "\"2\"")])) == .changed)
-    #expect(try await state(.init()) == .unknown)
-    for status in [401, 404, 500] {
-      #expect(try await state(.init(status: status)) == .refused(status: status))
-    }
-    let count = sandbox.transport.requests.count
-    #expect(try await state(.init(status: 405)) == .refused(status: 405))
-    #expect(sandbox.transport.requests.dropFirst(count).map(\.method.rawValue) == ["HEAD", "GET"])
-    // A server that gives it to GET alone.
-    sandbox.transport.set { request in
-      .success(
-        request.method == .head
-          ? .init(status: 403) : .init(fields: [HTTPField("ETag", "\"2\"")]))
-    }
-    #expect(try await sandbox.client.updateState(of: request()) == .changed)
-    sandbox.transport.disconnect()
-    await #expect(throws: ClientError.self) {
-      try await sandbox.client.updateState(of: request())
-    }
-    let kept = await sandbox.outcome(request(), FetchOptions(policy: .offline))
-    #expect(String(decoding: kept.bytes, as: UTF8.self) == "old")
-  }
-
-  @Test func `a downloaded file is compared, and stays as it is`() async throws {
-    let sandbox = try DownloadSandbox()
-    let downloader = sandbox.downloader(server)
-    let asked = sandbox.asked()
-    #expect(try await downloader.updateState(of: asked) == .missing)
-    _ = try await downloader.download(asked)
-    #expect(try await downloader.updateState(of: asked) == .current)
-    server.change([1], tag: "\"2\"")
-    #expect(try await downloader.updateState(of: asked) == .changed)
-    server.fail(.init(error: .cannotConnect))
-    await #expect(throws: DownloadError.self) { try await downloader.updateState(of: asked) }
-    #expect(sandbox.bytes() == content(1000))
-    #expect(server.requests.dropFirst().allSatisfy { $0.method == .head })
-  }
-
-  @Test func `dates are compared where there are no tags`() {
-    func state(_ copy: HTTPFields, _ other: HTTPFields) -> UpdateState {
-      UpdateState(comparing: copy, other)
-    }
-    let old = HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:00:00 GMT")
-    let new = HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:00:01 GMT")
-    #expect(state([old], [old]) == .current)
-    #expect(state([old], [new]) == .changed)
-    #expect(state([old], [HTTPField("ETag", "\"1\"")]) == .unknown)
-    #expect(state([], []) == .unknown)
   }
 }

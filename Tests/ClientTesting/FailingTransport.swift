@@ -1,20 +1,20 @@
-import HTTPSemantics
-import HTTPTransport
+package import HTTPSemantics
+package import HTTPTransport
 import Synchronization
 
 /// Fails each request once a gate is open.
-final class FailingTransport: HTTPTransport {
-  let gate = Gate()
+package final class FailingTransport: HTTPTransport {
+  package let gate = Gate()
   private let code: TransportError.Code
   private let count = Mutex(0)
 
-  init(_ code: TransportError.Code) {
+  package init(_ code: TransportError.Code) {
     self.code = code
   }
 
-  var requests: Int { count.withLock { $0 } }
+  package var requests: Int { count.withLock { $0 } }
 
-  func send(
+  package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {

@@ -1,10 +1,11 @@
 import CacheSystem
+import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransport
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 /// Servers that lie.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,29 +1,26 @@
 import Foundation
-import HTTPSemantics
-import TestSupport
-
-@testable import CachingClient
+package import HTTPDownloads
 
 /// A folder for downloads, which goes away with it.
-final class DownloadSandbox: Sendable {
-  let folder: String
-  let clock = TestClock()
+package final class DownloadSandbox: Sendable {
+  package let folder: String
+  package let clock = TestClock()
 
-  init() throws {
+  package init() throws {
     folder = FileManager.default.temporaryDirectory.path + "/ocdownload-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  func path(_ name: String = "file") -> String { "\(folder)/\(name)" }
+  package func path(_ name: String = "file") -> String { "\(folder)/\(name)" }
 
-  func bytes(_ name: String = "file") -> [UInt8]? {
+  package func bytes(_ name: String = "file") -> [UInt8]? {
     FileManager.default.contents(atPath: path(name)).map { [UInt8]($0) }
   }
 
   /// Names what lies in the folder, hidden files by their suffix.
-  var names: [String] {
+  package var names: [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.map { name in
       name.hasPrefix(".offlinecache-") ? String(name.drop { $0 != "-" }.dropFirst(33)) : name
@@ -31,14 +28,14 @@ final class DownloadSandbox: Sendable {
   }
 
   /// Finds the hidden file with a suffix.
-  func hidden(_ suffix: String) throws -> String {
+  package func hidden(_ suffix: String) throws -> String {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)
     guard let name = names.first(where: { $0.hasPrefix(".offlinecache-") && $0.hasSuffix(suffix) })
     else { throw CocoaError(.fileNoSuchFile) }
     return path(name)
   }
 
-  func downloader(
+  package func downloader(
     _ server: FileServer, maximumRetries: Int = 0, transfers: Int = 8, perHost: Int = 4
   ) -> Downloader {
     Downloader(
@@ -49,12 +46,14 @@ final class DownloadSandbox: Sendable {
       clock: clock)
   }
 
-  func asked(_ name: String = "file", url: String = "/big") -> DownloadRequest {
+  package func asked(_ name: String = "file", url: String = "/big") -> DownloadRequest {
     DownloadRequest(request(url), to: path(name))
   }
 
   /// Downloads, and gives the error in place of the file.
-  func failure(_ downloader: Downloader, _ request: DownloadRequest) async -> DownloadError.Cause? {
+  package func failure(_ downloader: Downloader, _ request: DownloadRequest) async -> DownloadError
+    .Cause?
+  {
     do {
       _ = try await downloader.download(request)
       return nil
@@ -62,10 +61,4 @@ final class DownloadSandbox: Sendable {
       return error.cause
     }
   }
-}
-
-/// Makes bytes that repeat nothing.
-func content(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-  var random = SplitMix64(seed: seed)
-  return random.bytes(count)
 }

@@ -1,11 +1,12 @@
 import CacheFormat
+import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransport
 import MessageDigests
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadTests {

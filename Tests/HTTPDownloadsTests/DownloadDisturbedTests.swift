@@ -1,12 +1,13 @@
 import CacheFormat
 import CacheSystem
+import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransport
 import MessageDigests
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 /// Others who are at the files of a download, and callers who change their mind.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,5 +1,6 @@
 import CacheStore
 import CacheSystem
+public import HTTPDownloads
 public import HTTPSemantics
 
 extension CachingClient {

@@ -1,13 +1,13 @@
 import CacheSystem
 import Synchronization
 
-@testable import CachingClient
-
 /// Holds back what a test wants to hold back, until it is opened.
-final class Gate: Sendable {
+package final class Gate: Sendable {
   private let opened = Mutex<(isOpen: Bool, then: [@Sendable () -> Void])>((false, []))
 
-  func open() {
+  package init() {}
+
+  package func open() {
     let then = opened.withLock { state in
       defer { state = (true, []) }
       return state.then
@@ -16,7 +16,7 @@ final class Gate: Sendable {
   }
 
   /// Calls when it is open; at once if it is.
-  func whenOpen(_ action: @escaping @Sendable () -> Void) {
+  package func whenOpen(_ action: @escaping @Sendable () -> Void) {
     let isOpen = opened.withLock { state in
       if !state.isOpen { state.then.append(action) }
       return state.isOpen
@@ -27,7 +27,7 @@ final class Gate: Sendable {
   /// Waits until it is open.
   ///
   /// - Returns: false if the task was cancelled first.
-  func pass() async -> Bool {
+  package func pass() async -> Bool {
     let promise = Promise<Bool>()
     whenOpen { promise.settle(true) }
     return await promise.value() ?? false
@@ -35,6 +35,6 @@ final class Gate: Sendable {
 }
 
 /// Lets other tasks run until something is so; the time limit of the test is the only other end.
-func eventually(_ condition: () -> Bool) async {
+package func eventually(_ condition: () -> Bool) async {
   while !condition() { await Task.yield() }
 }

@@ -44,8 +44,8 @@ public struct DownloadRequest: Sendable {
   /// Says how requests are sent.
   public var transport: TransportOptions
 
-  /// Is sent to the origin of the request before anybody is asked for one, where the downloader is a
-  /// client's; see ``FetchOptions/credential``.
+  /// The credential that is sent to the origin of the request before the server asks, if the transport
+  /// of the downloader logs in, like that of a client.
   public var credential: Credential?
 
   /// Bounds how many redirects in a row are followed.

@@ -1,12 +1,13 @@
 import CacheFormat
 import CacheSystem
+import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransport
 import Synchronization
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadControlTests {

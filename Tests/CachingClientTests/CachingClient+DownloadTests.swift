@@ -1,3 +1,5 @@
+import ClientTesting
+import Foundation
 import HTTPSemantics
 import HTTPTransport
 import Testing
@@ -6,7 +8,7 @@ import Testing
 @testable import HTTPAuthentication
 
 @Suite(.timeLimit(.minutes(1)))
-struct DownloadLoginTests {
+struct CachingClientDownloadTests {
   private static let right = Credential.password(
     user: GuardedOrigin.user, password: GuardedOrigin.password)
 
@@ -40,5 +42,16 @@ struct DownloadLoginTests {
     #expect(await folder.failure(downloader, folder.asked()) == .status(401))
     #expect(answers.challenges.map(\.failures) == [0, 1, 2])
     #expect(folder.names == [])
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
+  func `a file that others have changed since is not stored`() async throws {
+    let folder = try DownloadSandbox()
+    let server = FileServer(content(600_000))
+    let client = try ClientSandbox(ScriptedTransport.Answer())
+    let file = try await folder.downloader(server).download(folder.asked())
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    unsafe #expect(lchown(folder.path(), 65_534, 65_534) == 0)
+    #expect(try await !client.client.store(contentsOf: file, for: request("/big")))
   }
 }

@@ -1,7 +1,8 @@
+import ClientTesting
 import TestSupport
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 /// Impatient users.
 struct DownloadStormTests {

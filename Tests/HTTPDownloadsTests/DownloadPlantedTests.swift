@@ -1,9 +1,10 @@
 import CacheSystem
+import ClientTesting
 import Foundation
 import HTTPSemantics
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 /// Files that other users of the machine have put where a download goes.
 @Suite(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0, "files of another user are needed"))
@@ -71,12 +72,5 @@ struct DownloadPlantedTests {
       await sandbox.failure(sandbox.downloader(server), sandbox.asked()) == .file(.othersFile))
     part.close()
     #expect(try await sandbox.downloader(server).download(sandbox.asked()).source == .network)
-  }
-
-  @Test func `a file that others have changed since is not stored`() async throws {
-    let client = try ClientSandbox(ScriptedTransport.Answer())
-    let file = try await sandbox.downloader(server).download(sandbox.asked())
-    give(sandbox.path())
-    #expect(try await !client.client.store(contentsOf: file, for: request("/big")))
   }
 }

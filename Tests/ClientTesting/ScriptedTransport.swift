@@ -1,38 +1,36 @@
 import CacheSystem
-import HTTPSemantics
-import HTTPTransport
+package import HTTPSemantics
+package import HTTPTransport
 import Synchronization
 
-@testable import CachingClient
-
 /// Answers from a script instead of a network, and notes what it was asked.
-final class ScriptedTransport: HTTPTransport {
+package final class ScriptedTransport: HTTPTransport {
   /// An answer, what it waits for, and how its body ends.
-  struct Answer: Sendable {
-    var status = 200
-    var fields: HTTPFields = []
-    var pieces: [[UInt8]] = []
-    var end: TransportError.Code?
-    var trailers: HTTPFields = []
-    var interim: [HTTPResponseHead] = []
+  package struct Answer: Sendable {
+    package var status = 200
+    package var fields: HTTPFields = []
+    package var pieces: [[UInt8]] = []
+    package var end: TransportError.Code?
+    package var trailers: HTTPFields = []
+    package var interim: [HTTPResponseHead] = []
     /// Holds the head back.
-    var headGate: Gate?
+    package var headGate: Gate?
     /// Hold the piece with this number back, or the end.
-    var gates: [Int: Gate] = [:]
+    package var gates: [Int: Gate] = [:]
 
-    init(_ body: String = "", status: Int = 200, fields: HTTPFields = []) {
+    package init(_ body: String = "", status: Int = 200, fields: HTTPFields = []) {
       self.status = status
       self.fields = fields
       self.pieces = body.isEmpty ? [] : [Array(body.utf8)]
     }
 
-    init(_ pieces: [[UInt8]], fields: HTTPFields = []) {
+    package init(_ pieces: [[UInt8]], fields: HTTPFields = []) {
       self.pieces = pieces
       self.fields = fields
     }
   }
 
-  typealias Script = @Sendable (HTTPRequest) -> Result<Answer, TransportError>
+  package typealias Script = @Sendable (HTTPRequest) -> Result<Answer, TransportError>
 
   private struct State {
     var script: Script
@@ -44,34 +42,34 @@ final class ScriptedTransport: HTTPTransport {
 
   private let state: Mutex<State>
 
-  init(_ script: @escaping Script) {
+  package init(_ script: @escaping Script) {
     state = Mutex(State(script: script))
   }
 
   /// Gives the same answer to everything.
-  convenience init(_ answer: Answer) {
+  package convenience init(_ answer: Answer) {
     self.init { _ in .success(answer) }
   }
 
-  var requests: [HTTPRequest] { state.withLock { $0.requests } }
-  var options: [TransportOptions] { state.withLock { $0.options } }
-  var uploads: [[UInt8]] { state.withLock { $0.uploads } }
-  var bodies: [ScriptedBody] { state.withLock { $0.bodies } }
+  package var requests: [HTTPRequest] { state.withLock { $0.requests } }
+  package var options: [TransportOptions] { state.withLock { $0.options } }
+  package var uploads: [[UInt8]] { state.withLock { $0.uploads } }
+  package var bodies: [ScriptedBody] { state.withLock { $0.bodies } }
 
-  func answer(_ answer: Answer) {
+  package func answer(_ answer: Answer) {
     set { _ in .success(answer) }
   }
 
-  func set(_ script: @escaping Script) {
+  package func set(_ script: @escaping Script) {
     state.withLock { $0.script = script }
   }
 
   /// Fails from now on, as a machine without a network does.
-  func disconnect() {
+  package func disconnect() {
     set { .failure(TransportError(.cannotResolve, url: $0.url.string)) }
   }
 
-  func send(
+  package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
@@ -108,7 +106,7 @@ final class ScriptedTransport: HTTPTransport {
 }
 
 /// Gives the pieces of a script.
-final class ScriptedBody: TransportBody {
+package final class ScriptedBody: TransportBody {
   private struct State {
     var taken = 0
     var isCancelled = false
@@ -121,20 +119,20 @@ final class ScriptedBody: TransportBody {
   private let url: String
   private let state = Mutex(State())
 
-  init(_ answer: ScriptedTransport.Answer, url: String, isEmpty: Bool = false) {
+  package init(_ answer: ScriptedTransport.Answer, url: String, isEmpty: Bool = false) {
     self.answer = answer
     pieces = isEmpty ? [] : answer.pieces
     self.url = url
   }
 
   /// Counts the pieces that were asked for.
-  var taken: Int { state.withLock { $0.taken } }
-  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  package var taken: Int { state.withLock { $0.taken } }
+  package var isCancelled: Bool { state.withLock { $0.isCancelled } }
   /// Tells whether somebody waits at a gate.
-  var isWaiting: Bool { state.withLock { $0.waiting != nil } }
-  var trailers: HTTPFields { state.withLock { $0.isOver } ? answer.trailers : [] }
+  package var isWaiting: Bool { state.withLock { $0.waiting != nil } }
+  package var trailers: HTTPFields { state.withLock { $0.isOver } ? answer.trailers : [] }
 
-  func next() async throws(TransportError) -> [UInt8]? {
+  package func next() async throws(TransportError) -> [UInt8]? {
     let number = taken
     if let gate = answer.gates[number] {
       let promise = Promise<Bool>()
@@ -156,7 +154,7 @@ final class ScriptedBody: TransportBody {
     return nil
   }
 
-  func cancel() {
+  package func cancel() {
     let waiting = state.withLock { state in
       if !state.isOver { state.isCancelled = true }
       return state.waiting
@@ -166,12 +164,12 @@ final class ScriptedBody: TransportBody {
 }
 
 /// Gives pieces as the content of a request.
-actor ScriptedSource: RequestBodySource {
+package actor ScriptedSource: RequestBodySource {
   private var pieces: [[UInt8]]
 
-  init(_ pieces: [[UInt8]]) {
+  package init(_ pieces: [[UInt8]]) {
     self.pieces = pieces.reversed()
   }
 
-  func next() async throws -> [UInt8]? { pieces.popLast() }
+  package func next() async throws -> [UInt8]? { pieces.popLast() }
 }

@@ -1,5 +1,4 @@
 public import CacheFormat
-import HTTPCaching
 public import HTTPSemantics
 import HTTPTransport
 
@@ -35,7 +34,7 @@ public struct DownloadRecord: Sendable, Hashable {
 
   /// Gives the time of the last change of the file, in nanoseconds since 1970: a file with another one
   /// is not the one that this tells of.
-  var modified: Int64?
+  package internal(set) var modified: Int64?
 
   /// Gives that of the file that stood there before, if it was a download of the URL, too: a kill may
   /// come between this record and the file's taking its place.

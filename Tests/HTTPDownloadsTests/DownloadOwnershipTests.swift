@@ -1,10 +1,11 @@
 import CacheFormat
+import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransport
 import Testing
 
-@testable import CachingClient
+@testable import HTTPDownloads
 
 /// Files of one's own and of others at the place of a download.
 @Suite(.timeLimit(.minutes(2)))

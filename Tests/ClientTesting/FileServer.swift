@@ -1,25 +1,38 @@
-import HTTPSemantics
-import HTTPTransport
+package import HTTPSemantics
+package import HTTPTransport
 import Synchronization
 
 /// Serves one file as a good server does, with validators and ranges, but for the faults it is told.
-final class FileServer: HTTPTransport {
+package final class FileServer: HTTPTransport {
   /// Says how one answer differs from a good one.
-  struct Fault: Sendable {
+  package struct Fault: Sendable {
     /// Fails before any head comes.
-    var error: TransportError.Code?
+    package var error: TransportError.Code?
     /// Answers with another status.
-    var status: Int?
+    package var status: Int?
     /// Replaces fields of the answer; an empty value removes one.
-    var fields: HTTPFields = []
+    package var fields: HTTPFields = []
     /// Ends the body after so many bytes, with an error.
-    var cut: Int?
+    package var cut: Int?
     /// Ends the body after so many bytes, as if that was its end.
-    var shortens: Int?
+    package var shortens: Int?
     /// Sends the whole file, whatever range was asked for.
-    var ignoresRange = false
+    package var ignoresRange = false
     /// Holds the body back after its first piece.
-    var gate: Gate?
+    package var gate: Gate?
+
+    package init(
+      error: TransportError.Code? = nil, status: Int? = nil, fields: HTTPFields = [],
+      cut: Int? = nil, shortens: Int? = nil, ignoresRange: Bool = false, gate: Gate? = nil
+    ) {
+      self.error = error
+      self.status = status
+      self.fields = fields
+      self.cut = cut
+      self.shortens = shortens
+      self.ignoresRange = ignoresRange
+      self.gate = gate
+    }
   }
 
   private struct State {
@@ -32,29 +45,29 @@ final class FileServer: HTTPTransport {
     var mostRunning = 0
   }
 
-  static let pieceBytes = 64 << 10
+  package static let pieceBytes = 64 << 10
   private let state: Mutex<State>
 
-  init(_ file: [UInt8], faults: [Fault] = []) {
+  package init(_ file: [UInt8], faults: [Fault] = []) {
     state = Mutex(State(file: file, faults: faults))
   }
 
-  var requests: [HTTPRequest] { state.withLock { $0.requests } }
-  var ranges: [String] {
+  package var requests: [HTTPRequest] { state.withLock { $0.requests } }
+  package var ranges: [String] {
     requests.map { $0.fields.first(named: "Range")?.text ?? "" }
   }
   /// Counts the bytes of the bodies that were answered, as far as faults let them go.
-  var sent: Int { state.withLock { $0.sent } }
+  package var sent: Int { state.withLock { $0.sent } }
 
-  func fail(_ faults: Fault...) {
+  package func fail(_ faults: Fault...) {
     state.withLock { $0.faults += faults }
   }
 
-  func change(_ file: [UInt8], tag: String) {
+  package func change(_ file: [UInt8], tag: String) {
     state.withLock { ($0.file, $0.tag) = (file, tag) }
   }
 
-  func send(
+  package func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {

@@ -1,0 +1,35 @@
+import CacheSystem
+import HTTPAuthentication
+import HTTPSemantics
+import HTTPTransport
+
+extension Downloader {
+  /// Asks the server whether it has something newer than a downloaded file, without changing the file.
+  ///
+  /// - Throws: ``DownloadError`` if the server cannot be asked in time, or the folder cannot be used.
+  public func updateState(of request: DownloadRequest) async throws(DownloadError) -> UpdateState {
+    let url = request.request.url.string
+    let path = request.file
+    let record = await pool.call { [files] () -> Result<DownloadRecord?, DownloadError.Cause> in
+      do throws(DownloadError.Cause) {
+        return .success(try DownloadPlace(path, files).finishedRecord())
+      } catch {
+        return .failure(error)
+      }
+    }
+    do throws(DownloadError.Cause) {
+      guard let record = try record.get(), record.url == url else { return .missing }
+      do throws(TransportError) {
+        return try await UpdateCheck(
+          transport: transport.sending(request.credential, to: request.request.url),
+          options: request.transport
+        )
+        .state(of: record.head, request.request)
+      } catch {
+        throw .transport(error)
+      }
+    } catch {
+      throw DownloadError(error, url: url, path: path)
+    }
+  }
+}

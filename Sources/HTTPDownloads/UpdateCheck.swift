@@ -1,0 +1,95 @@
+package import HTTPSemantics
+package import HTTPTransport
+
+/// Whether a server has something newer than a copy.
+public enum UpdateState: Sendable, Hashable {
+  /// The server has the same.
+  case current
+  /// The server has something else.
+  case changed
+  /// Unknown, because copy and server have no validator in common.
+  case unknown
+  /// The server refuses it: it answers with this status, which differs from that of the copy.
+  case refused(status: Int)
+  /// There is no copy.
+  case missing
+}
+
+/// A comparison of a copy with what the server has.
+package struct UpdateCheck {
+  private let transport: any HTTPTransport
+  private let options: TransportOptions
+
+  /// Creates a check; the whole time-out of the options bounds all of its requests together.
+  package init(transport: any HTTPTransport, options: TransportOptions) {
+    self.transport = transport
+    self.options = options
+  }
+
+  /// Asks the server with a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or with a
+  /// `GET` whose body is not read if the server does not allow `HEAD`.
+  package func state(
+    of copy: HTTPResponseHead, _ request: HTTPRequest
+  ) async throws(TransportError) -> UpdateState {
+    var request = request
+    request.method = .head
+    request.fields.removeAll(named: "Range")
+    request = request.confirming(copy.fields)
+    let end = options.wholeTimeout.map { ContinuousClock.now + $0 }
+    var head = try await send(request, end)
+    // Some servers do not support HEAD, and some forbid it. A server that asks for credentials or has
+    // too many requests would answer a GET alike.
+    if head.status == 501 || (400...499).contains(head.status),
+      ![401, 407, 429].contains(head.status)
+    {
+      request.method = .get
+      head = try await send(request, end)
+    }
+    switch head.status {
+    case 304: return .current
+    case 200...299, copy.status: return UpdateState(comparing: copy.fields, head.fields)
+    default: return .refused(status: head.status)
+    }
+  }
+
+  /// Sends a request, follows its redirects and discards the body, all before `end`.
+  private func send(
+    _ request: HTTPRequest, _ end: ContinuousClock.Instant?
+  ) async throws(TransportError) -> HTTPResponseHead {
+    var options = options
+    let asked = request.url
+    var request = request
+    for _ in 0..<20 {
+      if let end { options.wholeTimeout = max(.milliseconds(1), end - .now) }
+      let answer = try await transport.send(request, options: options)
+      answer.body.cancel()
+      guard
+        let (next, _) = try Redirection.next(
+          after: answer.head, to: request, nil, allowsInsecure: options.allowsInsecureRedirects)
+      else {
+        return answer.head
+      }
+      request = next
+    }
+    throw TransportError(
+      .protocolViolation, url: asked.string, detail: "more than 20 redirects")
+  }
+}
+
+extension UpdateState {
+  /// Compares the validators of two answers (RFC 9110, section 8.8).
+  init(comparing copy: HTTPFields, _ other: HTTPFields) {
+    func tag(_ fields: HTTPFields) -> EntityTag? {
+      fields.first(named: "ETag").flatMap { EntityTag($0.value) }
+    }
+    if let old = tag(copy), let new = tag(other) {
+      self = old.matchesWeakly(new) ? .current : .changed
+    } else if let old = copy.first(named: "Last-Modified"),
+      let new = other.first(named: "Last-Modified")
+    {
+      self = old.value == new.value ? .current : .changed
+    } else {
+      self = .unknown
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import ClientTesting
+import HTTPSemantics
+import HTTPTransport
+import Testing
+
+@testable import HTTPDownloads
+
+@Suite(.timeLimit(.minutes(2)))
+struct UpdateCheckTests {
+  private let server = FileServer(content(1000))
+
+  @Test func `a downloaded file is compared, and stays as it is`() async throws {
+    let sandbox = try DownloadSandbox()
+    let downloader = sandbox.downloader(server)
+    let asked = sandbox.asked()
+    #expect(try await downloader.updateState(of: asked) == .missing)
+    _ = try await downloader.download(asked)
+    #expect(try await downloader.updateState(of: asked) == .current)
+    server.change([1], tag: "\"2\"")
+    #expect(try await downloader.updateState(of: asked) == .changed)
+    server.fail(.init(error: .cannotConnect))
+    await #expect(throws: DownloadError.self) { try await downloader.updateState(of: asked) }
+    #expect(sandbox.bytes() == content(1000))
+    #expect(server.requests.dropFirst().allSatisfy { $0.method == .head })
+  }
+
+  @Test func `dates are compared where there are no tags`() {
+    func state(_ copy: HTTPFields, _ other: HTTPFields) -> UpdateState {
+      UpdateState(comparing: copy, other)
+    }
+    let old = HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:00:00 GMT")
+    let new = HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:00:01 GMT")
+    #expect(state([old], [old]) == .current)
+    #expect(state([old], [new]) == .changed)
+    #expect(state([old], [HTTPField("ETag", "\"1\"")]) == .unknown)
+    #expect(state([], []) == .unknown)
+  }
+}
