@@ -150,7 +150,7 @@ extension DownloadPlace {
     _ name: PathName, in folder: borrowing Descriptor, _ files: any FileSystem
   ) -> DownloadRecord? {
     var status: FileStatus?
-    guard let bytes = try? files.readFile(name, in: folder, limit: recordLimit, &status),
+    guard let bytes = try? files.readFile(name, in: folder, limit: DownloadRecord.maximumBytes, &status),
       status?.isPrivateFile == true
     else { return nil }
     return DownloadRecord(decoding: bytes)

@@ -125,9 +125,6 @@ extension Downloader {
 }
 
 extension DownloadPlace {
-  /// The longest record that is read.
-  static let recordLimit = MetadataDocument.maximumBytes
-
   /// Tells whether a name is that of a record.
   static func isRecord(_ name: PathName) -> Bool {
     name.hasSuffix(".json") && name.bytes.starts(with: Array("\(prefix)".utf8))

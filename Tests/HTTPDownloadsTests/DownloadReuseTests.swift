@@ -308,23 +308,4 @@ struct DownloadReuseTests {
     let file = try await sandbox.downloader(server).download(sandbox.asked())
     #expect(file.record.expiry == DownloadExpiry(after: 60))
   }
-
-  @Test func `records bear any text, and keep no cookie`() throws {
-    var record = DownloadRecord(
-      file: ByteString(bytes: [0xFF, 0x0A]), url: "http://example.com/ü",
-      answeredBy: "http://example.com/2",
-      head: HTTPResponseHead(
-        status: 203,
-        fields: [HTTPField(name: "X", value: [0xFF]), HTTPField("Set-Cookie", "secret")]),
-      started: Timestamp(nanoseconds: -5))
-    record.length = .max
-    record.expire(DownloadExpiry(after: -1, isSliding: true), from: .distantFuture)
-    let read = DownloadRecord(decoding: try record.encoded())
-    #expect(read == record)
-    #expect(read?.head.fields.map(\.name) == ["X"])
-    #expect(DownloadRecord(decoding: []) == nil)
-    var bytes = try record.encoded()
-    bytes[bytes.count / 2] ^= 1
-    #expect(DownloadRecord(decoding: bytes) == nil)
-  }
 }
