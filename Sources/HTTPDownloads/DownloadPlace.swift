@@ -150,7 +150,9 @@ extension DownloadPlace {
     _ name: PathName, in folder: borrowing Descriptor, _ files: any FileSystem
   ) -> DownloadRecord? {
     var status: FileStatus?
-    guard let bytes = try? files.readFile(name, in: folder, limit: DownloadRecord.maximumBytes, &status),
+    guard
+      let bytes = try? files.readFile(
+        name, in: folder, limit: DownloadRecord.maximumBytes, &status),
       status?.isPrivateFile == true
     else { return nil }
     return DownloadRecord(decoding: bytes)
@@ -210,7 +212,7 @@ extension DownloadPlace {
     let made = MessageDigest(digest.algorithm)
     var offset: Int64 = 0
     while true {
-      guard let bytes = try? files.readBytes(file, count: PartFile.blockBytes, at: offset) else {
+      guard let bytes = try? files.readBytes(file, count: PartContent.blockBytes, at: offset) else {
         return nil
       }
       if bytes.isEmpty { break }
@@ -224,17 +226,15 @@ extension DownloadPlace {
   /// Begins the time of an expiry that slides anew, and returns the record. As a favour: it stays as it
   /// is where somebody downloads the file just now, or nothing can be written.
   func prolonged(_ record: DownloadRecord, from now: Timestamp) -> DownloadRecord {
-    guard let expiry = record.expiry, expiry.isSliding, let part = try? PartFile.open(self) else {
-      return record
+    guard let expiry = record.expiry, expiry.isSliding else { return record }
+    let prolonged = try? PartFile.withLock(self) { part throws(SystemError) in
+      defer { part.removeIfUnused() }
+      guard var current = finishedRecord(), current == record else { return record }
+      current.expire(expiry, from: now)
+      try save(current, .finished)
+      return current
     }
-    defer {
-      part.removeIfUnused()
-      part.close()
-    }
-    guard var current = finishedRecord(), current == record else { return record }
-    current.expire(expiry, from: now)
-    guard (try? save(current, .finished)) != nil else { return record }
-    return current
+    return prolonged ?? record
   }
 
   /// Replaces a record, in one rename.

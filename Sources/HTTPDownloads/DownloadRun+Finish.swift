@@ -109,7 +109,7 @@ extension DownloadRun {
       else { return nil }
       while true {
         let bytes = try files.readBytes(
-          source, count: PartFile.blockBytes, at: Int64(part.length))
+          source, count: PartContent.blockBytes, at: Int64(part.length))
         guard !bytes.isEmpty, !download.isCancelled else { break }
         _ = part.gather(bytes)
         try part.flush()

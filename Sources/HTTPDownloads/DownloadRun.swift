@@ -68,7 +68,14 @@ struct DownloadRun: Sendable {
     guard let part = try await perform({ () throws(SystemError) in try PartFile.open(place) })
     else { return nil }
     defer { part.close() }
-    // Who had the lock before may have finished it.
+    return try await turn(place, part, copied, &counts)
+  }
+
+  /// Finishes the download with its part, which is locked, as far as it gets without a pause.
+  private func turn(
+    _ place: DownloadPlace, _ part: PartFile, _ copied: DownloadedFile?, _ counts: inout Counts
+  ) async throws(DownloadError) -> DownloadedFile? {
+    // Whoever had the lock before may have finished the download.
     if let good = try await goodFile(place) {
       try await perform { () throws(SystemError) in
         if try part.isEmpty() { part.remove(of: good.record.url) }

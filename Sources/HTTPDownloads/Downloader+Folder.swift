@@ -80,9 +80,8 @@ extension Downloader {
       do throws(DownloadError.Cause) {
         let place = try DownloadPlace(path, files)
         do throws(SystemError) {
-          let part = try PartFile.open(place)
-          defer { part?.close() }
-          return .success(work(place, part))
+          let result = try PartFile.withLock(place) { work(place, $0) }
+          return .success(result ?? work(place, nil))
         } catch {
           throw .file(error)
         }

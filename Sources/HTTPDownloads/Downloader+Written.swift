@@ -50,12 +50,11 @@ extension Downloader {
   package func removeUnfinished(_ request: DownloadRequest) async {
     let (path, url) = (request.file, request.request.url.string)
     await pool.call { [files] in
-      // As a favour: what stays is found by the next call.
-      guard let place = try? DownloadPlace(path, files), place.begun(for: url) != nil,
-        let part = try? PartFile.open(place)
-      else { return }
-      part.remove(of: url)
-      part.close()
+      // Errors are ignored: the next call finds what is left.
+      guard let place = try? DownloadPlace(path, files), place.begun(for: url) != nil else {
+        return
+      }
+      _ = try? PartFile.withLock(place) { $0.remove(of: url) }
     }
   }
 }
