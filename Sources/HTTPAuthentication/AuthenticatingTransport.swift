@@ -1,17 +1,18 @@
 package import HTTPSemantics
 package import HTTPTransport
 
-/// A transport that replaces the name of a credential by the credential, just before a request is sent.
+/// A transport that replaces the name of a credential by the credential, just before a request is
+/// sent.
 ///
-/// Above this transport, a request with a credential has the field `Authorization: OfflineCache NAME`.
-/// The name is always the same for the same secret. So the rules of HTTP see that there is a credential,
-/// the store keeps the answers to different credentials apart (even with Digest, where no two fields are
-/// equal), and no secret is passed to code that writes files.
+/// Above this transport, a request with a credential has the field `Authorization: OfflineCache
+/// NAME`. The name is always the same for the same secret. So the rules of HTTP see that there is a
+/// credential, the store keeps the answers to different credentials apart (even with Digest, where
+/// no two fields are equal), and no secret is passed to code that writes files.
 package struct AuthenticatingTransport: HTTPTransport {
   private static let scheme = "OfflineCache "
 
-  /// How often a request is repeated without asking anybody: once for the scheme that the server wants,
-  /// and twice for expired nonces.
+  /// How often a request is repeated without asking anybody: once for the scheme that the server
+  /// wants, and twice for expired nonces.
   private static let maximumRepeats = 3
 
   private let transport: any HTTPTransport

@@ -56,9 +56,9 @@ public struct AuthenticationChallenge: Sendable {
 
 /// Returns the credential for a challenge, or `nil` if there is none for its scheme.
 ///
-/// If a server offers several schemes, the provider is called for each, the strongest first (Bearer,
-/// Digest, Basic), until it returns a credential. It may take long, for example to ask a person: all
-/// requests to one protection space wait for the same answer. It must not send a request with the same
-/// client that needs the answer.
+/// If a server offers several schemes, the provider is called for each, the strongest first
+/// (Bearer, Digest, Basic), until it returns a credential. It may take long, for example to ask a
+/// person: all requests to one protection space wait for the same answer. It must not send a
+/// request with the same client that needs the answer.
 public typealias CredentialProvider =
   @Sendable (AuthenticationChallenge) async -> Credential?

@@ -27,13 +27,14 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
   /// Whether a password is sent by the scheme Basic before the server asks, like one in a URL.
   let sendsBasicUnasked: Bool
 
-  /// The name of the credential in requests above the transport: a digest of the secret, the same for
-  /// all schemes. See ``AuthenticatingTransport``.
+  /// The name of the credential in requests above the transport: a digest of the secret, the same
+  /// for all schemes. See ``AuthenticatingTransport``.
   let name: String
 
   /// Returns a credential with a user name and a password, for the schemes Digest and Basic.
   ///
-  /// Both are sent in UTF-8 as they are; RFC 7617 and 7616 require the caller to normalise them to NFC.
+  /// Both are sent in UTF-8 as they are; RFC 7617 and 7616 require the caller to normalise them to
+  /// NFC.
   ///
   /// - Parameter sendsBasicUnasked: Whether it is sent by the scheme Basic before the server asks.
   public static func password(
@@ -85,8 +86,8 @@ extension Credential: CustomReflectable {
 }
 
 extension Credential {
-  /// The value of `Authorization` for the scheme Basic (RFC 7617), or `nil` if the credential is not a
-  /// password, or the user name has a colon.
+  /// The value of `Authorization` for the scheme Basic (RFC 7617), or `nil` if the credential is
+  /// not a password, or the user name has a colon.
   var basic: String? {
     guard case .password(let user, let password) = secret, !user.utf8.contains(UInt8(ascii: ":"))
     else { return nil }
@@ -95,8 +96,8 @@ extension Credential {
     return "Basic " + String(decoding: digits, as: UTF8.self)
   }
 
-  /// The value of `Authorization` for the scheme Bearer, or `nil` if the credential is not a token, or
-  /// has characters that RFC 6750, section 2.1 does not allow.
+  /// The value of `Authorization` for the scheme Bearer, or `nil` if the credential is not a token,
+  /// or has characters that RFC 6750, section 2.1 does not allow.
   var bearer: String? {
     guard case .token(let token) = secret, !token.isEmpty,
       token.utf8.allSatisfy(Self.isTokenByte)

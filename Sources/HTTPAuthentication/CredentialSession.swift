@@ -75,8 +75,8 @@ package final class CredentialSession: Sendable {
     state.withLock { state in state.kept.first { $0.space == space }?.credential }
   }
 
-  /// Keeps a credential for a protection space. From now on it is sent below the directory of the URL,
-  /// or to the whole origin.
+  /// Keeps a credential for a protection space. From now on it is sent below the directory of the
+  /// URL, or to the whole origin.
   package func keep(
     _ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool
   ) {
@@ -166,8 +166,8 @@ extension CredentialSession {
     setWay(way, for: credential, to: url)
   }
 
-  /// Returns whether a credential that is sent by Digest has met a server that accepts only Basic, which
-  /// has therefore not tried it.
+  /// Returns whether a credential that is sent by Digest has met a server that accepts only Basic,
+  /// which has therefore not tried it.
   func isUnseen(
     _ credential: Credential, by head: HTTPResponseHead, at url: NormalizedURL
   ) -> Bool {

@@ -28,8 +28,8 @@ struct DigestTerms: Sendable, Hashable {
   /// Whether the nonce has expired; the password may be right.
   let isStale: Bool
 
-  /// Reads a challenge. Returns `nil` for another scheme, an unsupported hash function, or a server that
-  /// accepts only `auth-int`.
+  /// Reads a challenge. Returns `nil` for another scheme, an unsupported hash function, or a server
+  /// that accepts only `auth-int`.
   init?(_ challenge: Challenge) {
     guard challenge.isScheme("Digest"), let nonce = challenge["nonce"],
       let realm = challenge["realm"]
@@ -91,8 +91,8 @@ struct DigestTerms: Sendable, Hashable {
     return "Digest " + parts.joined(separator: ", ")
   }
 
-  /// Returns the parameter with the user's name: quoted, hashed, or in the extended form of RFC 8187 for
-  /// names that a quoted string cannot contain.
+  /// Returns the parameter with the user's name: quoted, hashed, or in the extended form of RFC
+  /// 8187 for names that a quoted string cannot contain.
   private func userPart(_ user: String) -> String {
     if hashesUser { return "username=\"\(function("\(user):\(realm)"))\"" }
     guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {

@@ -2,8 +2,8 @@ package import HTTPSemantics
 public import HTTPTransport
 
 extension HTTPTransport {
-  /// Returns a transport that answers servers that ask for credentials, for requests that bypass the
-  /// store, such as downloads. The transport of a client already does that.
+  /// Returns a transport that answers servers that ask for credentials, for requests that bypass
+  /// the store, such as downloads. The transport of a client already does that.
   public func loggingIn(_ provider: @escaping CredentialProvider) -> any HTTPTransport {
     let authenticator = Authenticator(provider: provider)
     return LoginTransport(

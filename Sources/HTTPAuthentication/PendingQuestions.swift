@@ -1,8 +1,8 @@
 import CacheSystem
 import Synchronization
 
-/// The questions for credentials that wait for an answer: all requests that need the same credential
-/// share one question.
+/// The questions for credentials that wait for an answer: all requests that need the same
+/// credential share one question.
 final class PendingQuestions: Sendable {
   /// The result of a question.
   private enum Asked: Sendable {

@@ -2,28 +2,28 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 
-/// Is one download that was started: tells how it goes, and stops it.
+/// A download that was started.
 ///
-/// It goes on whether or not anybody looks. Safe to use from many tasks at once.
+/// It runs whether or not anybody waits for it. Safe to use from many tasks at once.
 public final class Download: Sendable {
-  /// Says what is downloaded; of several who asked for the same, the first.
+  /// The request; of several callers with the same download, that of the first.
   public let request: DownloadRequest
 
   private struct State {
     var progress = DownloadProgress()
     var rate = RateMeter()
     var lastTold: ContinuousClock.Instant?
-    /// How many have asked for it and not cancelled.
+    /// The number of callers that have not cancelled.
     var askers = 1
     var isPaused = false
-    /// Counts how often it was paused; a pause may be over before the work has seen it.
+    /// The number of pauses. A pause may end before the work has seen it.
     var pauses = 0
-    /// Is cancelled to pause or end it.
+    /// Cancels the present step, to pause or end the download.
     var cancelStep: (@Sendable () -> Void)?
     var whenResumed: CheckedContinuation<Void, Never>?
   }
 
-  /// How often progress is told at most.
+  /// The shortest time between two reports of progress.
   private static let interval = Duration.milliseconds(100)
 
   private let state = Lock(State())
@@ -44,14 +44,14 @@ public final class Download: Sendable {
     return try result.get()
   }
 
-  /// Tells how far it is now.
+  /// The present progress.
   public var progress: DownloadProgress { state.withLock { $0.progress } }
 
-  /// Tells how far it is, now and at each change, at most ten times a second, until it is over. Who is
-  /// slow misses some; the last one comes always.
+  /// The progress, now and at each change, at most ten times a second, until the download is over.
+  /// A slow reader misses some values, but never the last one.
   public var updates: AsyncStream<DownloadProgress> { listeners.stream { progress } }
 
-  /// Stops the transfer and keeps what has come, until ``resume()``.
+  /// Stops the transfer until ``resume()``, and keeps its bytes.
   public func pause() {
     let cancelStep = state.withLock { state -> (@Sendable () -> Void)? in
       guard !state.progress.isOver else { return nil }
@@ -62,7 +62,7 @@ public final class Download: Sendable {
     if let cancelStep { callOut(cancelStep) }
   }
 
-  /// Goes on after ``pause()``.
+  /// Resumes the transfer after ``pause()``.
   public func resume() {
     let waiter = state.withLock { state in
       state.isPaused = false
@@ -71,8 +71,8 @@ public final class Download: Sendable {
     if let waiter { callOut { waiter.resume() } }
   }
 
-  /// Ends it, and keeps what has come for another call; where several have asked for the same, when
-  /// all of them have cancelled.
+  /// Ends the download and keeps its bytes for a later call. If several callers have asked for it,
+  /// it ends when all of them have cancelled.
   public func cancel() {
     let (cancelStep, waiter) = state.withLock {
       state -> ((@Sendable () -> Void)?, CheckedContinuation<Void, Never>?) in
@@ -85,9 +85,9 @@ public final class Download: Sendable {
   }
 }
 
-// What the run does with it.
+// For the run of the download.
 extension Download {
-  /// Joins one more who wants the same; false if it is over, or all others have left it.
+  /// Adds a caller; returns false if the download is over, or all callers have cancelled.
   func join() -> Bool {
     state.withLock { state in
       guard !state.progress.isOver, state.askers > 0 else { return false }
@@ -96,16 +96,15 @@ extension Download {
     }
   }
 
-  /// Tells whether all who asked for it have cancelled.
+  /// Whether all callers have cancelled.
   var isCancelled: Bool { state.withLock { $0.askers <= 0 } }
 
-  /// Tells whether it is paused or cancelled.
+  /// Whether it is paused or cancelled.
   var isStopped: Bool { state.withLock { $0.isPaused || $0.askers <= 0 } }
 
-  /// Runs a step of the work, in a task that is cancelled when the download is paused or cancelled; the
-  /// step should end soon then.
+  /// Runs a step of the work in a task that is cancelled when the download is paused or cancelled.
   ///
-  /// - Returns: the result, and whether it was cut short.
+  /// - Returns: the result, and whether the step was cancelled.
   func run<R: Sendable>(
     _ work: @escaping @Sendable () async -> R
   ) async -> (result: R, isStopped: Bool) {
@@ -122,7 +121,7 @@ extension Download {
     }
   }
 
-  /// Waits as long as it is paused.
+  /// Waits while the download is paused.
   ///
   /// - Throws: `cancelled`.
   func waitWhilePaused() async throws(DownloadError) {
@@ -140,7 +139,7 @@ extension Download {
     if isCancelled { throw error(.cancelled) }
   }
 
-  /// Changes what is told, and tells it at once.
+  /// Changes the progress, and reports it at once.
   func tell(_ change: (inout DownloadProgress) -> Void) {
     state.withLock { state in
       let before = state.progress.phase
@@ -151,7 +150,7 @@ extension Download {
     listeners.tell { progress }
   }
 
-  /// Notes how many bytes are there, and tells it now and then.
+  /// Records the number of bytes that are there, and reports it from time to time.
   func note(_ received: UInt64) {
     let now = ContinuousClock.now
     let isTold = state.withLock { state in
@@ -165,7 +164,7 @@ extension Download {
     if isTold { listeners.tell { progress } }
   }
 
-  /// Ends it for all who wait.
+  /// Ends the download with a result, for all callers.
   func settle(_ outcome: Result<DownloadedFile, DownloadError>) {
     tell { progress in
       switch outcome {

@@ -2,60 +2,63 @@ public import CacheSystem
 public import ContentCoding
 public import HTTPTransport
 
-/// Tells why a download ended without its file.
+/// The reason why a download ended without its file.
 public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// What is wrong.
   public enum Cause: Error, Sendable, Hashable {
     /// The caller cancelled it.
     case cancelled
-    /// The network failed, as often as it was tried.
+    /// The network failed, also in all retries.
     case transport(TransportError)
-    /// The server answered with a status that has no content, as often as it was tried.
+    /// The server answered with another status than 200 or 206, also in all retries.
     case status(Int)
     /// There were more redirects in a row than the caller allowed.
     case tooManyRedirects(maximum: Int)
-    /// A redirect leads to what cannot be fetched, such as `file:`.
+    /// A redirect leads to a URL that cannot be fetched, such as `file:`.
     case unusableRedirect(String)
-    /// The request is no `GET`.
+    /// The request is not a `GET`.
     case method(String)
     /// The content coding of the body is damaged.
     case coding(ContentCodingError)
-    /// The file is not as long as the server said, in bytes.
+    /// The file has another length in bytes than the server stated.
     case wrongLength(expected: UInt64, received: UInt64)
     /// The file has another digest than the server or the caller stated.
     case wrongDigest(expected: StatedDigest, actual: StatedDigest)
-    /// Somebody else has removed, replaced or changed the hidden file that the bytes go to.
+    /// Somebody else has removed, replaced or changed the hidden file that the bytes are written
+    /// to.
     case disturbed
-    /// The path names no file: it is empty, or ends with `/`, `.` or `..`, or its name is too long.
+    /// The path is not that of a file: it is empty, or ends with `/`, `.` or `..`, or its name is
+    /// too long.
     case invalidPath
-    /// A directory stands where the file should go.
+    /// The path is that of a directory.
     case isDirectory
-    /// A file stands there that is no download of the URL, or was changed since, and is not to be replaced.
+    /// There is a file that is not a download of the URL, or was changed since, and must not be
+    /// replaced.
     case fileExists
-    /// A file with this name belongs to another user, and its folder keeps it from being replaced: the
-    /// target, or a hidden one beside it.
+    /// The file with this name, or a hidden file beside it, belongs to another user and cannot be
+    /// replaced.
     case othersFile(String)
-    /// A file cannot be made, written or put in place.
+    /// A file cannot be created, written or renamed.
     case file(SystemError)
   }
 
-  /// Names the cause.
+  /// What is wrong.
   public let cause: Cause
 
-  /// Gives the URL that was asked for, without credentials.
+  /// The URL of the request, without credentials.
   public let url: String
 
-  /// Gives the file that was to appear.
+  /// The path of the file.
   public let path: String
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ cause: Cause, url: String, path: String) {
     self.cause = cause
     self.url = url
     self.path = path
   }
 
-  /// Says which URL or file, what is wrong, and what to do.
+  /// The URL or file, what is wrong, and what to do.
   public var description: String {
     switch cause {
     case .cancelled: "\(url): the download was cancelled; the next one goes on where it ended"

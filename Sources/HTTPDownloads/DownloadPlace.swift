@@ -2,16 +2,16 @@ import CacheFormat
 import CacheSystem
 import MessageDigests
 
-/// Knows the files of one download: the target, and four hidden ones beside it whose names are made
-/// of a digest of the target's name (Docs/Format.md, "Downloads").
+/// The files of one download: the target, and four hidden files beside it. Their names contain a
+/// digest of the target's name (Docs/Format.md, "Downloads").
 final class DownloadPlace: @unchecked Sendable {
-  // Unchecked: one call at a time, and `close()` comes after the last.
+  // Unchecked: one call at a time, and `close()` is the last.
 
-  /// Names the records.
+  /// The two records.
   enum Kind {
-    /// Tells of the target.
+    /// The record of the target.
     case finished
-    /// Tells of the part.
+    /// The record of the part.
     case unfinished
 
     var suffix: StaticString {
@@ -30,7 +30,7 @@ final class DownloadPlace: @unchecked Sendable {
   let part: PathName
   let sums: PathName
   private let stem: PathName
-  /// The open folder; nil after ``close()``.
+  /// The open folder; `nil` after ``close()``.
   private var opened: OpenFolder?
 
   private final class OpenFolder {
@@ -44,10 +44,10 @@ final class DownloadPlace: @unchecked Sendable {
     return opened
   }
 
-  /// Gives the folder's descriptor.
+  /// The descriptor of the folder.
   var folder: Int32 { openFolder.descriptor.raw }
 
-  /// Closes the folder. References to this may live on.
+  /// Closes the folder. References to this object may live longer.
   func close() { opened = nil }
 
   /// Opens the folder of a path.
@@ -85,12 +85,13 @@ final class DownloadPlace: @unchecked Sendable {
     return name
   }
 
-  /// Gives the name of the target, for records.
+  /// The name of the target, for records.
   var targetName: ByteString { ByteString(bytes: target.bytes) }
 
-  /// Opens a hidden file, or makes it; one of another user is removed before, if the folder allows that.
+  /// Opens or creates a hidden file. A file of another user is removed before, if the folder allows
+  /// that.
   ///
-  /// - Parameter mode: That of a new file.
+  /// - Parameter mode: The mode of a new file.
   func open(_ name: PathName, mode: UInt16) throws(SystemError) -> Descriptor {
     let options: OpenOptions = [.read, .write, .create]
     do throws(SystemError) {
@@ -106,13 +107,13 @@ final class DownloadPlace: @unchecked Sendable {
     try? files.status(at: name, in: folder)
   }
 
-  /// Returns the status of a file of this user; nil for all else, which others may have planted.
+  /// Returns the status of a file of this user, or `nil` for all other files, which may be planted.
   func ownStatus(_ name: PathName) -> FileStatus? {
     status(name).flatMap { $0.isOwnFile ? $0 : nil }
   }
 
-  /// Returns the name of a file of another user that stands in the way of a download, and that the
-  /// folder keeps from being replaced.
+  /// Returns the name of a file of another user that a download would have to replace, but that
+  /// cannot be removed from the folder.
   ///
   /// - Parameter hasTarget: Whether the target is to be replaced as well.
   func othersFile(hasTarget: Bool) -> PathName? {
@@ -127,12 +128,12 @@ final class DownloadPlace: @unchecked Sendable {
     try? files.removeFile(name, in: folder)
   }
 
-  /// Puts the part in place of the target.
+  /// Renames the part to the target.
   func movePartIntoPlace() throws(SystemError) {
     try files.rename(part, in: folder, to: target, in: folder)
   }
 
-  /// Makes the name of the target survive loss of power.
+  /// Waits until the name of the target survives a loss of power.
   func synchronize() throws(SystemError) {
     try files.synchronize(openFolder.descriptor, names: true)
   }
@@ -140,7 +141,7 @@ final class DownloadPlace: @unchecked Sendable {
 
 // Records.
 extension DownloadPlace {
-  /// Reads a record; nil where there is none, it is damaged, or others may have written it.
+  /// Reads a record; returns `nil` if there is none, it is damaged, or others may have written it.
   func record(_ kind: Kind) -> DownloadRecord? {
     Self.record(recordName(kind), in: openFolder.descriptor, files)
   }
@@ -158,7 +159,7 @@ extension DownloadPlace {
     return DownloadRecord(decoding: bytes)
   }
 
-  /// Returns the record of the target, if that is there and has not changed since.
+  /// Returns the record of the target, if the target is there and unchanged.
   func finishedRecord() -> DownloadRecord? {
     guard let record = record(.finished), let status = ownStatus(target),
       status.length == record.length, status.modified == record.modified
@@ -166,8 +167,9 @@ extension DownloadPlace {
     return record
   }
 
-  /// Returns the time of the last change of the target, if it is a download of a URL and was not changed
-  /// since; else nil. By its time alone, as loss of power may have left it short.
+  /// Returns the time of the last change of the target, if it is a download of a URL and unchanged,
+  /// or
+  /// `nil`. The length is not compared, as it may be short after a loss of power.
   func ownTime(of url: String) -> Int64? {
     guard let time = ownStatus(target)?.modified, let record = record(.finished), record.url == url,
       time == record.modified || time == record.replaced
@@ -175,14 +177,14 @@ extension DownloadPlace {
     return time
   }
 
-  /// Returns the time of the last change of the target, if it is no download of a URL, or was changed
-  /// since; nil also where nothing is there.
+  /// Returns the time of the last change of the target, if it is not a download of a URL or was
+  /// changed; returns `nil` also if there is no target.
   func anothersTime(than url: String) -> Int64? {
     ownTime(of: url) == nil ? status(target)?.modified : nil
   }
 
-  /// Returns the record of a file that is whole and verified, and lies under the name of the part: a kill
-  /// came before it could take its own.
+  /// Returns the record of a complete and verified file that still has the name of the part,
+  /// because the process was killed before the rename.
   func recordOfWholePart(of url: String) -> DownloadRecord? {
     guard let record = record(.finished), record.url == url, let status = ownStatus(part),
       status.length == record.length, status.modified == record.modified
@@ -190,19 +192,19 @@ extension DownloadPlace {
     return record
   }
 
-  /// Returns the record of the part, if it was begun for a URL.
+  /// Returns the record of the part, if it is a download of a URL.
   func begun(for url: String) -> DownloadRecord? {
     record(.unfinished).flatMap { $0.url == url ? $0 : nil }
   }
 
-  /// Returns the expiry that the last call for a URL was given, whether it has finished or not.
+  /// Returns the expiry of the last call for a URL, finished or not.
   func statedExpiry(for url: String) -> DownloadExpiry? {
     if let expiry = begun(for: url)?.expiry { return expiry }
     return record(.finished).flatMap { $0.url == url ? $0.expiry : nil }
   }
 
-  /// Returns the record of the target as above, if it is wanted and the target has a digest, too, for
-  /// which it is read whole.
+  /// Returns the record of the target as ``finishedRecord()`` does, if it is wanted and the target
+  /// has a digest. For the digest, the whole target is read.
   func finishedRecord(
     with digest: StatedDigest?, where isWanted: (DownloadRecord) -> Bool = { _ in true }
   ) -> DownloadRecord? {
@@ -219,12 +221,12 @@ extension DownloadPlace {
       made.update(bytes)
       offset += Int64(bytes.count)
     }
-    // What was read is what the record tells of only if nobody has changed it meanwhile.
+    // The target may have changed while it was read.
     return made.finish() == digest.bytes && finishedRecord() == record ? record : nil
   }
 
-  /// Begins the time of an expiry that slides anew, and returns the record. As a favour: it stays as it
-  /// is where somebody downloads the file just now, or nothing can be written.
+  /// Begins the time of a sliding expiry anew, and returns the record. The record stays as it is if
+  /// the file is being downloaded, or cannot be written.
   func prolonged(_ record: DownloadRecord, from now: Timestamp) -> DownloadRecord {
     guard let expiry = record.expiry, expiry.isSliding else { return record }
     let prolonged = try? PartFile.withLock(self) { part throws(SystemError) in
@@ -237,7 +239,7 @@ extension DownloadPlace {
     return prolonged ?? record
   }
 
-  /// Replaces a record, in one rename.
+  /// Replaces a record by a rename.
   func save(_ record: DownloadRecord, _ kind: Kind) throws(SystemError) {
     let name = recordName(kind)
     var new = stem
@@ -257,6 +259,6 @@ extension DownloadPlace {
     remove(recordName(kind))
   }
 
-  /// Gives the name of a record.
+  /// Returns the name of a record.
   func recordName(_ kind: Kind) -> PathName { Self.appending(kind.suffix, to: stem) }
 }

@@ -1,41 +1,41 @@
-/// Tells how far a download is.
+/// The progress of a download.
 public struct DownloadProgress: Sendable, Hashable {
-  /// Names what it does.
+  /// A step of a download.
   public enum Phase: Sendable, Hashable {
-    /// It waits for its turn, or for another process that downloads the same file.
+    /// Waits for its turn, or for another process that downloads the same file.
     case waiting
-    /// It asks the server, or receives.
+    /// Sends a request, or receives bytes.
     case receiving
-    /// It was paused.
+    /// Is paused.
     case paused
-    /// It tries again after a while.
+    /// Waits for a retry after an error.
     case retrying(DownloadError)
-    /// It is finished: the file is there.
+    /// Has finished: the file is there.
     case finished
-    /// It ended without the file.
+    /// Has ended without the file.
     case failed(DownloadError)
   }
 
-  /// Names what it does.
+  /// The present step.
   public var phase: Phase = .waiting
 
-  /// Counts the bytes of the file that are there.
+  /// The number of bytes of the file that are there.
   public var received: UInt64 = 0
 
-  /// Counts those of them that were there before: left by an earlier call, or the whole of a file that
-  /// was good already.
+  /// The number of these bytes that were there before: from an interrupted download, or from a file
+  /// that is used again.
   public var resumed: UInt64 = 0
 
-  /// Gives the length of the whole file in bytes; nil: not known, or not yet.
+  /// The length of the whole file in bytes, or `nil` if it is not known.
   public var total: UInt64?
 
-  /// Gives the bytes per second of the last five seconds; nil: nothing has come yet.
+  /// The bytes per second of the last five seconds, or `nil` if nothing was received yet.
   public var bytesPerSecond: Double?
 
-  /// Makes the progress of one that waits.
+  /// Creates the progress of a download that waits.
   public init() {}
 
-  /// Tells whether nothing more will be told.
+  /// Whether the download is over.
   public var isOver: Bool {
     switch phase {
     case .finished, .failed: true
@@ -44,14 +44,14 @@ public struct DownloadProgress: Sendable, Hashable {
   }
 }
 
-/// Measures the rate at which bytes come.
+/// The rate at which bytes are received.
 struct RateMeter {
   private static let window = Duration.seconds(5)
   private static let step = Duration.milliseconds(500)
 
   private var samples: [(time: ContinuousClock.Instant, received: UInt64)] = []
 
-  /// Notes how many bytes have come in all, and returns the rate of the last seconds.
+  /// Records the number of bytes so far, and returns the rate of the last seconds.
   mutating func note(_ received: UInt64, at now: ContinuousClock.Instant) -> Double? {
     if let last = samples.last, received < last.received { samples = [] }
     if samples.last.map({ now - $0.time >= Self.step }) ?? true {
@@ -64,7 +64,7 @@ struct RateMeter {
     return Double(received - bytes) / seconds
   }
 
-  /// Forgets what was: the time that it stood still does not count.
+  /// Begins anew, so that a pause does not count.
   mutating func restart() {
     samples = []
   }

@@ -1,8 +1,9 @@
 import CacheFormat
 import HTTPSemantics
 
-// The file of a record (Docs/Format.md, "Downloads"): JSON with a checksum. Earlier versions read and wrote
-// it as the metadata file of an entry; the members that a download does not need are constants.
+// The file of a record (Docs/Format.md, "Downloads"): JSON with a checksum. Earlier versions read
+// and wrote it as the metadata file of an entry; the members that a download does not need are
+// constants.
 extension DownloadRecord {
   /// The longest file that is written or read, in bytes.
   static let maximumBytes = 8 << 20

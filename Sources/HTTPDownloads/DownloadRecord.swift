@@ -2,8 +2,8 @@ public import CacheFormat
 public import HTTPSemantics
 import HTTPTransport
 
-/// What is known of a downloaded file, or of the bytes of an unfinished download. It is kept in a file
-/// beside them, see ``DownloadPlace``.
+/// What is known of a downloaded file, or of the bytes of an unfinished download. It is kept in a
+/// file beside them, see ``DownloadPlace``.
 public struct DownloadRecord: Sendable, Hashable {
   /// The name of the file within its folder.
   public internal(set) var file: ByteString
@@ -26,19 +26,19 @@ public struct DownloadRecord: Sendable, Hashable {
   /// The expiry that the caller asked for, counted from the end of the download.
   public internal(set) var expiry: DownloadExpiry?
 
-  /// The time until which the file is used without asking the server; `nil` without an expiry, or if the
-  /// download is unfinished.
+  /// The time until which the file is used without asking the server; `nil` without an expiry, or
+  /// if the download is unfinished.
   public internal(set) var expires: Timestamp?
 
   /// The length of the whole file in bytes; `nil` if it is not known yet.
   public internal(set) var length: UInt64?
 
-  /// The time of the last change of the file, in nanoseconds since 1970. A file with another time was
-  /// changed or replaced since.
+  /// The time of the last change of the file, in nanoseconds since 1970. A file with another time
+  /// was changed or replaced since.
   package internal(set) var modified: Int64?
 
-  /// The same time of the file that was there before, if it was a download of the same URL: the process
-  /// may be killed after this record is written and before the file is replaced.
+  /// The same time of the file that was there before, if it was a download of the same URL: the
+  /// process may be killed after this record is written and before the file is replaced.
   var replaced: Int64?
 
   /// The same time of a file of another origin that the unfinished download may replace.
@@ -55,8 +55,8 @@ public struct DownloadRecord: Sendable, Hashable {
     self.started = started
   }
 
-  /// The bytes that tell this answer to this file from all others. The sums of its blocks begin with them
-  /// (Docs/Format.md, "Downloads").
+  /// The bytes that tell this answer to this file from all others. The sums of its blocks begin
+  /// with them (Docs/Format.md, "Downloads").
   var mark: [UInt8] {
     let validators = ["ETag", "Last-Modified"].map { head.fields.first(named: $0)?.value ?? [] }
     let parts = [file.bytes, Array(url.utf8), Array("\(started.nanoseconds)".utf8)] + validators
@@ -65,8 +65,9 @@ public struct DownloadRecord: Sendable, Hashable {
 
   /// Returns whether an answer with the same validator is about the same file.
   ///
-  /// A validator distinguishes states of one resource, but a redirect may lead to another resource. So the
-  /// URLs that answered must be equal except for their queries, which differ where URLs are signed; or
+  /// A validator distinguishes states of one resource, but a redirect may lead to another resource.
+  /// So the URLs that answered must be equal except for their queries, which differ where URLs are
+  /// signed; or
   /// `Last-Modified` must be equal as well, as on a mirror.
   func isMet(by answer: TransportResponse) -> Bool {
     func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
@@ -86,8 +87,8 @@ public struct DownloadRecord: Sendable, Hashable {
   /// Returns whether the file has expired.
   func hasExpired(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
 
-  /// Returns whether the file may be used without asking the server, by the expiry of the record and by
-  /// the one that is asked for now.
+  /// Returns whether the file may be used without asking the server, by the expiry of the record
+  /// and by the one that is asked for now.
   func isGood(at now: Timestamp, for asked: DownloadExpiry?) -> Bool {
     guard let expires, let expiry else { return false }
     // The end of the download, its last confirmation by the server, or the last use of the file.

@@ -2,56 +2,58 @@ public import HTTPAuthentication
 public import HTTPSemantics
 public import HTTPTransport
 
-/// Says what is to be downloaded, and to where.
+/// What to download, and to which file.
 public struct DownloadRequest: Sendable {
-  /// Says when a file that was downloaded before is the answer.
+  /// When a file that was downloaded before is used.
   public enum Reuse: Sendable, Hashable {
-    /// Without a request until it expires; after that, and where no expiry was set, when the server
-    /// confirms it.
+    /// Without a request until it expires; after that, or without an expiry, if the server confirms
+    /// it.
     case unexpired
-    /// When the server confirms it.
+    /// If the server confirms it.
     case confirmed
     /// Never.
     case never
   }
 
-  /// Gives the request, a `GET`. Its conditions and `Range` are set by the download.
+  /// The request, a `GET`. The download sets its conditions and its `Range`.
   public var request: HTTPRequest
 
-  /// Names the file that appears when everything is there; its folder has to exist. What stands there
-  /// is replaced, unless it is a directory, or ``replacesOthers`` is false.
+  /// The path of the file, which appears when it is complete. Its folder must exist. An existing
+  /// file is replaced, unless it is a directory, or ``replacesOthers`` is false.
   public var file: String
 
-  /// Replaces also a file that is no download of this URL, or was changed since; false: that is an
-  /// error, and the file stays as it is.
+  /// Whether a file is replaced that is not a download of this URL, or was changed since. If false,
+  /// such a file is an error and stays as it is.
   public var replacesOthers: Bool
 
-  /// Says which digest the file must have, beside those that the server states.
+  /// The digest that the file must have, in addition to those that the server states.
   public var digest: StatedDigest?
 
-  /// Says how long the file counts as good; nil: until the server says otherwise.
+  /// How long the file is used without asking the server; `nil` for not at all.
   public var expiry: DownloadExpiry?
 
-  /// Says when a file that is there is the answer.
+  /// When an existing file is used.
   public var reuse: Reuse
 
-  /// Goes on with the bytes that an earlier call has left; false begins again.
+  /// Whether the bytes of an interrupted download are used.
   public var resumes: Bool
 
-  /// Orders those that wait for their turn: higher ones first, equal ones as they were started.
+  /// The priority among downloads that wait: higher ones first, equal ones in the order of their
+  /// start.
   public var priority: Int
 
-  /// Says how requests are sent.
+  /// How requests are sent.
   public var transport: TransportOptions
 
-  /// The credential that is sent to the origin of the request before the server asks, if the transport
-  /// of the downloader logs in, like that of a client.
+  /// The credential that is sent to the origin of the request before the server asks, if the
+  /// transport of the downloader logs in, like that of a client.
   public var credential: Credential?
 
-  /// Bounds how many redirects in a row are followed.
+  /// The limit of redirects in a row.
   public var maximumRedirects: Int
 
-  /// Makes a request; the defaults go on, and use a file that is there as far as it is good.
+  /// Creates a request. By default, an interrupted download is resumed, and a file that has not
+  /// expired is used.
   public init(
     _ request: HTTPRequest, to file: String, replacesOthers: Bool = true,
     digest: StatedDigest? = nil, expiry: DownloadExpiry? = nil, reuse: Reuse = .unexpired,
@@ -72,8 +74,8 @@ public struct DownloadRequest: Sendable {
     self.credential = credential
   }
 
-  /// Tells whether the download of another is just what this one asks for; who waits longer, or goes
-  /// first, does not matter.
+  /// Returns whether the download of another request is the same as this one, whatever its priority
+  /// and time-outs.
   func isAnswered(as other: DownloadRequest) -> Bool {
     request == other.request && file == other.file && digest == other.digest
       && expiry == other.expiry && reuse == other.reuse && resumes == other.resumes
@@ -82,15 +84,15 @@ public struct DownloadRequest: Sendable {
   }
 }
 
-/// Says how long a downloaded file counts as good.
+/// How long a downloaded file is used without asking the server.
 public struct DownloadExpiry: Sendable, Hashable {
-  /// Counts the seconds from the end of the download; at least 0.
+  /// The number of seconds from the end of the download; at least 0.
   public var seconds: Int64
 
-  /// Begins the time anew with each use of the file.
+  /// Whether the time begins anew with each use of the file.
   public var isSliding: Bool
 
-  /// Makes an expiry.
+  /// Creates an expiry.
   public init(after seconds: Int64, isSliding: Bool = false) {
     self.seconds = max(0, seconds)
     self.isSliding = isSliding

@@ -4,33 +4,33 @@ import HTTPAuthentication
 import HTTPSemantics
 import HTTPTransport
 
-/// Is what one request of a download has led to.
+/// The result of one request of a download.
 struct DownloadAttempt: Sendable {
   enum Outcome: Sendable {
-    /// The body came whole, as far as its framing tells.
+    /// The body is complete, by its framing.
     case complete
-    /// The file that is there is still the right one.
+    /// The server has confirmed the existing file.
     case confirmed
-    /// The bytes that are there are of no use.
+    /// The existing bytes cannot be used.
     case askForWhole
     case failed(DownloadError.Cause, retryAfter: Int64? = nil)
   }
 
   var outcome: Outcome
-  /// Tells of the part; nil: nothing of it can be gone on with.
+  /// The record of the part; `nil` if the download cannot be resumed.
   var record: DownloadRecord?
-  /// Counts the bytes that came.
+  /// The number of bytes that were received.
   var received: UInt64 = 0
-  /// Tells whether they were put behind those of earlier answers, or begin the file; nil: none came.
+  /// Whether they were appended to bytes of earlier answers; `nil` if none were received.
   var wentOn: Bool?
 }
 
 // One request.
 extension DownloadRun {
-  /// How long bytes of a slow transfer wait to be written.
+  /// The longest time that bytes of a slow transfer wait to be written.
   private static let flushInterval = Duration.seconds(1)
 
-  /// Asks the server for what is missing, and takes it.
+  /// Requests the missing bytes, and writes them.
   func attempt(
     _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord?
   ) async -> DownloadAttempt {
@@ -56,7 +56,7 @@ extension DownloadRun {
     }
   }
 
-  /// Returns the record of the file that is there, for the server to confirm.
+  /// Returns the record of the existing file, for the server to confirm.
   private func finishedRecord(_ place: DownloadPlace) async -> DownloadRecord? {
     guard asked.reuse != .never else { return nil }
     let digest = asked.digest
@@ -71,7 +71,7 @@ extension DownloadRun {
     for name in ["Range", "If-Range", "If-None-Match", "If-Modified-Since"] {
       request.fields.removeAll(named: name)
     }
-    // Parts of a coded body could not be decoded.
+    // A part of an encoded body cannot be decoded.
     if !request.fields.contains("Accept-Encoding") {
       request.fields.append(HTTPField("Accept-Encoding", "identity"))
     }
@@ -107,7 +107,7 @@ extension DownloadRun {
     throw .tooManyRedirects(maximum: asked.maximumRedirects)
   }
 
-  /// Judges the head, and takes the body where that is of use.
+  /// Examines the head, and receives the body if it can be used.
   private func take(
     _ answer: TransportResponse, _ place: DownloadPlace, _ part: PartFile,
     _ record: DownloadRecord?, _ resumption: Resumption?, hasFile: Bool
@@ -162,12 +162,12 @@ extension DownloadRun {
     let new = record
     record = try await blocking { () throws(SystemError) in
       var record = new
-      // What was said for the one that this takes the place of holds for it, too.
+      // The expiry of the file that is replaced is kept.
       record.expiry = asked.expiry ?? place.statedExpiry(for: record.url)
       record.mayReplace =
         asked.replacesOthers
         ? place.anothersTime(than: record.url) : place.begun(for: record.url)?.mayReplace
-      // In this order: a record never tells of the bytes of another answer.
+      // In this order, so that a record is never combined with bytes of another answer.
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)
       try place.save(record, .unfinished)
       return record
@@ -176,9 +176,10 @@ extension DownloadRun {
       answer.body, part, record, decoder: decoder, isResumable: isResumable)
   }
 
-  /// Returns what takes the coding off that a server has sent unasked, and strips the head of it.
+  /// Returns the decoder for a content coding that a server has sent without being asked, and
+  /// removes the coding from the head.
   ///
-  /// Servers call an archive that was compressed a coded one: that is the file that people want.
+  /// Some servers state a content coding for a compressed archive, which must not be decoded.
   private static func decoder(_ head: inout HTTPResponseHead) -> ContentDecoder? {
     let type = head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
     guard !type.hasPrefix("application/gzip"), !type.hasPrefix("application/x-gzip"),
@@ -192,11 +193,11 @@ extension DownloadRun {
     return decoder
   }
 
-  /// Takes a body.
+  /// Receives a body.
   ///
   /// - Parameters:
-  ///   - isResumable: whether what has come can be gone on with when it breaks off.
-  ///   - end: where a part of the file ends; nil: the body is the whole.
+  ///   - isResumable: Whether the download can be resumed if the body is interrupted.
+  ///   - end: The end of a part of the file; `nil` if the body is the whole file.
   private func receive(
     _ body: any TransportBody, _ part: PartFile, _ record: DownloadRecord,
     decoder: consuming ContentDecoder?, isResumable: Bool, end: UInt64? = nil
@@ -220,10 +221,10 @@ extension DownloadRun {
         download.note(part.length)
         if Task.isCancelled { throw .cancelled }
       }
-      // Where the server has told no length, its framing tells that this is all.
+      // If the server has stated no length, the framing says that this is all.
       attempt.record = record
       attempt.record?.length = record.length ?? part.length
-      // A part may end before the file: then the rest is asked for.
+      // A part may end before the file: then the rest is requested next.
       if let expected = end ?? record.length, part.length < expected {
         throw .transport(TransportError(.truncatedBody, url: record.url))
       }

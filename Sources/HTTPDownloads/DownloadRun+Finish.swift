@@ -4,7 +4,7 @@ import HTTPSemantics
 
 // From the part to the file in place.
 extension DownloadRun {
-  /// Verifies the part, and gives it its name.
+  /// Verifies the part, and renames it to the target.
   func finish(
     _ place: DownloadPlace, _ part: PartFile, _ record: DownloadRecord, _ counts: Counts,
     source: DownloadedFile.Source = .network
@@ -20,7 +20,7 @@ extension DownloadRun {
       (record.ended, record.length, record.modified) = (now, status.length, status.modified)
       (record.replaced, record.mayReplace) = (place.ownTime(of: record.url), nil)
       record.expire(asked.expiry ?? record.expiry, from: now)
-      // The record first: it tells of no file but the one that is about to take the name.
+      // The record first: it only counts for the file that is about to take the name.
       try place.save(record, .finished)
       try part.moveIntoPlace()
       if isDurable { try place.synchronize() }
@@ -32,8 +32,8 @@ extension DownloadRun {
       resumedBytes: counts.resumed ?? 0)
   }
 
-  /// Puts the file in place that a kill has left whole, and verified, under the name of the part; nil if
-  /// there is none.
+  /// Renames a complete and verified part to the target, after a kill before the rename; returns
+  /// `nil` if there is none.
   func completed(
     _ place: DownloadPlace, _ part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
@@ -68,7 +68,7 @@ extension DownloadRun {
     throw download.error(.wrongDigest(expected: stated, actual: actual))
   }
 
-  /// Keeps the file that the server has confirmed.
+  /// Keeps the file after the server has confirmed it.
   func confirm(
     _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
@@ -83,22 +83,22 @@ extension DownloadRun {
       part.remove(of: record.url)
       return record
     }
-    // Somebody has changed the file while the server was asked.
+    // Somebody has changed the file meanwhile.
     guard let record else { return try await transfer(place, part, &counts) }
     return DownloadedFile(
       path: asked.file, record: record, source: .confirmed, receivedBytes: counts.received,
       resumedBytes: 0)
   }
 
-  /// Copies the file of another download of the same URL; nil if it has changed since, or the server
-  /// was not asked for it now: of an older one this call has its own expiry.
+  /// Copies the file of another download of the same URL; returns `nil` if the file has changed, or
+  /// is older than that download, as this call has its own expiry.
   func copy(
     _ file: DownloadedFile, to part: PartFile
   ) async throws(DownloadError) -> DownloadedFile? {
     guard file.source != .file else { return nil }
     let (asked, download) = (asked, download)
     let record = try await perform { () throws(SystemError) -> DownloadRecord? in
-      // What was begun goes on instead.
+      // An interrupted download is resumed instead.
       if part.place.record(.unfinished) != nil { return nil }
       var record = file.record
       try part.restart(for: record, Self.stated(asked, record)?.algorithm)

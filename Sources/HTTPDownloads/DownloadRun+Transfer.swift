@@ -5,22 +5,22 @@ import HTTPTransport
 
 // From the network to the part, try after try.
 extension DownloadRun {
-  /// Counts the bytes of one run.
+  /// The numbers of bytes of one run.
   struct Counts: Sendable {
     var received: UInt64 = 0
-    /// What an earlier call had left; nil: nobody has looked yet.
+    /// The bytes of an earlier call; `nil` if not known yet.
     var resumed: UInt64?
   }
 
-  /// Asks until the file is there, or there is no point in asking.
+  /// Sends requests until the file is there, or an error is permanent.
   ///
-  /// - Throws: also when it was paused, `cancelled`.
+  /// - Throws: `cancelled` also if it was paused.
   func transfer(
     _ place: DownloadPlace, _ part: PartFile, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile {
     let url = asked.request.url.string
     let asked = asked
-    // What is said now holds from now on, also where no answer comes.
+    // The expiry of this call counts from now on, even if no answer comes.
     let begun = try await perform { () throws(SystemError) -> DownloadRecord? in
       guard var begun = place.begun(for: url) else { return nil }
       let expiry = asked.expiry ?? place.statedExpiry(for: url)
@@ -35,11 +35,11 @@ extension DownloadRun {
       return try await tries(place, part, record, &counts)
     } catch {
       let now = date
-      // What has come is kept for the next call, also where this one cannot go on; and what is known of
-      // one that was begun before, although nothing of it is left.
+      // The bytes are kept for the next call, even if this one cannot use them; and so is the
+      // record of an earlier call, even if none of its bytes are left.
       try? await perform { () throws(SystemError) in
         guard let left = place.record(.unfinished) else { return part.remove() }
-        // Nothing has come in the way of a download of another URL.
+        // The interrupted download of another URL stays.
         guard left.url == url else { return }
         let isOfUse = part.length > 0 && Resumption.isPossible(left.head.fields, now: now)
         if isOfUse || begun != nil { try part.flush() } else { part.remove() }
@@ -56,10 +56,10 @@ extension DownloadRun {
     let resumed = counts.resumed ?? part.length
     counts.resumed = resumed
     download.tell { $0.resumed = resumed }
-    // Whether the part has bytes of several answers, and whether that was wrong once.
+    // Whether the part has bytes of several answers, and whether their digest was wrong before.
     var (isPutTogether, wasWrong) = (part.length > 0, false)
     var retry = 0
-    // How far any try has come: bytes that had come before are no success.
+    // The furthest point of all tries: only bytes beyond it are progress.
     var furthest = part.length
     while true {
       if download.isStopped { throw download.error(.cancelled) }
@@ -67,7 +67,7 @@ extension DownloadRun {
         do throws(DownloadError) {
           return try await finish(place, part, whole, counts)
         } catch {
-          // What was put together of several answers is fetched once more as one.
+          // A file made of several answers is downloaded once more as a whole.
           guard case .wrongDigest = error.cause, isPutTogether, !wasWrong else { throw error }
           (record, counts.resumed, isPutTogether, wasWrong) = (nil, 0, false, true)
           furthest = 0
@@ -94,7 +94,7 @@ extension DownloadRun {
     }
   }
 
-  /// Reads what an earlier call has left; nil where nothing of it can be used.
+  /// Reads the bytes of an earlier call; returns `nil` if none can be used.
   private func recovered(
     _ begun: DownloadRecord?, _ part: PartFile
   ) async throws(DownloadError) -> DownloadRecord? {
@@ -109,12 +109,12 @@ extension DownloadRun {
       let isWhole = try part.recover(for: record, algorithm) { download.isCancelled }
       return isWhole && part.length > 0 ? record : nil
     }
-    // Before anything is removed: a part that was not looked at to its end counts as empty.
+    // Before anything is removed, as a part that was not read to its end counts as empty.
     if download.isCancelled { throw download.error(.cancelled) }
     return record
   }
 
-  /// Returns the digest that the file must have; that of the caller, if there are two.
+  /// Returns the digest that the file must have, preferably that of the caller.
   static func stated(_ asked: DownloadRequest, _ record: DownloadRecord) -> StatedDigest? {
     asked.digest ?? StatedDigest(of: record.head)
   }

@@ -3,9 +3,9 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 
-/// Carries one download out, from the look at what is there to the file in place.
+/// The work of one download, from the check of existing files to the file in place.
 struct DownloadRun: Sendable {
-  /// How long others that have the part, or all descriptors, are left alone before the next look.
+  /// The delay before the next try, while another process has the lock, or no descriptor is free.
   private static let lockInterval = Duration.milliseconds(100)
 
   let downloader: Downloader
@@ -18,18 +18,18 @@ struct DownloadRun: Sendable {
 
   var asked: DownloadRequest { download.request }
 
-  /// Names the host for the limits.
+  /// The host, for the limits.
   var host: String { "\(asked.request.url.host):\(asked.request.url.port)" }
 
-  /// Gives the file.
+  /// Downloads the file.
   ///
-  /// - Parameter source: downloads the same URL to another file just now.
+  /// - Parameter source: A download of the same URL to another file that is in progress.
   func run(copying source: Download?) async throws(DownloadError) -> DownloadedFile {
     guard asked.request.method == .get else {
       throw download.error(.method(asked.request.method.rawValue))
     }
-    // With nothing open and locked: else two processes that each have one file could wait for ever
-    // for the other's.
+    // Nothing is open and locked here: otherwise two processes with one file each could wait for
+    // each other forever.
     let copied = try await file(of: source)
     var counts = Counts()
     while true {
@@ -38,7 +38,7 @@ struct DownloadRun: Sendable {
         if let file = try await turn(copied, &counts) { return file }
       } catch {
         if case .cancelled = error.cause, !download.isCancelled { continue }
-        // Others close theirs when they are done.
+        // Other downloads close their descriptors when they end.
         guard case .file(let cause) = error.cause, cause.isOutOfDescriptors,
           downloader.places.isBusy
         else { throw error }
@@ -48,10 +48,10 @@ struct DownloadRun: Sendable {
     }
   }
 
-  /// Opens its files, which only so many do at once, and goes as far as it gets without a pause.
+  /// Opens the files, when it is its turn, and downloads until it is finished, paused or cancelled.
   ///
-  /// - Returns: nil where another process has the part.
-  /// - Throws: `cancelled` when it was paused or cancelled.
+  /// - Returns: `nil` if another process has the part.
+  /// - Throws: `cancelled` if it was paused or cancelled.
   private func turn(
     _ copied: DownloadedFile?, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile? {
@@ -71,7 +71,7 @@ struct DownloadRun: Sendable {
     return try await turn(place, part, copied, &counts)
   }
 
-  /// Finishes the download with its part, which is locked, as far as it gets without a pause.
+  /// Downloads with the locked part until it is finished, paused or cancelled.
   private func turn(
     _ place: DownloadPlace, _ part: PartFile, _ copied: DownloadedFile?, _ counts: inout Counts
   ) async throws(DownloadError) -> DownloadedFile? {
@@ -84,7 +84,7 @@ struct DownloadRun: Sendable {
     }
     try await checkOthers(place, part)
     if let whole = try await completed(place, part) {
-      // One that a kill left long ago may have expired: the next turn asks the server.
+      // It may have expired since a kill long ago; then the next turn asks the server.
       let hasExpired = asked.reuse == .unexpired && whole.record.hasExpired(at: downloader.now)
       return hasExpired ? nil : whole
     }
@@ -92,8 +92,8 @@ struct DownloadRun: Sendable {
     return try await transfer(place, part, &counts)
   }
 
-  /// Leaves a file alone that is another's, if it is not to be replaced: by what this call says, or the
-  /// one that is gone on with.
+  /// Refuses to overwrite a file that this downloader did not download, unless this call or the
+  /// interrupted one allows it.
   func checkOthers(_ place: DownloadPlace, _ part: PartFile) async throws(DownloadError) {
     guard !asked.replacesOthers else { return }
     let url = asked.request.url.string
@@ -106,7 +106,7 @@ struct DownloadRun: Sendable {
     if isAnother { throw download.error(.fileExists) }
   }
 
-  /// Refuses a place where the file of another user stands in the way, before anything is asked for.
+  /// Refuses a place where a file of another user cannot be replaced, before a request is sent.
   private func checkUsers(_ place: DownloadPlace) async throws(DownloadError) {
     let replacesTarget = asked.replacesOthers
     let name = try await perform { () throws(SystemError) in
@@ -115,7 +115,7 @@ struct DownloadRun: Sendable {
     if let name { throw download.error(.othersFile(name.text)) }
   }
 
-  /// Waits for the file of another download; nil if it has none.
+  /// Waits for the file of another download; returns `nil` if it fails.
   private func file(of other: Download?) async throws(DownloadError) -> DownloadedFile? {
     guard let other else { return nil }
     let file = await download.run { () -> DownloadedFile? in try? await other.value() }.result
@@ -123,7 +123,7 @@ struct DownloadRun: Sendable {
     return file
   }
 
-  /// Returns the file if it is there, whatever its age.
+  /// Returns the file if it is there and unchanged, whatever its age.
   func fileNow() async throws(DownloadError) -> DownloadedFile? {
     let place = try await opened()
     defer { place.close() }
@@ -137,7 +137,7 @@ struct DownloadRun: Sendable {
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
   }
 
-  /// Looks for the file, and prolongs its time if that slides.
+  /// Looks for the file, and prolongs a sliding expiry.
   func look() async throws(DownloadError) -> KnownFile {
     let place = try await opened()
     defer { place.close() }
@@ -151,7 +151,7 @@ struct DownloadRun: Sendable {
     }
   }
 
-  /// Runs what blocks off the cooperative pool.
+  /// Runs blocking work outside of the cooperative pool.
   func perform<R: Sendable>(
     _ work: @escaping @Sendable () throws(SystemError) -> R
   ) async throws(DownloadError) -> R {
@@ -162,7 +162,7 @@ struct DownloadRun: Sendable {
     }
   }
 
-  /// The same, where the cause is enough.
+  /// Runs blocking work as ``perform(_:)`` does, and throws the cause alone.
   func blocking<R: Sendable>(
     _ work: @escaping @Sendable () throws(SystemError) -> R
   ) async throws(DownloadError.Cause) -> R {
@@ -190,7 +190,7 @@ struct DownloadRun: Sendable {
     }
   }
 
-  /// Returns the file that is there, if it is good without asking, and prolongs its time.
+  /// Returns the existing file if it has not expired, and prolongs a sliding expiry.
   private func goodFile(_ place: DownloadPlace) async throws(DownloadError) -> DownloadedFile? {
     guard asked.reuse == .unexpired else { return nil }
     let now = downloader.now

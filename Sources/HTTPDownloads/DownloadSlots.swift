@@ -1,6 +1,7 @@
 import CacheSystem
 
-/// Lets so many transfers run at once, in all and for each host; the others wait by priority.
+/// A limit of simultaneous transfers, in total and for each host; the others wait in order of
+/// priority.
 final class DownloadSlots: Sendable {
   private struct Waiter {
     let host: String
@@ -25,10 +26,10 @@ final class DownloadSlots: Sendable {
     limitPerHost = max(1, perHost)
   }
 
-  /// Tells whether anybody has a turn.
+  /// Whether any transfer runs.
   var isBusy: Bool { state.withLock { $0.total > 0 } }
 
-  /// Waits for a turn; false when the task was cancelled first.
+  /// Waits for a turn; returns false if the task was cancelled first.
   func acquire(_ host: String, priority: Int) async -> Bool {
     let number = state.withLock { state in
       state.nextNumber += 1
@@ -55,7 +56,7 @@ final class DownloadSlots: Sendable {
     }
   }
 
-  /// Gives a turn back, to the first of those that wait and may run.
+  /// Returns a turn, which goes to the first waiter whose host is below its limit.
   func release(_ host: String) {
     let next = state.withLock { state -> Waiter? in
       state.total -= 1

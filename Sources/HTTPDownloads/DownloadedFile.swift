@@ -1,31 +1,31 @@
-/// Tells of a file that is there.
+/// A file that was downloaded.
 public struct DownloadedFile: Sendable, Hashable {
-  /// Tells where the file came from.
+  /// Where a file came from.
   public enum Source: Sendable, Hashable {
-    /// Bytes of it came now.
+    /// From the network, at least in part.
     case network
-    /// It was there, and good without asking.
+    /// It was there, and had not expired.
     case file
-    /// It was there, and the server confirmed it.
+    /// It was there, and the server has confirmed it.
     case confirmed
-    /// It was copied from another file of the same URL, which was downloaded at the same time.
+    /// A copy of another file of the same URL, which was downloaded at the same time.
     case copy
-    /// The store had it, and it was written from there.
+    /// From the store.
     case store
   }
 
-  /// Names the file.
+  /// The path of the file.
   public let path: String
 
-  /// Tells what is known of it: URL, answer, start, end, expiry.
+  /// Its URL, answer, start, end and expiry.
   public let record: DownloadRecord
 
-  /// Tells where it came from.
+  /// Where it came from.
   public let source: Source
 
-  /// Counts the bytes of bodies that came from the network now; those of failed tries included.
+  /// The number of bytes of bodies that came from the network now, failed tries included.
   public let receivedBytes: UInt64
 
-  /// Counts the bytes that an earlier call had left.
+  /// The number of bytes that were there from an earlier call.
   public let resumedBytes: UInt64
 }

@@ -1,29 +1,28 @@
 import CacheFormat
 import CacheSystem
 
-/// Tells of a download in a folder: finished, or begun by an earlier call.
+/// A download in a folder: finished, or interrupted.
 public struct FoundDownload: Sendable, Hashable {
-  /// Names the file, there or to be.
+  /// The path of the file.
   public let path: String
 
-  /// Tells what is known of it.
+  /// The record of the download.
   public let record: DownloadRecord
 
-  /// Tells whether the file is there; false: an earlier call was interrupted.
+  /// Whether the download is finished and the file is there.
   public let isFinished: Bool
 
-  /// Counts the bytes that are there; of an interrupted one those that were written, before they are
-  /// looked at.
+  /// The number of bytes that are there; for an interrupted download, before their sums are
+  /// verified.
   public let received: UInt64
 }
 
-// What earlier calls have left in a folder.
+// Downloads of earlier calls.
 extension Downloader {
-  /// Finds the downloads of a folder: the finished ones whose file is still the one that came, and
+  /// Returns the downloads in a folder: those that are finished and whose file is unchanged, and
   /// those that were interrupted, in the order of their names.
   ///
-  /// To go on with one, start it again for its URL and path. Records that tell of nothing any more
-  /// are removed.
+  /// To resume one, start it again with its URL and path. Records without a file are removed.
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be read.
   public func downloads(in folder: String) async throws(DownloadError) -> [FoundDownload] {
@@ -36,8 +35,8 @@ extension Downloader {
     }
   }
 
-  /// Removes what an interrupted download has left, if none is under way, and what is known of a
-  /// finished one; the file itself stays.
+  /// Removes the bytes of an interrupted download, unless it is in progress, and the record of a
+  /// finished one. The file itself stays.
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   public func forget(_ path: String) async throws(DownloadError) {
@@ -48,7 +47,7 @@ extension Downloader {
     }
   }
 
-  /// Removes the files of a folder whose time has passed, with what is known of them.
+  /// Removes the files of a folder that have expired, with their records.
   ///
   /// - Returns: the paths of the files that were removed.
   /// - Throws: ``DownloadError`` if the folder cannot be used.
@@ -58,7 +57,7 @@ extension Downloader {
     for found in try await downloads(in: folder) where found.isFinished {
       guard found.record.hasExpired(at: now) else { continue }
       let isRemoved = try await change(found.path) { place, part in
-        // Somebody downloads it just now, or has done so since.
+        // It is being downloaded, or was downloaded since.
         guard let part else { return false }
         let isSame = place.finishedRecord() == found.record
         if isSame {
@@ -112,7 +111,7 @@ extension Downloader {
         let file = record.file.string,
         let place = try? DownloadPlace(base + file, files), place.targetName == record.file
       else { continue }
-      // A record tells of a file of its folder, under its own name alone: nothing leads out of it.
+      // A record counts only for a file in the same folder, and under the name that belongs to it.
       let isFinished = name.bytes == place.recordName(.finished).bytes
       guard isFinished || name.bytes == place.recordName(.unfinished).bytes else { continue }
       if let download = place.found(record, base + file, isFinished: isFinished) {
@@ -124,7 +123,7 @@ extension Downloader {
 }
 
 extension DownloadPlace {
-  /// Tells whether a name is that of a record.
+  /// Returns whether a name is that of a record.
   static func isRecord(_ name: PathName) -> Bool {
     name.hasSuffix(".json") && name.bytes.starts(with: Array("\(prefix)".utf8))
   }
@@ -138,8 +137,8 @@ extension DownloadPlace {
           return FoundDownload(
             path: path, record: whole, isFinished: false, received: whole.length ?? 0)
         }
-        // Its file was removed. One that is another now keeps it. In this order: the part becomes the
-        // target.
+        // The file was removed. If it was replaced, the record stays. The part is checked first,
+        // because it may become the target in between.
         if status(part) == nil, status(target) == nil { removeRecord(.finished) }
         return nil
       }

@@ -4,7 +4,8 @@ import HTTPSemantics
 import HTTPTransport
 
 extension Downloader {
-  /// Asks the server whether it has something newer than a downloaded file, without changing the file.
+  /// Asks the server whether it has a newer version of a downloaded file, without changing the
+  /// file.
   ///
   /// - Throws: ``DownloadError`` if the server cannot be asked in time, or the folder cannot be used.
   public func updateState(of request: DownloadRequest) async throws(DownloadError) -> UpdateState {

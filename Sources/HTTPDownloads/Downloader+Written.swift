@@ -2,20 +2,20 @@ import CacheFormat
 import CacheSystem
 package import HTTPSemantics
 
-// Files that others write, and that are downloads to those who ask for them later.
+// Files that other code writes, and that later calls treat as downloads.
 extension Downloader {
-  /// Looks for the file of a request, without asking anybody, and prolongs its time if that slides.
+  /// Looks for the file of a request, without a request to the server, and prolongs a sliding
+  /// expiry.
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   package func look(for request: DownloadRequest) async throws(DownloadError) -> KnownFile {
     try await DownloadRun(self, Download(request)).look()
   }
 
-  /// Notes a whole file that is about to take its name, so that later calls know what it is: call it
-  /// before the rename.
+  /// Writes the record of a complete file that is about to take its name. Call it before the
+  /// rename.
   ///
-  /// - Parameter written: the file's length, the time of its last change, when its writing began, and
-  ///   from when its expiry counts.
+  /// - Parameter written: The file's length and times.
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   package func note(
     _ request: DownloadRequest, answeredBy url: NormalizedURL, head: HTTPResponseHead,
@@ -45,8 +45,8 @@ extension Downloader {
 }
 
 extension Downloader {
-  /// Removes what an interrupted download has left whose file has come in another way, unless somebody
-  /// goes on with it just now.
+  /// Removes the bytes of an interrupted download whose file was written in another way, unless the
+  /// download is in progress.
   package func removeUnfinished(_ request: DownloadRequest) async {
     let (path, url) = (request.file, request.request.url.string)
     await pool.call { [files] in
@@ -59,23 +59,23 @@ extension Downloader {
   }
 }
 
-/// What a folder tells of the file of a request.
+/// The state of the file of a request.
 package enum KnownFile: Sendable {
   /// It is there, unchanged, and has not expired.
   case unexpired(DownloadedFile)
-  /// It is there, unchanged, and has expired: only its server can tell whether it is still good.
+  /// It is there, unchanged, and has expired: the server has to confirm it.
   case expired
-  /// It is not there, was changed, or has no expiry. The expiry is the one that the last call for the
-  /// URL was given.
+  /// It is not there, was changed, or has no expiry. The expiry is that of the last call for the
+  /// URL.
   case unknown(DownloadExpiry?)
 }
 
-/// Tells of a file that was written whole; times are in nanoseconds since 1970.
+/// A file that was written completely. Times are in nanoseconds since 1970.
 package struct WrittenFile: Sendable {
   package var length: UInt64
   package var modified: Int64
   package var began: Int64
-  /// When the server gave or last confirmed the content.
+  /// The time when the server sent or last confirmed the content.
   package var confirmed: Int64
 
   package init(length: UInt64, modified: Int64, began: Int64, confirmed: Int64) {

@@ -3,26 +3,26 @@ public import CacheSystem
 import HTTPSemantics
 public import HTTPTransport
 
-/// Says how many downloads run at once, and how often they are tried.
+/// How many downloads run at once, and how often they are retried.
 public struct DownloaderOptions: Sendable {
-  /// Bounds the transfers that run at the same time, at least 1. Each takes up to seven descriptors.
+  /// The limit of simultaneous transfers, at least 1. Each takes up to seven descriptors.
   public var maximumTransfers: Int
 
-  /// Bounds those from one host, at least 1.
+  /// The limit of simultaneous transfers from one host, at least 1.
   public var maximumTransfersPerHost: Int
 
-  /// Bounds the tries in a row that bring no byte, beside the first.
+  /// The limit of retries in a row that bring no byte.
   public var maximumRetries: Int
 
-  /// Is waited before the first retry, and doubled with each, up to 30 seconds.
+  /// The delay before the first retry. It is doubled with each further one, up to 30 seconds.
   public var retryDelay: Duration
 
-  /// Waits for the disk before a file takes its name, so that it survives loss of power from then on.
-  /// Without it a file that took its name just before may then be short; the library sees that, the
-  /// program need not.
+  /// Whether a file is synced before it takes its name, so that it survives a loss of power from
+  /// then on. Without it, a file that took its name just before may be short. The library detects
+  /// that, but a program that opens the file may not.
   public var isDurable: Bool
 
-  /// Makes options.
+  /// Creates options.
   public init(
     maximumTransfers: Int = 8, maximumTransfersPerHost: Int = 4, maximumRetries: Int = 5,
     retryDelay: Duration = .milliseconds(500), isDurable: Bool = false
@@ -35,28 +35,28 @@ public struct DownloaderOptions: Sendable {
   }
 }
 
-/// Downloads to files, and goes on with what was interrupted, also by the end of the process.
+/// Downloads to files, and resumes interrupted downloads, also those of an earlier process.
 ///
-/// Goes around the store. Many at once, with limits; the same URL asked for twice at the same time is
-/// one transfer. Safe to use from many tasks and processes at once.
+/// Downloads bypass the store. Many run at once, within limits; two simultaneous downloads of one
+/// URL are one transfer. Safe to use from many tasks and processes at once.
 public final class Downloader: Sendable {
-  /// Says how it works.
+  /// The options.
   public let options: DownloaderOptions
 
   let transport: any HTTPTransport
   let clock: any WallClock
   let files: any FileSystem
-  /// Bounds the transfers.
+  /// The limit of transfers.
   let slots: DownloadSlots
-  /// Bounds those that have files open, three each: transfers, and those that wait to try again. Twice
-  /// as many, so that a host that is away holds up no other.
+  /// The limit of downloads with open files, three each: transfers, and those that wait for a
+  /// retry. It is twice as high, so that a host that does not answer delays no other.
   let places: DownloadSlots
   let retries: RetryPolicy
-  /// Runs what blocks on the disk.
+  /// The threads for calls that block on the disk.
   let pool = WorkerPool(threads: 4)
   private let running = Lock<[Download]>([], .registry)
 
-  /// Makes one on a transport, which may be shared with others.
+  /// Creates a downloader on a transport, which may be shared.
   public convenience init(
     transport: any HTTPTransport, options: DownloaderOptions = DownloaderOptions(),
     clock: any WallClock = SystemClock()
@@ -82,8 +82,7 @@ public final class Downloader: Sendable {
       maximumDelay: .seconds(30))
   }
 
-  /// Starts a download, or joins the one that runs for the same URL and file, if that is asked for in
-  /// the same way.
+  /// Starts a download, or joins a running one with the same request.
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
@@ -111,12 +110,14 @@ public final class Downloader: Sendable {
     return download
   }
 
-  /// Downloads a file and waits for it; cancelling the task ends it, and keeps what has come.
+  /// Downloads a file and waits for it. If the task is cancelled, the download ends and keeps its
+  /// bytes.
   ///
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
     let download = start(request)
-    // In a task that is not cancelled with the caller's: the part is let go before this returns.
+    // A task that is not cancelled with the caller's, so that the part is closed before this
+    // returns.
     let ending = Task { () -> Result<DownloadedFile, DownloadError> in
       do throws(DownloadError) {
         return .success(try await download.value())
@@ -132,8 +133,8 @@ public final class Downloader: Sendable {
     return try result.get()
   }
 
-  /// Returns the file of a request if it is there and unchanged, whatever its age, without asking
-  /// anybody; nil if it is not.
+  /// Returns the file of a request if it is there and unchanged, whatever its age, without a
+  /// request to the server; otherwise returns `nil`.
   ///
   /// - Throws: ``DownloadError`` if the folder cannot be used.
   public func fileNow(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile? {

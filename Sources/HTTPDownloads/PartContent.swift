@@ -3,8 +3,8 @@ import MessageDigests
 
 /// The content of a part: how much of it is written, and the bytes that wait to be written.
 ///
-/// The content belongs to one record. Each block of it has a sum that begins with the mark of the record, so
-/// that blocks of another answer are never taken for blocks of this one.
+/// The content belongs to one record. Each block of it has a sum that begins with the mark of the
+/// record, so that blocks of another answer are never taken for blocks of this one.
 struct PartContent {
   /// The length of a block, in bytes: so many are written at once, and may be lost by a kill.
   static let blockBytes = 256 << 10
@@ -44,7 +44,8 @@ struct PartContent {
     }
   }
 
-  /// Returns the length of the next block by its sum, or `nil` if it is not between 1 and ``blockBytes``.
+  /// Returns the length of the next block by its sum, or `nil` if it is not between 1 and
+  /// ``blockBytes``.
   func blockLength(_ sum: [UInt8]) -> Int? {
     let end = sum.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard end > written, end - written <= UInt64(Self.blockBytes) else { return nil }

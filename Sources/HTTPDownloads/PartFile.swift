@@ -2,12 +2,13 @@ import CacheFormat
 import CacheSystem
 import MessageDigests
 
-/// The file with the bytes of an unfinished download, in order, and the file with the sums of its blocks.
+/// The file with the bytes of an unfinished download, in order, and the file with the sums of its
+/// blocks.
 ///
-/// Whoever resumes the download uses the blocks up to the first one with a wrong sum. That covers kills, loss
-/// of power and changes by others, without a sync while the file grows. The sums belong to one record:
-/// whatever order the files reach the disk in, bytes of another answer have no sums. The file is locked
-/// until ``close()``. All calls block.
+/// Whoever resumes the download uses the blocks up to the first one with a wrong sum. That covers
+/// kills, loss of power and changes by others, without a sync while the file grows. The sums belong
+/// to one record: whatever order the files reach the disk in, bytes of another answer have no sums.
+/// The file is locked until ``close()``. All calls block.
 final class PartFile: @unchecked Sendable {
   // Unchecked: one call at a time; the download waits for each call before it makes the next.
 
@@ -31,8 +32,8 @@ final class PartFile: @unchecked Sendable {
     opened = Files(part, sums)
   }
 
-  /// Closes the files, which releases the lock. References to this object may live longer: they are in
-  /// closures that other threads drop later.
+  /// Closes the files, which releases the lock. References to this object may live longer: they are
+  /// in closures that other threads drop later.
   func close() { opened = nil }
 
   private var files: Files {
@@ -59,7 +60,8 @@ final class PartFile: @unchecked Sendable {
       // The mode is that of the target, which the part becomes.
       let part = try place.open(place.part, mode: 0o666)
       guard try place.files.tryLock(part) else {
-        // A lock of another user is not waited for: it may never end, and the file would not be used.
+        // A lock of another user is not waited for: it may never end, and the file would not be
+        // used.
         guard try place.files.status(of: part.raw).isOwnFile else { throw .othersFile }
         return nil
       }
@@ -73,9 +75,9 @@ final class PartFile: @unchecked Sendable {
     }
   }
 
-  /// Returns whether a name still belongs to the file that was opened: the previous owner of the lock may
-  /// have renamed or removed the file. A file with a second name, which is a copy that must not change,
-  /// and a file of another user lose this name.
+  /// Returns whether a name still belongs to the file that was opened: the previous owner of the
+  /// lock may have renamed or removed the file. A file with a second name, which is a copy that
+  /// must not change, and a file of another user lose this name.
   ///
   /// - Parameter isPrivate: Whether nobody else may have write permission. This holds for the sums, so that
   ///   of a part that others may write to, only what this user has written is used.
@@ -98,8 +100,8 @@ final class PartFile: @unchecked Sendable {
     try place.files.synchronize(files.part, names: true)
   }
 
-  /// Returns the status of the part, or `nil` if its name belongs to another file, or it has another length
-  /// than what was written: somebody else has changed it.
+  /// Returns the status of the part, or `nil` if its name belongs to another file, or it has
+  /// another length than what was written: somebody else has changed it.
   func status() throws(SystemError) -> FileStatus? {
     let status = try place.files.status(of: files.part.raw)
     guard status.length == content.written,
@@ -119,7 +121,8 @@ final class PartFile: @unchecked Sendable {
     try place.movePartIntoPlace()
   }
 
-  /// Removes the part with its sums and its record, unless somebody else has removed or replaced it.
+  /// Removes the part with its sums and its record, unless somebody else has removed or replaced
+  /// it.
   func remove() {
     guard let opened = try? place.files.status(of: files.part.raw),
       place.status(place.part)?.fileNumber == opened.fileNumber
@@ -138,8 +141,8 @@ final class PartFile: @unchecked Sendable {
     if place.record(.unfinished) == nil, (try? isEmpty()) == true { remove() }
   }
 
-  /// Removes sums and record. This comes before the part loses its name, because from then on another
-  /// process may create files with the same names.
+  /// Removes sums and record. This comes before the part loses its name, because from then on
+  /// another process may create files with the same names.
   private func removeCompanions() {
     place.remove(place.sums)
     place.removeRecord(.unfinished)

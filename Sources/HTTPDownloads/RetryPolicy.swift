@@ -1,15 +1,15 @@
 import HTTPTransport
 
-/// Says which failures are tried again, and after what time.
+/// Which failures are retried, and after what delay.
 struct RetryPolicy: Sendable {
-  /// Bounds the tries in a row that bring no byte.
+  /// The limit of retries in a row that bring no byte.
   let maximumRetries: Int
-  /// Is waited before the first retry, and doubled with each.
+  /// The delay before the first retry. It is doubled with each further one.
   let delay: Duration
-  /// Bounds one wait. A server that asks for more is not waited for.
+  /// The longest delay. If a server asks for more, there is no retry.
   let maximumDelay: Duration
 
-  /// Tells whether a failure may be gone when it is tried again.
+  /// Returns whether a failure may be temporary.
   func mayRetry(_ cause: DownloadError.Cause) -> Bool {
     switch cause {
     case .transport(let error):
@@ -22,12 +22,12 @@ struct RetryPolicy: Sendable {
     }
   }
 
-  /// Returns how long to wait before a retry; nil: it is not to be tried again.
+  /// Returns the delay before a retry, or `nil` if there is to be none.
   ///
   /// - Parameters:
-  ///   - retry: Its number since the last byte came, from 0.
+  ///   - retry: The number of retries since the last byte was received.
   ///   - stated: The seconds that the server asked for.
-  ///   - random: From 0 to 1, so that many clients do not come back at once.
+  ///   - random: A number from 0 to 1, so that many clients do not retry at the same time.
   func wait(before retry: Int, stated: Int64?, random: Double) -> Duration? {
     guard retry < maximumRetries else { return nil }
     if let stated {

@@ -2,22 +2,22 @@ import CacheFormat
 import HTTPSemantics
 public import MessageDigests
 
-/// Holds a digest that somebody says a file has.
+/// The digest that a file should have, by its server or the caller.
 public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
-  /// Names the algorithm.
+  /// The algorithm.
   public let algorithm: DigestAlgorithm
 
-  /// Gives the bytes of the digest, as many as the algorithm makes.
+  /// The bytes of the digest; their number is that of the algorithm.
   public let bytes: [UInt8]
 
-  /// Makes a digest; nil where it is not as long as the algorithm makes them.
+  /// Creates a digest; returns `nil` for a wrong number of bytes.
   public init?(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) {
     guard bytes.count == algorithm.byteCount else { return nil }
     self.algorithm = algorithm
     self.bytes = bytes
   }
 
-  /// Reads hex digits of either case, as `sha256sum` prints them; nil for anything else.
+  /// Reads hex digits of either case, as `sha256sum` prints them; returns `nil` for anything else.
   public init?(_ algorithm: DigestAlgorithm, hex text: String) {
     var bytes: [UInt8] = []
     var high: UInt8?
@@ -34,8 +34,8 @@ public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(algorithm, bytes)
   }
 
-  /// Reads the digest of the whole representation that a server states: `Repr-Digest` (RFC 9530), or
-  /// `Content-MD5` (RFC 2616, section 14.15) of an answer that is not in parts; the strongest one.
+  /// Reads the strongest digest of the whole representation that a server states: `Repr-Digest`
+  /// (RFC 9530), or `Content-MD5` (RFC 2616, section 14.15) of a 200.
   init?(of head: HTTPResponseHead) {
     let stated = head.fields.combinedValue(of: "Repr-Digest").flatMap {
       StructuredDictionary($0.span)
@@ -54,7 +54,7 @@ public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
     self = digest
   }
 
-  /// Gives the algorithm and the hex digits.
+  /// The algorithm and the hex digits.
   public var description: String {
     "\(algorithm.rawValue) \(Hexadecimal.string(bytes))"
   }

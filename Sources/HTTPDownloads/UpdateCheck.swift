@@ -26,7 +26,8 @@ package struct UpdateCheck {
     self.options = options
   }
 
-  /// Asks the server with a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or with a
+  /// Asks the server with a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or
+  /// with a
   /// `GET` whose body is not read if the server does not allow `HEAD`.
   package func state(
     of copy: HTTPResponseHead, _ request: HTTPRequest
@@ -37,8 +38,8 @@ package struct UpdateCheck {
     request = request.confirming(copy.fields)
     let end = options.wholeTimeout.map { ContinuousClock.now + $0 }
     var head = try await send(request, end)
-    // Some servers do not support HEAD, and some forbid it. A server that asks for credentials or has
-    // too many requests would answer a GET alike.
+    // Some servers do not support HEAD, and some forbid it. A server that asks for credentials or
+    // has too many requests would answer a GET alike.
     if head.status == 501 || (400...499).contains(head.status),
       ![401, 407, 429].contains(head.status)
     {

@@ -2,8 +2,8 @@ package import HTTPSemantics
 
 /// The rules for following a redirect (RFC 9110, section 15.4), as pure functions.
 package enum Redirection {
-  /// The fields that may be sent to another origin, in lower case. Any other field may be a credential
-  /// (`X-Api-Key`) or reveal one (`Referer`).
+  /// The fields that may be sent to another origin, in lower case. Any other field may be a
+  /// credential (`X-Api-Key`) or reveal one (`Referer`).
   private static let harmless: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control",
     "content-digest", "content-encoding", "content-language", "content-length", "content-md5",
@@ -18,7 +18,8 @@ package enum Redirection {
     "Content-Digest", "Content-MD5", "Digest", "Repr-Digest", "Transfer-Encoding", "Expect",
   ]
 
-  /// Returns the request to send next, or `nil` if the answer is not a redirect that can be followed.
+  /// Returns the request to send next, or `nil` if the answer is not a redirect that can be
+  /// followed.
   ///
   /// - Parameters:
   ///   - repeated: The body from its beginning, if it can be sent again.
@@ -53,7 +54,8 @@ package enum Redirection {
     return (next, nextBody)
   }
 
-  /// Returns why a redirect cannot be followed: its `Location` is not a URL that can be fetched, such as
+  /// Returns why a redirect cannot be followed: its `Location` is not a URL that can be fetched,
+  /// such as
   /// `file:`. Returns `nil` for all other answers, also for a redirect without `Location`.
   package static func fault(_ head: HTTPResponseHead, from url: NormalizedURL) -> InvalidURL? {
     guard case .failure(let error) = target(of: head, from: url) else { return nil }
@@ -70,8 +72,8 @@ package enum Redirection {
     return Result { () throws(InvalidURL) in try url.resolving(location.text) }
   }
 
-  /// Returns whether the next request is a `GET`: after a 303, and after a 301 or 302 for a `POST`, as
-  /// all browsers do it.
+  /// Returns whether the next request is a `GET`: after a 303, and after a 301 or 302 for a `POST`,
+  /// as all browsers do it.
   private static func losesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
     status == 303 || (status == 301 || status == 302) && method == .post
   }

@@ -3,11 +3,11 @@ import HTTPSemantics
 
 /// A form that is sent as `multipart/form-data` (RFC 7578), with values and files of any length.
 ///
-/// Names and file names are sent in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, as browsers do
-/// (WHATWG HTML, section 4.10.21.8). Values are sent as they are.
+/// Names and file names are sent in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, as
+/// browsers do (WHATWG HTML, section 4.10.21.8). Values are sent as they are.
 ///
-/// The boundary has 192 random bits, made together with the body, when the content is fixed. So nobody
-/// can predict it, and a terabyte of content contains it with a probability below 2^-150.
+/// The boundary has 192 random bits, made together with the body, when the content is fixed. So
+/// nobody can predict it, and a terabyte of content contains it with a probability below 2^-150.
 public struct MultipartForm: Sendable {
   private enum Content: Sendable {
     case bytes([UInt8])

@@ -1,5 +1,5 @@
-/// A form that is sent as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2): in
-/// UTF-8, in the given order; names may be repeated.
+/// A form that is sent as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2):
+/// in UTF-8, in the given order; names may be repeated.
 public struct URLEncodedForm: Sendable, Hashable {
   /// A name and its value.
   public struct Field: Sendable, Hashable {

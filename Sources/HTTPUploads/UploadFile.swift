@@ -8,8 +8,8 @@ struct UploadFile: Sendable {
   let length: UInt64
   private let status: FileStatus
 
-  /// Opens a file once to read its length, so that an unreadable file is an error before anything is
-  /// sent.
+  /// Opens a file once to read its length, so that an unreadable file is an error before anything
+  /// is sent.
   init(_ path: String) throws(UploadError) {
     self.path = path
     let descriptor = try Self.open(path)
@@ -26,8 +26,8 @@ struct UploadFile: Sendable {
     return descriptor
   }
 
-  /// Reads a piece of the file. Before the last piece is returned, the file is checked for changes, so
-  /// that the server never receives the end of a changed file.
+  /// Reads a piece of the file. Before the last piece is returned, the file is checked for changes,
+  /// so that the server never receives the end of a changed file.
   func read(
     _ descriptor: borrowing Descriptor, at offset: UInt64, atMost count: Int
   ) throws(UploadError) -> [UInt8] {
