@@ -103,8 +103,7 @@ let package = Package(
       "CachingClient",
       [
         "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransport",
-        "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat",
-        "CacheSystem",
+        "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
       "CachingProxy",
@@ -241,8 +240,8 @@ let package = Package(
       "CachingClient",
       [
         "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "HTTPTransport",
-        "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore", "CacheFormat",
-        "CacheSystem", "ClientTesting",
+        "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
+        "ClientTesting",
       ]),
     tests(
       "OfflineCache",
