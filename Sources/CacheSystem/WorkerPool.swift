@@ -3,7 +3,9 @@
 /// Threads are started as they are needed, up to a number, and end when the pool goes away.
 public final class WorkerPool: Sendable {
   private struct State {
-    var jobs: [@Sendable () -> Void] = []
+    /// The jobs from `next` on; those before it were taken out, so that none ends under the lock with what
+    /// it holds.
+    var jobs: [(@Sendable () -> Void)?] = []
     var next = 0
     var threads = 0
     var idle = 0
@@ -63,7 +65,7 @@ public final class WorkerPool: Sendable {
 
   private static func pop(_ state: inout State) -> (@Sendable () -> Void)? {
     guard state.next < state.jobs.count else { return nil }
-    let job = state.jobs[state.next]
+    let job = state.jobs[state.next].take()
     state.next += 1
     if state.next == state.jobs.count || state.next > 1024 {
       state.jobs.removeFirst(state.next)

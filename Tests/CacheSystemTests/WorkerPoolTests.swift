@@ -1,0 +1,26 @@
+import CacheSystem
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A pool of workers` {
+  /// Takes a lock when it ends, as objects of callers do.
+  private final class Caller: Sendable {
+    private let ends: Lock<Void>
+    init() { ends = Lock(()) }
+    deinit { ends.withLock { _ in } }
+    func work() {}
+  }
+
+  @Test func `holds no lock when a job ends with what it alone has`() async {
+    let pool = WorkerPool(threads: 1)
+    let isBegun = Monitor(false)
+    // All wait behind the first one, so that several stand in the queue.
+    pool.run { isBegun.wait { $0 ? () : nil } }
+    for _ in 0..<3 {
+      let caller = Caller()
+      pool.run { caller.work() }
+    }
+    isBegun.change { $0 = true }
+    let order = await pool.call { 1 }
+    #expect(order == 1)
+  }
+}
