@@ -112,7 +112,8 @@ extension Store {
       guard state.journal.current === segment, state.journal.position == start else { return }
       // Safety: the array outlives the call.
       unsafe bytes.withUnsafeBytes { buffer in
-        _ = unsafe applyRecords(&state, segment, buffer, at: start, isEnd: true)
+        var reader = SegmentReader(segment.number, hashSeed: hashSeed, from: start)
+        unsafe reader.read(buffer) { apply($0, of: segment, to: &state) }
       }
     }
     return AppendedPlace(segment: segment, end: end)

@@ -87,79 +87,40 @@ extension Store {
         state.journal.tornBytes = 0
         return
       }
-      let progressed = readChunk(
-        &state, use.segment, from: use.readBytes, length: min(length, Journal.maximumSegmentBytes))
-      if !progressed || state.journal.needsReload { return }
-    }
-  }
-
-  /// Reads records of the current segment, up to some megabytes.
-  ///
-  /// - Returns: whether anything was read.
-  private func readChunk(
-    _ state: inout StoreState, _ segment: Segment, from start: Int64, length: Int64
-  ) -> Bool {
-    // A megabyte at a time; more only where a record, or damage, is larger.
-    readChunk(&state, segment, from: start, length: length, limit: 1 << 20)
-      || length - start > 1 << 20
-        && readChunk(
-          &state, segment, from: start, length: length,
-          limit: RecordFrame.maximumLength + (1 << 20))
-  }
-
-  private func readChunk(
-    _ state: inout StoreState, _ segment: Segment, from start: Int64, length: Int64, limit: Int
-  ) -> Bool {
-    let count = Int(min(length - start, Int64(limit)))
-    // Safety: the buffer is as long as its count says; only what was read is looked at.
-    return unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) { buffer in
-      guard let got = unsafe try? fileSystem.read(segment.file, into: buffer, at: start)
-      else {
-        setUnreadable(&state)
-        return false
-      }
-      let bytes = unsafe UnsafeRawBufferPointer(rebasing: buffer[..<got])
-      return unsafe applyRecords(
-        &state, segment, bytes, at: start, isEnd: start + Int64(got) >= length)
-    }
-  }
-
-  /// Applies the records in `bytes`, which begin at `start` of the segment.
-  func applyRecords(
-    _ state: inout StoreState, _ segment: Segment, _ bytes: UnsafeRawBufferPointer,
-    at start: Int64, isEnd: Bool
-  ) -> Bool {
-    var done = 0
-    while done < bytes.count {
-      let place = start + Int64(done)
-      switch unsafe RecordFrame.read(bytes, at: done, seed: segment.seed(hashSeed, place)) {
-      case .record(let header):
-        let begin = done + RecordFrame.headerCount
-        // Safety: the frame says that the payload lies within the bytes.
-        let payload = unsafe UnsafeRawBufferPointer(
-          rebasing: bytes[begin..<(begin + header.payloadCount)])
-        done += header.length
-        setRead(&state, place + Int64(header.length))
-        if unsafe !apply(&state, header, payload, segment, place) { return true }
-      case .incomplete where !isEnd && done > 0:
-        return true
-      case .incomplete where !isEnd && bytes.count < RecordFrame.maximumLength:
-        return false
-      case .incomplete, .damaged:
-        guard let next = unsafe resynchronize(bytes, after: done, start, segment) else {
-          if !isEnd && done == 0 {
-            if bytes.count < RecordFrame.maximumLength { return false }
-            return skip(&state, start + Int64(bytes.count))
-          }
-          if isEnd { state.journal.tornBytes = Int64(bytes.count - done) }
-          return !isEnd
+      var hasTail = false
+      do throws(SystemError) {
+        var reader = SegmentReader(
+          use.segment.number, hashSeed: hashSeed, from: use.readBytes)
+        let end = min(length, Journal.maximumSegmentBytes)
+        try reader.read(use.segment.file, upTo: end, fileSystem) { item in
+          if case .tail = item { hasTail = true }
+          return apply(item, of: use.segment, to: &state)
         }
-        state.journal.noteDamage()
-        done = next
-        setRead(&state, start + Int64(next))
+      } catch {
+        setUnreadable(&state)
+        return
       }
+      if hasTail || state.journal.needsReload { return }
     }
-    state.journal.tornBytes = 0
+  }
+
+  /// Applies a part of a segment.
+  ///
+  /// - Returns: false when the journal goes on in another segment.
+  func apply(_ item: SegmentReader.Item, of segment: Segment, to state: inout StoreState) -> Bool {
+    switch item {
+    case .record(let header, let bytes, let place):
+      state.journal.setRead(place + Int64(header.length))
+      // Safety: the frame says that the payload lies within the record.
+      let payload = unsafe UnsafeRawBufferPointer(
+        rebasing: bytes[RecordFrame.headerCount...].prefix(header.payloadCount))
+      return unsafe apply(&state, header, payload, segment, place)
+    case .damage(let range):
+      state.journal.noteDamage()
+      state.journal.setRead(range.upperBound)
+    case .tail(let range):
+      state.journal.tornBytes = Int64(range.count)
+    }
     return true
   }
 
@@ -169,39 +130,6 @@ extension Store {
     state.journal.isWhole = false
     state.isComplete = false
     state.journal.damages += 1
-  }
-
-  /// Passes over a stretch in which there is no record at all.
-  private func skip(_ state: inout StoreState, _ end: Int64) -> Bool {
-    state.journal.noteDamage()
-    // A record may begin here that ends beyond what was read.
-    let overlap = Int64(RecordFrame.maximumLength)
-    setRead(&state, (end - overlap) / Int64(RecordFrame.alignment) * Int64(RecordFrame.alignment))
-    return true
-  }
-
-  /// Finds the next record after damage.
-  private func resynchronize(
-    _ bytes: UnsafeRawBufferPointer, after damaged: Int, _ start: Int64, _ segment: Segment
-  ) -> Int? {
-    var place = damaged + RecordFrame.alignment
-    while place + RecordFrame.headerCount <= bytes.count {
-      // Safety: the header is within the bytes.
-      let mark = unsafe UInt32(
-        littleEndian: bytes.loadUnaligned(fromByteOffset: place + 8, as: UInt32.self))
-      if mark == RecordFrame.magic,
-        case .record = unsafe RecordFrame.read(
-          bytes, at: place, seed: segment.seed(hashSeed, start + Int64(place)))
-      {
-        return place
-      }
-      place += RecordFrame.alignment
-    }
-    return nil
-  }
-
-  private func setRead(_ state: inout StoreState, _ position: Int64) {
-    state.journal.segments[state.journal.segments.count - 1]?.readBytes = position
   }
 
   /// Applies one record.

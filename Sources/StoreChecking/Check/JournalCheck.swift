@@ -205,51 +205,48 @@ struct JournalCheck {
     _ file: borrowing Descriptor, _ number: UInt32, length: Int, isLast: Bool
   ) throws(SystemError) -> Bool {
     let name = Layout.segment(number)
-    // A megabyte at a time, and room for the longest record that may begin at its end.
-    var window = SegmentWindow(number: number, hashSeed: description.hashSeed, length: length)
-    var damagedFrom: Int?
-    while window.position < length, !isCancelled() {
-      switch try window.read(file, fileSystem) {
-      case .record(let header, let payload):
-        if let from = damagedFrom {
-          addDamage(name, from, window.position)
-          damagedFrom = nil
-          sequence = 0
-        }
-        let place = window.position
-        window.position += header.length
+    var reader = SegmentReader(
+      number, hashSeed: description.hashSeed, from: Int64(SegmentHeader.count))
+    var sealedAt: Int64?
+    try reader.read(file, upTo: Int64(length), fileSystem) { item in
+      switch item {
+      case .record(let header, let bytes, let place):
         follow(header, name, place)
-        if note(header, payload, name, place) {
-          if window.position < length { addDamage(name, window.position, length) }
-          return true
+        // Safety: the bytes are copied during the call.
+        if unsafe note(header, Array(bytes), name, place) {
+          sealedAt = place + Int64(header.length)
         }
-      case .none:
-        if damagedFrom == nil { damagedFrom = window.position }
-        window.skip()
+      case .damage(let range):
+        addDamage(name, range)
+        sequence = 0
+      case .tail(let range):
+        addEnd(name, range, isLast: isLast)
       }
+      return sealedAt == nil && !isCancelled()
     }
-    if let from = damagedFrom { addEnd(name, from, length, isLast: isLast) }
-    return false
+    if let sealedAt, sealedAt < length { addDamage(name, sealedAt..<Int64(length)) }
+    return sealedAt != nil
   }
 
-  private mutating func addDamage(_ name: PathName, _ from: Int, _ to: Int) {
-    add(.recordDamaged, name, "no record from byte \(from) to byte \(to)")
+  private mutating func addDamage(_ name: PathName, _ range: Range<Int64>) {
+    add(
+      .recordDamaged, name,
+      "no record from byte \(range.lowerBound) to byte \(range.upperBound)")
   }
 
-  private mutating func addEnd(_ name: PathName, _ from: Int, _ to: Int, isLast: Bool) {
+  private mutating func addEnd(_ name: PathName, _ range: Range<Int64>, isLast: Bool) {
+    let what = "\(range.count) bytes after byte \(range.lowerBound) are no record"
     if isLast, hasDeadSession {
-      add(.journalTorn, name, "\(to - from) bytes after byte \(from) are no record")
+      add(.journalTorn, name, what)
     } else if isLast {
-      add(
-        .recordDamaged, name,
-        "\(to - from) bytes after byte \(from) are no record, though no process was killed")
+      add(.recordDamaged, name, "\(what), though no process was killed")
     } else {
-      addDamage(name, from, to)
+      addDamage(name, range)
       sequence = 0
     }
   }
 
-  private mutating func follow(_ header: RecordFrame.Header, _ name: PathName, _ place: Int) {
+  private mutating func follow(_ header: RecordFrame.Header, _ name: PathName, _ place: Int64) {
     if sequence != 0, header.sequence <= sequence {
       add(
         .recordDuplicate, name, "byte \(place): number \(header.sequence) after \(sequence)")
@@ -263,11 +260,11 @@ struct JournalCheck {
 
   /// - Returns: whether the record seals the segment.
   private mutating func note(
-    _ header: RecordFrame.Header, _ bytes: ArraySlice<UInt8>, _ name: PathName, _ place: Int
+    _ header: RecordFrame.Header, _ bytes: [UInt8], _ name: PathName, _ place: Int64
   ) -> Bool {
     switch header.type {
     case .put:
-      guard let record = PutRecord(checked: Array(bytes)),
+      guard let record = PutRecord(checked: bytes),
         KeyHash(hashing: record.key, seed: description.hashSeed) == record.head.keyHash
       else {
         add(.recordDamaged, name, "byte \(place): the record of an entry contradicts itself")
