@@ -135,29 +135,28 @@ let package = Package(
       ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "CSQLite"]),
 
     // The tools.
-    library("CommandLineOptions", []),
-    library("ToolState", ["CommandLineOptions", "CacheFormat", "CacheSystem"]),
+    library("CommandLineTools", ["CacheFormat", "CacheSystem"]),
     tool(
       "offlinecache",
       [
-        "CommandLineOptions", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
+        "CommandLineTools", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
         "Reachability", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheStore",
         "CacheFormat",
         "CacheSystem",
       ]),
     tool(
       "cachefsck",
-      ["CommandLineOptions", "ToolState", "StoreChecking", "CacheFormat", "CacheSystem"]),
+      ["CommandLineTools", "StoreChecking", "CacheFormat", "CacheSystem"]),
     tool(
       "cachemigrate",
       [
-        "CommandLineOptions", "ToolState", "StoreMigration", "CacheStore", "CacheFormat",
+        "CommandLineTools", "StoreMigration", "CacheStore", "CacheFormat",
         "CacheSystem",
       ]),
     tool(
       "cachebench",
       [
-        "CommandLineOptions", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
+        "CommandLineTools", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
         "CacheFormat",
         "CacheSystem", "CSQLite",
       ]),
@@ -264,7 +263,7 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),
-    tests("CommandLineOptions", ["CommandLineOptions"]),
+    tests("CommandLineTools", ["CommandLineTools"]),
     .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
     tests(
       "OfflinecacheTool",
@@ -275,7 +274,7 @@ let package = Package(
     tests(
       "CachefsckTool",
       [
-        "ToolTesting", "cachefsck", "CommandLineOptions", "ToolState", "StoreChecking",
+        "ToolTesting", "cachefsck", "CommandLineTools", "StoreChecking",
         "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(

@@ -1,6 +1,5 @@
-import CommandLineOptions
+import CommandLineTools
 import Testing
-import ToolState
 
 @testable import StoreChecking
 @testable import cachefsck

@@ -1,7 +1,6 @@
-import CommandLineOptions
+import CommandLineTools
 import Synchronization
 import Testing
-import ToolState
 
 @testable import StoreChecking
 @testable import cachefsck

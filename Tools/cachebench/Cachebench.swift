@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 
 #if canImport(Darwin)
   import Darwin

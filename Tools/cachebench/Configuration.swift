@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 
 /// What can be measured, in the order it runs.
 enum Workload: String, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 
 /// Says what to do next.

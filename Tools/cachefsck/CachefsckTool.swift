@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 
 /// The command `cachefsck`: checks and repairs stores.
 @main

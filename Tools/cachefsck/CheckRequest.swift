@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 
 /// What a command line asks for, whatever the store.

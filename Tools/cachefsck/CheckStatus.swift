@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 
 /// The exit statuses of fsck(8). They are bits: those of several stores are or-ed.

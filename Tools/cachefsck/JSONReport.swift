@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 
 /// Prints findings and the end as JSON, one object a line. The names are a promise: Docs/Fsck.md.

@@ -1,6 +1,6 @@
 import CacheSystem
+import CommandLineTools
 import StoreChecking
-import ToolState
 
 /// Where a check can go on: the file of its state, and what stands in it if that may be used.
 struct ResumePoint: Sendable {

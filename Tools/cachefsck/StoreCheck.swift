@@ -1,7 +1,6 @@
 import CacheSystem
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
-import ToolState
 
 /// The check of one store: from its path to what is printed and the exit status.
 struct StoreCheck {

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 
 /// Prints the findings and the end of a check for people: the worst first, at most so many of a kind.

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 
 /// What the check of one store came to.

@@ -1,7 +1,6 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreChecking
 import Synchronization
-import ToolState
 
 /// Hears of the findings and the progress of one check: prints, counts, and saves the state.
 final class Watcher: CheckObserver {

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 
 /// The command `cachemigrate`: moves the caches of others into a store.
 @main

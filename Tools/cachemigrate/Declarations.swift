@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreMigration
 
 /// Names a format, or none.

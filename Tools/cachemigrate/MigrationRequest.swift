@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreMigration
 
 /// What a command line asks for.

@@ -1,7 +1,6 @@
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 import StoreMigration
-import ToolState
 
 /// One migration: from a request to what is printed and the exit status.
 struct MigrationRun {

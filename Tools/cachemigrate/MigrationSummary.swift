@@ -1,5 +1,5 @@
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 import StoreMigration
 
 /// What a migration came to, or would come to.

@@ -1,5 +1,5 @@
 import CacheSystem
-import CommandLineOptions
+import CommandLineTools
 import StoreMigration
 
 /// Why a path cannot be that of a report.

@@ -1,7 +1,7 @@
 import CacheFormat
 import CacheSystem
+import CommandLineTools
 import StoreMigration
-import ToolState
 
 /// Where a migration can go on: the file of its state, and what it is about.
 struct ResumePoint: Sendable {

@@ -1,6 +1,5 @@
-import CommandLineOptions
+import CommandLineTools
 import StoreMigration
-import ToolState
 
 /// Hears of each row: shows the progress, writes the report, saves how far it is.
 final class RowWatcher {

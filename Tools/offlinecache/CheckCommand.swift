@@ -1,5 +1,5 @@
 import CachingClient
-import CommandLineOptions
+import CommandLineTools
 import CurlTransport
 import HTTPCaching
 import HTTPSemantics

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 
 /// What `offlinecache` understands as a whole. Each command declares its own part beside its code.
 enum Declarations {

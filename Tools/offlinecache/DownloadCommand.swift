@@ -1,6 +1,6 @@
 import CacheSystem
 import CachingClient
-import CommandLineOptions
+import CommandLineTools
 import CurlTransport
 import HTTPSemantics
 import MessageDigests

@@ -1,5 +1,5 @@
 import CachingClient
-import CommandLineOptions
+import CommandLineTools
 import Synchronization
 
 /// Downloads a list of files, several at a time, and reports on each.

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheSystem
-import CommandLineOptions
+import CommandLineTools
 
 /// Returns the time that lies so many seconds from now; before now when negative.
 func secondsFromNow(_ seconds: Double) -> Timestamp {

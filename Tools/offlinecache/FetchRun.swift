@@ -1,6 +1,6 @@
 import CacheStore
 import CachingClient
-import CommandLineOptions
+import CommandLineTools
 import HTTPCaching
 import HTTPSemantics
 

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import HTTPSemantics
 
 #if canImport(Darwin)

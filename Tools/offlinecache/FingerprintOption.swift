@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import HTTPCaching
 
 /// The key that conceals credentials in the store; for commands that look responses up for a request.

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 import HTTPSemantics
 
 /// `get`: writes a body out.

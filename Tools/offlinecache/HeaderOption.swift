@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import HTTPSemantics
 
 /// Fields of a request that a command line adds.

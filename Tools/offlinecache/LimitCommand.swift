@@ -1,5 +1,5 @@
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `limit`: shows and sets the limits the store keeps to.
 enum LimitCommand {

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import CurlTransport
 import HTTPTransport
 

@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 
 /// The command `offlinecache`: a store, from the shell.
 @main

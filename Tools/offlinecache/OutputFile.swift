@@ -1,5 +1,5 @@
 import CacheSystem
-import CommandLineOptions
+import CommandLineTools
 
 #if canImport(Darwin)
   import Darwin

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `pin` and `unpin`: keep entries from eviction, or no longer.
 enum PinCommand {

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `put`: stores a file, or standard input.
 enum PutCommand {

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheSystem
-import CommandLineOptions
+import CommandLineTools
 import Reachability
 
 /// `reachability`: tells whether there is a network, and when that changes.

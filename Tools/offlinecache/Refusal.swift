@@ -1,4 +1,4 @@
-import CommandLineOptions
+import CommandLineTools
 import HTTPSemantics
 
 /// Says what it means that a server gives no content, and what to do.

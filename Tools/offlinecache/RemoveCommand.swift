@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `rm`: removes entries.
 enum RemoveCommand {

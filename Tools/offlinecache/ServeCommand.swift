@@ -2,7 +2,7 @@ import CacheStore
 import CacheSystem
 import CachingClient
 import CachingProxy
-import CommandLineOptions
+import CommandLineTools
 import CurlTransport
 import HTTPCaching
 import HTTPSemantics

@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `show`: prints what is known of an entry.
 enum ShowCommand {

@@ -1,5 +1,5 @@
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `stats`: prints what the store holds.
 enum StatsCommand {

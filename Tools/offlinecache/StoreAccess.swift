@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// Tells what went wrong outside the store: with a file, the environment or an answer.
 struct ToolError: Error, CustomStringConvertible {

@@ -1,5 +1,5 @@
 import CachingClient
-import CommandLineOptions
+import CommandLineTools
 
 /// The tables of substitutes that a command line names; for commands that answer.
 enum SubstituteOption {

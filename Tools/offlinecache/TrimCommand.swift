@@ -1,5 +1,5 @@
 import CacheStore
-import CommandLineOptions
+import CommandLineTools
 
 /// `trim`: evicts entries down to a size.
 enum TrimCommand {

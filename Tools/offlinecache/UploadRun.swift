@@ -1,5 +1,5 @@
 import CachingClient
-import CommandLineOptions
+import CommandLineTools
 import HTTPSemantics
 import HTTPTransport
 

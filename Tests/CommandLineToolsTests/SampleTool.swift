@@ -1,4 +1,4 @@
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 /// A tool with every kind of option, for the tests to parse against.
 enum Sample {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 @Suite struct HelpPageTests {
   private func page(_ line: String, width: Int) throws -> String {

@@ -1,6 +1,5 @@
 internal import CacheFormat
 internal import CacheSystem
-internal import CommandLineOptions
 
 /// A small file in the user's folder for the state of programs, where interrupted work says how far
 /// it was.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 @Suite struct TextTests {
   @Test(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 @Suite struct SecretLineTests {
   private func line(_ keys: String) -> (events: [SecretLine.Event], text: String) {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 @Suite struct ValueKindTests {
   @Test(arguments: [("0", 0), ("-3", -3), ("1_000", 1000), ("10000", 10_000)] as [(Argument, Int)])

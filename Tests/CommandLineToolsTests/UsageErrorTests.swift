@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 /// One wrong command line and the whole message it must get.
 private struct Mistake: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CommandLineOptions
+@testable import CommandLineTools
 
 @Suite struct ToolTests {
   /// A failure without more to it.
