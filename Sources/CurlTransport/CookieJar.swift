@@ -3,7 +3,7 @@ import CCurlLibrary
 import HTTPSemantics
 
 /// Holds the cookies of a transport: libcurl's engine (RFC 6265), in memory, for all its transfers.
-/// Used by who has the loop's seat only.
+/// Called on the loop's thread only.
 @safe
 final class CookieJar {
   // Safety: made by init, freed by deinit, after the handles that share it.

@@ -1,8 +1,7 @@
 public import HTTPSemantics
 public import HTTPTransport
 
-/// Fetches with libcurl: one thread drives all transfers of a transport, over shared connections; a caller
-/// whose server has just answered in a moment drives by itself for up to a millisecond.
+/// Fetches with libcurl: one thread runs all transfers of a transport, over shared connections.
 ///
 /// Connections are kept and reused; HTTP/2 is used over TLS where libcurl has it. Only `http` and
 /// `https` are spoken. A transport lives as long as it, one of its calls or one of its bodies is in
@@ -72,7 +71,7 @@ public final class CurlTransport: HTTPTransport {
     ) { [loop] in
       loop.submit($0, $1.command)
     }
-    loop.start(transfer)
+    loop.submit(transfer, .start)
     return CurlBody(transfer, transport: self)
   }
 }

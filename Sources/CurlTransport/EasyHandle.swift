@@ -1,7 +1,7 @@
 import CCurl
 import CCurlLibrary
 
-/// Owns one easy handle of libcurl with what its options point to. Used by who has the loop's seat only.
+/// Owns one easy handle of libcurl with what its options point to. Called on the loop's thread only.
 @safe
 final class EasyHandle {
   /// The handle itself; valid as long as this object.

@@ -8,7 +8,7 @@ import CCurlLibrary
 #endif
 
 /// Knows the sockets of kept HTTP/1 connections, so that one with unexpected input is not used
-/// again. Used by who has the loop's seat only.
+/// again. Called on the loop's thread only.
 ///
 /// A server that sends a body where none may be, after a 304 for instance, leaves bytes behind
 /// that the next request on the connection would take for its answer. libcurl 7.88 reuses such a

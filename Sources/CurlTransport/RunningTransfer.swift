@@ -4,7 +4,7 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 
-/// Takes libcurl's callbacks for one transfer. Used by who has the loop's seat only.
+/// Takes libcurl's callbacks for one transfer. Called on the loop's thread only.
 final class RunningTransfer {
   let transfer: Transfer
   let handle: EasyHandle
@@ -20,11 +20,10 @@ final class RunningTransfer {
   private let setup: CurlSetup
   private let readBytes: Int
   private let sockets: IdleSockets
-  private let nearby: NearbyOrigins
   private var parser = HeadParser()
   private var isReceivePaused = false
   private var isSendPaused = false
-  private var sentAt: ContinuousClock.Instant?
+  private var wasSent = false
   private var hasHead = false
   private var chunks: ChunkedBody?
   private var failure: TransportError?
@@ -32,15 +31,14 @@ final class RunningTransfer {
   let pins: Set<Pin>?
 
   init(
-    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ nearby: NearbyOrigins,
-    _ setup: CurlSetup, readBytes: Int
+    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: CurlSetup,
+    readBytes: Int
   ) {
     self.transfer = transfer
     self.setup = setup
     pins = setup.pins(of: transfer.request.url.host)
     self.handle = handle
     self.sockets = sockets
-    self.nearby = nearby
     self.readBytes = readBytes
   }
 
@@ -109,9 +107,9 @@ extension RunningTransfer {
     lastActivity = .now
     guard isPinned() else { return false }
     if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
-      needsOtherConnection = sentAt == nil
-    } else if sentAt == nil || (transfer.request.method.isIdempotent && rewind()) {
-      sentAt = lastActivity
+      needsOtherConnection = !wasSent
+    } else if !wasSent || (transfer.request.method.isIdempotent && rewind()) {
+      wasSent = true
       return true
     }
     if !needsOtherConnection {
@@ -197,7 +195,6 @@ extension RunningTransfer {
       callOut { transfer.onInterim(head) }
     case .head(let head, let version):
       hasHead = true
-      if let sentAt { nearby.note(transfer.request.url, .now - sentAt) }
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
       var head = head

@@ -2,7 +2,7 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransport
 
-/// Joins one transfer, as libcurl is driven, to its one reader: the head, a bounded buffer, the end.
+/// Joins one transfer of libcurl to its one reader: the head, a bounded buffer, the end.
 /// What is sent has a place of its own, ``Upload``.
 ///
 /// Both sides may call at any moment; each change is one step under a mutex, and continuations are
@@ -52,9 +52,6 @@ final class Transfer: Sendable {
 
   /// Gives the most bytes that the buffer has ever held.
   var largestBuffer: Int { state.withLock { $0.largestBuffer } }
-
-  /// Tells whether the head of the answer has come.
-  var hasHead: Bool { state.withLock { $0.head != nil } }
 
   /// Tells whether libcurl waits for the reader.
   var isPaused: Bool { state.withLock { $0.isPaused } }

@@ -3,7 +3,7 @@ import CCurlLibrary
 import HTTPTransport
 
 /// Drives libcurl's multi handle: starts, resumes and removes transfers, waits for the network, and
-/// keeps the idle timeouts. Used by who has the loop's seat only.
+/// keeps the idle timeouts. Called on the loop's thread only.
 @safe
 final class TransferDriver {
   /// How long the thread sleeps when nothing is due; only a bound, as every change wakes it.
@@ -16,7 +16,6 @@ final class TransferDriver {
   private let setup: CurlSetup
   private let load: TransferLoad
   private let sockets: IdleSockets
-  private let nearby: NearbyOrigins
   /// Nil: no cookies are kept.
   private let cookies: CookieJar?
   private var running: [ObjectIdentifier: RunningTransfer] = [:]
@@ -31,21 +30,14 @@ final class TransferDriver {
   /// Makes a driver; the sockets must outlive the multi handle.
   init(
     _ multi: UnsafeMutableRawPointer, _ setup: CurlSetup, _ load: TransferLoad,
-    _ sockets: IdleSockets, _ nearby: NearbyOrigins
+    _ sockets: IdleSockets
   ) {
     unsafe self.multi = multi
     self.setup = setup
     self.load = load
     self.sockets = sockets
-    self.nearby = nearby
     cookies = setup.keepsCookies ? CookieJar() : nil
   }
-
-  /// Tells whether there is no transfer to drive.
-  var isIdle: Bool { running.isEmpty }
-
-  /// The number of transfers to drive.
-  var count: Int { running.count }
 
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
     switch command {
@@ -81,12 +73,10 @@ final class TransferDriver {
     checkIdle()
   }
 
-  /// Waits until the network, libcurl's timers, an idle timeout or a command has something to do, or
-  /// for so many milliseconds.
-  func waitForEvents(atMost bound: CInt = .max) {
-    let wait = min(idleWait(), bound)
+  /// Waits until the network, libcurl's timers, an idle timeout or a command has something to do.
+  func waitForEvents() {
     // Safety: the multi handle is valid; there are no descriptors of our own.
-    unsafe curl_multi_poll(multi, nil, 0, wait, nil)
+    unsafe curl_multi_poll(multi, nil, 0, idleWait(), nil)
   }
 
   /// Ends all transfers.
@@ -105,8 +95,7 @@ final class TransferDriver {
     }
     load.add()
     let readBytes = load.readBytes
-    let new = RunningTransfer(
-      transfer, handle, sockets, nearby, setup, readBytes: readBytes)
+    let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
     guard handle.configure(transfer, setup, readBytes: readBytes), sockets.watch(handle),
       cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies, new.installCallbacks()
     else {
