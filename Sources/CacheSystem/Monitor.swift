@@ -8,7 +8,8 @@ internal import CPlatform
 
 /// A mutex with a condition: threads wait until a state that they share has changed.
 ///
-/// `Synchronization.Mutex` has no way to wait; this is for the few places that need one.
+/// `Synchronization.Mutex` has no way to wait; this is for the few places that need one. Waits are
+/// measured by a monotonic clock: a change of the wall clock neither shortens nor prolongs them.
 @safe
 public final class Monitor<State>: @unchecked Sendable {
   // Unchecked: `state` is touched with the mutex held only.
@@ -25,7 +26,15 @@ public final class Monitor<State>: @unchecked Sendable {
     unsafe mutex.initialize(to: pthread_mutex_t())
     unsafe condition.initialize(to: pthread_cond_t())
     unsafe pthread_mutex_init(mutex, nil)
-    unsafe pthread_cond_init(condition, nil)
+    #if canImport(Darwin)
+      unsafe pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      unsafe pthread_condattr_init(&attributes)
+      unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      unsafe pthread_cond_init(condition, &attributes)
+      unsafe pthread_condattr_destroy(&attributes)
+    #endif
   }
 
   deinit {
@@ -63,18 +72,6 @@ public final class Monitor<State>: @unchecked Sendable {
     return body(&state)
   }
 
-  /// Changes the state and wakes no thread: none waits for this change, or ``wake()`` follows.
-  public func quietly<R>(_ body: (inout State) -> R) -> R {
-    let outer = lock()
-    defer { unlock(outer) }
-    return body(&state)
-  }
-
-  /// Wakes every thread that waits.
-  public func wake() {
-    unsafe pthread_cond_broadcast(condition)
-  }
-
   /// Waits until `body` returns a value.
   public func wait<R>(until body: (inout State) -> R?) -> R {
     let outer = lock()
@@ -87,16 +84,38 @@ public final class Monitor<State>: @unchecked Sendable {
 
   /// Waits until `body` returns a value, or for about `nanoseconds`, then returns nil.
   public func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
-    let end = cp_wall_nanoseconds() + nanoseconds
-    var deadline = timespec()
-    deadline.tv_sec = Int(end / 1_000_000_000)
-    deadline.tv_nsec = Int(end % 1_000_000_000)
+    let end = Self.now() + nanoseconds
     let outer = lock()
     defer { unlock(outer) }
     while true {
       if let result = body(&state) { return result }
-      if unsafe pthread_cond_timedwait(condition, mutex, &deadline) != 0 { return body(&state) }
+      if !waitForChange(until: end) { return body(&state) }
     }
+  }
+
+  /// Waits for a change until a time of ``now()``; returns false where there was none.
+  private func waitForChange(until end: Int64) -> Bool {
+    #if canImport(Darwin)
+      var rest = timespec(nanoseconds: max(0, end - Self.now()))
+      return unsafe pthread_cond_timedwait_relative_np(condition, mutex, &rest) == 0
+    #else
+      var deadline = timespec(nanoseconds: end)
+      return unsafe pthread_cond_timedwait(condition, mutex, &deadline) == 0
+    #endif
+  }
+
+  /// The monotonic clock in nanoseconds.
+  private static func now() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}
+
+extension timespec {
+  fileprivate init(nanoseconds: Int64) {
+    self.init(
+      tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }
 }
 

@@ -35,6 +35,12 @@ import Testing
     #expect(monitor.wait(nanoseconds: -5) { _ -> Int? in nil } == nil)
   }
 
+  @Test func `a wait without a change lasts as long as it says on a monotonic clock`() {
+    let start = SuspendingClock.now
+    #expect(Monitor(()).wait(nanoseconds: 2_000_000) { _ -> Void? in nil } == nil)
+    #expect(SuspendingClock.now - start >= .milliseconds(2))
+  }
+
   @Test func `a waiting thread may change the state`() {
     let monitor = Monitor([3, 2, 1])
     #expect(monitor.wait { $0.popLast() } == 1)
