@@ -21,7 +21,6 @@
 #ifdef __linux__
 #include <linux/openat2.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #endif
 
 #define RETURN_RESULT(call)            \
@@ -226,46 +225,6 @@ int cp_map(int descriptor, size_t length, const void **address) {
 }
 
 void cp_unmap(const void *address, size_t length) { munmap((void *)(uintptr_t)address, length); }
-
-#ifdef __linux__
-// Where each write needs new blocks, posix_fallocate(3) promises nothing: bcachefs, btrfs, ZFS.
-static int copies_on_write(int descriptor) {
-  struct statfs status;
-  if (fstatfs(descriptor, &status) != 0) return 1;
-  unsigned long kind = (unsigned long)status.f_type & 0xFFFFFFFFul;
-  return kind == 0xCA451A4Eul || kind == 0x9123683Eul || kind == 0x2FC12FC1ul;
-}
-#endif
-
-int cp_open_unnamed(const char *folder) {
-#if defined(__linux__) && defined(O_TMPFILE)
-  int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0) return -errno;
-  if (!copies_on_write(file)) return file;
-  close(file);
-#else
-  (void)folder;
-#endif
-  return -ENOTSUP;
-}
-
-int cp_extend(int descriptor, int64_t end, int64_t length) {
-#ifdef __linux__
-  return -posix_fallocate(descriptor, end, length);
-#else
-  (void)descriptor, (void)end, (void)length;
-  return -ENOTSUP;
-#endif
-}
-
-int cp_map_shared(int descriptor, int64_t offset, size_t length, void **address) {
-  void *found = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, offset);
-  if (found == MAP_FAILED) return -errno;
-  *address = found;
-  return 0;
-}
-
-void cp_let_go(void *address, size_t length) { madvise(address, length, MADV_DONTNEED); }
 
 static uint8_t kind_of(unsigned char type) {
   return type == DT_REG   ? CP_KIND_FILE

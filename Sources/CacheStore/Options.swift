@@ -27,9 +27,6 @@ public struct Options: Sendable {
   /// The upkeep does nothing by itself: nothing is reconciled, evicted, compacted, set aside or swept,
   /// and no journal is begun before the first record. For a checker, which does all that and tells.
   package var isSupervised = false
-  /// Whether the index lies in a file without a name on the volume of the store: it then takes some
-  /// 16 MiB of memory however many entries there are, and some microseconds more for each of them.
-  package var keepsIndexInFile = false
   /// Tells the time; replaced in tests.
   public var clock: any WallClock
   /// The files; replaced in tests.

@@ -72,8 +72,7 @@ public final class Store: Sendable {
     hashSeed = place.description.hashSeed
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     let state = StoreState(
-      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
-      indexFolder: options.keepsIndexInFile ? path : nil)
+      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes)
     sharedTail = state.journal.sharedTail
     self.state = Lock(state, .store)
     try start(options.limits)

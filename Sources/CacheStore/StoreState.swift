@@ -38,14 +38,8 @@ struct StoreState: ~Copyable {
     var evictions: UInt64 = 0
   }
 
-  /// Where the index lies in a file, the folder for it.
-  private let indexFolder: String?
-
-  init(
-    blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int, indexFolder: String? = nil
-  ) {
-    self.indexFolder = indexFolder
-    index = EntryIndex(blockBytes: blockBytes, in: IndexMemory(in: indexFolder))
+  init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int) {
+    index = EntryIndex(blockBytes: blockBytes)
     self.entries = entries
     memory = MemoryTier(capacity: memoryBytes)
   }
@@ -112,7 +106,7 @@ struct StoreState: ~Copyable {
 
   /// Forgets all entries.
   mutating func clear() {
-    index = EntryIndex(blockBytes: index.blockBytes, in: IndexMemory(in: indexFolder))
+    index = EntryIndex(blockBytes: index.blockBytes)
     memory.removeAll()
     touched = []
     journal.clearLive()

@@ -65,17 +65,6 @@ int cp_unlock(int descriptor);
 int cp_map(int descriptor, size_t length, const void **address);
 void cp_unmap(const void *address, size_t length);
 
-/// Opens a new file without a name for reading and writing on the volume of `folder` (O_TMPFILE). Linux
-/// alone, and not where the volume copies on write: there `cp_extend` could promise nothing.
-int cp_open_unnamed(const char *folder);
-/// Makes a file longer by `length` bytes, which the volume promises to have: posix_fallocate(3).
-int cp_extend(int descriptor, int64_t end, int64_t length);
-/// Maps `length` bytes of a file from `offset` on for reading and writing; *address is set. What lies
-/// beyond the end of the file may not be touched.
-int cp_map_shared(int descriptor, int64_t offset, size_t length, void **address);
-/// Takes mapped bytes of a file out of the memory of the process; the next access brings them back.
-void cp_let_go(void *address, size_t length);
-
 /// Opens a stream of the names in a directory; does not take over `descriptor`. With `is_fresh` nothing
 /// was read of it yet: then it may be read itself, and has to stay open as long as the stream.
 int cp_list_open(int descriptor, int is_fresh, void **stream);

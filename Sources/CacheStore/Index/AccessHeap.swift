@@ -20,11 +20,7 @@ struct AccessHeap: ~Copyable {
     var time: Int64 { Int64(bitPattern: order ^ (1 << 63)) }
   }
 
-  private var items: PagedArray<Item>
-
-  init(in memory: IndexMemory = IndexMemory()) {
-    items = PagedArray(filler: Item(0, 0), in: memory)
-  }
+  private var items = PagedArray(filler: Item(0, 0))
 
   var count: Int { items.count }
 

@@ -17,25 +17,19 @@ struct EntryTotals: Sendable, Hashable {
 
 /// The index in memory: slots, found by key hash and by digest, ordered by access time.
 struct EntryIndex: ~Copyable {
-  private let memory: IndexMemory
-  private var slots: PagedArray<Slot>
-  private var byKey: SlotTable
+  private var slots = PagedArray(filler: Slot())
+  private var byKey = SlotTable()
   /// One slot of each ring. Of the files of a body, the one to share with stands under the hash of
   /// the digest, the others under `fileHash`.
-  private var byDigest: SlotTable
-  private var heap: AccessHeap
+  private var byDigest = SlotTable()
+  private var heap = AccessHeap()
   private var firstFree = Slot.none
   private(set) var totals = EntryTotals()
   /// Bodies are charged in whole blocks.
   let blockBytes: UInt64
 
-  init(blockBytes: UInt64, in memory: IndexMemory = IndexMemory()) {
+  init(blockBytes: UInt64) {
     self.blockBytes = max(blockBytes, 512)
-    self.memory = memory
-    slots = PagedArray(filler: Slot(), in: memory)
-    byKey = SlotTable(in: memory)
-    byDigest = SlotTable(in: memory)
-    heap = AccessHeap(in: memory)
   }
 
   /// The number of slots, those that are free included.
@@ -53,16 +47,12 @@ struct EntryIndex: ~Copyable {
   }
 
   subscript(_ slot: UInt32) -> Slot {
-    @inline(__always) get {
-      visit()
-      return slots[Int(slot)]
-    }
+    @inline(__always) get { slots[Int(slot)] }
   }
 
   /// - Complexity: O(1) expected.
   @inline(__always)
   func find(_ hash: KeyHash, _ variant: UInt64) -> UInt32? {
-    visit()
     return byKey.find(hash.low) {
       slots[Int($0)].keyHash == hash && slots[Int($0)].variant == variant
     }
@@ -72,7 +62,6 @@ struct EntryIndex: ~Copyable {
   ///
   /// - Complexity: O(variants) expected.
   func variants(of hash: KeyHash) -> [UInt32] {
-    visit()
     var found: [UInt32] = []
     _ = byKey.find(hash.low) {
       if slots[Int($0)].keyHash == hash { found.append($0) }
@@ -85,7 +74,6 @@ struct EntryIndex: ~Copyable {
   ///
   /// - Complexity: O(1) expected.
   func sharing(_ digest: Digest, length: UInt64) -> Slot? {
-    visit()
     return byDigest.find(digest.low) {
       slots[Int($0)].digest == digest && slots[Int($0)].length == length
     }.map { slots[Int($0)] }
@@ -139,7 +127,6 @@ struct EntryIndex: ~Copyable {
   ///
   /// - Complexity: O(1) expected.
   mutating func remove(_ number: UInt32) {
-    visit()
     uncount(number)
     leaveRing(number)
     byKey.remove(slots[Int(number)].keyHash.low, number)
@@ -168,7 +155,6 @@ struct EntryIndex: ~Copyable {
   /// - Complexity: O(log n) for each item of the heap that has to be put right.
   mutating func oldest() -> Slot? {
     while let first = heap.first {
-      visit()
       let slot = slots[Int(first.slot)]
       if !slot.isLive || slot.isPinned {
         heap.removeFirst()
@@ -180,12 +166,6 @@ struct EntryIndex: ~Copyable {
       }
     }
     return nil
-  }
-
-  /// Tells the memory that some place is going to be looked at.
-  @inline(__always)
-  private func visit() {
-    if memory.isFile { memory.visit() }
   }
 
   /// Takes a slot number for an entry that was accessed at a time.

@@ -8,20 +8,22 @@ struct PagedArray<Element: BitwiseCopyable>: ~Copyable {
   static var pageCount: Int { 4096 }
 
   private var pages: [UnsafeMutablePointer<Element>] = unsafe []
-  private let memory: IndexMemory
   private let filler: Element
   private(set) var count = 0
 
   /// Makes an empty array; `filler` stands in the places that are not in use.
-  init(filler: Element, in memory: IndexMemory = IndexMemory()) {
+  init(filler: Element) {
     self.filler = filler
-    self.memory = memory
+  }
+
+  deinit {
+    unsafe pages.forEach { unsafe $0.deallocate() }
   }
 
   /// - Complexity: O(1); a new page of 4,096 elements once in 4,096 calls.
   mutating func append(_ element: Element) {
     if unsafe pages.count * Self.pageCount == count {
-      unsafe pages.append(memory.page(of: Self.pageCount, filledWith: filler))
+      unsafe pages.append(.allocatePage(of: Self.pageCount, filledWith: filler))
     }
     count += 1
     self[count - 1] = element
@@ -37,5 +39,15 @@ struct PagedArray<Element: BitwiseCopyable>: ~Copyable {
   subscript(_ position: Int) -> Element {
     @inline(__always) get { unsafe pages[position >> 12][position & 4095] }
     @inline(__always) _modify { yield unsafe &pages[position >> 12][position & 4095] }
+  }
+}
+
+extension UnsafeMutablePointer where Pointee: BitwiseCopyable {
+  /// Allocates memory for elements, all set to `filler`, at the start of a cache line; the caller
+  /// deallocates it.
+  static func allocatePage(of count: Int, filledWith filler: Pointee) -> Self {
+    let page = UnsafeMutableRawPointer.allocate(
+      byteCount: count * MemoryLayout<Pointee>.stride, alignment: 64)
+    return unsafe page.initializeMemory(as: Pointee.self, repeating: filler, count: count)
   }
 }

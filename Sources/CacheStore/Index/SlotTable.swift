@@ -18,11 +18,14 @@ struct SlotTable: ~Copyable {
     var depth: Int
     private let buckets: UnsafeMutablePointer<UInt64>
 
-    init(_ memory: IndexMemory, bucketCount: Int = SlotTable.bucketCount, depth: Int) {
+    init(bucketCount: Int = SlotTable.bucketCount, depth: Int) {
       self.bucketCount = bucketCount
       self.depth = depth
-      unsafe buckets = memory.page(of: bucketCount, filledWith: SlotTable.empty)
+      unsafe buckets = .allocatePage(of: bucketCount, filledWith: SlotTable.empty)
     }
+
+    /// Frees the buckets, which may not be used after that.
+    func deallocate() { unsafe buckets.deallocate() }
 
     var mask: Int { bucketCount - 1 }
 
@@ -41,14 +44,12 @@ struct SlotTable: ~Copyable {
     }
   }
 
-  private let memory: IndexMemory
-  private var pages: [Page]
+  private var pages = [Page(depth: 0)]
   private var directory: [UInt32] = [0]
   private var depth = 0
 
-  init(in memory: IndexMemory = IndexMemory()) {
-    self.memory = memory
-    pages = [Page(memory, depth: 0)]
+  deinit {
+    pages.forEach { $0.deallocate() }
   }
 
   /// The memory of the buckets and the directory in bytes.
@@ -149,7 +150,7 @@ struct SlotTable: ~Copyable {
     let newDepth = pages[number].depth + 1
     pages[number].depth = newDepth
     let sibling = pages.count
-    pages.append(Page(memory, depth: newDepth))
+    pages.append(Page(depth: newDepth))
     let bit = UInt32(1) << UInt32(32 - newDepth)
     for bucket in old {
       let upper = UInt32(truncatingIfNeeded: bucket >> 32) & bit != 0
@@ -164,8 +165,9 @@ struct SlotTable: ~Copyable {
   /// For hashes that share 22 bits by design: correct, though no longer fast.
   private mutating func enlarge(_ number: Int) {
     let old = pages[number].removeAll()
-    pages[number] = Page(
-      memory, bucketCount: pages[number].bucketCount * 2, depth: pages[number].depth)
+    let small = pages[number]
+    pages[number] = Page(bucketCount: small.bucketCount * 2, depth: small.depth)
+    small.deallocate()
     for bucket in old { Self.place(bucket, in: &pages[number]) }
   }
 }

@@ -57,11 +57,9 @@ public final class Migration {
     _ path: String, _ options: MigrationOptions
   ) throws(MigrationError) -> Store? {
     // What is there is worth no less than what comes: a full disk ends the migration.
-    var storeOptions = Options(
+    let storeOptions = Options(
       isReadOnly: options.isDryRun, createsStore: !options.isDryRun, evictsOnFullDisk: false,
       fileSystem: options.fileSystem)
-    // However many rows there are.
-    storeOptions.keepsIndexInFile = true
     do throws(StoreError) {
       return try Store(at: path, options: storeOptions)
     } catch  where options.isDryRun && error.code == .notFound {
