@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,8 +19,6 @@ struct ocmhd_server {
   struct ocmhd_callbacks callbacks;
   MHD_socket quiesced;  // the listening socket, once nothing is accepted from it any more
 };
-
-static _Thread_local unsigned last_refusal;
 
 #if defined(__linux__) && defined(SYS_setsockopt)
 /// Tells whether this is a thread of the library.
@@ -41,19 +38,6 @@ static void note_worker(void) { is_worker = 1; }
 static void note_worker(void) {}
 #endif
 
-/// Notes the status of what the library refuses; it says it in its log alone.
-static void note(void *context, const char *format, va_list arguments) {
-  static const char refusal[] = "Error processing request (HTTP response code is %u";
-  (void)context;
-  if (strncmp(format, refusal, sizeof refusal - 1) == 0) last_refusal = va_arg(arguments, unsigned);
-}
-
-unsigned ocmhd_take_refusal(void) {
-  unsigned status = last_refusal;
-  last_refusal = 0;
-  return status;
-}
-
 /// Leaves escapes in the target as they are: it is read from the wire's bytes.
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
   (void)context;
@@ -64,7 +48,6 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 static void *begin(void *context, const char *target, struct MHD_Connection *connection) {
   struct ocmhd_server *server = context;
   note_worker();
-  last_refusal = 0;
   void *request = server->callbacks.began(
       server->callbacks.context, connection, target, strlen(target));
   // The library would make a record of each parameter of the query, which nobody reads and which
@@ -110,13 +93,12 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
   server->callbacks = configuration->callbacks;
   server->quiesced = MHD_INVALID_SOCKET;
   unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
-                   MHD_USE_ERROR_LOG | MHD_USE_INTERNAL_POLLING_THREAD;
+                   MHD_USE_INTERNAL_POLLING_THREAD;
   flags |= MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL : MHD_USE_POLL;
   // A pool of one is no pool to the library.
   unsigned pool = configuration->thread_count > 1 ? configuration->thread_count : 0;
   server->daemon = MHD_start_daemon(
       flags, 0, NULL, NULL, proceed, server,
-      MHD_OPTION_EXTERNAL_LOGGER, note, NULL,
       MHD_OPTION_LISTEN_SOCKET, configuration->listener,
       MHD_OPTION_THREAD_POOL_SIZE, pool,
       MHD_OPTION_CONNECTION_LIMIT, configuration->connection_limit,
@@ -219,6 +201,12 @@ void *ocmhd_connection_state(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info == NULL ? NULL : info->socket_context;
+}
+
+unsigned ocmhd_status(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+  return info == NULL ? 0 : info->http_status;
 }
 
 void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t capacity) {

@@ -56,9 +56,9 @@ struct AnswerNote {
     }
   }
 
-  /// Takes over that the request could not be read.
-  mutating func refused(_ refusal: Int, target: [UInt8]) {
-    status = refusal
+  /// Takes over that the library could not read the request, and answered with a status of its own.
+  mutating func refused(_ status: Int, target: [UInt8]) {
+    self.status = status
     reason = "the request cannot be read"
     if url.isEmpty { url = TargetText.withoutCredentials(target) }
   }

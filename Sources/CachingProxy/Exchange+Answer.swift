@@ -154,12 +154,10 @@ extension Exchange {
 
   /// Notes that the request is over; the connection is not touched after that.
   ///
-  /// - Parameter refusal: the status with which the library has refused it by itself, or 0.
-  func end(isComplete: Bool, refusal: Int) {
+  /// - Parameter status: the status of the answer, which the library may have made itself; 0 if there is none.
+  func end(isComplete: Bool, status: Int) {
     let (note, task, reader, writer, isSent) = state.withLock { state in
-      if refusal != 0, state.note.status == 0 {
-        state.note.refused(refusal, target: target)
-      }
+      if status != 0, state.note.status == 0 { state.note.refused(status, target: target) }
       state.isEnded = true
       state.isSuspended = false
       // The library takes the end of an early answer for an error.

@@ -103,8 +103,8 @@ private func ended(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ request: UnsafeMutableRawPointer?, _ code: MHD_RequestTerminationCode
 ) {
-  guard let request = unsafe request else { return }
+  guard let request = unsafe request, let connection = unsafe connection else { return }
   let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeRetainedValue()
-  exchange.end(
-    isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK, refusal: Int(ocmhd_take_refusal()))
+  unsafe exchange.end(
+    isComplete: code == .REQUEST_TERMINATED_COMPLETED_OK, status: Int(ocmhd_status(connection)))
 }

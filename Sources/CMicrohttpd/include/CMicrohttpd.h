@@ -71,15 +71,15 @@ void *ocmhd_connection_state(struct MHD_Connection *connection);
 /// Writes the client's numeric address with its NUL; writes "" where there is none.
 void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t capacity);
 
+/// Returns the status of the answer that was handed to the library, or that the library made itself;
+/// 0 where there is none.
+unsigned ocmhd_status(struct MHD_Connection *connection);
+
 /// Ends the connection with the response, and sends it without chunks.
 void ocmhd_end_with(struct MHD_Response *response);
 
 /// Adds field lines to a response: name, NUL, value, NUL, and so on, `count` bytes in all.
 /// Returns 0 where one was not taken.
 int ocmhd_add_fields(struct MHD_Response *response, const char *lines, size_t count);
-
-/// Returns the status of the last request of this thread that the library refused by itself, and
-/// forgets it; 0 if there was none.
-unsigned ocmhd_take_refusal(void);
 
 #endif
