@@ -4,39 +4,17 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
 
 struct ocmhd_server {
   struct MHD_Daemon *daemon;
   struct ocmhd_callbacks callbacks;
   MHD_socket quiesced;  // the listening socket, once nothing is accepted from it any more
 };
-
-#if defined(__linux__) && defined(SYS_setsockopt)
-/// Tells whether this is a thread of the library.
-static _Thread_local int is_worker;
-
-/// Keeps the library from corking its connections (TCP_CORK in tcp(7)): it does so before each
-/// sendfile(2), which doubles the system's time for a body of 256 KB (Docs/Benchmarks.md), and it
-/// has no option for that. This definition takes the place of the C library's in programs that link
-/// this file; in threads that are not the library's it does the same as that one.
-int setsockopt(int socket, int level, int name, const void *value, socklen_t count) {
-  if (is_worker && level == IPPROTO_TCP && name == TCP_CORK) return 0;
-  return (int)syscall(SYS_setsockopt, socket, level, name, value, count);
-}
-
-static void note_worker(void) { is_worker = 1; }
-#else
-static void note_worker(void) {}
-#endif
 
 /// Leaves escapes in the target as they are: it is read from the wire's bytes.
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
@@ -47,7 +25,6 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 
 static void *begin(void *context, const char *target, struct MHD_Connection *connection) {
   struct ocmhd_server *server = context;
-  note_worker();
   void *request = server->callbacks.began(
       server->callbacks.context, connection, target, strlen(target));
   // The library would make a record of each parameter of the query, which nobody reads and which

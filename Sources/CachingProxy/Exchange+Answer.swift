@@ -147,6 +147,9 @@ extension Exchange {
     switch answer.body {
     case .bytes(let bytes): return .bytes(bytes)
     case .file(let descriptor, let offset, let length, _):
+      if let bytes = core.fileBuffers.read(descriptor, at: offset, length: length) {
+        return .buffer(bytes)
+      }
       return .file(descriptor: descriptor, offset: offset, length: length)
     case .stream(let length, _): return .stream(length: length, self)
     }

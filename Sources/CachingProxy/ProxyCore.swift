@@ -15,6 +15,7 @@ final class ProxyCore: Sendable {
   /// How long a client may take no byte.
   let patience: Duration
   let exchanges = ExchangeRegistry()
+  let fileBuffers = FileBuffers()
   private let stopping = Atomic<Bool>(false)
   private let active = Atomic<Int>(0)
 

@@ -12,6 +12,8 @@ import CMicrohttpdLibrary
 /// Says what the library sends behind a head.
 enum ResponseContent {
   case bytes([UInt8])
+  /// A part of a file that has been read.
+  case buffer(FileBuffers.Buffer)
   /// Nothing, though a length is told: the answer to `HEAD`, a 304.
   case none(told: UInt64?)
   case file(descriptor: Int32, offset: UInt64, length: UInt64)
@@ -52,6 +54,18 @@ extension ClientConnection {
         unsafe MHD_create_response_from_buffer(
           buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
       }
+    case .buffer(let buffer):
+      // Safety: the library calls the last closure once, when it lets go of the response.
+      let context = unsafe Unmanaged.passRetained(buffer)
+      let response = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
+        buffer.bytes.count, UnsafeMutableRawPointer(mutating: buffer.bytes.baseAddress),
+        { context in
+          if let context = unsafe context {
+            unsafe Unmanaged<FileBuffers.Buffer>.fromOpaque(context).release()
+          }
+        }, context.toOpaque())
+      if unsafe response == nil { unsafe context.release() }
+      return unsafe response
     case .none(let told):
       // A reader that is never asked: no body is sent, but its length is told.
       let response = unsafe MHD_create_response_from_callback(
