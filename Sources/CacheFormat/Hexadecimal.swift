@@ -71,3 +71,20 @@ public enum Hexadecimal {
     }
   }
 }
+
+extension [UInt8] {
+  /// The bytes in hexadecimal digits, in lower case.
+  package var hexadecimal: String {
+    String(
+      decoding: flatMap { [Hexadecimal.digit($0 >> 4), Hexadecimal.digit($0 & 15)] },
+      as: UTF8.self)
+  }
+
+  /// Reads hexadecimal digits of either case, two for each byte; nil for anything else.
+  package init?(hexadecimal text: some StringProtocol) {
+    // `| 0x20` makes letters small and leaves digits alone.
+    let digits = text.utf8.compactMap { Hexadecimal.digitValue($0 < 0x40 ? $0 : $0 | 0x20) }
+    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+    self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+}

@@ -67,26 +67,13 @@ public struct Pin: Sendable, Hashable, CustomStringConvertible {
       Base64.encode(digest, into: &digits)
       return "sha256/" + String(decoding: digits, as: UTF8.self)
     case .certificate:
-      return digest.map { byte in
-        let digits = String(byte, radix: 16, uppercase: true)
-        return digits.count == 1 ? "0" + digits : digits
-      }.joined(separator: ":")
+      return digest.map { [$0].hexadecimal.uppercased() }.joined(separator: ":")
     }
   }
 
   private static func hexadecimal(_ text: String) -> [UInt8]? {
-    let bytes = Array(text.utf8)
-    let hasColons = bytes.count == 32 * 3 - 1
-    guard hasColons || bytes.count == 64 else { return nil }
-    let step = hasColons ? 3 : 2
-    var digest: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: step) {
-      guard let high = Character(UnicodeScalar(bytes[start])).hexDigitValue,
-        let low = Character(UnicodeScalar(bytes[start + 1])).hexDigitValue,
-        !hasColons || start + 2 >= bytes.count || bytes[start + 2] == UInt8(ascii: ":")
-      else { return nil }
-      digest.append(UInt8(high << 4 | low))
-    }
-    return digest
+    guard text.utf8.count == 32 * 3 - 1 else { return [UInt8](hexadecimal: text) }
+    let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
+    return pairs.allSatisfy { $0.utf8.count == 2 } ? [UInt8](hexadecimal: pairs.joined()) : nil
   }
 }

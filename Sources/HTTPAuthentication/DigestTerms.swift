@@ -113,7 +113,6 @@ struct DigestTerms: Sendable, Hashable {
   }
 
   private static func text(_ count: UInt32) -> String {
-    let digits = String(count, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
+    Hexadecimal.string(UInt64(count), digits: 8)
   }
 }

@@ -65,11 +65,6 @@ public struct ResponseCache: Sendable {
   func conceal(_ value: [UInt8]) -> [UInt8] {
     // With the seed: equal secrets do not show in two stores.
     let seed = (0..<8).map { UInt8(truncatingIfNeeded: store.hashSeed >> (8 * UInt64($0))) }
-    return hexadecimal(fingerprintKey.fingerprint(of: seed + value))
-  }
-
-  private func hexadecimal(_ bytes: [UInt8]) -> [UInt8] {
-    let digits = Array("0123456789abcdef".utf8)
-    return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    return Array(fingerprintKey.fingerprint(of: seed + value).hexadecimal.utf8)
   }
 }

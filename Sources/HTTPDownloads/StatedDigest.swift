@@ -19,18 +19,7 @@ public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads hex digits of either case, as `sha256sum` prints them; returns `nil` for anything else.
   public init?(_ algorithm: DigestAlgorithm, hex text: String) {
-    var bytes: [UInt8] = []
-    var high: UInt8?
-    for character in text {
-      guard character.isASCII, let value = character.hexDigitValue else { return nil }
-      guard let first = high else {
-        high = UInt8(value)
-        continue
-      }
-      bytes.append(first << 4 | UInt8(value))
-      high = nil
-    }
-    guard high == nil else { return nil }
+    guard let bytes = [UInt8](hexadecimal: text) else { return nil }
     self.init(algorithm, bytes)
   }
 
@@ -55,7 +44,5 @@ public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The algorithm and the hex digits.
-  public var description: String {
-    "\(algorithm.rawValue) \(Hexadecimal.string(bytes))"
-  }
+  public var description: String { "\(algorithm.rawValue) \(bytes.hexadecimal)" }
 }

@@ -16,7 +16,7 @@ extension EntryInfo {
   /// JSON text is Unicode: what is not UTF-8 is repaired in `key`, and `key_hex` then has the bytes.
   var json: JSONText {
     var members: [(String, JSONText)] = [("key", .string(key.description))]
-    if key.string == nil { members.append(("key_hex", .string(hexadecimal(key.bytes)))) }
+    if key.string == nil { members.append(("key_hex", .string(key.bytes.hexadecimal))) }
     members += [
       ("variant", .string(String(variant, radix: 16))), ("digest", .string(digest.description)),
       ("length", .count(length)), ("created", .string(created.description)),
@@ -34,11 +34,6 @@ extension EntryInfo {
     .array(
       fields.map { .array([.string($0.name.description), .string($0.value.description)]) })
   }
-}
-
-/// Writes bytes as hex digits.
-private func hexadecimal(_ bytes: [UInt8]) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }
 
 extension Output {
