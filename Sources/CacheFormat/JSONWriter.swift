@@ -1,19 +1,34 @@
 /// Appends JSON to bytes, without a String or a tree of values in between.
 ///
-/// It knows values, not grammar: whoever calls it puts the brackets and commas.
+/// It knows values, not grammar: whoever calls it puts the brackets and commas. All JSON of the store,
+/// the server and the tools is written by it.
 package struct JSONWriter {
-  /// What was written so far.
+  /// The JSON so far.
   package private(set) var bytes: [UInt8] = []
 
-  package init(capacity: Int) {
+  /// Makes an empty writer with room for so many bytes.
+  package init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
   }
+
+  /// The JSON so far as text.
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Appends text as it is: punctuation and names of members.
   package mutating func append(_ text: StaticString) {
     // Safety: the literal lives as long as the program, and has that many bytes.
     unsafe bytes.append(
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Appends text of ASCII as it is: numbers, punctuation, line feeds.
+  package mutating func append(raw text: some StringProtocol) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  /// Takes back the last byte if it is `byte`.
+  package mutating func removeLast(_ byte: Unicode.Scalar) {
+    if bytes.last == UInt8(ascii: byte) { bytes.removeLast() }
   }
 
   /// Appends digits without leading zeros.
@@ -41,8 +56,8 @@ package struct JSONWriter {
     append("\"")
   }
 
-  private mutating func appendHexDigits(_ value: UInt64) {
-    for place in stride(from: 60, through: 0, by: -4) {
+  private mutating func appendHexDigits(_ value: UInt64, digits: Int = 16) {
+    for place in stride(from: 4 * digits - 4, through: 0, by: -4) {
       bytes.append(Hexadecimal.digit(UInt8(truncatingIfNeeded: value >> UInt64(place)) & 15))
     }
   }
@@ -83,7 +98,34 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: separator))
   }
 
-  /// Appends a byte string: a JSON string when it is valid UTF-8, else `{"base64": "…"}`.
+  /// Appends a number; `null` for what is not finite, as JSON has no word for it.
+  package mutating func appendNumber(_ value: Double) {
+    append(raw: value.isFinite ? "\(value)" : "null")
+  }
+
+  /// Appends a JSON string of text that cannot steer a terminal (`Unicode.Scalar.steersTerminal`).
+  ///
+  /// - Parameter isASCII: whether all that is not ASCII is escaped, too.
+  /// - Complexity: O(length).
+  package mutating func appendText(_ text: String, isASCII: Bool = false) {
+    append("\"")
+    for scalar in text.unicodeScalars {
+      if scalar.isASCII {
+        let byte = UInt8(truncatingIfNeeded: scalar.value)
+        if TextKind.needsEscape(byte) { appendEscape(byte) } else { bytes.append(byte) }
+      } else if isASCII || scalar.steersTerminal {
+        for unit in UTF16.encode(scalar) ?? .init() {
+          append("\\u")
+          appendHexDigits(UInt64(unit), digits: 4)
+        }
+      } else {
+        bytes.append(contentsOf: UTF8.encode(scalar) ?? .init())
+      }
+    }
+    append("\"")
+  }
+
+  /// Appends a byte string of a document: a JSON string when it is valid UTF-8, else `{"base64": "…"}`.
   ///
   /// - Complexity: O(length).
   package mutating func appendString(_ value: ByteString) {
@@ -97,9 +139,9 @@ package struct JSONWriter {
       appendEscaped(value.bytes)
       append("\"")
     case .binary:
-      append("{\"base64\": \"")
-      Base64.encode(value.bytes, into: &bytes)
-      append("\"}")
+      append("{\"base64\": ")
+      appendBase64(value.bytes)
+      append("}")
     }
   }
 
@@ -115,6 +157,13 @@ package struct JSONWriter {
       isFirst = false
     }
     append(isFirst ? "[]" : "\n ]")
+  }
+
+  /// Appends a string of the bytes in base 64.
+  package mutating func appendBase64(_ value: [UInt8]) {
+    append("\"")
+    Base64.encode(value, into: &bytes)
+    append("\"")
   }
 
   private mutating func appendEscaped(_ text: [UInt8]) {
@@ -135,9 +184,8 @@ package struct JSONWriter {
     case UInt8(ascii: "\r"): append("\\r")
     case UInt8(ascii: "\t"): append("\\t")
     default:
-      append("\\u00")
-      bytes.append(Hexadecimal.digit(byte >> 4))
-      bytes.append(Hexadecimal.digit(byte & 15))
+      append("\\u")
+      appendHexDigits(UInt64(byte), digits: 4)
     }
   }
 }
@@ -167,5 +215,20 @@ private enum TextKind {
   /// of ASCII. DEL needs no escape in JSON, and gets one for the sake of terminals.
   static func needsEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == 0x22 || byte == 0x5c || byte == 0x7f
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether a terminal would act on the character, or show it out of its place: control characters
+  /// (C0, DEL, C1, which some terminals take for escape sequences), marks of direction, and characters
+  /// without a width.
+  package var steersTerminal: Bool {
+    switch self {
+    case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{61C}", "\u{200B}"..."\u{200F}",
+      "\u{2028}"..."\u{202E}", "\u{2060}"..."\u{206F}", "\u{FEFF}", "\u{FFF9}"..."\u{FFFB}",
+      "\u{E0000}"..."\u{E007F}":
+      true
+    default: false
+    }
   }
 }

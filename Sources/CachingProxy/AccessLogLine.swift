@@ -73,44 +73,35 @@ struct AccessLogLine {
       if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
         bytes.append(byte)
       } else {
-        bytes += "\\x".utf8
-        bytes.append(hexDigits[Int(byte >> 4)])
-        bytes.append(hexDigits[Int(byte & 15)])
+        bytes += "\\x\([byte].hexadecimal)".utf8
       }
     }
   }
 
-  private static let hexDigits = Array("0123456789abcdef".utf8)
-
+  /// Appends an object that is ASCII, whatever the texts are.
   private static func appendJSON(_ record: AnswerRecord, to bytes: inout [UInt8]) {
-    bytes += "{\"time\":\"\(record.time)\",\"client\":".utf8
-    appendQuoted(record.clientAddress, to: &bytes)
-    bytes += ",\"method\":".utf8
-    appendQuoted(record.method, to: &bytes)
-    bytes += ",\"url\":".utf8
-    appendQuoted(record.url, to: &bytes)
-    bytes += ",\"status\":\(record.status),\"bytes\":\(record.bytesSent)".utf8
-    bytes += ",\"microseconds\":\(record.microseconds),\"cache_status\":".utf8
-    appendQuoted(record.cacheStatus, to: &bytes)
-    bytes += ",\"source\":\"\(record.source.rawValue)\",\"reason\":".utf8
-    appendQuoted(record.reason, to: &bytes)
-    bytes += ",\"complete\":\(record.isComplete)}".utf8
-  }
-
-  /// Appends a JSON string (RFC 8259, section 7) that is ASCII, whatever the text is.
-  private static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    for unit in text.utf16 {
-      if unit == 0x22 || unit == 0x5C {
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(UInt8(truncatingIfNeeded: unit))
-      } else if unit >= 0x20, unit < 0x7F {
-        bytes.append(UInt8(truncatingIfNeeded: unit))
-      } else {
-        bytes += "\\u".utf8
-        for shift in [12, 8, 4, 0] { bytes.append(hexDigits[Int(unit >> UInt16(shift)) & 15]) }
-      }
-    }
-    bytes.append(UInt8(ascii: "\""))
+    var json = JSONWriter(capacity: 512)
+    json.append("{\"time\":\"")
+    json.appendTime(record.time)
+    json.append("\",\"client\":")
+    json.appendText(record.clientAddress, isASCII: true)
+    json.append(",\"method\":")
+    json.appendText(record.method, isASCII: true)
+    json.append(",\"url\":")
+    json.appendText(record.url, isASCII: true)
+    json.append(",\"status\":")
+    json.appendInteger(UInt64(clamping: record.status))
+    json.append(",\"bytes\":")
+    json.appendInteger(record.bytesSent)
+    json.append(",\"microseconds\":")
+    json.appendInteger(record.microseconds)
+    json.append(",\"cache_status\":")
+    json.appendText(record.cacheStatus, isASCII: true)
+    json.append(",\"source\":")
+    json.appendText(record.source.rawValue, isASCII: true)
+    json.append(",\"reason\":")
+    json.appendText(record.reason, isASCII: true)
+    json.append(record.isComplete ? ",\"complete\":true}" : ",\"complete\":false}")
+    bytes += json.bytes
   }
 }

@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// A value to be written as JSON (RFC 8259).
 ///
 /// The tools only write JSON; members keep their order.
@@ -35,71 +37,51 @@ public enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolean
 
   /// The text in one line, as for a file with one object a line.
   public var line: String {
-    var result = ""
-    append(to: &result, indent: nil)
-    return result
+    var writer = JSONWriter()
+    append(to: &writer, indent: nil)
+    return writer.text
   }
 
   /// The text over several lines, two spaces a level.
   public var pretty: String {
-    var result = ""
-    append(to: &result, indent: "")
-    return result
+    var writer = JSONWriter()
+    append(to: &writer, indent: "")
+    return writer.text
   }
 
-  private func append(to result: inout String, indent: String?) {
+  private func append(to writer: inout JSONWriter, indent: String?) {
     switch self {
     case .object(let members):
-      appendList("{", members, "}", to: &result, indent) { member, result, inner in
-        appendQuoted(member.0, to: &result)
-        result += inner == nil ? ":" : ": "
-        member.1.append(to: &result, indent: inner)
+      appendList("{", members, "}", to: &writer, indent) { member, writer, inner in
+        writer.appendText(member.0)
+        writer.append(inner == nil ? ":" : ": ")
+        member.1.append(to: &writer, indent: inner)
       }
     case .array(let values):
-      appendList("[", values, "]", to: &result, indent) { value, result, inner in
-        value.append(to: &result, indent: inner)
+      appendList("[", values, "]", to: &writer, indent) { value, writer, inner in
+        value.append(to: &writer, indent: inner)
       }
-    case .string(let text): appendQuoted(text, to: &result)
-    case .integer(let value): result += String(value)
-    case .number(let value): result += value.isFinite ? "\(value)" : "null"
-    case .bool(let value): result += value ? "true" : "false"
-    case .null: result += "null"
+    case .string(let text): writer.appendText(text)
+    case .integer(let value): writer.append(raw: String(value))
+    case .number(let value): writer.appendNumber(value)
+    case .bool(let value): writer.append(value ? "true" : "false")
+    case .null: writer.append("null")
     }
   }
 }
 
 /// Appends a bracketed list; `indent` is nil for one line.
 private func appendList<Element>(
-  _ open: String, _ elements: [Element], _ close: String, to result: inout String,
-  _ indent: String?, _ appendElement: (Element, inout String, String?) -> Void
+  _ open: StaticString, _ elements: [Element], _ close: StaticString, to writer: inout JSONWriter,
+  _ indent: String?, _ appendElement: (Element, inout JSONWriter, String?) -> Void
 ) {
   let inner = indent.map { $0 + "  " }
-  result += open
+  writer.append(open)
   for (index, element) in elements.enumerated() {
-    if index > 0 { result += "," }
-    if let inner { result += "\n" + inner }
-    appendElement(element, &result, inner)
+    if index > 0 { writer.append(",") }
+    if let inner { writer.append(raw: "\n" + inner) }
+    appendElement(element, &writer, inner)
   }
-  if let indent, !elements.isEmpty { result += "\n" + indent }
-  result += close
-}
-
-/// Appends a JSON string; controls, DEL and the C1 range are escaped, so it is safe on a terminal.
-private func appendQuoted(_ text: String, to result: inout String) {
-  result += "\""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"": result += "\\\""
-    case "\\": result += "\\\\"
-    case "\n": result += "\\n"
-    case "\r": result += "\\r"
-    case "\t": result += "\\t"
-    case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200E}"..."\u{200F}",
-      "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
-      let digits = String(scalar.value, radix: 16)
-      result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  result += "\""
+  if let indent, !elements.isEmpty { writer.append(raw: "\n" + indent) }
+  writer.append(close)
 }

@@ -1,3 +1,5 @@
+internal import CacheFormat
+
 /// Returns bytes as text that cannot steer a terminal.
 ///
 /// Control characters (C0, DEL, C1), invisible direction marks and bytes that are not UTF-8 become
@@ -38,9 +40,7 @@ private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {
   case "\t": result += "\\t"
   case "\u{0}"..."\u{1F}", "\u{7F}":
     result += byteEscape(UInt8(truncatingIfNeeded: scalar.value))
-  case "\u{80}"..."\u{9F}",  // C1 controls: some terminals take them for escape sequences
-    "\u{61C}", "\u{200B}"..."\u{200F}", "\u{2028}"..."\u{202E}", "\u{2060}"..."\u{206F}",
-    "\u{FEFF}", "\u{FFF9}"..."\u{FFFB}", "\u{E0000}"..."\u{E007F}":
+  case _ where scalar.steersTerminal:
     result += "\\u{" + String(scalar.value, radix: 16) + "}"
   default:
     result.unicodeScalars.append(scalar)
@@ -48,7 +48,4 @@ private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {
 }
 
 /// Returns `\x` and two hex digits.
-private func byteEscape(_ byte: UInt8) -> String {
-  let digits = String(byte, radix: 16)
-  return "\\x" + (digits.count == 1 ? "0" : "") + digits
-}
+private func byteEscape(_ byte: UInt8) -> String { "\\x" + [byte].hexadecimal }

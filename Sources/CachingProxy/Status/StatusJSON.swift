@@ -1,23 +1,25 @@
+internal import CacheFormat
+
 /// Writes JSON (RFC 8259) in one pass, without a tree of values.
 ///
 /// Every value is followed by a comma; the one before a closing bracket is taken back.
 struct StatusJSON {
-  private(set) var text = ""
+  private var writer = JSONWriter()
 
   /// Makes the text of an object.
   static func object(_ members: (inout StatusJSON) -> Void) -> String {
     var json = StatusJSON()
     json.appendObject(members)
-    json.text.removeLast()
-    return json.text
+    json.writer.removeLast(",")
+    return json.writer.text
   }
 
   /// Adds a member whose value is text; null for nil.
   mutating func member(_ name: StaticString, _ value: String?) {
     appendName(name)
     guard let value else { return appendWord("null") }
-    appendString(value)
-    text += ","
+    writer.appendText(value)
+    writer.append(",")
   }
 
   /// Adds a member whose value is a whole number; null for nil.
@@ -31,7 +33,8 @@ struct StatusJSON {
   /// Adds a member whose value is a number; null for nil and for what is not finite.
   mutating func member(_ name: StaticString, _ value: Double?) {
     appendName(name)
-    appendWord(value.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null")
+    writer.appendNumber(value ?? .nan)
+    writer.append(",")
   }
 
   /// Adds a member whose value is true or false.
@@ -53,49 +56,29 @@ struct StatusJSON {
     _ members: (Element, inout StatusJSON) -> Void
   ) {
     appendName(name)
-    text += "["
+    writer.append("[")
     for element in elements { appendObject { members(element, &$0) } }
     close("]")
   }
 
   private mutating func appendObject(_ members: (inout StatusJSON) -> Void) {
-    text += "{"
+    writer.append("{")
     members(&self)
     close("}")
   }
 
   private mutating func close(_ bracket: StaticString) {
-    if text.utf8.last == UInt8(ascii: ",") { text.removeLast() }
+    writer.removeLast(",")
     appendWord(bracket.description)
   }
 
   private mutating func appendName(_ name: StaticString) {
-    appendString(name.description)
-    text += ":"
+    writer.appendText(name.description)
+    writer.append(":")
   }
 
   private mutating func appendWord(_ word: String) {
-    text += word
-    text += ","
-  }
-
-  /// Appends a string; what a terminal would act upon is escaped, too.
-  private mutating func appendString(_ value: String) {
-    text += "\""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{200B}"..."\u{200F}",
-        "\u{2028}"..."\u{202E}", "\u{2060}"..."\u{206F}", "\u{FEFF}":
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    text += "\""
+    writer.append(raw: word)
+    writer.append(",")
   }
 }
