@@ -14,6 +14,11 @@ package enum MediaTypes {
     return table[base[base.utf8.index(after: dot)...].lowercased()] ?? unknown
   }
 
+  /// Returns the media type of an ending in lower case, without parameters; nil for an unknown one.
+  package static func essence(ofEnding ending: String) -> String? {
+    table[ending].map { String($0.prefix { $0 != ";" }) }
+  }
+
   private static let table: [String: String] = [
     "html": "text/html; charset=utf-8", "htm": "text/html; charset=utf-8",
     "xhtml": "application/xhtml+xml", "css": "text/css; charset=utf-8",
@@ -39,6 +44,6 @@ package enum MediaTypes {
     "gz": "application/gzip", "tar": "application/x-tar", "bz2": "application/x-bzip2",
     "xz": "application/x-xz", "7z": "application/x-7z-compressed", "zst": "application/zstd",
     "wasm": "application/wasm", "rtf": "application/rtf", "sqlite": "application/vnd.sqlite3",
-    "pbf": "application/x-protobuf",
+    "pbf": "application/x-protobuf", "bin": unknown,
   ]
 }

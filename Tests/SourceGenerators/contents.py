@@ -21,10 +21,10 @@ MIMES = [
     ("text/html", "utf-8", "html"), ("text/html", "iso-8859-1", "html"),
     ("application/json", "utf-8", "json"), ("application/json", None, "json"),
     ("image/png", None, "png"), ("image/jpeg", None, "jpg"), ("text/css", "utf-8", "css"),
-    ("application/javascript", None, "js"), ("image/svg+xml", None, "svg"),
+    ("text/javascript", None, "js"), ("image/svg+xml", None, "svg"),
     ("font/woff2", None, "woff2"), ("application/octet-stream", None, "bin"),
     ("video/mp4", None, "mp4"), ("text/plain", "utf-8", "txt")]
-TEXTS = ("application/json", "application/javascript", "image/svg+xml")
+TEXTS = ("application/json", "image/svg+xml")
 HEADS = {
     "text/html": b"<!doctype html><title>Beispiel \xc3\xa4</title>", "application/json": b'{"k":"'}
 SIZES = [
