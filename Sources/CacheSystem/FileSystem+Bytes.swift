@@ -144,4 +144,22 @@ extension FileSystem {
       throw error
     }
   }
+
+  /// Replaces a file, or makes it, by a rename: nobody ever sees a part of it.
+  ///
+  /// - Parameters:
+  ///   - temporary: a name in the same directory that nobody uses.
+  ///   - synced: whether the bytes survive loss of power, too, once it has returned.
+  public func replace(
+    _ name: PathName, in directory: borrowing Descriptor, with bytes: [UInt8],
+    through temporary: PathName, synced: Bool = false
+  ) throws(SystemError) {
+    try writeNew(temporary, in: directory, bytes, synced: synced)
+    do throws(SystemError) {
+      try rename(temporary, in: directory.raw, to: name, in: directory.raw)
+    } catch {
+      try? removeFile(temporary, in: directory.raw)
+      throw error
+    }
+  }
 }

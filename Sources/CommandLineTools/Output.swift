@@ -1,3 +1,5 @@
+internal import CacheSystem
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -107,32 +109,6 @@ public final class Output {
       throw OutputError(path: name, errno: number)
     }
   }
-}
-
-/// Writes all bytes to a descriptor; returns nil, or the error number.
-///
-/// Interrupted calls are repeated, and a descriptor in non-blocking mode (some parents leave the
-/// terminal so) is waited for.
-public func writeBytes(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-  var offset = 0
-  while offset < bytes.count {
-    // Safety: the pointer and the count stay within the array, which lives during the call.
-    let (count, number) = unsafe bytes.withUnsafeBytes { raw in
-      let rest = unsafe UnsafeRawBufferPointer(rebasing: raw[offset...])
-      let count = unsafe write(descriptor, rest.baseAddress, rest.count)
-      return (count, count < 0 ? errno : 0)
-    }
-    if count >= 0 {
-      offset += count
-    } else if number == EAGAIN {
-      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      // Safety: poll reads and writes the one pollfd that is passed.
-      _ = unsafe poll(&request, 1, -1)
-    } else if number != EINTR {
-      return number
-    }
-  }
-  return nil
 }
 
 /// Prints a message to standard error. Nothing can be done when that fails, so it is not told.

@@ -1,3 +1,4 @@
+internal import CacheSystem
 import Synchronization
 
 /// How far some work is.

@@ -87,14 +87,7 @@ public struct StateFile: Sendable {
     do throws(SystemError) {
       makeFolders()
       let directory = try files.open(userPath: folder, [.read, .directory])
-      do throws(SystemError) {
-        let file = try files.open(newName, in: directory, [.write, .create, .exclusive])
-        try files.write(file, bytes)
-        try files.rename(newName, in: directory.raw, to: name, in: directory.raw)
-      } catch {
-        try? files.removeFile(newName, in: directory.raw)
-        throw error
-      }
+      try files.replace(name, in: directory, with: bytes, through: newName)
     } catch {
       throw Problem(text: "\(path) cannot be written: \(error)")
     }

@@ -153,13 +153,7 @@ struct FingerprintKeyFile: Sendable {
     let key = FingerprintKey.randomBytes()
     var new = PathName(".fingerprint.")
     new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
-    try files.writeNew(new, in: directory, key, synced: true)
-    do throws(SystemError) {
-      try files.rename(new, in: directory.raw, to: name, in: directory.raw)
-    } catch {
-      try? files.removeFile(new, in: directory.raw)
-      throw error
-    }
+    try files.replace(name, in: directory, with: key, through: new, synced: true)
     try? files.synchronize(directory, names: true)
     return key
   }

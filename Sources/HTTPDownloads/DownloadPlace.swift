@@ -241,18 +241,11 @@ extension DownloadPlace {
 
   /// Replaces a record by a rename.
   func save(_ record: DownloadRecord, _ kind: Kind) throws(SystemError) {
-    let name = recordName(kind)
     var new = stem
     new.append(".")
     new.appendHex(UInt64.random(in: .min ... .max), digits: 16)
     guard let bytes = try? record.encoded() else { throw .tooLarge }
-    try files.writeNew(new, in: openFolder.descriptor, bytes)
-    do throws(SystemError) {
-      try files.rename(new, in: folder, to: name, in: folder)
-    } catch {
-      remove(new)
-      throw error
-    }
+    try files.replace(recordName(kind), in: openFolder.descriptor, with: bytes, through: new)
   }
 
   func removeRecord(_ kind: Kind) {

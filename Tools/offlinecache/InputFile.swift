@@ -1,3 +1,4 @@
+import CacheSystem
 import CommandLineTools
 
 #if canImport(Darwin)

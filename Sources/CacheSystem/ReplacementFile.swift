@@ -1,0 +1,118 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A file of a user that appears under its name when it is complete.
+///
+/// The bytes go to a hidden file beside it, which is renamed at the end. Until then an old file of that
+/// name stays as it is; after an error or a kill there is never a part of the new one. To be used by one
+/// thread at a time.
+package final class ReplacementFile {
+  private let path: [UInt8]
+  private let hiddenPath: [UInt8]
+  private var isHidden = true
+
+  /// The descriptor of the hidden file, for writing; -1 once it is closed.
+  package private(set) var descriptor: Int32
+
+  /// Makes the hidden file in the folder of `path`.
+  package init(at path: [UInt8]) throws(SystemError) {
+    let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    // 64 random bits, and short enough for any name.
+    let unique = String(UInt64.random(in: .min ... .max), radix: 36)
+    let hiddenPath = Array(path[..<nameStart]) + Array(".offlinecache-\(unique).part".utf8)
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
+    let (descriptor, number) = unsafe withPath(hiddenPath) {
+      let opened = unsafe open($0, flags, 0o666)
+      return (opened, errno)
+    }
+    if descriptor < 0 { throw SystemError(number) }
+    self.path = path
+    self.hiddenPath = hiddenPath
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    try? close()
+    removeHidden()
+  }
+
+  /// Appends bytes.
+  package func write(_ bytes: [UInt8]) throws(SystemError) {
+    if let number = writeBytes(bytes, to: descriptor) { throw SystemError(number) }
+  }
+
+  /// Closes the hidden file, which is removed where that fails.
+  package func close() throws(SystemError) {
+    guard descriptor >= 0 else { return }
+    #if canImport(Glibc)
+      let failed = Glibc.close(descriptor) != 0
+    #else
+      let failed = Darwin.close(descriptor) != 0
+    #endif
+    let number = errno
+    descriptor = -1
+    guard failed else { return }
+    removeHidden()
+    throw SystemError(number)
+  }
+
+  /// Gives the file its name, in the place of an old one; rename(2). Where that fails, it is removed.
+  package func moveIntoPlace() throws(SystemError) {
+    // Safety: `withPath` passes zero-terminated copies that live during the call.
+    let number = unsafe withPath(hiddenPath) { from in
+      unsafe withPath(path) { to in unsafe rename(from, to) == 0 ? 0 : errno }
+    }
+    if number != 0 {
+      removeHidden()
+      throw SystemError(number)
+    }
+    isHidden = false
+  }
+
+  private func removeHidden() {
+    guard isHidden else { return }
+    isHidden = false
+    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
+    unsafe withPath(hiddenPath) { _ = unsafe unlink($0) }
+  }
+}
+
+/// Writes all bytes to a descriptor; returns nil, or the error number.
+///
+/// Interrupted calls are repeated, and a descriptor in non-blocking mode (some parents leave the
+/// terminal so) is waited for.
+package func writeBytes(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+  var offset = 0
+  while offset < bytes.count {
+    // Safety: the pointer and the count stay within the array, which lives during the call.
+    let (count, number) = unsafe bytes.withUnsafeBytes { raw in
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: raw[offset...])
+      let count = unsafe write(descriptor, rest.baseAddress, rest.count)
+      return (count, count < 0 ? errno : 0)
+    }
+    if count >= 0 {
+      offset += count
+    } else if number == EAGAIN {
+      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      // Safety: poll reads and writes the one pollfd that is passed.
+      _ = unsafe poll(&request, 1, -1)
+    } else if number != EINTR {
+      return number
+    }
+  }
+  return nil
+}
+
+/// Passes a path to a system call, as a zero-terminated string.
+package func withPath<Result>(
+  _ path: [UInt8], _ body: (UnsafePointer<CChar>) -> Result
+) -> Result {
+  // Safety: the copy ends with a zero, is not empty, and lives during the call; CChar is one byte.
+  unsafe (path + [0]).withUnsafeBytes { raw in
+    unsafe body(raw.assumingMemoryBound(to: CChar.self).baseAddress!)
+  }
+}

@@ -1,0 +1,61 @@
+import CacheSystem
+import Foundation
+import Testing
+
+@Suite struct ReplacementFileTests {
+  private let folder: SystemFolder
+
+  init() throws { folder = try SystemFolder() }
+
+  private var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
+  }
+
+  private func path(_ name: String) -> [UInt8] { Array("\(folder.path)/\(name)".utf8) }
+
+  @Test func `the old file stays until the new one takes its name`() throws {
+    try folder.make("a", "old")
+    let file = try ReplacementFile(at: path("a"))
+    try file.write(Array("new".utf8))
+    try file.write(Array(" one".utf8))
+    #expect(folder.text("a") == "old")
+    try file.close()
+    try file.moveIntoPlace()
+    #expect(folder.text("a") == "new one")
+    #expect(try names == ["a"])
+  }
+
+  @Test func `what is given up leaves nothing behind`() throws {
+    do {
+      let file = try ReplacementFile(at: path("a"))
+      try file.write([1, 2, 3])
+      #expect(try names.count == 1)
+    }
+    #expect(try names == [])
+  }
+
+  @Test func `a name that is taken by a folder is an error, and leaves nothing behind`() throws {
+    try folder.make("a/b")
+    let file = try ReplacementFile(at: path("a"))
+    #expect(throws: SystemError(EISDIR)) { try file.moveIntoPlace() }
+    #expect(try names == ["a"])
+  }
+
+  @Test func `a folder that is missing is an error`() {
+    #expect(throws: SystemError.notFound) { _ = try ReplacementFile(at: path("none/a")) }
+  }
+
+  @Test func `bytes replace a file in one rename, or leave it as it is`() throws {
+    try folder.make("a", "old")
+    let files = RealFileSystem()
+    let place = try folder.open()
+    try files.replace("a", in: place, with: Array("new".utf8), through: "a.new")
+    #expect(folder.text("a") == "new")
+    try folder.make("b/c")
+    let error = #expect(throws: SystemError.self) {
+      try files.replace("b", in: place, with: [1], through: "b.new")
+    }
+    #expect(error == SystemError(EISDIR))
+    #expect(try names == ["a", "b"])
+  }
+}
