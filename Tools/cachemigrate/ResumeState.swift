@@ -1,7 +1,7 @@
 import CacheFormat
 import StoreMigration
 
-/// How far an interrupted migration was, as lines of text (Docs/Migrate.md, "Going on").
+/// How far an interrupted migration was, as lines of text (Docs/Migrate.md, "Running it again").
 struct ResumeState: Sendable, Hashable {
   /// What it is about: store, source as it was, options. What differs is another migration.
   var subject: String
