@@ -39,12 +39,12 @@ let package = Package(
     .library(name: "StoreChecking", targets: ["StoreChecking"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(
-      name: "CachingClient",
+      name: "CacheClient",
       targets: [
-        "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "CurlTransport",
-        "HTTPTransport", "HTTPSemantics",
+        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "CurlHTTP",
+        "HTTPTransports", "HTTPSemantics",
       ]),
-    .library(name: "OfflineCache", targets: ["OfflineCache", "Reachability"]),
+    .library(name: "OfflineCache", targets: ["OfflineCacheKit", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
     .executable(name: "cachemigrate", targets: ["cachemigrate"]),
@@ -75,11 +75,11 @@ let package = Package(
 
     // HTTP.
     library("HTTPSemantics", []),
-    library("HTTPTransport", ["HTTPSemantics"]),
+    library("HTTPTransports", ["HTTPSemantics"]),
     library(
-      "CurlTransport",
+      "CurlHTTP",
       [
-        "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem", "CCurl",
+        "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem", "CCurl",
         "CCurlLibrary",
       ]),
     library("ContentCoding", ["CZlib"]),
@@ -91,24 +91,24 @@ let package = Package(
       ["HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem"]),
     library(
       "HTTPAuthentication",
-      ["HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
+      ["HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
     library(
       "HTTPDownloads",
       [
-        "HTTPAuthentication", "HTTPTransport", "HTTPSemantics", "ContentCoding",
+        "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "ContentCoding",
         "MessageDigests", "CacheFormat", "CacheSystem",
       ]),
-    library("HTTPUploads", ["HTTPTransport", "HTTPSemantics", "CacheFormat", "CacheSystem"]),
+    library("HTTPUploads", ["HTTPTransports", "HTTPSemantics", "CacheFormat", "CacheSystem"]),
     library(
-      "CachingClient",
+      "CacheClient",
       [
-        "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransport",
+        "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransports",
         "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
       "CachingProxy",
       [
-        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
+        "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics", "CacheStore",
         "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
       ]),
 
@@ -117,10 +117,10 @@ let package = Package(
       name: "CLoadingQueue",
       linkerSettings: [.linkedLibrary("dispatch", .when(platforms: [.linux]))]),
     library(
-      "OfflineCache",
+      "OfflineCacheKit",
       [
-        "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching",
-        "CurlTransport", "HTTPTransport", "HTTPSemantics", "Reachability", "CacheStore",
+        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching",
+        "CurlHTTP", "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
         "CacheFormat",
         "CacheSystem", "CLoadingQueue", "MessageDigests",
       ]),
@@ -139,8 +139,8 @@ let package = Package(
     tool(
       "offlinecache",
       [
-        "CommandLineTools", "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport",
-        "Reachability", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheStore",
+        "CommandLineTools", "CachingProxy", "CacheClient", "HTTPCaching", "CurlHTTP",
+        "Reachability", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheStore",
         "CacheFormat",
         "CacheSystem",
       ]),
@@ -171,12 +171,12 @@ let package = Package(
       ]),
 
     // The example of the README.
-    tool("reader", ["OfflineCache"]),
+    tool("reader", ["OfflineCacheKit"]),
     tool(
       "sessionprobe",
       [
-        "OfflineCache", "CurlTransport", "HTTPTransport", "HTTPSemantics", "CCurl", "CCurlLibrary",
-        "CachingClient", "CacheStore", "LoopbackOrigin", "TestSupport",
+        "OfflineCacheKit", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "CCurl", "CCurlLibrary",
+        "CacheClient", "CacheStore", "LoopbackOrigin", "TestSupport",
       ]),
 
     // A server that answers as a test says.
@@ -191,7 +191,7 @@ let package = Package(
     .target(
       name: "ClientTesting",
       dependencies: [
-        "HTTPDownloads", "HTTPTransport", "HTTPSemantics", "CacheSystem", "TestSupport",
+        "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "CacheSystem", "TestSupport",
       ],
       path: "Tests/ClientTesting", swiftSettings: house),
     // Files in memory that fail, end and lose power, for tests.
@@ -217,8 +217,8 @@ let package = Package(
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests(
-      "CurlTransport",
-      ["CurlTransport", "HTTPTransport", "HTTPSemantics", "MessageDigests", "NginxOrigin"]),
+      "CurlHTTP",
+      ["CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests", "NginxOrigin"]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
     tests("MessageDigests", ["MessageDigests"]),
     tests(
@@ -231,35 +231,35 @@ let package = Package(
     tests(
       "HTTPDownloads",
       [
-        "HTTPDownloads", "HTTPTransport", "HTTPSemantics", "MessageDigests", "CacheFormat",
+        "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
         "CacheSystem", "ClientTesting",
       ]),
-    tests("HTTPUploads", ["HTTPUploads", "HTTPTransport", "CacheSystem"]),
+    tests("HTTPUploads", ["HTTPUploads", "HTTPTransports", "CacheSystem"]),
     tests(
-      "CachingClient",
+      "CacheClient",
       [
-        "CachingClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "HTTPTransport",
+        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "HTTPTransports",
         "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
         "ClientTesting",
       ]),
     tests(
-      "OfflineCache",
+      "OfflineCacheKit",
       [
-        "OfflineCache", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
-        "CachingClient", "CurlTransport", "HTTPCaching", "HTTPTransport", "HTTPSemantics",
+        "OfflineCacheKit", "LoopbackOrigin", "NginxOrigin", "ToolTesting", "sessionprobe",
+        "CacheClient", "CurlHTTP", "HTTPCaching", "HTTPTransports", "HTTPSemantics",
         "MessageDigests",
         "Reachability", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests(
       "Conformance",
       [
-        "CachingClient", "HTTPCaching", "HTTPTransport", "HTTPSemantics", "CacheStore",
+        "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics", "CacheStore",
         "CacheFormat", "CacheSystem",
       ]),
     tests(
       "CachingProxy",
       [
-        "CachingProxy", "CachingClient", "HTTPCaching", "CurlTransport", "HTTPTransport",
+        "CachingProxy", "CacheClient", "HTTPCaching", "CurlHTTP", "HTTPTransports",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),

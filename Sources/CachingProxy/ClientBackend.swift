@@ -1,9 +1,9 @@
+import CacheClient
 import CacheFormat
 import CacheStore
-import CachingClient
 import HTTPCaching
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// Gives the answers of a caching client.
 struct ClientBackend: ProxyBackend {

@@ -1,6 +1,6 @@
 import CacheSystem
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 // How an exchange comes by its answer, sends it, and ends.
 extension Exchange {

@@ -1,5 +1,5 @@
 import CacheSystem
-import HTTPTransport
+import HTTPTransports
 
 /// Holds the part of a request's body that has come and is not taken yet.
 struct UploadState {

@@ -1,6 +1,6 @@
 import CacheSystem
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// Takes one request from its first line to the end of its answer.
 ///

@@ -1,5 +1,5 @@
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// Gives the answers that the server hands to its clients.
 ///

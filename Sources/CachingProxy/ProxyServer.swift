@@ -1,5 +1,5 @@
+public import CacheClient
 public import CacheSystem
-public import CachingClient
 import Synchronization
 
 /// Serves HTTP clients through a cache.

@@ -1,5 +1,5 @@
 package import HTTPSemantics
-package import HTTPTransport
+package import HTTPTransports
 
 /// A transport that replaces the name of a credential by the credential, just before a request is
 /// sent.

@@ -1,5 +1,5 @@
 package import HTTPSemantics
-package import HTTPTransport
+package import HTTPTransports
 
 /// Finds the credential for a server that asks: one that is kept, or one from the provider.
 package struct Authenticator: Sendable {

@@ -1,5 +1,5 @@
 package import HTTPSemantics
-public import HTTPTransport
+public import HTTPTransports
 
 extension HTTPTransport {
   /// Returns a transport that answers servers that ask for credentials, for requests that bypass

@@ -1,5 +1,5 @@
 import ContentCoding
-import HTTPTransport
+import HTTPTransports
 
 /// The pieces of a body, without its content coding.
 struct DecodedPieces: ~Copyable {

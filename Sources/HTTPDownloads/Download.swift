@@ -1,6 +1,6 @@
 import CacheSystem
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// A download that was started.
 ///

@@ -1,6 +1,6 @@
 public import CacheSystem
 public import ContentCoding
-public import HTTPTransport
+public import HTTPTransports
 
 /// The reason why a download ended without its file.
 public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 public import CacheFormat
 public import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// What is known of a downloaded file, or of the bytes of an unfinished download. It is kept in a
 /// file beside them, see ``DownloadPlace``.

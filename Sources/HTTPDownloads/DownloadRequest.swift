@@ -1,6 +1,6 @@
 public import HTTPAuthentication
 public import HTTPSemantics
-public import HTTPTransport
+public import HTTPTransports
 
 /// What to download, and to which file.
 public struct DownloadRequest: Sendable {

@@ -2,7 +2,7 @@ import CacheSystem
 import ContentCoding
 import HTTPAuthentication
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// The result of one request of a download.
 struct DownloadAttempt: Sendable {

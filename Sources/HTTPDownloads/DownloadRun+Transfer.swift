@@ -1,7 +1,7 @@
 import CacheFormat
 import CacheSystem
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 // From the network to the part, try after try.
 extension DownloadRun {

@@ -1,7 +1,7 @@
 import CacheFormat
 import CacheSystem
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// The work of one download, from the check of existing files to the file in place.
 struct DownloadRun: Sendable {

@@ -1,7 +1,7 @@
 import CacheSystem
 import HTTPAuthentication
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 extension Downloader {
   /// Asks the server whether it has a newer version of a downloaded file, without changing the

@@ -1,7 +1,7 @@
 import CacheFormat
 public import CacheSystem
 import HTTPSemantics
-public import HTTPTransport
+public import HTTPTransports
 
 /// How many downloads run at once, and how often they are retried.
 public struct DownloaderOptions: Sendable {

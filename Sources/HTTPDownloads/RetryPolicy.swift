@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPTransports
 
 /// Which failures are retried, and after what delay.
 struct RetryPolicy: Sendable {

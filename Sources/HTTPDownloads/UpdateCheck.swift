@@ -1,5 +1,5 @@
 package import HTTPSemantics
-package import HTTPTransport
+package import HTTPTransports
 
 /// Whether a server has something newer than a copy.
 public enum UpdateState: Sendable, Hashable {

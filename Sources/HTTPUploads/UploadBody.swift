@@ -1,4 +1,4 @@
-public import HTTPTransport
+public import HTTPTransports
 
 /// How much of the content of a request has been passed to the network.
 public struct UploadProgress: Sendable, Hashable {

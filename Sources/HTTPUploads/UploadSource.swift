@@ -1,5 +1,5 @@
 import CacheSystem
-import HTTPTransport
+import HTTPTransports
 import Synchronization
 
 /// The pieces of an upload. Files are read on a separate thread.

@@ -1,11 +1,11 @@
+import CacheClient
 import CacheStore
 import CacheSystem
-import CachingClient
-import CurlTransport
+import CurlHTTP
 import Foundation
 import HTTPCaching
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Testing
 
 @testable import CachingProxy

@@ -1,6 +1,6 @@
 import CacheSystem
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Testing
 
 @testable import CachingProxy

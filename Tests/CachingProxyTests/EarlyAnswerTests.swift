@@ -1,5 +1,5 @@
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Testing
 
 @testable import CachingProxy

@@ -1,6 +1,6 @@
+import CacheClient
 import CacheStore
-import CachingClient
-import CurlTransport
+import CurlHTTP
 import Foundation
 import HTTPSemantics
 import Testing

@@ -1,5 +1,5 @@
 package import HTTPSemantics
-package import HTTPTransport
+package import HTTPTransports
 import Synchronization
 
 /// Fails each request once a gate is open.

@@ -1,5 +1,5 @@
 package import HTTPSemantics
-package import HTTPTransport
+package import HTTPTransports
 import Synchronization
 
 /// Serves one file as a good server does, with validators and ranges, but for the faults it is told.

@@ -1,6 +1,6 @@
 import CacheSystem
 package import HTTPSemantics
-package import HTTPTransport
+package import HTTPTransports
 import Synchronization
 
 /// Answers from a script instead of a network, and notes what it was asked.

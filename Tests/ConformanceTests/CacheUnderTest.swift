@@ -1,6 +1,6 @@
-import CachingClient
+import CacheClient
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Synchronization
 
 /// Holds what a client has got for a request.

@@ -1,5 +1,5 @@
+import CacheClient
 import CacheStore
-import CachingClient
 import Foundation
 import HTTPSemantics
 import Testing

@@ -1,5 +1,5 @@
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Synchronization
 
 /// Takes requests to a scripted origin without any connection.

@@ -2,7 +2,7 @@ import CacheSystem
 import ClientTesting
 import Foundation
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

@@ -3,7 +3,7 @@ import CacheSystem
 import ClientTesting
 import Foundation
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Synchronization
 import Testing
 

@@ -2,7 +2,7 @@ import CacheFormat
 import ClientTesting
 import Foundation
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import MessageDigests
 import Testing
 

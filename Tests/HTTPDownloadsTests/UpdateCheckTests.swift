@@ -1,6 +1,6 @@
 import ClientTesting
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 import Testing
 
 @testable import HTTPDownloads

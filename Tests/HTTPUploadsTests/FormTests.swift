@@ -1,6 +1,6 @@
 import CacheSystem
 import Foundation
-import HTTPTransport
+import HTTPTransports
 import Synchronization
 import TestSupport
 import Testing

@@ -1,9 +1,9 @@
-import CachingClient
+import CacheClient
 import CommandLineTools
-import CurlTransport
+import CurlHTTP
 import HTTPCaching
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// `check`: asks servers whether they have something newer than what is here.
 enum CheckCommand {

@@ -1,7 +1,7 @@
+import CacheClient
 import CacheSystem
-import CachingClient
 import CommandLineTools
-import CurlTransport
+import CurlHTTP
 import HTTPSemantics
 import MessageDigests
 

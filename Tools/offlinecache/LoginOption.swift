@@ -1,4 +1,4 @@
-import CachingClient
+import CacheClient
 import CommandLineTools
 import HTTPSemantics
 import Synchronization

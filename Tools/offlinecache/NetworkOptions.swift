@@ -1,6 +1,6 @@
 import CommandLineTools
-import CurlTransport
-import HTTPTransport
+import CurlHTTP
+import HTTPTransports
 
 /// The options that say how servers are reached, for every command that reaches some.
 enum NetworkOptions {

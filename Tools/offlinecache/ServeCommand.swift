@@ -1,12 +1,12 @@
+import CacheClient
 import CacheStore
 import CacheSystem
-import CachingClient
 import CachingProxy
 import CommandLineTools
-import CurlTransport
+import CurlHTTP
 import HTTPCaching
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// `serve`: answers HTTP clients through the store.
 enum ServeCommand {

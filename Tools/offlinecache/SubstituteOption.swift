@@ -1,4 +1,4 @@
-import CachingClient
+import CacheClient
 import CommandLineTools
 
 /// The tables of substitutes that a command line names; for commands that answer.

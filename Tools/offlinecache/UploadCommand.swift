@@ -1,6 +1,6 @@
-import CachingClient
+import CacheClient
 import CommandLineTools
-import CurlTransport
+import CurlHTTP
 import HTTPSemantics
 
 /// `upload`: sends a file or a form.

@@ -1,7 +1,7 @@
-import CachingClient
+import CacheClient
 import CommandLineTools
 import HTTPSemantics
-import HTTPTransport
+import HTTPTransports
 
 /// Sends one request with its content, and reports on it.
 struct UploadRun: Sendable {

@@ -1,4 +1,4 @@
-import OfflineCache
+import OfflineCacheKit
 
 struct Article: Decodable {
   var title: String

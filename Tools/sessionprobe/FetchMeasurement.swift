@@ -1,11 +1,11 @@
 import CCurl
 import CCurlLibrary
 import CacheStore
-import CurlTransport
+import CurlHTTP
 import Foundation
 import HTTPSemantics
-import HTTPTransport
-import OfflineCache
+import HTTPTransports
+import OfflineCacheKit
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -1,10 +1,10 @@
 import CCurl
 import CCurlLibrary
-import CurlTransport
+import CurlHTTP
 import Foundation
 import HTTPSemantics
-import HTTPTransport
-import OfflineCache
+import HTTPTransports
+import OfflineCacheKit
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

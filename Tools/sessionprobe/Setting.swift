@@ -1,7 +1,7 @@
 import CacheStore
 import Foundation
 import LoopbackOrigin
-import OfflineCache
+import OfflineCacheKit
 import TestSupport
 
 #if canImport(FoundationNetworking)

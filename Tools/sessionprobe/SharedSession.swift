@@ -1,6 +1,6 @@
 import Foundation
 import LoopbackOrigin
-import OfflineCache
+import OfflineCacheKit
 import Synchronization
 
 #if canImport(FoundationNetworking)

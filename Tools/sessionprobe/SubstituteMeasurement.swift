@@ -1,8 +1,8 @@
+import CacheClient
 import CacheStore
-import CachingClient
 import Foundation
 import LoopbackOrigin
-import OfflineCache
+import OfflineCacheKit
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

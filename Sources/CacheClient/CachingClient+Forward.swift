@@ -1,0 +1,90 @@
+import CacheStore
+import CacheSystem
+import HTTPAuthentication
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+
+// The way to the origin.
+extension CachingClient {
+  func forward(
+    _ forwarding: Forwarding, _ body: RequestBody?, _ options: FetchOptions
+  ) async throws(ClientError) -> ClientResponse {
+    let onInterim = options.onInterim ?? { _ in }
+    let sending = options.transport ?? self.options.transport
+    let isShareable =
+      forwarding.isShareable
+      && !unsharedKeys.contains(forwarding.key, forwarding.selection, now: now)
+    if isShareable, let (flight, asker) = flights.join(forwarding, sending) {
+      if asker == .first { carry(out: forwarding, flight, onInterim) }
+      defer { flight.leave() }
+      guard let outcome = await flight.outcome.value() else { throw cancelled(forwarding) }
+      if let response = try response(to: forwarding, outcome, asker) { return response }
+    }
+    let outcome = await originFetcher.run(
+      forwarding, body: body, options: sending, onInterim: onInterim)
+    note(outcome, forwarding)
+    let response = try response(to: forwarding, outcome, .first)
+    // The body has its reader now.
+    if case .shared(_, let body) = outcome { Task { await body.run() } }
+    guard let response else { throw cancelled(forwarding) }
+    return response
+  }
+
+  /// Asks the origin for all who wait.
+  private func carry(
+    out forwarding: Forwarding, _ flight: Flight,
+    _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) {
+    flight.carry(
+      Task { [self] in
+        let outcome = await originFetcher.run(
+          forwarding, body: nil, options: flight.sending, onInterim: onInterim,
+          onHead: flight.takeHead)
+        note(outcome, forwarding)
+        if case .shared(_, let body) = outcome {
+          flight.settle(outcome)
+          await body.run()
+          flights.end(forwarding.key, flight)
+        } else {
+          flights.end(forwarding.key, flight)
+          flight.settle(outcome)
+        }
+      })
+  }
+
+  /// Validates a stale response while it is served.
+  func validateInBackground(_ forwarding: Forwarding) {
+    // The credential goes with the answer that is served now, but the validation comes later.
+    let session = authenticator.session
+    let credential = AuthenticatingTransport.name(in: forwarding.request)
+      .flatMap { session.credential(named: $0) }
+    if let credential { session.retain(credential) }
+    let isStarted = background.run(forwarding.key) { [self] in
+      defer { if let credential { session.release(credential) } }
+      let response = try? await forward(forwarding, nil, FetchOptions())
+      guard let response, case .network = response.source else { return }
+      while let piece = try? await response.body.next(), !piece.isEmpty {}
+    }
+    if !isStarted, let credential { session.release(credential) }
+  }
+
+  /// Remembers whether requests for the same have to wait for one another.
+  private func note(_ outcome: Outcome, _ forwarding: Forwarding) {
+    guard forwarding.isShareable else { return }
+    let now = now
+    let isShareable: Bool
+    switch outcome {
+    case .direct: isShareable = false
+    case .shared(_, let body): isShareable = cache.isShareable(body.plan, now: now)
+    case .stored(let serving, status: 304): isShareable = cache.isShareable(serving, now: now)
+    case .stored, .failed: return
+    }
+    unsharedKeys.note(forwarding.key, forwarding.selection, isShareable: isShareable, now: now)
+  }
+
+  private func cancelled(_ forwarding: Forwarding) -> ClientError {
+    let url = forwarding.request.url.string
+    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
+  }
+}

@@ -1,0 +1,39 @@
+import CacheStore
+import CacheSystem
+public import HTTPAuthentication
+import HTTPCaching
+public import HTTPDownloads
+public import HTTPSemantics
+public import HTTPTransports
+
+extension CachingClient {
+  /// Asks the server whether it has something newer than what is stored, without changing what is
+  /// stored.
+  ///
+  /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), and a `GET` whose body
+  /// is not read where the server does not allow `HEAD`. The whole time-out of the options bounds all
+  /// of it.
+  ///
+  /// - Parameter credential: As in ``FetchOptions/credential``.
+  /// - Throws: ``ClientError/Cause/transport(_:)`` if the server cannot be asked in time; the copy stays
+  ///   as it is.
+  public func updateState(
+    of request: HTTPRequest, credential: Credential? = nil, options: TransportOptions? = nil
+  ) async throws(ClientError) -> UpdateState {
+    let offered = ContentDecoding.offer(request, FetchOptions())
+    let asked = named(offered, credential)
+    let stored = await asyncStore.perform { [cache, now] _ in
+      cache.decide(asked, policy: .offline, now: now)
+    }
+    guard case .serve(let serving) = stored else { return .missing }
+    do throws(TransportError) {
+      return try await UpdateCheck(
+        transport: transport.sending(credential, to: request.url),
+        options: options ?? self.options.transport
+      )
+      .state(of: serving.head, offered)
+    } catch {
+      throw ClientError(.transport(error), url: request.url.string)
+    }
+  }
+}

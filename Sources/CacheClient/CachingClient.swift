@@ -1,0 +1,187 @@
+import CacheFormat
+public import CacheStore
+public import CacheSystem
+import HTTPAuthentication
+import HTTPCaching
+public import HTTPSemantics
+public import HTTPTransports
+
+/// Answers HTTP requests from a store and from the network, by the rules of RFC 9111.
+///
+/// Many that ask for the same thing at the same time share one request to the origin. What may be
+/// stored is stored while it is read, as it came; content codings are taken off for callers who want
+/// that. Safe to use from many tasks at once.
+public final class CachingClient: Sendable {
+  /// Gives the store.
+  public let store: Store
+  /// Says how the client works.
+  public let options: ClientOptions
+
+  let cache: ResponseCache
+  /// Runs what blocks on the disk on threads of its own.
+  let asyncStore: AsyncStore
+  let clock: any WallClock
+  let flights = Flights()
+  let permits = StoringPermits()
+  let unsharedKeys = UnsharedKeys()
+  let background: Background
+  let originFetcher: OriginFetcher
+  let authenticator: Authenticator
+
+  /// Makes a client on a store and a transport, which may be shared with others.
+  public init(
+    store: Store, transport: any HTTPTransport, options: ClientOptions = ClientOptions(),
+    clock: any WallClock = SystemClock()
+  ) {
+    self.store = store
+    self.options = options
+    self.clock = clock
+    asyncStore = AsyncStore(store)
+    cache = ResponseCache(
+      store: store, rules: options.rules, keyRule: options.keyRule,
+      fingerprintKey: options.fingerprintKey, hotBytes: options.hotBytes,
+      mayReturnStored: options.mayReturnStored)
+    background = Background(limit: options.maximumBackgroundFetches)
+    authenticator = Authenticator(provider: options.credentials)
+    originFetcher = OriginFetcher(
+      cache: cache, store: asyncStore,
+      transport: AuthenticatingTransport(
+        transport: transport, session: authenticator.session), clock: clock,
+      permits: permits, flights: flights)
+  }
+
+  /// Answers a request from the store or the network, as soon as the head is there.
+  ///
+  /// Redirects are followed for requests whose body, if there is one, can be had again; each step goes
+  /// through the store. To another origin go only fields that are known to be harmless, and from
+  /// `https` to `http` only what ``TransportOptions/allowsInsecureRedirects`` allows. Where a server
+  /// wants credentials, the provider of the options is asked, up to three times; then the 401 is the
+  /// answer.
+  ///
+  /// - Throws: ``ClientError`` when there is neither; ``ClientError/Cause/notStored(_:)`` tells why
+  ///   the store has no answer where the network was not to be asked.
+  public func fetch(
+    _ request: HTTPRequest, body: RequestBody? = nil, options: FetchOptions = FetchOptions()
+  ) async throws(ClientError) -> ClientResponse {
+    let asked = request.url
+    var request = request
+    var body = body
+    var login = Login(
+      options.credential, for: asked, mayAsk: options.policy.allowsNetwork)
+    for _ in 0...max(0, options.maximumRedirects) {
+      let offered = ContentDecoding.offer(request, options)
+      let again = body.repeated
+      let response = try await authenticated(offered, body, options, &login)
+      guard options.maximumRedirects > 0,
+        let next = try next(after: response, to: request, body, again, options)
+      else { return ContentDecoding.decode(response, asked: request, options) }
+      await response.body.drain(upTo: ResponseCache.smallBody)
+      (request, body) = next
+    }
+    throw ClientError(
+      .tooManyRedirects(maximum: options.maximumRedirects), url: asked.string)
+  }
+
+  /// Answers from the store alone, at once; nil if the network has to be asked, or the answer is not
+  /// to be had without waiting.
+  ///
+  /// Blocks on the disk for a few microseconds. Starts the validation of a stale answer in the
+  /// background where that is allowed.
+  public func storedAnswer(
+    to request: HTTPRequest, options: FetchOptions = FetchOptions()
+  ) -> ClientResponse? {
+    var request = request
+    let login = Login(options.credential, for: request.url)
+    for _ in 0...max(0, options.maximumRedirects) {
+      var offered = ContentDecoding.offer(request, options)
+      let credential =
+        request.fields.contains("Authorization")
+        ? nil : login.credential(for: request.url, authenticator.session)
+      if let credential {
+        // A validation in the background needs it.
+        authenticator.session.retain(credential)
+        offered = AuthenticatingTransport.naming(credential, in: offered)
+      }
+      defer { if let credential { authenticator.session.release(credential) } }
+      if let substitute = substitute(for: offered, options.policy) { return substitute }
+      let decision = cache.decide(
+        offered, policy: options.policy, lifetime: options.lifetime, now: now)
+      guard case .serve(let serving) = decision else { return nil }
+      let response = served(serving, offered)
+      var next: (HTTPRequest, RequestBody?)?
+      if options.maximumRedirects > 0 {
+        do throws(ClientError) {
+          next = try self.next(after: response, to: request, nil, nil, options)
+        } catch {
+          // The way with the network tells of it.
+          return nil
+        }
+      }
+      guard let next else { return ContentDecoding.decode(response, asked: request, options) }
+      request = next.0
+    }
+    return nil
+  }
+
+  /// Returns what to send after a redirect; nil if the response is none that can be followed.
+  private func next(
+    after response: ClientResponse, to request: HTTPRequest, _ body: RequestBody?,
+    _ again: RepeatedBody?, _ options: FetchOptions
+  ) throws(ClientError) -> (HTTPRequest, RequestBody?)? {
+    let isAllowed =
+      self.options.transport.allowsInsecureRedirects
+      || options.transport?.allowsInsecureRedirects ?? false
+    do throws(TransportError) {
+      return try Redirection.next(
+        after: response.head, to: request, body, again, allowsInsecure: isAllowed)
+    } catch {
+      response.body.cancel()
+      throw ClientError(.transport(error), url: error.url)
+    }
+  }
+
+  /// Waits until no response is validated in the background any more.
+  public func waitForBackground() async {
+    await background.waitUntilIdle()
+  }
+
+  var now: Timestamp { Timestamp(nanoseconds: clock.now()) }
+
+  func answer(
+    _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions
+  ) async throws(ClientError) -> ClientResponse {
+    if let substitute = await substitute(for: request, body, options) { return substitute }
+    let now = now
+    let decide = { @Sendable [cache] in
+      cache.decide(
+        request, hasBody: body.hasContent, policy: options.policy, lifetime: options.lifetime,
+        now: now)
+    }
+    let decision =
+      options.decidesAtOnce ? decide() : await asyncStore.perform { _ in decide() }
+    do throws(ClientError) {
+      switch decision {
+      case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)
+      case .serve(let serving): return served(serving, request)
+      case .forward(let forwarding): return try await forward(forwarding, body, options)
+      }
+    } catch {
+      guard !error.isCancellation, !error.isPinMismatch,
+        let substitute = await substitute(for: request, body, options, isLastResort: true)
+      else { throw error }
+      return substitute
+    }
+  }
+
+  /// Looks for a substitute off the cooperative pool.
+  private func substitute(
+    for request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions,
+    isLastResort: Bool = false
+  ) async -> ClientResponse? {
+    guard self.options.substitutes != nil else { return nil }
+    return await asyncStore.perform { [self] _ in
+      substitute(
+        for: request, hasBody: body.hasContent, options.policy, isLastResort: isLastResort)
+    }
+  }
+}

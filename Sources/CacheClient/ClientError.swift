@@ -1,0 +1,61 @@
+public import CacheStore
+public import ContentCoding
+public import HTTPCaching
+public import HTTPTransports
+
+/// Tells why a fetch failed.
+public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Names the cause.
+  public enum Cause: Sendable, Hashable {
+    /// The network was not to be asked, and the store has no answer, for this reason.
+    case notStored(ForwardReason)
+    /// The network failed.
+    case transport(TransportError)
+    /// The store failed while a body was read.
+    case store(StoreError)
+    /// The content coding of the body is damaged.
+    case coding(ContentCodingError)
+    /// There were more redirects in a row than the caller allowed.
+    case tooManyRedirects(maximum: Int)
+    /// The body is longer than the caller allowed, in bytes.
+    case tooLarge(limit: Int)
+  }
+
+  /// Names the cause.
+  public let cause: Cause
+
+  /// Gives the URL that was asked for, without credentials.
+  public let url: String
+
+  /// Makes an error.
+  public init(_ cause: Cause, url: String) {
+    self.cause = cause
+    self.url = url
+  }
+
+  /// Tells whether somebody ended the request, so that nothing has failed.
+  var isCancellation: Bool {
+    if case .transport(let error) = cause { error.code == .cancelled } else { false }
+  }
+
+  /// Tells whether the server is not the pinned one, for which nothing stands in.
+  var isPinMismatch: Bool {
+    if case .transport(let error) = cause { error.code == .pinMismatch } else { false }
+  }
+
+  /// Says which URL, what is wrong, and what to do.
+  public var description: String {
+    switch cause {
+    case .notStored(.method(let method)):
+      "\(url): \(method) is not answered offline; send it when there is a network"
+    case .notStored(let reason):
+      "\(url): cannot be answered offline, as \(reason); fetch it once while there is a network"
+    case .transport(let error): error.description
+    case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
+    case .coding(let error): "\(url): the body cannot be decoded (\(error)); fetch it again"
+    case .tooManyRedirects(let maximum):
+      "\(url): there are more than \(maximum) redirects; check for a loop, or allow more"
+    case .tooLarge(let limit): "\(url): the body is longer than \(limit) bytes; read it in pieces"
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+
+/// The result of a request to the origin.
+enum Outcome: Sendable {
+  /// No answer came.
+  case failed(TransportError)
+  /// A stored response is the answer: a 304 has confirmed it, or an error lets it be served stale.
+  case stored(Serving, status: Int)
+  /// The origin's own answer, for one reader.
+  case direct(HTTPResponseHead, any TransportBody, NotStored)
+  /// The origin's own answer, which is stored while it is read.
+  case shared(HTTPResponseHead, SharedBody)
+}
+
+/// Sends requests to the origin, and judges its answers by the rules.
+struct OriginFetcher: Sendable {
+  let cache: ResponseCache
+  let store: AsyncStore
+  let transport: any HTTPTransport
+  let clock: any WallClock
+  let permits: StoringPermits
+  let flights: Flights
+
+  /// Asks the origin; once more where it confirms something that is not stored.
+  ///
+  /// - Parameter onHead: is called as soon as the origin has answered, before the answer is judged.
+  func run(
+    _ forwarding: Forwarding, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
+    onHead: @Sendable () -> Void = {}
+  ) async -> Outcome {
+    var forwarding = forwarding
+    let permit = permits.make(forwarding.key)
+    while true {
+      let sent = Timestamp(nanoseconds: clock.now())
+      let answer: TransportResponse
+      do {
+        answer = try await transport.send(
+          forwarding.request, body: body, options: options, onInterim: onInterim)
+      } catch {
+        return .failed(error)
+      }
+      onHead()
+      if answer.head.status == 304, !forwarding.request.hasCondition {
+        return .failed(
+          TransportError(
+            .protocolViolation, url: forwarding.request.url.string,
+            detail: "a 304 to a request without a condition"))
+      }
+      let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
+      let receipt = await judge(answer.head, forwarding, times)
+      // An answer that is not passed on is read to its end where that is near: its connection lives.
+      if case .pass = receipt {} else { await answer.body.end(within: ResponseCache.smallBody) }
+      switch receipt {
+      case .again(let next): forwarding = next
+      case .validated(let serving): return .stored(serving, status: 304)
+      case .stale(let serving, let status): return .stored(serving, status: status)
+      case .pass(let head, let storing):
+        return await pass(head, storing, answer.body, forwarding, permit)
+      }
+    }
+  }
+
+  /// Hands the origin's own answer on.
+  private func pass(
+    _ head: HTTPResponseHead, _ storing: Storing, _ body: any TransportBody,
+    _ forwarding: Forwarding, _ permit: StoringPermit
+  ) async -> Outcome {
+    let isUnsafe = await invalidate(forwarding.original, head)
+    let plan: StoringPlan
+    switch storing {
+    case .no(let reason): return .direct(head, body, .forbidden(reason))
+    case .yes(let made): plan = made
+    }
+    // Whoever shares a body that is not kept has to read as fast as the others.
+    if let error = await refusal(of: head.fields.contentLength) {
+      return .direct(head, body, .failed(error))
+    }
+    let url = forwarding.request.url.string
+    let whole = PrefixedBody.joining(plan.prefix, body, store, url: url)
+    // The answer to a POST is newer than what the POST has made invalid.
+    let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
+    return .shared(
+      head,
+      SharedBody(whole, plan, permit, store, length: head.fields.contentLength, url: url))
+  }
+
+  /// Keeps answers that are under way from being stored after an unsafe request has changed what
+  /// they tell. One that was stored after the cache removed what there was, or is being stored, is
+  /// removed before the answer to the unsafe request is handed on.
+  ///
+  /// - Returns: whether there was anything to keep.
+  private func invalidate(_ request: HTTPRequest, _ head: HTTPResponseHead) async -> Bool {
+    let keys = cache.invalidated(by: request, head)
+    for key in keys {
+      flights.end(key)
+      await permits.revokeAndWait(key)
+      _ = try? await store.remove(key)
+    }
+    return !keys.isEmpty
+  }
+
+  /// Returns why the store will not take a body of a length.
+  private func refusal(of length: UInt64?) async -> StoreError? {
+    guard let length, length > UInt64(ResponseCache.smallBody) else { return nil }
+    do throws(StoreError) {
+      try await store.perform { store throws(StoreError) in try store.checkBodyLength(length) }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Judges, off the cooperative pool where that may touch the disk: a 304 writes to the store.
+  private func judge(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) async -> Receipt {
+    if cache.receivesAtOnce(head, for: forwarding) {
+      return cache.receive(head, for: forwarding, times: times)
+    }
+    return await store.perform { [cache] _ in
+      cache.receive(head, for: forwarding, times: times)
+    }
+  }
+}

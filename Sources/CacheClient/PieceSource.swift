@@ -1,0 +1,249 @@
+import CacheStore
+import ContentCoding
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+
+/// Gives the pieces of a body to one reader, one call at a time.
+protocol PieceSource: AnyObject, Sendable {
+  /// Returns the next piece, never an empty one, or nil at the end of a complete body.
+  func next() async throws(ClientError) -> [UInt8]?
+
+  /// Returns all bytes that are left of a stored body, without waiting for anything but the disk; nil
+  /// where it comes from the network.
+  ///
+  /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` where it is longer than the limit in bytes.
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]?
+
+  /// Gives the trailer fields; empty before the end.
+  var trailers: HTTPFields { get }
+
+  /// Lets go of what is behind it.
+  func cancel()
+}
+
+extension PieceSource {
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? { nil }
+  var trailers: HTTPFields { [] }
+  func cancel() {}
+}
+
+/// Gives bytes that are in memory.
+final class BytesSource: PieceSource {
+  private let bytes: Mutex<[UInt8]>
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = Mutex(bytes)
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    let all = rest()
+    return all.isEmpty ? nil : all
+  }
+
+  /// What is in memory already is given whatever the limit; whoever joins pieces looks at the sum.
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? { rest() }
+
+  private func rest() -> [UInt8] {
+    bytes.withLock { bytes in
+      defer { bytes = [] }
+      return bytes
+    }
+  }
+}
+
+/// Gives a slice of a stored body. The verdict on a whole body comes with its last piece, if it was
+/// not verified before.
+final class FileSource: PieceSource {
+  /// How much is read at once, in bytes: a thousand slow readers must fit into memory.
+  static let pieceBytes = 16 * 1024
+
+  private let reader: BodyReader
+  private let store: AsyncStore
+  private let url: String
+  private let range: Range<UInt64>
+  /// The next byte; nil: none has been read.
+  private let position = Mutex<UInt64?>(nil)
+
+  init(_ reader: BodyReader, _ range: Range<UInt64>, _ store: AsyncStore, url: String) {
+    self.reader = reader
+    self.store = store
+    self.url = url
+    self.range = range
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    let start = position.withLock { $0 }
+    let offset = start ?? range.lowerBound
+    let count = Int(min(range.upperBound - offset, UInt64(Self.pieceBytes)))
+    guard count > 0 else { return nil }
+    do throws(StoreError) {
+      let bytes = try await store.perform { [self] _ throws(StoreError) in
+        try read(at: offset, upTo: count, isFirst: start == nil)
+      }
+      position.withLock { $0 = offset + UInt64(bytes.count) }
+      return bytes
+    } catch {
+      throw ClientError(.store(error), url: url)
+    }
+  }
+
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
+    let start = position.withLock { $0 }
+    let offset = start ?? range.lowerBound
+    let count = range.upperBound - offset
+    guard count <= UInt64(max(0, limit)) else {
+      throw ClientError(.tooLarge(limit: limit), url: url)
+    }
+    guard count > 0 else { return [] }
+    do throws(StoreError) {
+      let bytes = try read(at: offset, upTo: Int(count), isFirst: start == nil)
+      position.withLock { $0 = range.upperBound }
+      return bytes
+    } catch {
+      throw ClientError(.store(error), url: url)
+    }
+  }
+
+  /// Reads a piece: of a shorter body, whose reader may be shared, from where it is; of a longer one
+  /// in order, as that verifies it.
+  private func read(
+    at offset: UInt64, upTo count: Int, isFirst: Bool
+  ) throws(StoreError) -> [UInt8] {
+    let isSmall = reader.length <= ResponseCache.verifiedBytes
+    if isSmall { try reader.verify() }
+    if isSmall || reader.isVerified { return try reader.read(at: offset, upTo: count) }
+    if isFirst { reader.seek(to: offset) }
+    guard reader.position == offset else {
+      throw StoreError(
+        .damaged, path: store.store.path, offset: offset,
+        cause: "the file of a body was changed while it was read",
+        remedy: "fetch it again; check who writes to the store")
+    }
+    return try reader.read(upTo: count)
+  }
+}
+
+/// Gives what comes from the network, to its only reader.
+final class TransportSource: PieceSource {
+  private let body: any TransportBody
+  private let url: String
+
+  init(_ body: any TransportBody, url: String) {
+    self.body = body
+    self.url = url
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    do {
+      return try await body.next()
+    } catch {
+      throw ClientError(.transport(error), url: url)
+    }
+  }
+
+  var trailers: HTTPFields { body.trailers }
+
+  func cancel() { body.cancel() }
+}
+
+/// Gives several sources one after the other.
+final class JoinedSource: PieceSource {
+  private let rest: Mutex<[any PieceSource]>
+
+  init(_ sources: [any PieceSource]) {
+    rest = Mutex(sources.reversed())
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    while let source = rest.withLock({ $0.last }) {
+      if let piece = try await source.next() { return piece }
+      rest.withLock { _ = $0.popLast() }
+    }
+    return nil
+  }
+
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    while let source = rest.withLock({ $0.last }) {
+      guard let more = try source.storedBytes(limit: limit - bytes.count) else { return nil }
+      bytes += more
+      rest.withLock { _ = $0.popLast() }
+    }
+    return bytes
+  }
+
+  func cancel() {
+    for source in rest.withLock({ $0 }) { source.cancel() }
+  }
+}
+
+/// Takes the content coding off another source.
+final class DecodingSource: PieceSource {
+  private let coded: any PieceSource
+  private let url: String
+  private let decoder: Mutex<ContentDecoder>
+  private let isOver = Mutex(false)
+
+  init(_ coded: any PieceSource, _ decoder: consuming ContentDecoder, url: String) {
+    self.coded = coded
+    self.url = url
+    self.decoder = Mutex(decoder)
+  }
+
+  func next() async throws(ClientError) -> [UInt8]? {
+    while true {
+      if let piece = try decoded() { return piece }
+      if isOver.withLock({ $0 }) { return nil }
+      if let more = try await coded.next() {
+        decoder.withLock { $0.append(more) }
+      } else {
+        isOver.withLock { $0 = true }
+        try finish()
+      }
+    }
+  }
+
+  /// Decodes piece by piece: what a few bytes stand for may be longer than the limit.
+  func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
+    guard let all = try coded.storedBytes(limit: limit) else { return nil }
+    decoder.withLock { $0.append(all) }
+    var bytes: [UInt8] = []
+    while let piece = try decoded() {
+      guard bytes.count + piece.count <= limit else {
+        coded.cancel()
+        throw ClientError(.tooLarge(limit: limit), url: url)
+      }
+      bytes += piece
+    }
+    isOver.withLock { $0 = true }
+    try finish()
+    return bytes
+  }
+
+  private func decoded() throws(ClientError) -> [UInt8]? {
+    do throws(ContentCodingError) {
+      return try decoder.withLock { decoder throws(ContentCodingError) in try decoder.next() }
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  private func finish() throws(ClientError) {
+    do throws(ContentCodingError) {
+      try decoder.withLock { decoder throws(ContentCodingError) in try decoder.finish() }
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  private func failure(_ error: ContentCodingError) -> ClientError {
+    coded.cancel()
+    return ClientError(.coding(error), url: url)
+  }
+
+  var trailers: HTTPFields { coded.trailers }
+
+  func cancel() { coded.cancel() }
+}

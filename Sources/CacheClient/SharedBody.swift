@@ -1,0 +1,306 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+
+/// Stores a body while it comes from the network, and gives it to any number of readers.
+///
+/// The reader that is in front asks for more; one that lags behind reads what is kept: in memory up
+/// to ``ResponseCache/smallBody``, then in the file that becomes the store's. So memory is bounded,
+/// nobody waits for a slower reader, and who leaves takes nothing from the others. When nobody is
+/// left before the end, the transfer ends and nothing is stored.
+///
+/// Once the store has failed, nothing more can be kept: then the readers go in step, and the fast
+/// wait for the slow.
+final class SharedBody: Sendable {
+  enum Kept: Sendable {
+    case memory([UInt8])
+    case file(BodyWriter)
+  }
+
+  enum End: Sendable {
+    case open
+    case complete
+    case failed(ClientError)
+  }
+
+  struct State {
+    /// The bytes that readers can have.
+    var received: UInt64 = 0
+    /// All before the last piece.
+    var kept = Kept.memory([])
+    /// The piece that came last, and its offset.
+    var last: (offset: UInt64, piece: [UInt8]) = (0, [])
+    /// Whether the store takes what comes.
+    var isKept = true
+    var end = End.open
+    var storing = StoringState.pending
+    /// Those who have not left, by number.
+    var readers: Set<UInt64> = []
+    var nextReader: UInt64 = 0
+    /// Those who have had all that there is.
+    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var pump: CheckedContinuation<Void, Never>?
+
+    /// Gives a piece to the readers.
+    mutating func take(_ piece: [UInt8]) {
+      last = (received, piece)
+      received += UInt64(piece.count)
+    }
+
+    /// Tells whether it is time to ask the network for more, or to stop doing so.
+    var mayPump: Bool {
+      guard case .open = end else { return true }
+      return isKept ? !waiters.isEmpty : waiters.count == readers.count
+    }
+
+    /// Returns who moves the body, to be woken if it is time.
+    mutating func takePump() -> CheckedContinuation<Void, Never>? {
+      guard mayPump else { return nil }
+      defer { pump = nil }
+      return pump
+    }
+  }
+
+  /// The length that the head promises; nil: not known.
+  let length: UInt64?
+  let plan: StoringPlan
+  let store: AsyncStore
+  let url: String
+  let body: any TransportBody
+  let state = Lock(State())
+  private let permit: StoringPermit
+
+  init(
+    _ body: any TransportBody, _ plan: StoringPlan, _ permit: StoringPermit, _ store: AsyncStore,
+    length: UInt64?, url: String
+  ) {
+    self.body = body
+    self.permit = permit
+    self.plan = plan
+    self.store = store
+    self.length = length
+    self.url = url
+  }
+
+  var storing: StoringState { state.withLock { $0.storing } }
+
+  /// Says that the body has been given up: the caller's own doing, or that of all callers.
+  var cancelled: ClientError {
+    ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
+  }
+
+  /// Adds a reader, which begins with the first byte; nil if that is not to be had any more.
+  func makeReader() -> SharedReader? {
+    let number = state.withLock { state -> UInt64? in
+      if case .failed = state.end { return nil }
+      guard state.isKept || state.received == 0 else { return nil }
+      state.nextReader += 1
+      state.readers.insert(state.nextReader)
+      return state.nextReader
+    }
+    return number.map { SharedReader(self, number: $0) }
+  }
+
+  /// Takes a reader away; with the last one before the end the transfer ends.
+  func leave(_ number: UInt64) {
+    let (waiter, pump, isOver) = state.withLock { state in
+      let isReader = state.readers.remove(number) != nil
+      let waiter = state.waiters.removeValue(forKey: number)
+      var isOver = false
+      if isReader, state.readers.isEmpty, case .open = state.end {
+        // From here on nobody can join what is going to be cancelled.
+        state.end = .failed(cancelled)
+        isOver = true
+      }
+      return (waiter, state.takePump(), isOver)
+    }
+    callOut {
+      if isOver { body.cancel() }
+      waiter?.resume()
+      pump?.resume()
+    }
+  }
+
+  /// Moves the body from the network to the readers and into the store, as fast as they ask.
+  func run() async {
+    while await isWanted() {
+      let piece: [UInt8]?
+      do {
+        piece = try await body.next()
+      } catch {
+        give(up: ClientError(.transport(error), url: url))
+        return
+      }
+      guard let piece else {
+        if isShort {
+          give(up: ClientError(.transport(TransportError(.truncatedBody, url: url)), url: url))
+          return
+        }
+        await commit()
+        wake { $0.end = .complete }
+        return
+      }
+      await keep(piece)
+      let isLast = state.withLock { $0.received + UInt64(piece.count) } == length
+      if isLast { return await finish(with: piece) }
+      wake { $0.take(piece) }
+    }
+    give(up: cancelled)
+  }
+
+  /// Stores the body before its last piece is given away: who counts bytes knows that it is the last
+  /// one, and may ask again at once.
+  private func finish(with piece: [UInt8]) async {
+    do {
+      guard try await body.next() == nil else {
+        let error = TransportError(.protocolViolation, url: url, detail: "the body is too long")
+        return give(up: ClientError(.transport(error), url: url))
+      }
+    } catch {
+      return give(up: ClientError(.transport(error), url: url))
+    }
+    await commit(pending: piece.count)
+    wake { state in
+      state.take(piece)
+      state.end = .complete
+    }
+  }
+
+  /// Waits until more is to be asked for; false when nobody is left to ask for it.
+  private func isWanted() async -> Bool {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let isNow = state.withLock { state in
+        if state.mayPump { return true }
+        state.pump = continuation
+        return false
+      }
+      if isNow { callOut { continuation.resume() } }
+    }
+    return state.withLock { state in
+      if case .open = state.end { true } else { false }
+    }
+  }
+
+  /// Tells whether what was put together is not as long as its parts have said.
+  private var isShort: Bool {
+    plan.prefix != nil && length != state.withLock { $0.received }
+  }
+
+  /// Changes the state and wakes all readers that wait.
+  private func wake(_ change: (inout State) -> Void) {
+    let waiters = state.withLock { state in
+      change(&state)
+      defer { state.waiters = [:] }
+      return state.waiters.values
+    }
+    for waiter in waiters { callOut { waiter.resume() } }
+  }
+
+  private func give(up error: ClientError) {
+    let kept = state.withLock { state in
+      if case .pending = state.storing { state.storing = .notStored(.incomplete) }
+      return state.kept
+    }
+    if case .file(let writer) = kept { writer.discard() }
+    wake { $0.end = .failed(error) }
+  }
+}
+
+// Keeping what comes.
+extension SharedBody {
+  /// What is to be done on the disk.
+  private enum Step: Sendable {
+    case start([UInt8])
+    case append(BodyWriter)
+  }
+
+  private func keep(_ piece: [UInt8]) async {
+    guard let step = step(for: piece) else { return }
+    do throws(StoreError) {
+      try await store.perform { [self] store throws(StoreError) in
+        switch step {
+        case .start(let bytes): try startFile(bytes, store)
+        case .append(let writer): try writer.write(piece)
+        }
+      }
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Returns what is to be done for a piece; nil: nothing yet.
+  private func step(for piece: [UInt8]) -> Step? {
+    state.withLock { state in
+      guard state.isKept else { return nil }
+      switch state.kept {
+      case .file(let writer): return .append(writer)
+      case .memory(var bytes):
+        // Without a second reference nothing is copied.
+        state.kept = .memory([])
+        bytes += piece
+        state.kept = .memory(bytes)
+        return bytes.count > ResponseCache.smallBody ? .start(bytes) : nil
+      }
+    }
+  }
+
+  private func startFile(_ bytes: [UInt8], _ store: Store) throws(StoreError) {
+    let writer = try store.makeWriter(
+      for: plan.key, variant: plan.variant, metadata: plan.metadata)
+    try writer.write(bytes)
+    state.withLock { $0.kept = .file(writer) }
+  }
+
+  /// The answer goes on, but is not stored.
+  private func fail(_ error: StoreError) {
+    state.withLock { state in
+      state.isKept = false
+      if case .pending = state.storing { state.storing = .notStored(.failed(error)) }
+    }
+  }
+
+  /// - Parameter pending: counts the bytes that are kept, but not given away yet.
+  private func commit(pending: Int = 0) async {
+    guard let kept = keptWhole(pending: pending) else { return }
+    defer { permit.endStoring() }
+    do throws(StoreError) {
+      let storing = try await store.perform { [plan, permit] store throws(StoreError) in
+        let info =
+          switch kept {
+          case .memory(let bytes): try plan.store(bytes, in: store)
+          case .file(let writer): try writer.commit()
+          }
+        if permit.isValid { return StoringState.stored(info) }
+        // It was made invalid while it was stored.
+        try store.remove(plan.key, variant: plan.variant)
+        return .notStored(.invalidated)
+      }
+      state.withLock { $0.storing = storing }
+    } catch {
+      state.withLock { $0.storing = .notStored(.failed(error)) }
+    }
+  }
+
+  /// Returns what is to be stored, with the permit in use; nil if it must not be.
+  private func keptWhole(pending: Int) -> Kept? {
+    state.withLock { state in
+      if case .pending = state.storing {
+        if let part = plan.response.contentRange,
+          part.count != state.received + UInt64(pending)
+        {
+          // A part must be as long as it says, or its bytes are not where they seem to be.
+          state.storing = .notStored(.incomplete)
+        } else if permit.beginStoring() {
+          return state.kept
+        } else {
+          state.storing = .notStored(.invalidated)
+        }
+      }
+      if case .file(let writer) = state.kept { writer.discard() }
+      return nil
+    }
+  }
+}

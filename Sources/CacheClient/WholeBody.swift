@@ -1,0 +1,81 @@
+import CacheStore
+import HTTPCaching
+public import HTTPSemantics
+public import HTTPTransports
+
+extension CachingClient {
+  /// The longest body that ``data(for:body:options:limit:)`` gives unless told otherwise: 1 GiB.
+  public static let defaultBodyLimit = 1 << 30
+
+  /// Answers a request and returns the answer and its whole body.
+  ///
+  /// A stored body that turns out to be damaged while it is read is fetched again, where the policy
+  /// allows to ask the network.
+  ///
+  /// - Throws: ``ClientError``; ``ClientError/Cause/tooLarge(limit:)`` as soon as the body is
+  ///   longer than the limit in bytes.
+  public func data(
+    for request: HTTPRequest, body: RequestBody? = nil, options: FetchOptions = FetchOptions(),
+    limit: Int = defaultBodyLimit
+  ) async throws(ClientError) -> (bytes: [UInt8], response: ClientResponse) {
+    let response = try await fetch(request, body: body, options: options)
+    do {
+      return (try await wholeBody(of: response, limit: limit), response)
+    } catch {
+      guard case .store = error.cause, options.policy.allowsNetwork else { throw error }
+    }
+    // A request with a body is not answered from the store, so there is none to send again.
+    var again = options
+    again.policy = .reload
+    let fresh = try await fetch(request, options: again)
+    return (try await wholeBody(of: fresh, limit: limit), fresh)
+  }
+
+  /// Fetches a URL with `GET` and returns the answer and its whole body; see
+  /// ``data(for:body:options:limit:)``.
+  public func data(
+    for url: NormalizedURL, options: FetchOptions = FetchOptions(), limit: Int = defaultBodyLimit
+  ) async throws(ClientError) -> (bytes: [UInt8], response: ClientResponse) {
+    try await data(for: HTTPRequest(url: url), options: options, limit: limit)
+  }
+
+  /// Reads the body of an answer to its end; a stored one at once, on a thread of the store.
+  ///
+  /// - Throws: as ``data(for:body:options:limit:)``.
+  public func wholeBody(
+    of response: ClientResponse, limit: Int = defaultBodyLimit
+  ) async throws(ClientError) -> [UInt8] {
+    if case .fromStore = response.body.storing {
+      let stored = try await asyncStore.perform { _ throws(ClientError) in
+        try response.storedBytes(limit: limit)
+      }
+      if let stored { return stored }
+    }
+    var bytes: [UInt8] = []
+    while let piece = try await response.body.next() {
+      guard bytes.count + piece.count <= limit else {
+        response.body.cancel()
+        throw ClientError(.tooLarge(limit: limit), url: response.request.url.string)
+      }
+      // Most bodies come in one piece, which then need not be copied.
+      if bytes.isEmpty { bytes = piece } else { bytes += piece }
+    }
+    return bytes
+  }
+}
+
+extension ClientResponse {
+  /// Returns all bytes of a body from the store that have not been read yet, without waiting for
+  /// anything but the disk; nil where the body comes from the network.
+  ///
+  /// - Throws: ``ClientError``; ``ClientError/Cause/tooLarge(limit:)`` where there are more bytes.
+  public func storedBytes(
+    limit: Int = CachingClient.defaultBodyLimit
+  ) throws(ClientError) -> [UInt8]? {
+    guard let bytes = try body.source.storedBytes(limit: limit) else { return nil }
+    guard bytes.count <= limit else {
+      throw ClientError(.tooLarge(limit: limit), url: request.url.string)
+    }
+    return bytes
+  }
+}

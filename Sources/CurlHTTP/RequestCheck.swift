@@ -1,0 +1,33 @@
+import HTTPSemantics
+import HTTPTransports
+
+/// Checks that a request means one thing only when it is written down.
+enum RequestCheck {
+  /// Returns what is wrong with a request; nil: it can be sent.
+  static func fault(in request: HTTPRequest, _ body: RequestBody?) -> String? {
+    guard HTTPField.isToken(request.method.rawValue) else { return "the method is no token" }
+    guard request.method.rawValue != "CONNECT" else { return "CONNECT asks for a tunnel" }
+    guard request.fields.allSatisfy(\.isValid) else { return "a field has an illegal character" }
+    guard request.fields.all(named: "Host").count <= 1 else { return "there are two Host fields" }
+    return body.flatMap { fault(in: $0, of: request.method) }
+  }
+
+  /// Tells whether the request asks the server whether it wants the body (RFC 9110, section 10.1.1).
+  static func expectsContinue(_ request: HTTPRequest) -> Bool {
+    request.fields.contains {
+      $0.isNamed("Expect") && $0.text.lowercased() == "100-continue"
+    }
+  }
+
+  private static func fault(in body: RequestBody, of method: HTTPMethod) -> String? {
+    switch body {
+    case .bytes(let bytes) where bytes.isEmpty: return nil
+    case .stream(let length?, _) where length > UInt64(Int64.max):
+      return "the length of its body is beyond 2^63 - 1"
+    default:
+      // RFC 9110, sections 9.3.2 and 9.3.8: neither has content.
+      guard ["HEAD", "TRACE"].contains(method.rawValue) else { return nil }
+      return "\(method.rawValue) has no body"
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import CCurl
+import CCurlLibrary
+import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+
+/// Takes libcurl's callbacks for one transfer. Called on the loop's thread only.
+final class RunningTransfer {
+  let transfer: Transfer
+  let handle: EasyHandle
+
+  /// Tells when the server was last heard of or sent something; nil while there is no connection
+  /// yet, whose making the connect timeout bounds.
+  private(set) var lastActivity: ContinuousClock.Instant?
+
+  /// Tells whether the kept connection that libcurl chose was refused, so that the transfer has
+  /// to be started again; nothing has been sent then.
+  private(set) var needsOtherConnection = false
+
+  private let setup: CurlSetup
+  private let readBytes: Int
+  private let sockets: IdleSockets
+  private var parser = HeadParser()
+  private var isReceivePaused = false
+  private var isSendPaused = false
+  private var wasSent = false
+  private var hasHead = false
+  private var chunks: ChunkedBody?
+  private var failure: TransportError?
+  /// What the server must show; nil: nothing is pinned for its host.
+  let pins: Set<Pin>?
+
+  init(
+    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: CurlSetup,
+    readBytes: Int
+  ) {
+    self.transfer = transfer
+    self.setup = setup
+    pins = setup.pins(of: transfer.request.url.host)
+    self.handle = handle
+    self.sockets = sockets
+    self.readBytes = readBytes
+  }
+
+  /// Returns when the idle timeout passes; nil: not now.
+  var idleDeadline: ContinuousClock.Instant? {
+    guard let lastActivity, let timeout = transfer.options.idleTimeout, !isReceivePaused,
+      !isSendPaused
+    else { return nil }
+    return lastActivity + max(timeout, .milliseconds(1))
+  }
+
+  /// Tells whether the answer may have come to its end without libcurl saying so, which it does
+  /// not while the upload is paused.
+  var mayBeOver: Bool { hasHead && isSendPaused }
+
+  /// Lets libcurl go on receiving after a pause; it may call back before this returns.
+  func resumeReceiving() {
+    guard isReceivePaused else { return }
+    isReceivePaused = false
+    lastActivity = .now
+    applyPauses()
+  }
+
+  /// Lets libcurl ask for more of the request's body after a pause.
+  func resumeSending() {
+    guard isSendPaused else { return }
+    isSendPaused = false
+    lastActivity = .now
+    applyPauses()
+  }
+
+  /// Translates libcurl's verdict into the end of the transfer.
+  func outcome(of code: CURLcode) -> Transfer.Outcome<HTTPFields> {
+    if let failure { return .failure(failure) }
+    guard code == CURLE_OK else {
+      return .failure(
+        transfer.error(
+          CurlFailure.code(of: code, hasHead: hasHead),
+          CurlFailure.detail(of: code, text: handle.lastErrorText)))
+    }
+    // libcurl takes a connection that closes within the head for an answer without a body.
+    guard hasHead else {
+      return .failure(transfer.error(.connectionLost, "the head is incomplete"))
+    }
+    guard chunks?.isOver ?? true else {
+      return .failure(transfer.error(.truncatedBody, "the last chunk is missing"))
+    }
+    return .success(parser.trailers)
+  }
+
+  private func applyPauses() {
+    let bits =
+      (isReceivePaused ? occurl_pause_receive : 0) | (isSendPaused ? occurl_pause_send : 0)
+    // Safety: the handle is valid. A failure shows as the end of the transfer.
+    _ = unsafe curl_easy_pause(handle.raw, bits)
+  }
+}
+
+// What libcurl calls.
+extension RunningTransfer {
+  /// Decides about the connection on which the request is about to be sent.
+  ///
+  /// libcurl sends a request again when a kept connection turns out to be closed. That is only for
+  /// methods that may be repeated (RFC 9110, section 9.2.2), and bodies that can be had again.
+  func mayUseConnection(_ endpoints: IdleSockets.Endpoints) -> Bool {
+    lastActivity = .now
+    guard isPinned() else { return false }
+    if sockets.hasInput(endpoints, isReused: handle.newConnections == 0) {
+      needsOtherConnection = !wasSent
+    } else if !wasSent || (transfer.request.method.isIdempotent && rewind()) {
+      wasSent = true
+      return true
+    }
+    if !needsOtherConnection {
+      failure = transfer.error(.connectionLost, "the request may have reached the server")
+    }
+    return false
+  }
+
+  /// Goes back to the start of the request's body; false if that cannot be.
+  func rewind() -> Bool {
+    transfer.upload?.rewind() ?? true
+  }
+
+  /// Takes bytes of the answer's body, all of them: a full buffer pauses what comes next.
+  ///
+  /// - Returns: false to have libcurl stop.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    lastActivity = .now
+    // Safety, for both: the buffer is valid until this callback returns.
+    guard chunks != nil else {
+      unsafe hand(bytes)
+      return true
+    }
+    return unsafe receiveChunks(bytes)
+  }
+
+  private func receiveChunks(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var body: [UInt8] = []
+    var trailers: [[UInt8]] = []
+    do throws(ChunkedBody.Violation) {
+      // Safety: the buffer is valid until the callback returns; the bytes are copied.
+      try unsafe chunks?.consume(bytes, into: &body, trailers: &trailers)
+    } catch {
+      return fail(.truncatedBody, error.text)
+    }
+    // Safety: the bytes are copied during the call.
+    if !body.isEmpty { unsafe body.withUnsafeBytes { unsafe hand($0) } }
+    return trailers.allSatisfy { take($0) }
+  }
+
+  private func hand(_ bytes: UnsafeRawBufferPointer) {
+    // Safety: the bytes are copied during the call.
+    guard unsafe transfer.accept(bytes, nextAtMost: readBytes), !isReceivePaused else { return }
+    isReceivePaused = true
+    applyPauses()
+  }
+
+  /// Gives bytes of the request's body.
+  ///
+  /// - Returns: their number, 0 at the end, or libcurl's sign for a pause or for giving up.
+  func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let upload = transfer.upload else { return 0 }
+    // Safety: the buffer is valid until this callback returns.
+    let read = unsafe upload.read(into: buffer) { [weak transfer] in
+      transfer?.uploadIsReady()
+    }
+    switch read {
+    case .bytes(let count):
+      lastActivity = .now
+      return count
+    case .end: return 0
+    case .wait:
+      isSendPaused = true
+      return Int(occurl_read_pause)
+    case .failed(let detail):
+      failure = transfer.error(.requestBodyFailed, detail)
+      return Int(occurl_read_abort)
+    }
+  }
+
+  /// Takes a line of a head; false has libcurl stop.
+  func receiveLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    lastActivity = .now
+    // Safety: the buffer is valid until this callback returns; it is copied.
+    return take(unsafe Array(bytes))
+  }
+
+  private func take(_ line: consuming [UInt8]) -> Bool {
+    switch parser.consume(line) {
+    case .none: break
+    case .interim(let head):
+      if head.status == 100 { transfer.upload?.serverAnswered() }
+      callOut { transfer.onInterim(head) }
+    case .head(let head, let version):
+      hasHead = true
+      if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
+      endUpload(status: head.status)
+      var head = head
+      if setup.keepsCookies { head.fields = CookieJar.concealed(head.fields) }
+      transfer.deliver(TransportHead(head: head, version: version))
+    case .violation(let detail): return fail(.protocolViolation, detail)
+    case .tooLarge(let detail): return fail(.headTooLarge, detail)
+    }
+    return true
+  }
+
+  /// RFC 9112, section 6.3, items 1 and 2.
+  private func mayHaveBody(_ head: HTTPResponseHead) -> Bool {
+    transfer.request.method != .head && ![204, 304].contains(head.status)
+  }
+
+  /// Stops an upload that an error answers, and lets one go on that waited for an answer. The
+  /// driver looks for the end of the answer then, see ``mayBeOver``.
+  private func endUpload(status: Int) {
+    guard let upload = transfer.upload else { return }
+    guard status >= 300 else { return upload.serverAnswered() }
+    upload.stop()
+  }
+
+  func fail(_ code: TransportError.Code, _ detail: String) -> Bool {
+    failure = transfer.error(code, detail)
+    return false
+  }
+}
+
+extension HTTPMethod {
+  /// Tells whether RFC 9110, section 9.2.2 lets a client send a request twice by itself.
+  var isIdempotent: Bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(rawValue)
+  }
+}

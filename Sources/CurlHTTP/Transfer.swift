@@ -1,0 +1,222 @@
+import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+
+/// Joins one transfer of libcurl to its one reader: the head, a bounded buffer, the end.
+/// What is sent has a place of its own, ``Upload``.
+///
+/// Both sides may call at any moment; each change is one step under a mutex, and continuations are
+/// resumed after it. The first end wins, so a transfer ends exactly once.
+final class Transfer: Sendable {
+  typealias Outcome<Value> = Result<Value, TransportError>
+
+  fileprivate struct State {
+    var head: TransportHead?
+    var buffer: [UInt8] = []
+    var isPaused = false
+    var end: Outcome<HTTPFields>?
+    var headWaiter: CheckedContinuation<Outcome<TransportHead>, Never>?
+    var pieceWaiter: CheckedContinuation<Outcome<[UInt8]?>, Never>?
+    var largestBuffer = 0
+  }
+
+  /// Says what the reader or the request's body has done, and asks the loop to act on it.
+  enum Request: Sendable {
+    case resumeReceiving
+    case resumeSending
+    case remove
+  }
+
+  let request: HTTPRequest
+  let upload: Upload?
+  let options: TransportOptions
+  let onInterim: @Sendable (HTTPResponseHead) -> Void
+  private let load: TransferLoad
+  private let ask: @Sendable (Transfer, Request) -> Void
+  fileprivate let state = Lock(State())
+
+  /// Makes a transfer whose buffer is bounded by its share of the load; `ask` is called without a
+  /// lock held, from any thread.
+  init(
+    _ request: HTTPRequest, _ upload: Upload?, options: TransportOptions, load: TransferLoad,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
+    ask: @escaping @Sendable (Transfer, Request) -> Void
+  ) {
+    self.request = request
+    self.upload = upload
+    self.options = options
+    self.load = load
+    self.onInterim = onInterim
+    self.ask = ask
+  }
+
+  /// Gives the most bytes that the buffer has ever held.
+  var largestBuffer: Int { state.withLock { $0.largestBuffer } }
+
+  /// Tells whether libcurl waits for the reader.
+  var isPaused: Bool { state.withLock { $0.isPaused } }
+
+  /// Tells whether the transfer has ended, well or not.
+  var hasEnded: Bool { state.withLock { $0.end != nil } }
+
+  /// Gives the trailers once the body has been read to its end.
+  var trailers: HTTPFields {
+    state.withLock { state in
+      guard state.buffer.isEmpty, case .success(let trailers) = state.end else { return [] }
+      return trailers
+    }
+  }
+}
+
+// The reader's side.
+extension Transfer {
+  func head() async -> Outcome<TransportHead> {
+    if let ready = state.withLock({ $0.readyHead }) { return ready }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let ready: Outcome<TransportHead>? = state.withLock { state in
+          if let ready = state.readyHead { return ready }
+          state.headWaiter = continuation
+          return nil
+        }
+        if let ready { callOut { continuation.resume(returning: ready) } }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  func next() async -> Outcome<[UInt8]?> {
+    if let ready = state.withLock({ $0.takePiece() }) { return deliver(ready) }
+    let waited = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let ready: State.Taken? = state.withLock { state in
+          if let ready = state.takePiece() { return ready }
+          precondition(state.pieceWaiter == nil, "a body has one reader, with one call at a time")
+          state.pieceWaiter = continuation
+          return nil
+        }
+        if let ready { callOut { continuation.resume(returning: deliver(ready)) } }
+      }
+    } onCancel: {
+      cancel()
+    }
+    return waited
+  }
+
+  func cancel() {
+    if finish(.failure(error(.cancelled))) { ask(self, .remove) }
+  }
+
+  func error(_ code: TransportError.Code, _ detail: String = "") -> TransportError {
+    TransportError(code, url: request.url.string, detail: detail)
+  }
+
+  private func deliver(_ taken: State.Taken) -> Outcome<[UInt8]?> {
+    if taken.wasPaused { ask(self, .resumeReceiving) }
+    return taken.outcome
+  }
+}
+
+// The loop's side.
+extension Transfer {
+  func deliver(_ head: TransportHead) {
+    let waiter: CheckedContinuation<Outcome<TransportHead>, Never>? = state.withLock { state in
+      guard state.end == nil else { return nil }
+      state.head = head
+      return state.headWaiter.take()
+    }
+    if let waiter { callOut { waiter.resume(returning: .success(head)) } }
+  }
+
+  /// Asks the loop to let libcurl have more of the request's body; from any thread.
+  func uploadIsReady() {
+    ask(self, .resumeSending)
+  }
+
+  /// Takes bytes into the buffer.
+  ///
+  /// - Returns: true when so many more might not fit: then the transfer has to pause, and the loop
+  ///   is asked to resume it once the reader has emptied the buffer.
+  func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
+    let capacity = load.capacity
+    let (isFull, delivery) = state.withLock { state -> (Bool, Delivery?) in
+      // After the end nobody reads; the loop is about to remove the transfer.
+      guard state.end == nil else { return (false, nil) }
+      // Safety: the caller's buffer is valid during this call; the bytes are copied.
+      unsafe state.buffer.append(contentsOf: bytes)
+      state.largestBuffer = max(state.largestBuffer, state.buffer.count)
+      if let waiter = state.pieceWaiter.take(), let taken = state.takePiece() {
+        return (false, Delivery(waiter: waiter, outcome: taken.outcome))
+      }
+      guard state.buffer.count + nextAtMost > capacity else { return (false, nil) }
+      state.isPaused = true
+      return (true, nil)
+    }
+    if let delivery { callOut { delivery.waiter.resume(returning: delivery.outcome) } }
+    return isFull
+  }
+
+  /// Ends the transfer; false if it has ended before.
+  @discardableResult
+  func finish(_ end: Outcome<HTTPFields>) -> Bool {
+    let (isFirst, head, piece) = state.withLock { state in
+      guard state.end == nil else { return (false, nil as HeadDelivery?, nil as Delivery?) }
+      state.end = end
+      if case .failure(let error) = end, error.code == .cancelled { state.buffer = [] }
+      var head: HeadDelivery?
+      if case .failure(let error) = end, let waiter = state.headWaiter.take() {
+        head = HeadDelivery(waiter: waiter, outcome: .failure(error))
+      }
+      guard let waiter = state.pieceWaiter.take(), let taken = state.takePiece() else {
+        return (true, head, nil)
+      }
+      return (true, head, Delivery(waiter: waiter, outcome: taken.outcome))
+    }
+    if isFirst { upload?.stop() }
+    if let head { callOut { head.waiter.resume(returning: head.outcome) } }
+    if let piece { callOut { piece.waiter.resume(returning: piece.outcome) } }
+    return isFirst
+  }
+
+  private struct Delivery {
+    let waiter: CheckedContinuation<Outcome<[UInt8]?>, Never>
+    let outcome: Outcome<[UInt8]?>
+  }
+
+  private struct HeadDelivery {
+    let waiter: CheckedContinuation<Outcome<TransportHead>, Never>
+    let outcome: Outcome<TransportHead>
+  }
+}
+
+extension Transfer.State {
+  struct Taken {
+    let outcome: Transfer.Outcome<[UInt8]?>
+    let wasPaused: Bool
+  }
+
+  /// Gives the head, or the failure before it; nil when the reader has to wait.
+  var readyHead: Transfer.Outcome<TransportHead>? {
+    if let head { return .success(head) }
+    if case .failure(let error) = end { return .failure(error) }
+    return nil
+  }
+
+  /// Takes the whole buffer, or the end if it is empty; nil when the reader has to wait.
+  ///
+  /// The whole buffer in one piece, so that a slow reader gets few large pieces.
+  mutating func takePiece() -> Taken? {
+    if !buffer.isEmpty {
+      let piece = buffer
+      buffer = []
+      defer { isPaused = false }
+      return Taken(outcome: .success(piece), wasPaused: isPaused && end == nil)
+    }
+    switch end {
+    case .success: return Taken(outcome: .success(nil), wasPaused: false)
+    case .failure(let error): return Taken(outcome: .failure(error), wasPaused: false)
+    case nil: return nil
+    }
+  }
+}

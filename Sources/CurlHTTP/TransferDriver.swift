@@ -1,0 +1,179 @@
+import CCurl
+import CCurlLibrary
+import HTTPTransports
+
+/// Drives libcurl's multi handle: starts, resumes and removes transfers, waits for the network, and
+/// keeps the idle timeouts. Called on the loop's thread only.
+@safe
+final class TransferDriver {
+  /// How long the thread sleeps when nothing is due; only a bound, as every change wakes it.
+  private static let longestWait = Duration.seconds(600)
+
+  /// How often a transfer is looked at whose end libcurl keeps to itself.
+  private static let overCheck = Duration.milliseconds(100)
+
+  private let multi: UnsafeMutableRawPointer
+  private let setup: CurlSetup
+  private let load: TransferLoad
+  private let sockets: IdleSockets
+  /// Nil: no cookies are kept.
+  private let cookies: CookieJar?
+  private var running: [ObjectIdentifier: RunningTransfer] = [:]
+  private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
+  private var uploading: Set<ObjectIdentifier> = []
+  private var nextOverCheck: ContinuousClock.Instant?
+
+  /// A time before which no idle timeout can pass. Activity only moves deadlines away, so that the
+  /// transfers are looked through when this time has come and not on every event.
+  private var nextIdleCheck: ContinuousClock.Instant?
+
+  /// Makes a driver; the sockets must outlive the multi handle.
+  init(
+    _ multi: UnsafeMutableRawPointer, _ setup: CurlSetup, _ load: TransferLoad,
+    _ sockets: IdleSockets
+  ) {
+    unsafe self.multi = multi
+    self.setup = setup
+    self.load = load
+    self.sockets = sockets
+    cookies = setup.keepsCookies ? CookieJar() : nil
+  }
+
+  func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
+    switch command {
+    case .start: start(transfer)
+    case .resumeReceiving: running[ObjectIdentifier(transfer)]?.resumeReceiving()
+    case .resumeSending: running[ObjectIdentifier(transfer)]?.resumeSending()
+    case .remove: remove(ObjectIdentifier(transfer))
+    }
+  }
+
+  /// Lets libcurl do what can be done without waiting, and ends what is over.
+  func advance() {
+    var count: CInt = 0
+    // Safety: the multi handle is valid until the loop has ended.
+    let code = unsafe curl_multi_perform(multi, &count)
+    if code != CURLM_OK { failAll("libcurl: multi \(code.rawValue)") }
+    var result = CURLE_OK
+    while let handle = unsafe occurl_multi_next_finished(multi, &result) {
+      guard let id = transferOfHandle[UInt(bitPattern: handle)], let ended = running[id] else {
+        continue
+      }
+      let outcome = ended.outcome(of: result)
+      sockets.noteEnd(on: ended.handle)
+      // Out of libcurl first: when the reader sees the end, the connection is free again.
+      remove(id)
+      if ended.needsOtherConnection {
+        start(ended.transfer)
+      } else {
+        ended.transfer.finish(outcome)
+      }
+    }
+    checkOver()
+    checkIdle()
+  }
+
+  /// Waits until the network, libcurl's timers, an idle timeout or a command has something to do.
+  func waitForEvents() {
+    // Safety: the multi handle is valid; there are no descriptors of our own.
+    unsafe curl_multi_poll(multi, nil, 0, idleWait(), nil)
+  }
+
+  /// Ends all transfers.
+  func removeAll() {
+    for ended in running.values {
+      remove(ObjectIdentifier(ended.transfer))
+      ended.transfer.finish(.failure(ended.transfer.error(.cancelled)))
+    }
+  }
+
+  private func start(_ transfer: Transfer) {
+    guard !transfer.hasEnded else { return }
+    guard let handle = EasyHandle() else {
+      transfer.finish(.failure(transfer.error(.failed, "libcurl has no memory")))
+      return
+    }
+    load.add()
+    let readBytes = load.readBytes
+    let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
+    guard handle.configure(transfer, setup, readBytes: readBytes), sockets.watch(handle),
+      cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies, new.installCallbacks()
+    else {
+      load.remove()
+      transfer.finish(.failure(transfer.error(.failed, "libcurl does not take an option")))
+      return
+    }
+    // Safety: both handles are valid; `running` keeps the easy one until it is taken out again.
+    guard unsafe curl_multi_add_handle(multi, handle.raw) == CURLM_OK else {
+      load.remove()
+      transfer.finish(.failure(transfer.error(.failed, "libcurl takes no more transfers")))
+      return
+    }
+    running[ObjectIdentifier(transfer)] = new
+    transferOfHandle[handle.id] = ObjectIdentifier(transfer)
+    if transfer.upload != nil { uploading.insert(ObjectIdentifier(transfer)) }
+    if let timeout = transfer.options.idleTimeout {
+      nextIdleCheck = min(nextIdleCheck ?? .now + timeout, .now + timeout)
+    }
+  }
+
+  private func remove(_ id: ObjectIdentifier) {
+    guard let ended = running.removeValue(forKey: id) else { return }
+    transferOfHandle[ended.handle.id] = nil
+    uploading.remove(id)
+    load.remove()
+    // Safety: the handle was added to this multi handle and is freed after this.
+    unsafe curl_multi_remove_handle(multi, ended.handle.raw)
+  }
+
+  private func failAll(_ detail: String) {
+    for ended in running.values {
+      remove(ObjectIdentifier(ended.transfer))
+      ended.transfer.finish(.failure(ended.transfer.error(.failed, detail)))
+    }
+  }
+}
+
+// The idle timeouts, and ends that have to be looked for.
+extension TransferDriver {
+  /// Lets libcurl find the end of answers whose upload is paused; it asks for more of the body
+  /// otherwise, and is paused again.
+  private func checkOver() {
+    let now = ContinuousClock.now
+    if let nextOverCheck, nextOverCheck > now { return }
+    nextOverCheck = nil
+    for id in uploading {
+      guard let candidate = running[id], candidate.mayBeOver else { continue }
+      candidate.resumeSending()
+      nextOverCheck = now + Self.overCheck
+    }
+  }
+
+  private func checkIdle() {
+    let now = ContinuousClock.now
+    if let nextIdleCheck, nextIdleCheck > now { return }
+    nextIdleCheck = nil
+    for candidate in running.values {
+      // The clock of a transfer that has no connection yet, or is paused, starts later from zero:
+      // its deadline will not be before this one.
+      guard let timeout = candidate.transfer.options.idleTimeout else { continue }
+      let deadline = candidate.idleDeadline ?? now + max(timeout, .milliseconds(1))
+      guard deadline <= now else {
+        nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
+        continue
+      }
+      remove(ObjectIdentifier(candidate.transfer))
+      candidate.transfer.finish(
+        .failure(candidate.transfer.error(.timeout, "no byte came for \(timeout)")))
+    }
+  }
+
+  /// Returns milliseconds for curl_multi_poll(3), rounded up so that the wait is not too short.
+  private func idleWait() -> CInt {
+    var wait = Self.longestWait
+    if let nextIdleCheck { wait = min(wait, nextIdleCheck - .now) }
+    if let nextOverCheck { wait = min(wait, nextOverCheck - .now) }
+    let (seconds, attoseconds) = max(wait, .zero).components
+    return CInt(seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)
+  }
+}

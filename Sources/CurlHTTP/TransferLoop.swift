@@ -1,0 +1,108 @@
+import CCurl
+import CCurlLibrary
+import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+
+/// libcurl's multi handle, and the one thread that uses it.
+///
+/// All other threads leave commands in an inbox and wake that thread.
+@safe
+final class TransferLoop: Sendable {
+  /// A command to the thread that runs libcurl.
+  enum Command: Sendable {
+    case start
+    case resumeReceiving
+    case resumeSending
+    case remove
+  }
+
+  private struct State {
+    var commands: [(Transfer, Command)] = []
+    var isShutDown = false
+    /// Whether the thread takes no commands any more.
+    var isOver = false
+  }
+
+  let setup: CurlSetup
+  let load: TransferLoad
+  // Safety: written once, freed by deinit. The loop's thread uses what it points to; others only pass
+  // it to curl_multi_wakeup(3), which is safe from any thread.
+  private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+  /// libcurl calls back to them as it closes its connections. Used by the loop's thread, and by deinit.
+  private nonisolated(unsafe) let sockets = IdleSockets()
+  private let state = Lock(State())
+
+  /// Starts the thread.
+  ///
+  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot.
+  init(_ setup: CurlSetup) throws(TransportError) {
+    self.setup = setup
+    load = TransferLoad(bufferBytes: setup.bufferBytes)
+    guard CurlLibrary.isReady, let multi = unsafe curl_multi_init() else {
+      throw TransportError(.failed, url: "http:", detail: "libcurl cannot be started")
+    }
+    unsafe self.multi = multi
+    unsafe occurl_multi_set_long(
+      multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, setup.connectionsPerHost))
+    do throws(SystemError) {
+      try startThread {
+        ThreadSignals.blockAll()
+        self.run()
+      }
+    } catch {
+      throw TransportError(.failed, url: "http:", detail: "no thread can be started")
+    }
+  }
+
+  deinit {
+    _ = unsafe curl_multi_cleanup(multi)
+  }
+
+  /// Leaves a command about a transfer to the loop's thread; from any thread.
+  func submit(_ transfer: Transfer, _ command: Command) {
+    let (isOver, isFirst) = state.withLock { state in
+      guard !state.isOver else { return (true, false) }
+      state.commands.append((transfer, command))
+      return (false, state.commands.count == 1)
+    }
+    if isOver { transfer.finish(.failure(transfer.error(.cancelled))) }
+    // One wake-up for all commands that wait.
+    if isFirst { unsafe curl_multi_wakeup(multi) }
+  }
+
+  /// Ends all transfers and the thread, without waiting for it; from any thread.
+  func shutDown() {
+    state.withLock { $0.isShutDown = true }
+    unsafe curl_multi_wakeup(multi)
+  }
+
+  private func run() {
+    let driver = unsafe TransferDriver(multi, setup, load, sockets)
+    while let commands = takeCommands() {
+      for (transfer, command) in commands { driver.perform(command, on: transfer) }
+      driver.advance()
+      driver.waitForEvents()
+    }
+    driver.removeAll()
+    let left = state.withLock { state in
+      state.isOver = true
+      return state.commands
+    }
+    for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
+  }
+
+  /// Returns the commands since the last call; nil after the shut-down.
+  private func takeCommands() -> [(Transfer, Command)]? {
+    state.withLock { state in
+      guard !state.isShutDown else { return nil }
+      defer { state.commands = [] }
+      return state.commands
+    }
+  }
+}
+
+/// Starts libcurl once for the process (curl_global_init(3)).
+enum CurlLibrary {
+  static let isReady = curl_global_init(occurl_global_default) == CURLE_OK
+}

@@ -1,0 +1,195 @@
+import CacheSystem
+import HTTPTransports
+
+/// Joins what gives a request's body to libcurl, which asks for it on the thread that drives.
+///
+/// One piece is held, and the next one is asked for when libcurl has taken the last byte of it.
+final class Upload: Sendable {
+  /// Says what libcurl gets.
+  enum Read: Equatable {
+    /// So many bytes, at least one.
+    case bytes(Int)
+    /// Nothing yet; the closure is called once there is more.
+    case wait
+    case end
+    case failed(String)
+  }
+
+  /// Says how the body's end is told to the server.
+  enum Framing: Equatable {
+    case length(UInt64)
+    case chunked
+  }
+
+  private struct State {
+    var piece: [UInt8] = []
+    var position = 0
+    var source: (any RequestBodySource)?
+    /// How many bytes of the stated length the source has not given yet.
+    var remaining: UInt64?
+    var pull: Task<Void, Never>?
+    var hasStarted = false
+    var failure: String?
+    var isStopped = false
+    /// Whether nothing is sent because the server has been asked for its consent.
+    var awaitsContinue: Bool
+    var patience: Task<Void, Never>?
+    var whenReady: (@Sendable () -> Void)?
+  }
+
+  let framing: Framing
+
+  private let continueTimeout: Duration
+  private let isWhole: Bool
+  private let state: Lock<State>
+
+  /// Makes an upload; one that awaits the server's consent (`Expect: 100-continue`) begins without
+  /// it after a time, as servers may not know the expectation (RFC 9110, section 10.1.1).
+  init(_ body: RequestBody, awaitsContinue: Bool = false, continueTimeout: Duration = .seconds(1)) {
+    self.continueTimeout = continueTimeout
+    switch body {
+    case .bytes(let bytes):
+      framing = .length(UInt64(bytes.count))
+      isWhole = true
+      state = Lock(State(piece: bytes, awaitsContinue: awaitsContinue))
+    case .stream(let length, let source):
+      framing = length.map(Framing.length) ?? .chunked
+      isWhole = false
+      state = Lock(State(source: source, remaining: length, awaitsContinue: awaitsContinue))
+    }
+  }
+
+  /// Copies the next bytes to libcurl, or says why not; `whenReady` is called from any thread,
+  /// once, after ``Read/wait``.
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, whenReady: @escaping @Sendable () -> Void
+  ) -> Read {
+    state.withLock { state in
+      // libcurl may ask once more although the server wants nothing more.
+      guard !state.isStopped else { return .wait }
+      if let failure = state.failure { return .failed(failure) }
+      if state.awaitsContinue {
+        state.whenReady = whenReady
+        startPatience(&state)
+        return .wait
+      }
+      guard state.position == state.piece.count else {
+        // Safety: the buffer is libcurl's and valid during its callback.
+        return .bytes(unsafe copy(into: buffer, &state))
+      }
+      guard state.source != nil else { return .end }
+      state.whenReady = whenReady
+      startPull(&state)
+      return .wait
+    }
+  }
+
+  /// Goes back to the start; false if bytes that cannot be had again have been read.
+  func rewind() -> Bool {
+    state.withLock { state in
+      guard state.hasStarted else { return true }
+      guard isWhole else { return false }
+      state.position = 0
+      return true
+    }
+  }
+
+  /// Notes that the server has answered, so that its consent is not waited for any more.
+  func serverAnswered() {
+    let whenReady = state.withLock { state in
+      state.awaitsContinue = false
+      return state.whenReady.take()
+    }
+    if let whenReady { callOut(whenReady) }
+  }
+
+  /// Lets go of the source; nothing more is read.
+  func stop() {
+    // The source goes with what was taken out: its end may run code of others, too.
+    let taken = state.withLock { state in
+      state.isStopped = true
+      state.piece = []
+      state.position = 0
+      return (
+        state.pull.take(), state.patience.take(), state.source.take(), state.whenReady.take()
+      )
+    }
+    callOut {
+      taken.0?.cancel()
+      taken.1?.cancel()
+    }
+  }
+
+  private func copy(into buffer: UnsafeMutableRawBufferPointer, _ state: inout State) -> Int {
+    let count = min(buffer.count, state.piece.count - state.position)
+    let end = state.position + count
+    // Safety: both ranges are within their buffers.
+    unsafe state.piece[state.position..<end].withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
+    state.position = end
+    state.hasStarted = true
+    if end == state.piece.count, state.source != nil {
+      (state.piece, state.position) = ([], 0)
+      startPull(&state)
+    }
+    return count
+  }
+
+  private func startPatience(_ state: inout State) {
+    guard state.patience == nil else { return }
+    state.patience = Task { [continueTimeout, weak self] in
+      try? await Task.sleep(for: continueTimeout)
+      self?.serverAnswered()
+    }
+  }
+
+  private func startPull(_ state: inout State) {
+    guard state.pull == nil, let source = state.source, state.remaining != 0 else { return }
+    state.pull = Task { [self] in
+      do {
+        arrived(try await source.next())
+      } catch {
+        fail("its source threw: \(error)")
+      }
+    }
+  }
+
+  private func arrived(_ piece: [UInt8]?) {
+    // The source may go with what is taken out: outside of the lock, as its end may run code of others.
+    let (whenReady, _) = state.withLock { state in
+      state.pull = nil
+      let source = piece == nil ? state.source.take() : nil
+      return (hold(piece, &state) ? state.whenReady.take() : nil, source)
+    }
+    if let whenReady { callOut(whenReady) }
+  }
+
+  /// Takes over what the source has given; returns false if libcurl need not look yet.
+  private func hold(_ piece: [UInt8]?, _ state: inout State) -> Bool {
+    guard !state.isStopped else { return false }
+    guard let piece else {
+      if let remaining = state.remaining, remaining > 0 {
+        state.failure = "it ended \(remaining) bytes before the stated length"
+      }
+      return true
+    }
+    if let remaining = state.remaining {
+      guard UInt64(piece.count) <= remaining else {
+        state.failure = "it goes beyond the stated length"
+        return true
+      }
+      state.remaining = remaining - UInt64(piece.count)
+    }
+    (state.piece, state.position) = (piece, 0)
+    if piece.isEmpty { startPull(&state) }
+    return !piece.isEmpty
+  }
+
+  private func fail(_ detail: String) {
+    let whenReady = state.withLock { state in
+      state.pull = nil
+      state.failure = detail
+      return state.whenReady.take()
+    }
+    if let whenReady { callOut(whenReady) }
+  }
+}

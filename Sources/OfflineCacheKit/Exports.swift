@@ -1,0 +1,18 @@
+@_exported public import CacheClient
+// One import is enough: everything that appears in the public API of this module comes with it.
+@_exported public import CacheFormat
+@_exported public import CacheStore
+@_exported public import CurlHTTP
+@_exported public import Foundation
+@_exported public import HTTPAuthentication
+@_exported public import HTTPCaching
+@_exported public import HTTPDownloads
+@_exported public import HTTPSemantics
+@_exported public import HTTPTransports
+@_exported public import HTTPUploads
+@_exported public import MessageDigests
+@_exported public import Reachability
+
+#if canImport(FoundationNetworking)
+  @_exported public import FoundationNetworking
+#endif

@@ -1,0 +1,97 @@
+import CacheClient
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+extension OfflineCache {
+  /// Answers a request as soon as the head is there, and gives the content byte by byte, at the
+  /// reader's pace; see ``data(for:)``.
+  ///
+  /// What may be stored is stored while it is read, and is there once the end has been read. To let go
+  /// of the bytes earlier ends the transfer.
+  public func bytes(
+    for request: URLRequest
+  ) async throws(URLError) -> (AsyncBytes, OfflineURLResponse) {
+    let asked = try AskedRequest(request, mode: offlineMode)
+    let (body, response) = try await answering(asked) { response in response.body }
+    return (AsyncBytes(body, url: asked.url), response)
+  }
+
+  /// Fetches a URL with `GET` and gives the content byte by byte; see ``bytes(for:)``.
+  public func bytes(from url: URL) async throws(URLError) -> (AsyncBytes, OfflineURLResponse) {
+    try await bytes(for: URLRequest(url: url))
+  }
+
+  /// Gives the bytes of one answer, to one reader.
+  public struct AsyncBytes: AsyncSequence, Sendable {
+    /// A byte.
+    public typealias Element = UInt8
+    /// The error with which reading ends.
+    public typealias Failure = URLError
+
+    let pieces: BodyPieces
+
+    init(_ body: ResponseBody, url: URL) {
+      pieces = BodyPieces(body: body, url: url)
+    }
+
+    /// Makes the iterator; all iterators go on where the last one stopped asking for pieces.
+    public func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces) }
+
+    /// Ends the transfer behind it.
+    public func cancel() { pieces.body.cancel() }
+
+    /// Reads the bytes in turn.
+    public struct Iterator: AsyncIteratorProtocol {
+      @usableFromInline let pieces: BodyPieces
+      @usableFromInline var piece: [UInt8] = []
+      @usableFromInline var position = 0
+
+      init(pieces: BodyPieces) { self.pieces = pieces }
+
+      /// Returns the next byte, or nil at the end.
+      @inlinable
+      public mutating func next() async throws(URLError) -> UInt8? {
+        try await next(isolation: nil)
+      }
+
+      /// Returns the next byte, or nil at the end.
+      @inlinable
+      public mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws(URLError) -> UInt8? {
+        if position == piece.count {
+          guard let more = try await pieces.next() else { return nil }
+          piece = more
+          position = 0
+        }
+        defer { position += 1 }
+        return piece[position]
+      }
+    }
+  }
+}
+
+/// Gives the pieces of a body, with errors as Foundation has them.
+@usableFromInline
+final class BodyPieces: Sendable {
+  let body: ResponseBody
+  private let url: URL
+
+  init(body: ResponseBody, url: URL) {
+    self.body = body
+    self.url = url
+  }
+
+  /// Returns the next piece, never an empty one, or nil at the end.
+  @usableFromInline
+  func next() async throws(URLError) -> [UInt8]? {
+    do throws(ClientError) {
+      return try await body.next()
+    } catch {
+      throw URLError(error, url: url, isOffline: false)
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import CacheClient
+import CacheFormat
+public import Foundation
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import Reachability
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+// Fetching, as URLSession spells it.
+extension OfflineCache {
+  /// Answers a request from the store or the network and returns the whole content.
+  ///
+  /// Honours policy, timeout and body of the request and the cancellation of the task. A hit is
+  /// answered at once, on the caller's thread, which blocks for the few microseconds that the disk
+  /// takes.
+  ///
+  /// - Throws: `URLError` with the typed error (`ClientError`, `InvalidURL`) as `NSUnderlyingErrorKey`;
+  ///   Docs/Foundation.md has the table. Any status is a good answer.
+  public func data(
+    for request: URLRequest
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    try await data(AskedRequest(request, mode: offlineMode))
+  }
+
+  /// Answers a request as ``data(for:)`` does, with a lifetime of the caller's.
+  ///
+  /// - Parameter expiresAfter: The seconds for which a stored response is the answer after it came or
+  ///   was last confirmed, whatever its server says, also `no-cache`; an older one is validated. Counts
+  ///   with the policy `useProtocolCachePolicy`.
+  /// - Throws: as ``data(for:)``.
+  public func data(
+    for request: URLRequest, expiresAfter: TimeInterval
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    var asked = try AskedRequest(request, mode: offlineMode)
+    asked.options.lifetime = AskedRequest.lifetime(expiresAfter)
+    return try await data(asked)
+  }
+
+  private func data(_ asked: AskedRequest) async throws(URLError) -> (Data, OfflineURLResponse) {
+    let (bytes, response) = try await whole(asked)
+    return (Data(bytes), response)
+  }
+
+  /// Fetches a URL with `GET` and returns the whole content; see ``data(for:)``.
+  public func data(from url: URL) async throws(URLError) -> (Data, OfflineURLResponse) {
+    try await data(for: URLRequest(url: url))
+  }
+
+  /// Fetches a URL with `GET` and returns the whole content; see ``data(for:expiresAfter:)``.
+  public func data(
+    from url: URL, expiresAfter: TimeInterval
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    try await data(for: URLRequest(url: url), expiresAfter: expiresAfter)
+  }
+
+  /// Sends data and returns the whole answer; see ``data(for:)``.
+  ///
+  /// The method is `POST` where the request says `GET`. What the request makes invalid is removed from
+  /// the store.
+  public func upload(
+    for request: URLRequest, from bodyData: Data
+  ) async throws(URLError) -> (Data, OfflineURLResponse) {
+    var request = request
+    request.httpBody = bodyData
+    if request.httpMethod == "GET" { request.httpMethod = "POST" }
+    return try await data(for: request)
+  }
+
+  /// Answers with the whole content.
+  func whole(
+    _ asked: AskedRequest
+  ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
+    if !Task.isCancelled, let stored = storedNow(asked) { return stored }
+    // A function and no closure, for which a caller on an actor would change threads, there and back.
+    func bytes(of response: ClientResponse) async throws(ClientError) -> [UInt8] {
+      let limit = options.maximumDataBytes
+      if let bytes = try Self.bytesAtOnce(response, limit) { return bytes }
+      if Self.isShort(response) { return try await client.wholeBody(of: response, limit: limit) }
+      return try await longBody(response, limit)
+    }
+    return try await answering(asked, bytes(of:))
+  }
+
+  /// The most bytes of a body that come in on the caller's thread.
+  private static let shortBody: UInt64 = 64 << 10
+
+  /// Tells whether a body is known to be short and needs no decoding, which would take its length away.
+  private static func isShort(_ response: ClientResponse) -> Bool {
+    response.head.fields.contentLength.map { $0 <= shortBody } ?? false
+  }
+
+  /// Gathers a body on another thread than the caller's, which may be that of the user interface.
+  @concurrent
+  private func longBody(
+    _ response: ClientResponse, _ limit: Int
+  ) async throws(ClientError) -> [UInt8] {
+    try await client.wholeBody(of: response, limit: limit)
+  }
+
+  /// The most bytes of a stored body in a content coding that are decoded on the caller's thread.
+  private static let decodedAtOnce = 16 << 10
+
+  /// Returns the content where that takes no longer than a hop to another thread: it is in memory, or
+  /// short and has to be decoded.
+  private static func bytesAtOnce(
+    _ response: ClientResponse, _ limit: Int
+  ) throws(ClientError) -> [UInt8]? {
+    if case .bytes(let bytes) = response.body.content, bytes.count <= limit { return bytes }
+    guard let entry = response.entry, entry.length <= UInt64(decodedAtOnce) else { return nil }
+    return try response.storedBytes(limit: limit)
+  }
+
+  /// Answers a request, and makes something of the answer, once more of what is stored where the
+  /// network fails and may be stood in for.
+  func answering<R: Sendable>(
+    _ asked: AskedRequest,
+    _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
+  ) async throws(URLError) -> (R, OfflineURLResponse) {
+    do throws(ClientError) {
+      if Task.isCancelled { throw cancelled(asked) }
+      do throws(ClientError) {
+        let (response, standIn) = try await fetch(asked)
+        return try await finish(asked, response, standIn, use)
+      } catch {
+        guard offlineMode == .whenUnreachable, error.isUnreachable,
+          let stored = stored(asked, .offline)
+        else { throw error }
+        return try await finish(asked, stored, .failure(error), use)
+      }
+    } catch {
+      throw failure(error, asked)
+    }
+  }
+
+  /// Answers a request from the store alone, whole and at once; nil where the network has to be asked,
+  /// or the body takes longer.
+  func storedNow(_ asked: AskedRequest) -> ([UInt8], OfflineURLResponse)? {
+    guard let (response, standIn) = storedAnswer(asked), redirectFault(response) == nil,
+      let bytes = try? Self.bytesAtOnce(response, options.maximumDataBytes),
+      let made = OfflineURLResponse.make(response, to: asked, standIn: standIn)
+    else { return nil }
+    return (bytes, made)
+  }
+
+  private func fetch(
+    _ asked: AskedRequest
+  ) async throws(ClientError) -> (ClientResponse, StandIn?) {
+    if let stored = storedAnswer(asked) { return stored }
+    return (
+      try await client.fetch(asked.request, body: asked.body, options: asked.options), nil
+    )
+  }
+
+  /// Answers from the store alone, where the rules allow it or there is no network to ask.
+  private func storedAnswer(_ asked: AskedRequest) -> (ClientResponse, StandIn?)? {
+    guard asked.body == nil else { return nil }
+    if let response = client.storedAnswer(to: asked.request, options: asked.options) {
+      return (response, nil)
+    }
+    guard offlineMode == .whenUnreachable, let network = options.reachability?.current,
+      network.quality != .free, !asked.request.url.isLoopback
+    else { return nil }
+    if network.quality == .none {
+      return stored(asked, .offline).map { ($0, .noNetwork(network.reason)) }
+    }
+    guard options.sparesConstrainedNetworks else { return nil }
+    return stored(asked, .storedElseLoad).map { ($0, .constrained(network.reason)) }
+  }
+
+  /// Answers from the store by a laxer policy, where the request does not ask for the origin by name.
+  private func stored(_ asked: AskedRequest, _ policy: CachePolicy) -> ClientResponse? {
+    guard asked.acceptsFallback else { return nil }
+    var options = asked.options
+    options.policy = policy
+    return client.storedAnswer(to: asked.request, options: options)
+  }
+
+  private func finish<R: Sendable>(
+    _ asked: AskedRequest, _ response: ClientResponse, _ standIn: StandIn?,
+    _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
+  ) async throws(ClientError) -> (R, OfflineURLResponse) {
+    if let fault = redirectFault(response) {
+      response.body.cancel()
+      throw fault
+    }
+    // First the body: what became of it in the store is known then.
+    let result = try await use(response)
+    guard let made = OfflineURLResponse.make(response, to: asked, standIn: standIn) else {
+      throw broken(
+        response, .protocolViolation, "Foundation makes no response of \(response.head.status)")
+    }
+    return (result, made)
+  }
+
+  /// Returns why a redirect that was handed over is no answer: it leads to what is no URL to fetch, such
+  /// as `file:`. One without any `Location` is an answer like others.
+  private func redirectFault(_ response: ClientResponse) -> ClientError? {
+    Redirection.fault(response.head, from: response.url).map {
+      broken(response, .unusableRedirect, "the redirect leads to \($0.description)")
+    }
+  }
+
+  private func broken(
+    _ response: ClientResponse, _ code: TransportError.Code, _ detail: String
+  ) -> ClientError {
+    let url = response.url.string
+    return ClientError(.transport(TransportError(code, url: url, detail: detail)), url: url)
+  }
+
+  private func cancelled(_ asked: AskedRequest) -> ClientError {
+    let url = asked.request.url.string
+    return ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
+  }
+
+  func failure(_ error: ClientError, _ asked: AskedRequest) -> URLError {
+    URLError(error, url: asked.url, isOffline: asked.options.policy == .offline)
+  }
+}

@@ -1,0 +1,81 @@
+import CacheClient
+import CacheFormat
+import CacheSystem
+import Foundation
+import HTTPCaching
+import HTTPSemantics
+import MessageDigests
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// Files that the cache answers, stored or not.
+extension OfflineCache {
+  /// Writes what the cache answers to the file.
+  func written(
+    _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
+  ) async throws(URLError) -> OfflineURLResponse {
+    let began = options.clock.now()
+    let target = FileTarget(place)
+    let made = wanted.digest.map { MessageDigest($0.algorithm) }
+    let (answer, response) = try await answering(asked) { response in response }
+    guard (200...299).contains(response.statusCode) else {
+      answer.body.cancel()
+      throw URLError(
+        .badServerResponse, url: asked.url,
+        cause: "\(response.url?.absoluteString ?? ""): the server answers "
+          + "\(response.statusCode); nothing is written to \(place.path)",
+        underlying: nil)
+    }
+    let pieces = BodyPieces(body: answer.body, url: asked.url)
+    do throws(URLError) {
+      while let piece = try await pieces.next() {
+        made?.update(piece)
+        try await target.write(piece)
+      }
+      try check(made?.finish(), wanted, asked)
+      let status = try await target.complete()
+      let file = await note(
+        answer, wanted, asked,
+        WrittenFile(
+          length: status.length, modified: status.modified, began: began,
+          confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
+      try await target.moveIntoPlace()
+      await downloader.removeUnfinished(wanted)
+      return file.map { response.written(to: $0, answer.head) } ?? response
+    } catch {
+      answer.body.cancel()
+      await target.abandon()
+      throw error
+    }
+  }
+
+  /// Holds what the store has answered against the caller's digest.
+  private func check(
+    _ bytes: [UInt8]?, _ wanted: DownloadRequest, _ asked: AskedRequest
+  ) throws(URLError) {
+    guard let digest = wanted.digest, let bytes,
+      let actual = StatedDigest(digest.algorithm, bytes), actual != digest
+    else { return }
+    throw URLError(
+      DownloadError(
+        .wrongDigest(expected: digest, actual: actual), url: asked.request.url.string,
+        path: wanted.file), url: asked.url)
+  }
+
+  /// Notes what a file is that was written, so that it can expire, and be compared with the server's;
+  /// nil for what no server has given as a whole.
+  private func note(
+    _ answer: ClientResponse, _ wanted: DownloadRequest, _ asked: AskedRequest,
+    _ written: WrittenFile
+  ) async -> DownloadedFile? {
+    guard answer.source != .substitute, answer.head.status == 200, asked.isPlainGet else {
+      return nil
+    }
+    // As a favour: without it the file is there, and is downloaded again.
+    return try? await downloader.note(
+      wanted, answeredBy: answer.url, head: answer.head,
+      source: answer.source == .network ? .network : .store, written: written)
+  }
+}

@@ -1,0 +1,105 @@
+public import CacheClient
+import CacheFormat
+public import Foundation
+
+/// Is a download that was started: tells how it goes, pauses and ends it.
+///
+/// It goes on whether or not anybody looks. Safe to use from many tasks at once.
+public final class OfflineDownload: Sendable {
+  /// Names the file, there or to be.
+  public let file: URL
+
+  private let download: Download
+  private let answer: @Sendable (DownloadedFile) throws(URLError) -> OfflineURLResponse
+  private let url: URL
+
+  init(
+    _ download: Download, of url: URL, to file: URL,
+    answer: @escaping @Sendable (DownloadedFile) throws(URLError) -> OfflineURLResponse
+  ) {
+    self.download = download
+    self.url = url
+    self.file = file
+    self.answer = answer
+  }
+
+  /// Waits for the file; ``OfflineURLResponse/metadata`` tells of it.
+  ///
+  /// Cancelling the task that waits does not end the download; ``cancel()`` does.
+  ///
+  /// - Throws: as ``OfflineCache/download(for:to:settings:)``.
+  public func value() async throws(URLError) -> OfflineURLResponse {
+    let file: DownloadedFile
+    do throws(DownloadError) {
+      file = try await download.value()
+    } catch {
+      throw URLError(error, url: url)
+    }
+    return try answer(file)
+  }
+
+  /// Tells how far it is now.
+  public var progress: DownloadProgress { download.progress }
+
+  /// Tells how far it is, now and at each change, at most ten times a second, until it is over.
+  public var updates: AsyncStream<DownloadProgress> { download.updates }
+
+  /// Makes a `Progress` that follows the download, and can pause, resume and cancel it. The total is
+  /// -1 as long as it is not known.
+  public func makeProgress() -> Progress {
+    let progress = Progress(totalUnitCount: -1)
+    progress.kind = .file
+    progress.isPausable = true
+    progress.pausingHandler = { [weak download] in download?.pause() }
+    progress.resumingHandler = { [weak download] in download?.resume() }
+    progress.cancellationHandler = { [weak download] in download?.cancel() }
+    let updates = updates
+    Task {
+      for await update in updates {
+        if let total = update.total { progress.totalUnitCount = Int64(clamping: total) }
+        progress.completedUnitCount = Int64(clamping: update.received)
+        if let rate = update.bytesPerSecond {
+          progress.setUserInfoObject(Int(rate), forKey: .throughputKey)
+        }
+      }
+    }
+    return progress
+  }
+
+  /// Stops the transfer and keeps what has come, until ``resume()``.
+  public func pause() { download.pause() }
+
+  /// Goes on after ``pause()``.
+  public func resume() { download.resume() }
+
+  /// Ends it, and keeps what has come for another call; where several have asked for the same, when
+  /// all of them have cancelled.
+  public func cancel() { download.cancel() }
+}
+
+/// Tells of a download that an earlier run began and did not finish.
+public struct UnfinishedDownload: Sendable, Hashable {
+  /// Names what was asked for, without credentials.
+  public let url: URL
+
+  /// Names the file that is to be.
+  public let file: URL
+
+  /// Counts the bytes that have come, before they are looked at.
+  public let receivedBytes: Int
+
+  /// Gives the length of the whole file in bytes; nil: not known.
+  public let expectedBytes: Int?
+
+  /// Tells when it began.
+  public let started: Date
+
+  init?(_ found: FoundDownload) {
+    guard !found.isFinished, let url = URL(string: found.record.url) else { return nil }
+    self.url = url
+    file = URL(fileURLWithPath: found.path)
+    receivedBytes = Int(clamping: found.received)
+    expectedBytes = found.record.length.map { Int(clamping: $0) }
+    started = Date(timeIntervalSince1970: found.record.started.seconds)
+  }
+}

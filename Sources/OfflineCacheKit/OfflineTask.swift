@@ -1,0 +1,139 @@
+public import CacheClient
+import CacheSystem
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// Stands for a request with a completion handler; begins with ``resume()``, as a URLSessionTask does.
+public final class OfflineTask: Sendable {
+  private enum State {
+    case suspended
+    case running(Task<Void, Never>)
+    case over
+  }
+
+  private let state = Lock(State.suspended)
+  private let work: @Sendable () async -> Void
+
+  init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
+
+  /// Begins; a second call does nothing.
+  public func resume() { begin(isCancelled: false) }
+
+  /// Ends it: the handler gets `URLError.cancelled`, unless it has its answer already. A task that has
+  /// not begun gets it, too.
+  public func cancel() {
+    begin(isCancelled: true)
+    let task = state.withLock { state -> Task<Void, Never>? in
+      if case .running(let task) = state { task } else { nil }
+    }
+    if let task { callOut { task.cancel() } }
+  }
+
+  private func begin(isCancelled: Bool) {
+    state.withLock { state in
+      guard case .suspended = state else { return }
+      state = .running(
+        Task { [self] in
+          // Before the work looks at it, which it does at once.
+          if isCancelled { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+          await work()
+          self.state.withLock { $0 = .over }
+        })
+    }
+  }
+}
+
+// Fetching with completion handlers: each is called once, on a serial queue of the cache.
+extension OfflineCache {
+  /// Gets data, response and error; the first two are there or the last.
+  public typealias DataHandler = @Sendable (Data?, OfflineURLResponse?, URLError?) -> Void
+
+  /// Makes a task for ``data(for:)``.
+  public func dataTask(
+    with request: URLRequest, completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    task(completionHandler) { cache throws(URLError) in try await cache.data(for: request) }
+  }
+
+  /// Makes a task for ``data(from:)``.
+  public func dataTask(
+    with url: URL, completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
+  }
+
+  /// Makes a task for ``upload(for:from:)``.
+  public func uploadTask(
+    with request: URLRequest, from bodyData: Data, completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    task(completionHandler) { cache throws(URLError) in
+      try await cache.upload(for: request, from: bodyData)
+    }
+  }
+
+  /// Makes a task for ``upload(for:fromFile:onProgress:)``.
+  public func uploadTask(
+    with request: URLRequest, fromFile file: URL,
+    onProgress: (@Sendable (UploadProgress) -> Void)? = nil,
+    completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    task(completionHandler) { cache throws(URLError) in
+      try await cache.upload(for: request, fromFile: file, onProgress: onProgress)
+    }
+  }
+
+  /// Makes a task for ``upload(for:form:onProgress:)``.
+  public func uploadTask(
+    with request: URLRequest, form: MultipartForm,
+    onProgress: (@Sendable (UploadProgress) -> Void)? = nil,
+    completionHandler: @escaping DataHandler
+  ) -> OfflineTask {
+    task(completionHandler) { cache throws(URLError) in
+      try await cache.upload(for: request, form: form, onProgress: onProgress)
+    }
+  }
+
+  /// Makes a task for ``download(for:to:)``.
+  public func downloadTask(
+    with request: URLRequest, to file: URL,
+    completionHandler: @escaping @Sendable (OfflineURLResponse?, URLError?) -> Void
+  ) -> OfflineTask {
+    OfflineTask { [self] in
+      let result: Result<OfflineURLResponse, URLError>
+      do throws(URLError) {
+        result = .success(try await download(for: request, to: file))
+      } catch {
+        result = .failure(error)
+      }
+      handlerQueue.async {
+        switch result {
+        case .success(let response): completionHandler(response, nil)
+        case .failure(let error): completionHandler(nil, error)
+        }
+      }
+    }
+  }
+
+  private func task(
+    _ handler: @escaping DataHandler,
+    _ fetch: @escaping @Sendable (OfflineCache) async throws(URLError) -> (Data, OfflineURLResponse)
+  ) -> OfflineTask {
+    OfflineTask { [self] in
+      let result: Result<(Data, OfflineURLResponse), URLError>
+      do throws(URLError) {
+        result = .success(try await fetch(self))
+      } catch {
+        result = .failure(error)
+      }
+      handlerQueue.async {
+        switch result {
+        case .success(let (data, response)): handler(data, response, nil)
+        case .failure(let error): handler(nil, nil, error)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import CacheClient
+import CacheFormat
+public import Foundation
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+
+/// Tells where an answer came from, how old it is, and why.
+public struct ResponseMetadata: Sendable, Hashable {
+  /// Names where the body came from.
+  public enum Source: String, Sendable, Hashable {
+    /// A server sent it now.
+    case network
+    /// The store had it in memory.
+    case memory
+    /// The store had it on disk.
+    case disk
+    /// A file that ships with the program stands in for it.
+    case substitute
+    /// A file that was downloaded before, see ``download``.
+    case file
+  }
+
+  /// Tells where it came from.
+  public let source: Source
+
+  /// Tells how long ago the origin made or confirmed it, in seconds (RFC 9111, section 4.2.3).
+  public let age: TimeInterval
+
+  /// Tells for how many seconds it stays fresh; negative once it is stale; nil where the answer came
+  /// from the network.
+  public let freshness: TimeInterval?
+
+  /// Tells of the file that it was downloaded to; nil for all other answers, and where a substitute was
+  /// written.
+  public internal(set) var download: DownloadMetadata?
+
+  /// Tells whether it is stale: served because there was nothing better, or by permission.
+  public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
+
+  /// Says in a few words why it is this answer: why the network was asked, or why not.
+  public var reason: String { why.description }
+
+  /// Says the same for machines, as the field `Cache-Status` does (RFC 9211).
+  public var cacheStatus: String { status.description }
+
+  private let why: Why
+  private let status: CacheStatus
+
+  /// Keeps the reason as a value: most callers never ask for the words.
+  private enum Why: Hashable, CustomStringConvertible {
+    case fresh(seconds: Int64)
+    case stale(seconds: Int64)
+    case forwarded(String)
+    case download(DownloadedFile.Source)
+    case instead(StandIn)
+    case substitute
+
+    var description: String {
+      switch self {
+      case .fresh(let seconds): "it is stored, and fresh for \(seconds) s"
+      case .stale(let seconds): "it is stored, and may be served although stale for \(seconds) s"
+      case .forwarded(let reason): reason
+      case .download(.file): "it was downloaded before, and has not expired"
+      case .download(.confirmed): "it was downloaded before, and the server has confirmed it"
+      case .download: "it was not there, or no longer good"
+      case .instead(let standIn): standIn.description
+      case .substitute: "a file that ships with the program stands in for it"
+      }
+    }
+  }
+
+  /// - Parameter standIn: Tells why the answer stands in for that of the network, where it does.
+  init(_ response: ClientResponse, standIn: StandIn?) {
+    source =
+      switch response.source {
+      case .network: .network
+      case .memory: .memory
+      case .disk: .disk
+      case .substitute: .substitute
+      }
+    download = nil
+    let seconds = response.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
+    age = max(0, seconds)
+    status = Self.status(of: response)
+    let ttl = status.ttl
+    freshness = ttl.map { TimeInterval($0) }
+    why =
+      if response.source == .substitute {
+        .substitute
+      } else if let standIn {
+        .instead(standIn)
+      } else if response.source != .network, let detail = status.detail {
+        .forwarded("it is stored, and the server could not be asked: \(Self.words(detail))")
+      } else if let reason = response.reason {
+        .forwarded(reason.description)
+      } else if let ttl, ttl <= 0 {
+        .stale(seconds: -ttl)
+      } else {
+        .fresh(seconds: ttl ?? 0)
+      }
+  }
+
+  /// Returns what the cache did, without the promise to store where that has failed since.
+  private static func status(of response: ClientResponse) -> CacheStatus {
+    var status = response.cacheStatus
+    if status.isStored, case .notStored(let why) = response.body.storing {
+      status.isStored = false
+      status.detail = why.description
+    }
+    return status
+  }
+
+  /// Returns the words for the detail of a `Cache-Status`, which is a name for machines.
+  private static func words(_ detail: String) -> String {
+    guard detail.hasPrefix("origin-") else { return detail }
+    let code = TransportError.Code(rawValue: String(detail.dropFirst("origin-".count)))
+    return TransportError(code, url: "").cause
+  }
+
+  init(_ file: DownloadedFile, now: Int64) {
+    let download = DownloadMetadata(file)
+    // In whole nanoseconds: dates of these years have steps of 240 of them.
+    func seconds(_ end: Int64, since start: Int64) -> TimeInterval {
+      let (difference, isBeyond) = end.subtractingReportingOverflow(start)
+      return (isBeyond ? TimeInterval(end) - TimeInterval(start) : TimeInterval(difference)) / 1e9
+    }
+    let record = file.record
+    let stated = file.record.head.fields.first(named: "Age").flatMap { TimeInterval($0.text) } ?? 0
+    self.download = download
+    age = max(0, stated) + max(0, seconds(now, since: (record.ended ?? record.started).nanoseconds))
+    freshness = record.expires.map { seconds($0.nanoseconds, since: now) }
+    source = file.source == .file ? .file : .network
+    status = CacheStatus(
+      cacheName: "OfflineCache", isHit: file.source == .file,
+      forward: file.source == .file ? nil : .bypass)
+    why = .download(file.source)
+  }
+}

@@ -1,0 +1,131 @@
+import CacheClient
+import CacheSystem
+import Foundation
+import HTTPSemantics
+public import HTTPTransports
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension URLError {
+  /// Makes an error that names URL and cause, with the typed error underneath.
+  init(_ code: URLError.Code, url: URL?, cause: String, underlying: (any Error)?) {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: cause]
+    if let underlying { info[NSUnderlyingErrorKey] = underlying }
+    if let url, let shown = Self.withoutCredentials(url) {
+      info[NSURLErrorFailingURLErrorKey] = shown
+    }
+    self.init(code, userInfo: info)
+  }
+
+  /// Says that the text of a URL is none that can be fetched.
+  init(_ error: InvalidURL, url: URL) {
+    let isOther = error.code == .unsupportedScheme || error.code == .noScheme
+    self.init(
+      isOther ? .unsupportedURL : .badURL, url: url, cause: error.description, underlying: error)
+  }
+
+  /// Says how a fetch failed.
+  ///
+  /// - Parameter isOffline: tells that the network was not asked because of the offline mode.
+  init(_ error: ClientError, url: URL?, isOffline: Bool) {
+    self.init(
+      Self.code(of: error.cause, isOffline: isOffline), url: url, cause: error.description,
+      underlying: error)
+  }
+
+  private static func code(of cause: ClientError.Cause, isOffline: Bool) -> URLError.Code {
+    switch cause {
+    case .notStored: isOffline ? .notConnectedToInternet : .resourceUnavailable
+    case .transport(let error): code(of: error.code)
+    case .store: .cannotOpenFile
+    case .coding: .cannotDecodeContentData
+    case .tooManyRedirects: .httpTooManyRedirects
+    case .tooLarge: .dataLengthExceedsMaximum
+    }
+  }
+
+  private static func code(of code: TransportError.Code) -> URLError.Code {
+    switch code {
+    case .invalidRequest: .badURL
+    case .requestBodyFailed: .requestBodyStreamExhausted
+    case .cannotResolve: .cannotFindHost
+    case .cannotConnect: .cannotConnectToHost
+    case .timeout: .timedOut
+    case .tls: .secureConnectionFailed
+    case .certificate, .pinMismatch: .serverCertificateUntrusted
+    case .clientCertificate: .clientCertificateRejected
+    case .authoritiesFile: .cannotOpenFile
+    case .connectionLost, .truncatedBody: .networkConnectionLost
+    case .headTooLarge: .dataLengthExceedsMaximum
+    case .protocolViolation: .badServerResponse
+    case .unusableRedirect: .redirectToNonExistentLocation
+    case .insecureRedirect: .appTransportSecurityRequiresSecureConnection
+    case .cancelled: .cancelled
+    default: .unknown
+    }
+  }
+
+  /// Says how a download failed; what is wrong with a file has the `SystemError` underneath.
+  init(_ error: DownloadError, url: URL?) {
+    let code: URLError.Code
+    var underlying: any Error = error
+    switch error.cause {
+    case .cancelled: code = .cancelled
+    case .transport(let cause): code = Self.code(of: cause.code)
+    case .status: code = .badServerResponse
+    case .tooManyRedirects: code = .httpTooManyRedirects
+    case .unusableRedirect: code = .redirectToNonExistentLocation
+    case .method: code = .unsupportedURL
+    case .coding: code = .cannotDecodeContentData
+    case .wrongLength: code = .networkConnectionLost
+    case .wrongDigest: code = .cannotDecodeRawData
+    case .disturbed: code = .cannotMoveFile
+    case .invalidPath: code = .cannotCreateFile
+    case .isDirectory: code = .fileIsDirectory
+    case .fileExists, .othersFile: code = .cannotCreateFile
+    case .file(let cause):
+      underlying = cause
+      let isPlace =
+        cause == .notFound || cause.isPermission || cause.isWrongKind || cause.isReadOnly
+      code = isPlace ? .cannotCreateFile : .cannotWriteToFile
+    }
+    self.init(code, url: url, cause: error.description, underlying: underlying)
+  }
+
+  /// Tells whether nothing is stored, and the network was not to be asked.
+  var isNotStored: Bool {
+    guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError,
+      case .notStored = error.cause
+    else { return false }
+    return true
+  }
+
+  private static func withoutCredentials(_ url: URL) -> URL? {
+    guard url.absoluteString.utf8.contains(UInt8(ascii: "@")) else { return url }
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+    parts.user = nil
+    parts.password = nil
+    return parts.url
+  }
+}
+
+extension TransportError.Code {
+  /// A redirect leads to what is no URL that can be fetched.
+  public static let unusableRedirect = TransportError.Code(rawValue: "unusableRedirect")
+}
+
+extension ClientError {
+  /// As `TransportError.isUnreachable`.
+  var isUnreachable: Bool {
+    if case .transport(let error) = cause { error.isUnreachable } else { false }
+  }
+}
+
+extension DownloadError {
+  /// As `TransportError.isUnreachable`.
+  var isUnreachable: Bool {
+    if case .transport(let error) = cause { error.isUnreachable } else { false }
+  }
+}

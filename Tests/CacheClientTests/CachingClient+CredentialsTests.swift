@@ -1,0 +1,345 @@
+import ClientTesting
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+import Testing
+
+@testable import CacheClient
+@testable import HTTPAuthentication
+
+struct CredentialsTests {
+  private static let right = Credential.password(
+    user: GuardedOrigin.user, password: GuardedOrigin.password)
+  private static let wrong = Credential.password(user: "u", password: "no")
+
+  private func sandbox(
+    _ origin: GuardedOrigin, _ answers: Answers?
+  ) throws -> ClientSandbox {
+    try ClientSandbox(
+      ScriptedTransport { .success(origin.answer($0)) },
+      ClientOptions(credentials: answers?.provider))
+  }
+
+  /// Returns status and text of an answer.
+  private func fetch(
+    _ sandbox: ClientSandbox, _ request: HTTPRequest, _ options: FetchOptions = FetchOptions(),
+    body: RequestBody? = nil
+  ) async throws -> (status: Int, text: String) {
+    let response = try await sandbox.client.fetch(request, body: body, options: options)
+    let bytes = try await sandbox.client.wholeBody(of: response)
+    return (response.head.status, String(decoding: bytes, as: UTF8.self))
+  }
+
+  @Test(
+    "a challenge is answered, and what was right is sent unasked afterwards",
+    arguments: [
+      Guard.basic, .digest(.md5, isSession: false), .digest(.sha256, isSession: false),
+      .digest(.md5, isSession: true), .digest(.sha256, isSession: true),
+    ])
+  func session(kind: Guard) async throws {
+    let origin = GuardedOrigin(kind)
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(origin, answers)
+    for path in ["/a/1", "/a/2", "/a/b/3"] {
+      #expect(try await fetch(sandbox, request(path)) == (200, "secret"))
+    }
+    #expect(answers.challenges.count == 1)
+    #expect(answers.challenges.first?.failures == 0)
+    #expect(answers.challenges.first?.url == request("/a/1").url)
+    #expect(sandbox.transport.requests.count == 4)
+    if case .digest = kind { #expect(origin.counts == ["00000001", "00000002", "00000003"]) }
+  }
+
+  @Test("a token goes by Bearer")
+  func bearer() async throws {
+    let answers = Answers(.token("abc.def"))
+    let sandbox = try sandbox(GuardedOrigin(.bearer), answers)
+    #expect(try await fetch(sandbox, request("/a/1")) == (200, "secret"))
+    #expect(try await fetch(sandbox, request("/a/2")) == (200, "secret"))
+    #expect(answers.challenges.map(\.scheme) == [.bearer])
+    #expect(sandbox.transport.requests.count == 3)
+  }
+
+  @Test("three are tried, then the 401 is the answer")
+  func threeTries() async throws {
+    let answers = Answers(Self.wrong)
+    let sandbox = try sandbox(GuardedOrigin(.basic), answers)
+    #expect(try await fetch(sandbox, request()) == (401, "who are you"))
+    #expect(answers.challenges.map(\.failures) == [0, 1, 2])
+    #expect(answers.challenges.map(\.refused) == [nil, Self.wrong, Self.wrong])
+    #expect(try await fetch(sandbox, request()).status == 401)
+    #expect(answers.challenges.count == 6)
+  }
+
+  @Test("a wrong password is sent once by Digest, too")
+  func wrongOnce() async throws {
+    let sandbox = try sandbox(
+      GuardedOrigin(.digest(.sha256, isSession: false)), Answers(Self.wrong, nil))
+    #expect(try await fetch(sandbox, request()).status == 401)
+    let sent = sandbox.transport.requests.filter { $0.fields.contains("Authorization") }
+    #expect(sent.count == 1 && sandbox.transport.requests.count == 2)
+  }
+
+  @Test("a password that is sent unasked, as in a URL, goes by Digest once a server wants that")
+  func unasked() async throws {
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false))
+    let sandbox = try sandbox(origin, nil)
+    let options = FetchOptions(
+      credential: .password(
+        user: GuardedOrigin.user, password: GuardedOrigin.password, persistence: .request,
+        sendsBasicUnasked: true))
+    #expect(try await fetch(sandbox, request("/a"), options).text == "secret")
+    #expect(try await fetch(sandbox, request("/b"), options).text == "secret")
+    let sent = sandbox.transport.requests.compactMap {
+      $0.fields.first(named: "Authorization")?.text.prefix { $0 != " " }
+    }
+    #expect(sent == ["Basic", "Digest", "Digest"])
+    #expect(try await fetch(sandbox, request("/c")).status == 401)
+  }
+
+  @Test("the second may be right", arguments: [Guard.basic, .digest(.sha256, isSession: false)])
+  func secondTry(kind: Guard) async throws {
+    let answers = Answers(Self.wrong, Self.right)
+    let sandbox = try sandbox(GuardedOrigin(kind), answers)
+    #expect(try await fetch(sandbox, request()) == (200, "secret"))
+    #expect(answers.challenges.map(\.failures) == [0, 1])
+  }
+
+  @Test("who has nothing to say gets the 401, as does a client that nobody answers for")
+  func declined() async throws {
+    let answers = Answers(nil)
+    let sandbox = try sandbox(GuardedOrigin(.basic), answers)
+    #expect(try await fetch(sandbox, request()).status == 401)
+    #expect(answers.challenges.count == 1)
+    let alone = try self.sandbox(GuardedOrigin(.basic), nil)
+    #expect(try await fetch(alone, request()).status == 401)
+    #expect(alone.transport.requests.count == 1)
+  }
+
+  @Test("what is for one request is asked for again with the next")
+  func oneRequest() async throws {
+    let answers = Answers(
+      .password(
+        user: GuardedOrigin.user, password: GuardedOrigin.password, persistence: .request))
+    let sandbox = try sandbox(GuardedOrigin(.basic), answers)
+    for path in ["/a", "/b"] {
+      #expect(try await fetch(sandbox, request(path)) == (200, "secret"))
+    }
+    #expect(answers.challenges.count == 2)
+  }
+
+  @Test("a nonce that is too old is replaced without asking anybody", arguments: [true, false])
+  func stale(isTold: Bool) async throws {
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false), usesPerNonce: isTold ? 2 : .max)
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(origin, answers)
+    for number in 0..<7 {
+      #expect(try await fetch(sandbox, request("/\(number)")) == (200, "secret"))
+      if !isTold { origin.renewNonce() }
+    }
+    #expect(answers.challenges.count == 1)
+  }
+
+  @Test("a server that finds every nonce too old is left after a few requests")
+  func alwaysStale() async throws {
+    let origin = GuardedOrigin(.digest(.md5, isSession: false), usesPerNonce: 0)
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(origin, answers)
+    #expect(try await fetch(sandbox, request()).status == 401)
+    #expect(sandbox.transport.requests.count <= 13)
+  }
+
+  @Test("many that are asked at once wait for one answer")
+  func manyAtOnce() async throws {
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(GuardedOrigin(.basic), answers)
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<50 {
+        group.addTask { try await fetch(sandbox, request("/x/\(number)")).status }
+      }
+      for try await status in group { #expect(status == 200) }
+    }
+    #expect(answers.challenges.count == 1)
+  }
+
+  @Test("what is stored for one user is not given to another one, nor to nobody")
+  func users() async throws {
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { request in
+        let who = request.fields.first(named: "Authorization")?.text
+        guard let who else {
+          return .success(
+            .init("", status: 401, fields: [HTTPField("WWW-Authenticate", "Basic realm=r")]))
+        }
+        return .success(.init("for \(who)", fields: fresh()))
+      })
+    let client = sandbox.client
+    var texts: [String] = []
+    for user in ["alice", "bob", "alice", "bob"] {
+      client.forgetCredentials()
+      client.use(.password(user: user, password: "p"), for: request("/").url)
+      texts.append(try await fetch(sandbox, request("/a")).text)
+    }
+    #expect(texts[0] != texts[1])
+    #expect(texts[0] == texts[2] && texts[1] == texts[3])
+    // The last two came from the store; 401 and answer for each user.
+    #expect(sandbox.transport.requests.count == 4)
+    // Offline, each has what is stored for that user.
+    let offline = FetchOptions(policy: .offline)
+    #expect(try await fetch(sandbox, request("/a"), offline).text == texts[1])
+    #expect(
+      client.storedAnswer(to: request("/a"), options: offline)?.request.fields.contains(
+        "Authorization") == false)
+    client.forgetCredentials()
+    #expect(client.storedAnswer(to: request("/a"), options: offline) == nil)
+    client.use(.password(user: "alice", password: "other"), for: request("/").url)
+    #expect(client.storedAnswer(to: request("/a"), options: offline) == nil)
+  }
+
+  @Test("an answer by Digest is found again, though no two requests are the same")
+  func digestHits() async throws {
+    let sandbox = try sandbox(
+      GuardedOrigin(.digest(.sha256, isSession: false)), Answers(Self.right))
+    for _ in 0..<3 { #expect(try await fetch(sandbox, request("/a")).text == "secret") }
+    #expect(sandbox.transport.requests.count == 2)
+  }
+
+  @Test("credentials stay with their origin through redirects")
+  func redirects() async throws {
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { request in
+        let hasSome = request.fields.contains("Authorization")
+        switch (request.url.host, request.url.target) {
+        case ("example.com", "/here"):
+          return .success(.init("", status: 302, fields: [HTTPField("Location", "/there")]))
+        case ("example.com", "/there") where hasSome:
+          let away = HTTPField("Location", "http://other.example/")
+          return .success(.init("", status: 302, fields: [away]))
+        case ("other.example", _): return .success(.init(hasSome ? "leaked" : "clean"))
+        default:
+          return .success(
+            .init("", status: 401, fields: [HTTPField("WWW-Authenticate", "Basic realm=r")]))
+        }
+      }, ClientOptions(credentials: Answers(Self.right).provider))
+    #expect(try await fetch(sandbox, request("/here")) == (200, "clean"))
+    let options = FetchOptions(credential: Self.right)
+    #expect(try await fetch(sandbox, request("/here"), options) == (200, "clean"))
+  }
+
+  @Test("a password that went by Digest does not go by Basic because somebody says so")
+  func downgrade() async throws {
+    let origin = GuardedOrigin(.digest(.sha256, isSession: false))
+    let answers = Answers(Self.right, nil)
+    let sandbox = try sandbox(origin, answers)
+    #expect(try await fetch(sandbox, request("/a")).status == 200)
+    sandbox.transport.answer(
+      .init("", status: 401, fields: [HTTPField("WWW-Authenticate", "Basic realm=r")]))
+    #expect(try await fetch(sandbox, request("/b")).status == 401)
+    let sent = sandbox.transport.requests.compactMap {
+      $0.fields.first(named: "Authorization")?.text
+    }
+    #expect(!sent.isEmpty && sent.allSatisfy { $0.hasPrefix("Digest ") })
+    #expect(answers.challenges.last?.scheme == .basic)
+    // Nobody has refused it there.
+    #expect(answers.challenges.last?.failures == 0)
+    #expect(answers.challenges.last?.refused == nil)
+  }
+
+  @Test("it goes by Basic where whoever is asked says so, and by Digest where that is wanted")
+  func basicBesideDigest() async throws {
+    let digest = GuardedOrigin(.digest(.sha256, isSession: false))
+    let basic = GuardedOrigin(.basic)
+    let answers = Answers(Self.right)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport {
+        .success($0.url.target == "/b" ? basic.answer($0) : digest.answer($0))
+      }, ClientOptions(credentials: answers.provider))
+    for target in ["/a", "/b", "/a", "/b"] {
+      let options = FetchOptions(policy: .reload)
+      #expect(try await fetch(sandbox, request(target), options).status == 200, "\(target)")
+    }
+    #expect(answers.challenges.map(\.scheme) == [.digest, .basic, .basic])
+    #expect(answers.challenges.allSatisfy { $0.failures == 0 })
+  }
+
+  @Test("a stale answer is validated in the background with the credential that it is for")
+  func background() async throws {
+    let credential = Credential.password(
+      user: "u", password: "p", persistence: .request, sendsBasicUnasked: true)
+    let served = Mutex(0)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { request in
+        guard request.fields.contains("Authorization") else {
+          return .success(.init("", status: 401))
+        }
+        let number = served.withLock { served in
+          served += 1
+          return served
+        }
+        let field = HTTPField("Cache-Control", "max-age=10, stale-while-revalidate=100")
+        return .success(.init("\(number)", fields: [field]))
+      })
+    let options = FetchOptions(credential: credential)
+    #expect(try await fetch(sandbox, request(), options).text == "1")
+    sandbox.clock.advance(bySeconds: 20)
+    #expect(sandbox.client.storedAnswer(to: request(), options: options) != nil)
+    await sandbox.client.waitForBackground()
+    #expect(served.withLock { $0 } == 2)
+    sandbox.clock.advance(bySeconds: 20)
+    #expect(try await fetch(sandbox, request(), options).text == "2")
+    await sandbox.client.waitForBackground()
+    #expect(served.withLock { $0 } == 3)
+  }
+
+  @Test("what goes around the store has the client's credentials, too")
+  func aroundTheStore() async throws {
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(GuardedOrigin(.digest(.sha256, isSession: false)), answers)
+    for path in ["/a", "/b"] {
+      let answer = try await sandbox.client.transport.send(request(path))
+      #expect(answer.head.status == 200)
+    }
+    #expect(try await fetch(sandbox, request("/c")).text == "secret")
+    #expect(answers.challenges.count == 1)
+  }
+
+  @Test("an Authorization of the caller's own is the caller's affair")
+  func ownField() async throws {
+    let answers = Answers(Self.right)
+    let sandbox = try sandbox(GuardedOrigin(.basic), answers)
+    let asked = request("/a", [HTTPField("Authorization", "Basic eDp5")])
+    #expect(try await fetch(sandbox, asked).status == 401)
+    #expect(answers.challenges.isEmpty)
+    #expect(sandbox.transport.requests.map(\.fields).allSatisfy { $0.contains("Authorization") })
+  }
+
+  @Test("bytes are sent again with credentials; a stream is not, and the 401 is the answer")
+  func bodies() async throws {
+    let sandbox = try sandbox(GuardedOrigin(.basic), Answers(Self.right))
+    let post = request("/a", method: "POST")
+    #expect(
+      try await fetch(
+        sandbox, post, body: .stream(length: 3, ScriptedSource([Array("abc".utf8)]))
+      ).status == 401)
+    #expect(try await fetch(sandbox, post, body: .bytes(Array("abc".utf8))).status == 200)
+    #expect(sandbox.transport.uploads.last == Array("abc".utf8))
+    // What is known is sent at once, so now a stream gets through, too.
+    #expect(
+      try await fetch(
+        sandbox, post, body: .stream(length: 3, ScriptedSource([Array("abc".utf8)]))
+      ).status == 200)
+  }
+
+  @Test(
+    "what cannot be sent is not sent",
+    arguments: [
+      Credential.password(user: "a:b", password: "c"), .token("a\r\nX: y"), .token(""), .token("ü"),
+    ])
+  func unsendable(credential: Credential) async throws {
+    let kind: Guard = credential.bearer == nil && credential.basic == nil ? .bearer : .basic
+    let sandbox = try sandbox(GuardedOrigin(kind), Answers(credential))
+    #expect(try await fetch(sandbox, request()).status == 401)
+    #expect(!sandbox.transport.requests.contains { $0.fields.contains("Authorization") })
+  }
+}

@@ -1,0 +1,57 @@
+import ClientTesting
+import Foundation
+import HTTPSemantics
+import HTTPTransports
+import Testing
+
+@testable import CacheClient
+@testable import HTTPAuthentication
+
+@Suite(.timeLimit(.minutes(1)))
+struct CachingClientDownloadTests {
+  private static let right = Credential.password(
+    user: GuardedOrigin.user, password: GuardedOrigin.password)
+
+  @Test(arguments: [Guard.basic, .digest(.sha256, isSession: false)])
+  func `a downloader logs in as its client does`(kind: Guard) async throws {
+    let folder = try DownloadSandbox()
+    let origin = GuardedOrigin(kind)
+    let answers = Answers(Self.right)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { .success(origin.answer($0)) },
+      ClientOptions(credentials: answers.provider))
+    let downloader = sandbox.client.makeDownloader(options: DownloaderOptions(maximumRetries: 0))
+    for name in ["a", "b"] {
+      let file = try await downloader.download(folder.asked(name, url: "/\(name)"))
+      #expect(file.record.url == "http://example.com/\(name)")
+      #expect(folder.bytes(name) == Array("secret".utf8))
+    }
+    #expect(answers.challenges.count == 1)
+    #expect(sandbox.transport.requests.count == 3)
+    #expect(!folder.names.contains { $0.contains(GuardedOrigin.password) })
+  }
+
+  @Test func `three tries are enough, and the 401 is told`() async throws {
+    let folder = try DownloadSandbox()
+    let answers = Answers(.password(user: "u", password: "no"))
+    let origin = GuardedOrigin(.basic)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { .success(origin.answer($0)) },
+      ClientOptions(credentials: answers.provider))
+    let downloader = sandbox.client.makeDownloader(options: DownloaderOptions(maximumRetries: 0))
+    #expect(await folder.failure(downloader, folder.asked()) == .status(401))
+    #expect(answers.challenges.map(\.failures) == [0, 1, 2])
+    #expect(folder.names == [])
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
+  func `a file that others have changed since is not stored`() async throws {
+    let folder = try DownloadSandbox()
+    let server = FileServer(content(600_000))
+    let client = try ClientSandbox(ScriptedTransport.Answer())
+    let file = try await folder.downloader(server).download(folder.asked())
+    // Safety: the path is passed as a zero-terminated copy that lives during the call.
+    unsafe #expect(lchown(folder.path(), 65_534, 65_534) == 0)
+    #expect(try await !client.client.store(contentsOf: file, for: request("/big")))
+  }
+}

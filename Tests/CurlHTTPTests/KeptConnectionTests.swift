@@ -1,0 +1,136 @@
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+import Testing
+
+@testable import CurlHTTP
+
+struct KeptConnectionTests {
+  private static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+
+  private static let answers = [
+    "HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n", "HTTP/1.1 204 None\r\n\r\n",
+    "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ]
+
+  @Test(
+    "bytes after the end of an answer never answer the next request", .timeLimit(.minutes(1)),
+    arguments: answers, [true, false])
+  func strayBytes(answer: String, isLate: Bool) async throws {
+    let isRead = AsyncStream.makeStream(of: Void.self)
+    let isSent = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { request, connection in
+      guard request.target == "/first" else { return connection.answer("good") }
+      connection.send(isLate ? answer : answer + Self.evil)
+      guard isLate else { return }
+      connection.wait(for: isRead.stream)
+      connection.send(Self.evil)
+      isSent.continuation.finish()
+    }
+    let transport = try makeTransport()
+    let (response, body) = try await transport.fetch(origin.url("/first"))
+    #expect([200, 204, 304].contains(response.head.status))
+    #expect(body == (answer.hasSuffix("abc") ? "abc" : ""))
+    isRead.continuation.finish()
+    if isLate { for await _ in isSent.stream {} }
+    for _ in 0..<3 { #expect(try await transport.fetch(origin.url("/next")).body == "good") }
+    if isLate { #expect(origin.connections == 2) }
+  }
+
+  @Test("what a HEAD must not bring does not answer the next request", .timeLimit(.minutes(1)))
+  func strayAfterHead() async throws {
+    let isRead = AsyncStream.makeStream(of: Void.self)
+    let isSent = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { request, connection in
+      guard request.method == "HEAD" else { return connection.answer("good") }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.evil.utf8.count)\r\n\r\n")
+      connection.wait(for: isRead.stream)
+      connection.send(Self.evil)
+      isSent.continuation.finish()
+    }
+    let transport = try makeTransport()
+    let response = try await transport.send(
+      HTTPRequest(method: .head, url: origin.url()), options: patient)
+    #expect(try await response.body.readAll().isEmpty)
+    isRead.continuation.finish()
+    for await _ in isSent.stream {}
+    #expect(try await transport.fetch(origin.url()).body == "good")
+  }
+
+  /// Answers the first request of each connection; on the second of the first one it hangs up.
+  private func forgetfulOrigin() throws -> Origin {
+    let requests = Counter()
+    return try Origin { request, connection in
+      let length = request.value(of: "Content-Length").flatMap { Int($0) } ?? 0
+      let body = length > 0 ? connection.read(length) : []
+      guard requests.next() == 1 else { return connection.answer(body) }
+      connection.close()
+    }
+  }
+
+  @Test(
+    "a request that is lost on a kept connection is sent again if it may be",
+    arguments: ["GET", "PUT", "DELETE"])
+  func repeated(method: String) async throws {
+    let origin = try forgetfulOrigin()
+    let transport = try makeTransport()
+    _ = try await transport.fetch(origin.url())
+    let body = [UInt8](repeating: 7, count: 100_000)
+    let response = try await transport.send(
+      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.url()),
+      body: method == "GET" ? nil : .bytes(body), options: patient
+    ) { _ in }
+    #expect(try await response.body.readAll() == (method == "GET" ? [] : body))
+    #expect(origin.requests.map(\.method) == ["GET", method, method])
+  }
+
+  @Test(
+    "a request that must not be repeated, or cannot be, is lost",
+    arguments: [("POST", false), ("POST", true), ("PATCH", false), ("PUT", true), ("X", false)])
+  func notRepeated(method: String, isStream: Bool) async throws {
+    let origin = try forgetfulOrigin()
+    let transport = try makeTransport()
+    _ = try await transport.fetch(origin.url())
+    let url = try origin.url()
+    let body: RequestBody? =
+      isStream ? .stream(length: 3, ScriptedSource.of([Array("abc".utf8)])) : nil
+    let error = await #expect(throws: TransportError.self) {
+      try await transport.send(
+        HTTPRequest(method: HTTPMethod(rawValue: method), url: url), body: body, options: patient
+      ) { _ in }
+    }
+    #expect(error == TransportError(.connectionLost, url: url.string))
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("a kept connection that the server has closed is not used", .timeLimit(.minutes(1)))
+  func closedMeanwhile() async throws {
+    let origin = try Origin { _, connection in
+      connection.answer("x")
+      connection.close()
+    }
+    let transport = try makeTransport()
+    for count in 1...5 {
+      let response = try await transport.send(
+        HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.url()), options: patient)
+      #expect(try await response.body.readAll() == Array("x".utf8))
+      #expect(origin.connections == count)
+      await origin.connectionEnd()
+    }
+  }
+}
+
+/// Counts from 0.
+final class Counter: Sendable {
+  private let count = Mutex(0)
+
+  func next() -> Int {
+    count.withLock { count in
+      defer { count += 1 }
+      return count
+    }
+  }
+}

@@ -1,0 +1,360 @@
+import Glibc
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+import Testing
+
+@testable import CurlHTTP
+
+/// Waits for the end of the task.
+private func untilCancelled() async {
+  let never = AsyncStream.makeStream(of: Void.self)
+  for await _ in never.stream {}
+  // The stream would end with its continuation.
+  never.continuation.finish()
+}
+
+struct UploadTests {
+  private struct SourceError: Error {}
+
+  private static let pattern = (0..<300_000).map { UInt8($0 % 251) }
+
+  private func send(
+    _ origin: Origin, _ body: RequestBody?, method: String = "POST", fields: HTTPFields = [],
+    options: TransportOptions = patient
+  ) async throws -> (TransportResponse, [UInt8]) {
+    let response = try await makeTransport().send(
+      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.url(), fields: fields),
+      body: body,
+      options: options
+    ) { _ in }
+    return (response, try await response.body.readAll())
+  }
+
+  /// Answers with the body that it got, read by the framing that the request states.
+  private func echo() throws -> Origin {
+    try Origin { request, connection in
+      let length = request.value(of: "Content-Length").flatMap { Int($0) }
+      let isChunked = request.value(of: "Transfer-Encoding") == "chunked"
+      guard length == nil || !isChunked else { return connection.close() }
+      let body = isChunked ? connection.readChunked() : connection.read(length ?? 0)
+      if let body { connection.answer(body) } else { connection.close() }
+    }
+  }
+
+  @Test(
+    "a body of known length arrives whole, with any method and size",
+    arguments: [
+      "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "GET", "M-SEARCH", "PROPFIND", "X!unknown",
+    ], [0, 1, 16_384, 300_000])
+  func bytes(method: String, count: Int) async throws {
+    let origin = try echo()
+    let body = Array(Self.pattern.prefix(count))
+    let (_, answer) = try await send(origin, .bytes(body), method: method)
+    #expect(answer == body)
+    let seen = try #require(origin.requests.first)
+    #expect(seen.method == method)
+    #expect(seen.value(of: "Content-Length") == "\(count)")
+    #expect(seen.value(of: "Transfer-Encoding") == nil)
+    #expect(seen.value(of: "Expect") == nil)
+  }
+
+  @Test(
+    "a streamed body arrives whole, with its length or chunked",
+    arguments: [nil, 200_003] as [UInt64?], ["PUT", "DELETE", "GET"])
+  func stream(length: UInt64?, method: String) async throws {
+    let origin = try echo()
+    let pieces = [[1, 2, 3], [], Self.pattern.prefix(200_000), []].map { Array($0) }
+    let source = ScriptedSource { index in
+      await Task.yield()
+      return index < pieces.count ? pieces[index] : nil
+    }
+    let (_, answer) = try await send(
+      origin, .stream(length: length, source), method: method,
+      fields: [HTTPField("Content-Length", "7"), HTTPField("Transfer-Encoding", "gzip")])
+    #expect(answer == pieces.flatMap { $0 })
+    let seen = try #require(origin.requests.first)
+    #expect(seen.value(of: "Content-Length") == length.map { "\($0)" })
+    #expect(seen.value(of: "Transfer-Encoding") == (length == nil ? "chunked" : nil))
+    #expect(seen.value(of: "Expect") == nil)
+  }
+
+  @Test("an empty stream is an empty body", arguments: [nil, 0] as [UInt64?])
+  func emptyStream(length: UInt64?) async throws {
+    let origin = try echo()
+    let source = ScriptedSource.of([])
+    let (_, answer) = try await send(origin, .stream(length: length, source))
+    #expect(answer.isEmpty)
+    #expect(source.asked == (length == nil ? 1 : 0))
+  }
+
+  @Test("a source is asked at the pace of the network", .timeLimit(.minutes(5)))
+  func backPressure() async throws {
+    let mayRead = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { _, connection in
+      // Nothing of the body is read before the client is known to have stopped asking.
+      connection.wait(for: mayRead.stream)
+      if let body = connection.readChunked() { connection.answer("\(body.count)") }
+    }
+    let piece = [UInt8](repeating: 7, count: 1 << 20)
+    let source = ScriptedSource { $0 < 64 ? piece : nil }
+    let url = try origin.url()
+    let transport = try makeTransport()
+    // On a busy machine nothing comes for long.
+    let unbounded = TransportOptions(connectTimeout: nil, idleTimeout: nil, wholeTimeout: nil)
+    let task = Task {
+      try await transport.send(
+        HTTPRequest(method: HTTPMethod(rawValue: "PUT"), url: url),
+        body: .stream(length: nil, source), options: unbounded
+      ) { _ in }.body.readAll()
+    }
+    var before = -1
+    // What the kernel buffers is some megabytes; the rest waits.
+    while source.asked != before || source.asked == 0 {
+      before = source.asked
+      for _ in 0..<5_000 { await Task.yield() }
+    }
+    #expect(source.asked < 32)
+    mayRead.continuation.finish()
+    #expect(try await task.value == Array("\(64 << 20)".utf8))
+    #expect(source.asked == 65)
+  }
+
+  @Test(
+    "a source that throws, or breaks its promise, never makes a whole request",
+    arguments: [nil, 5, 11] as [UInt64?])
+  func failingSource(length: UInt64?) async throws {
+    let bodies = Mutex<[[UInt8]?]>([])
+    let origin = try Origin { request, connection in
+      let length = request.value(of: "Content-Length").flatMap { Int($0) }
+      let body = length.map { connection.read($0) } ?? connection.readChunked()
+      bodies.withLock { $0.append(length == body?.count ? body : nil) }
+      connection.waitForClose()
+    }
+    let source = ScriptedSource { index in
+      if index == 0 { return Array("abc".utf8) }
+      if length == 5 { return Array("defg".utf8) }
+      if length == 11, index == 1 { return nil }
+      throw SourceError()
+    }
+    let url = try origin.url()
+    let error = await #expect(throws: TransportError.self) {
+      try await send(origin, .stream(length: length, source))
+    }
+    #expect(error == TransportError(.requestBodyFailed, url: url.string))
+    await origin.connectionEnd()
+    #expect(bodies.withLock { $0 } == [nil])
+  }
+
+  @Test("what the system has buffered and the server still takes is no silence")
+  func slowServer() async throws {
+    let origin = try Origin { request, connection in
+      connection.receivesLittle()
+      var left = Int(request.value(of: "Content-Length") ?? "") ?? 0
+      while left > 0, !connection.isOver {
+        usleep(50_000)
+        left -= connection.read(min(left, 64 * 1024)).count
+      }
+      connection.answer("taken")
+    }
+    let options = TransportOptions(idleTimeout: .seconds(1))
+    let bytes = [UInt8](repeating: 1, count: 4 << 20)
+    let (_, answer) = try await send(origin, .bytes(bytes), options: options)
+    #expect(answer == Array("taken".utf8))
+  }
+
+  @Test(
+    "an error ends an upload that never ends by itself", .timeLimit(.minutes(1)),
+    arguments: ["", "Connection: close\r\n"], [true, false])
+  func earlyError(fields: String, isSlow: Bool) async throws {
+    let isLetGo = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { _, connection in
+      // By then the source has been asked for what comes after the mark.
+      _ = connection.read(through: "mark")
+      connection.send("HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\(fields)\r\ntoo ")
+      // The rest of the answer comes when the client has let go of its source.
+      if isSlow { connection.wait(for: isLetGo.stream) }
+      connection.send("large")
+      connection.waitForClose()
+    }
+    let source = ScriptedSource { index in
+      if index == 19 { return Array("mark".utf8) }
+      if isSlow, index == 20 {
+        await untilCancelled()
+        isLetGo.continuation.finish()
+      }
+      return [UInt8](repeating: 1, count: 10_000)
+    }
+    let (response, answer) = try await send(origin, .stream(length: nil, source))
+    #expect(response.head.status == 413)
+    #expect(answer == Array("too large".utf8))
+    await origin.connectionEnd()
+  }
+
+  @Test("an answer that comes first does not cut the upload", .timeLimit(.minutes(1)))
+  func earlyAnswer() async throws {
+    let received = Mutex<[UInt8]?>(nil)
+    let hasHead = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { _, connection in
+      connection.answer("fine")
+      let body = connection.readChunked()
+      received.withLock { $0 = body }
+    }
+    let source = ScriptedSource { index in
+      if index == 0 { for await _ in hasHead.stream {} }
+      return index < 3 ? [UInt8(index)] : nil
+    }
+    let response = try await makeTransport().send(
+      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.url()),
+      body: .stream(length: nil, source), options: patient
+    ) { _ in }
+    #expect(response.head.status == 200)
+    #expect(try await response.body.next() == Array("fine".utf8))
+    hasHead.continuation.finish()
+    #expect(try await response.body.next() == nil)
+    // The connection is kept: its script has ended when another request on it is answered.
+    while received.withLock({ $0 }) == nil { await Task.yield() }
+    #expect(received.withLock { $0 } == [0, 1, 2])
+  }
+
+  @Test(
+    "a server that answers and closes ends an upload that waits for its source",
+    .timeLimit(.minutes(1)), arguments: ["Connection: close\r\nContent-Length: 4", "X: y"])
+  func answerAndClose(fields: String) async throws {
+    let origin = try Origin { _, connection in
+      _ = connection.read(through: "1\r\n\u{1}\r\n")
+      connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nfine")
+      connection.close()
+    }
+    let source = ScriptedSource { index in
+      guard index > 0 else { return [1] }
+      await untilCancelled()
+      return nil
+    }
+    let (response, answer) = try await send(origin, .stream(length: nil, source))
+    #expect(response.head.status == 200)
+    #expect(answer == Array("fine".utf8))
+  }
+
+  @Test("cancelling ends an upload whose source waits", .timeLimit(.minutes(1)))
+  func cancelled() async throws {
+    let isAsked = AsyncStream.makeStream(of: Void.self)
+    let isCancelled = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { _, connection in connection.waitForClose() }
+    let source = ScriptedSource { _ in
+      isAsked.continuation.finish()
+      await untilCancelled()
+      if Task.isCancelled { isCancelled.continuation.finish() }
+      return nil
+    }
+    let url = try origin.url()
+    let transport = try makeTransport()
+    let task = Task {
+      try await transport.send(
+        HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: url),
+        body: .stream(length: nil, source), options: patient
+      ) { _ in }
+    }
+    for await _ in isAsked.stream {}
+    task.cancel()
+    let error = await #expect(throws: TransportError.self) { try await task.value }
+    #expect(error == TransportError(.cancelled, url: url.string))
+    for await _ in isCancelled.stream {}
+    await origin.connectionEnd()
+  }
+
+  @Test("the idle timeout does not run while the source is slow", .timeLimit(.minutes(1)))
+  func slowSource() async throws {
+    let origin = try echo()
+    let silent = try Origin { _, connection in connection.waitForClose() }
+    let transport = try makeTransport()
+    let options = TransportOptions(idleTimeout: .seconds(1))
+    let silentURL = try silent.url()
+    let source = ScriptedSource { index in
+      guard index == 1 else { return index < 3 ? [UInt8(index)] : nil }
+      // Waits for longer than the timeout, which this one on the same loop shows.
+      #expect(await transport.failure(silentURL, options: options)?.code == .timeout)
+      return [1]
+    }
+    let response = try await transport.send(
+      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.url()),
+      body: .stream(length: nil, source), options: options
+    ) { _ in }
+    #expect(try await response.body.readAll() == [0, 1, 2])
+  }
+
+  @Test("a server that does not read runs into the idle timeout", .timeLimit(.minutes(1)))
+  func stuckServer() async throws {
+    let isOver = AsyncStream.makeStream(of: Void.self)
+    let origin = try Origin { _, connection in connection.wait(for: isOver.stream) }
+    defer { isOver.continuation.finish() }
+    let url = try origin.url()
+    let source = ScriptedSource { _ in [UInt8](repeating: 0, count: 1 << 20) }
+    let error = await #expect(throws: TransportError.self) {
+      try await send(
+        origin, .stream(length: nil, source),
+        options: TransportOptions(idleTimeout: .milliseconds(80)))
+    }
+    #expect(error == TransportError(.timeout, url: url.string))
+  }
+
+  @Test("a body waits for the server's consent when the caller asks for it")
+  func consent() async throws {
+    let source = ScriptedSource.of([Array("abc".utf8)])
+    let asked = Mutex<Int?>(nil)
+    let origin = try Origin { request, connection in
+      asked.withLock { $0 = source.asked }
+      connection.send("HTTP/1.1 100 Continue\r\n\r\n")
+      if let body = connection.readChunked() { connection.answer(body) }
+    }
+    let (_, answer) = try await send(
+      origin, .stream(length: nil, source), fields: [HTTPField("Expect", "100-continue")])
+    #expect(answer == Array("abc".utf8))
+    #expect(asked.withLock { $0 } == 0)
+    #expect(
+      origin.requests.first?.lines.filter { $0.hasPrefix("Expect") } == ["Expect: 100-continue"])
+  }
+
+  @Test("a refused expectation is an answer like any other, and is not sent again")
+  func refusedConsent() async throws {
+    let source = ScriptedSource.of([Array("abc".utf8)])
+    let origin = try Origin { _, connection in
+      connection.answer("no", status: "417 Expectation Failed")
+      connection.waitForClose()
+    }
+    let (response, answer) = try await send(
+      origin, .stream(length: nil, source), fields: [HTTPField("Expect", "100-continue")])
+    #expect(response.head.status == 417)
+    #expect(answer == Array("no".utf8))
+    #expect(source.asked == 0)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("a server that knows no expectations gets the body after a while", .timeLimit(.minutes(1)))
+  func noConsent() async throws {
+    let origin = try echo()
+    let (_, answer) = try await send(
+      origin, .bytes(Array("abc".utf8)), fields: [HTTPField("Expect", "100-continue")])
+    #expect(answer == Array("abc".utf8))
+  }
+
+  @Test("HEAD and TRACE have no body, CONNECT is no exchange, a Host stands once")
+  func refused() async throws {
+    let origin = try echo()
+    let url = try origin.url().string
+    let two: HTTPFields = [HTTPField("Host", "a"), HTTPField("host", "a")]
+    let body = RequestBody.bytes([1])
+    let requests: [(String, RequestBody?, HTTPFields)] = [
+      ("HEAD", body, []), ("TRACE", body, []), ("CONNECT", nil, []), ("GET", nil, two),
+      ("PUT", .stream(length: 1 << 63, ScriptedSource.of([])), []),
+      ("PUT", nil, [HTTPField("Expect", "100-continue\r\nX: y")]),
+    ]
+    for (method, body, fields) in requests {
+      let error = await #expect(throws: TransportError.self) {
+        try await send(origin, body, method: method, fields: fields)
+      }
+      #expect(error == TransportError(.invalidRequest, url: url))
+    }
+    #expect(origin.requests.isEmpty)
+  }
+}

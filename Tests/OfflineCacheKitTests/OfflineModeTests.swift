@@ -1,0 +1,110 @@
+import CacheClient
+import Foundation
+import HTTPSemantics
+import LoopbackOrigin
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct OfflineModeTests {
+  @Test func `what asks a server whatever is stored is refused in the mode always`() async throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions()) { _ in OriginAnswer("hello") }
+    let file = sandbox.folder.appendingPathComponent("file")
+    sandbox.cache.offlineMode = .always
+    #expect(throws: URLError.self) {
+      try sandbox.cache.startDownload(for: sandbox.request(), to: file)
+    }
+    await #expect(throws: URLError.self) {
+      try await sandbox.cache.needsUpdate(sandbox.origin.url("/a"))
+    }
+    sandbox.cache.offlineMode = .never
+    #expect(throws: URLError.self) {
+      try sandbox.cache.startDownload(
+        for: sandbox.request("/a", .returnCacheDataDontLoad), to: file)
+    }
+    #expect(sandbox.origin.requests.isEmpty)
+  }
+
+  @Test func `always offline never asks the network, whatever the policy and the age`() async throws
+  {
+    let sandbox = try FaceSandbox { _ in fresh("x", seconds: 1, ["Cache-Control: no-cache"]) }
+    #expect(await text(sandbox.cache, sandbox.request()) == "x")
+    sandbox.clock.advance(bySeconds: 100_000)
+    sandbox.cache.offlineMode = .always
+    for policy in [URLRequest.CachePolicy.useProtocolCachePolicy, .reloadIgnoringLocalCacheData] {
+      #expect(await text(sandbox.cache, sandbox.request("/a", policy)) == "x")
+    }
+    let absent = "\(URLError.notConnectedToInternet.rawValue)"
+    #expect(await text(sandbox.cache, sandbox.request("/b")) == absent)
+    var post = sandbox.request()
+    post.httpMethod = "POST"
+    #expect(await text(sandbox.cache, post) == absent)
+    #expect(sandbox.origin.requests.count == 1)
+    sandbox.cache.offlineMode = .never
+    #expect(await text(sandbox.cache, sandbox.request("/b")) == "x")
+  }
+
+  @Test func `why the server could not be asked is told in words`() async throws {
+    let sandbox = try FaceSandbox { _ in fresh("x", seconds: 1) }
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    sandbox.clock.advance(bySeconds: 100)
+    sandbox.origin.stop()
+    sandbox.cache.offlineMode = .never
+    let (_, response) = try await sandbox.cache.data(for: sandbox.request())
+    let reason = "it is stored, and the server could not be asked: no connection can be made"
+    #expect(response.metadata?.reason == reason)
+    #expect(response.metadata?.cacheStatus.contains("origin-cannotConnect") == true)
+  }
+
+  @Test func `without a connection what must be validated answers only if the user says so`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      request.target == "/strict"
+        ? fresh("strict", seconds: 1, ["Cache-Control: must-revalidate"])
+        : fresh("plain", seconds: 1)
+    }
+    let strict = sandbox.request("/strict")
+    sandbox.cache.offlineMode = .never
+    #expect(await text(sandbox.cache, strict) == "strict")
+    #expect(await text(sandbox.cache, sandbox.request("/plain")) == "plain")
+    sandbox.clock.advance(bySeconds: 100)
+    sandbox.origin.stop()
+    let failure = "\(URLError.cannotConnectToHost.rawValue)"
+    // What HTTP itself allows to a cache that is cut off.
+    #expect(await text(sandbox.cache, sandbox.request("/plain")) == "plain")
+    #expect(await text(sandbox.cache, strict) == failure)
+
+    sandbox.cache.offlineMode = .whenUnreachable
+    let (data, response) = try await sandbox.cache.data(for: strict)
+    #expect(data == Data("strict".utf8))
+    #expect(response.metadata?.isStale == true)
+    #expect(
+      response.metadata?.reason.hasPrefix("it is stored, and the origin cannot be reached:") == true
+    )
+    #expect(await text(sandbox.cache, sandbox.request("/absent")) == failure)
+    // Who reloads wants the origin by name.
+    let reload = sandbox.request("/strict", .reloadIgnoringLocalCacheData)
+    #expect(await text(sandbox.cache, reload) == failure)
+  }
+
+  @Test func `a body that breaks off is stood in for by the one that is stored`() async throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions(offlineMode: .whenUnreachable)) { request in
+      request.value(of: "X-Cut") == nil
+        ? fresh("whole", seconds: 1)
+        : OriginAnswer("another", fields: ["Cache-Control: max-age=9"], cutAfter: 3)
+    }
+    #expect(await text(sandbox.cache, sandbox.request()) == "whole")
+    sandbox.clock.advance(bySeconds: 10)
+    var request = sandbox.request()
+    request.setValue("1", forHTTPHeaderField: "X-Cut")
+    #expect(await text(sandbox.cache, request) == "whole")
+    sandbox.cache.offlineMode = .never
+    #expect(await text(sandbox.cache, request) == "\(URLError.networkConnectionLost.rawValue)")
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import LoopbackOrigin
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct OfflineURLCacheTests {
+  private func end(_ session: URLSession, _ request: URLRequest) async -> String {
+    await withCheckedContinuation { continuation in
+      session.dataTask(with: request) { data, _, error in
+        let text = data.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        continuation.resume(
+          returning: error.map { "\(($0 as? URLError)?.code.rawValue ?? 1)" } ?? text)
+      }.resume()
+    }
+  }
+
+  @Test func `a session is answered by what the cache has stored, while its rules allow it`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      fresh(
+        "ours", seconds: 100,
+        ["Vary: Accept", "Expires: Thu, 01 Jan 1970 00:00:00 GMT", "ETag: \"1\""])
+    }
+    let configuration = URLSessionConfiguration.default
+    configuration.urlCache = OfflineURLCache(sandbox.cache)
+    let session = URLSession(configuration: configuration)
+    // URLSession itself stores nothing on Linux.
+    #expect(await end(session, sandbox.request("/a?q=1")) == "ours")
+    #expect(sandbox.cache.size.logical == 0)
+    #expect(await text(sandbox.cache, sandbox.request("/a?q=1")) == "ours")
+    #expect(sandbox.origin.requests.count == 2)
+    for _ in 0..<3 { #expect(await end(session, sandbox.request("/a?q=1")) == "ours") }
+    #expect(sandbox.origin.requests.count == 2)
+    // The policy counts, which URLSession on Linux does not know.
+    let reload = sandbox.request("/a?q=1", .reloadIgnoringLocalCacheData)
+    #expect(await end(session, reload) == "ours")
+    #expect(sandbox.origin.requests.count == 3)
+    // Another query is another resource, and what is stale is not used.
+    #expect(await end(session, sandbox.request("/a?q=2")) == "ours")
+    #expect(sandbox.origin.requests.count == 4)
+    sandbox.clock.advance(bySeconds: 200)
+    #expect(await end(session, sandbox.request("/a?q=1")) == "ours")
+    #expect(sandbox.origin.requests.count == 5)
+    // Nothing that is stored is lost by what URLSession thinks of it.
+    sandbox.cache.offlineMode = .always
+    sandbox.origin.stop()
+    #expect(await end(session, sandbox.request("/a?q=1")) == "ours")
+    session.finishTasksAndInvalidate()
+  }
+
+  @Test func `it stores, finds and removes as URLCache does`() throws {
+    let sandbox = try FaceSandbox(capacity: 8 << 20)
+    let cache: URLCache = OfflineURLCache(sandbox.cache)
+    #expect(cache.diskCapacity == 8 << 20)
+    cache.diskCapacity = 9 << 20
+    cache.diskCapacity = -1
+    #expect(sandbox.cache.capacity == 9 << 20)
+    let start = Date(timeIntervalSince1970: TimeInterval(sandbox.clock.now()) / 1e9)
+    for (seconds, target) in [(0, "/old"), (100, "/new")] {
+      sandbox.clock.advance(bySeconds: Int64(seconds))
+      let response = try #require(
+        HTTPURLResponse(
+          url: sandbox.origin.url(target), statusCode: 200, httpVersion: nil,
+          headerFields: ["Cache-Control": "max-age=60"]))
+      cache.storeCachedResponse(
+        CachedURLResponse(response: response, data: Data(target.utf8)),
+        for: sandbox.request(target))
+    }
+    #expect(cache.currentDiskUsage == sandbox.cache.size.physical)
+    #expect(cache.cachedResponse(for: sandbox.request("/old"))?.data == Data("/old".utf8))
+    cache.removeCachedResponses(since: start + 50)
+    #expect(cache.cachedResponse(for: sandbox.request("/old")) != nil)
+    #expect(cache.cachedResponse(for: sandbox.request("/new")) == nil)
+    cache.removeCachedResponse(for: sandbox.request("/old"))
+    #expect(cache.cachedResponse(for: sandbox.request("/old")) == nil)
+    cache.removeAllCachedResponses()
+    #expect(sandbox.cache.size.logical == 0)
+  }
+}
