@@ -150,6 +150,11 @@ package final class Journal: Sendable {
     (try? files.length(of: segment.file.raw)) == Int64(SegmentHeader.count)
   }
 
+  /// Tells whether a segment has records; false if its length cannot be read.
+  func hasRecords(_ segment: Segment) -> Bool {
+    (try? files.length(of: segment.file.raw)) ?? 0 > Int64(SegmentHeader.count)
+  }
+
   // MARK: Changing segments. The caller holds the lock.
 
   /// Makes a segment, and returns its number.

@@ -127,9 +127,8 @@ extension Store {
   /// Notes that a part of the journal cannot be read. What it says is not known then, so nothing in
   /// the tree may count as unknown to it.
   private func setUnreadable(_ state: inout StoreState) {
-    state.journal.isWhole = false
+    state.journal.noteDamage()
     state.isComplete = false
-    state.journal.damages += 1
   }
 
   /// Applies one record.

@@ -29,7 +29,7 @@ extension Store {
     var isLast = false
     while !isLast, let use = state.journal.segments.last ?? nil, !use.isSealed {
       // One without records was left by a process that was killed when it had just made it.
-      if let next = try? journal.open(use.segment.number + 1), !journal.isEmpty(next) {
+      if let next = try? journal.open(use.segment.number + 1), journal.hasRecords(next) {
         state.journal.goOn(with: next)
         readOn(&state)
       } else {
