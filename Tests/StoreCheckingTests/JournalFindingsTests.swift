@@ -16,20 +16,6 @@ import Testing
     return sandbox
   }
 
-  /// Where the records of the first segment begin, and their lengths.
-  private func records(_ sandbox: CheckSandbox) throws -> [Range<Int>] {
-    let bytes = try sandbox.bytes(Self.first)
-    var found: [Range<Int>] = []
-    var place = SegmentHeader.count
-    while place + 32 <= bytes.count {
-      let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 12 + $1]) << (8 * $1) }
-      guard length >= 32 else { break }
-      found.append(place..<(place + length))
-      place += length
-    }
-    return found
-  }
-
   @Test func `a journal without a segment is missing, told once for all entries`() throws {
     let sandbox = try three()
     try sandbox.remove(Self.first)
@@ -39,7 +25,7 @@ import Testing
 
   @Test func `a damaged record is found with its place`() throws {
     let sandbox = try three()
-    let second = try records(sandbox)[1]
+    let second = try sandbox.records(Self.first)[1]
     try sandbox.flip(Self.first, at: second.lowerBound + 60)
     let checked = try sandbox.check()
     #expect(checked.kinds == [.entryUnrecorded, .recordDamaged])
@@ -51,7 +37,7 @@ import Testing
 
   @Test func `a journal that was cut between two records is short`() throws {
     let sandbox = try three()
-    let last = try #require(records(sandbox).last)
+    let last = try #require(sandbox.records(Self.first).last)
     try sandbox.cut(Self.first, by: last.count)
     let checked = try sandbox.check()
     #expect(checked.kinds == [.entryUnrecorded, .journalShort])
@@ -72,7 +58,7 @@ import Testing
     let sandbox = try three()
     try sandbox.append(Self.first, [1, 2, 3, 4, 5, 6, 7, 8])
     #expect(try sandbox.check().kinds == [.recordDamaged])
-    let last = try #require(try records(sandbox).last)
+    let last = try #require(try sandbox.records(Self.first).last)
     try sandbox.write(Self.first, Array(try sandbox.bytes(Self.first)[..<(last.upperBound - 8)]))
     #expect(try sandbox.check().kinds == [.entryUnrecorded, .recordDamaged])
   }
@@ -116,7 +102,7 @@ import Testing
   private func renumber(_ sandbox: CheckSandbox, _ numbers: [UInt64]) throws {
     var bytes = try sandbox.bytes(Self.first)
     guard case .header(let header) = SegmentHeader.read(bytes) else { return }
-    for (range, number) in zip(try records(sandbox), numbers) {
+    for (range, number) in zip(try sandbox.records(Self.first), numbers) {
       var record = Array(bytes[range])
       RecordFrame.place(
         &record, sequence: number,
@@ -143,7 +129,7 @@ import Testing
     let sandbox = try three()
     var bytes = try sandbox.bytes(Self.first)
     guard case .header(let header) = SegmentHeader.read(bytes) else { return }
-    let range = try records(sandbox)[0]
+    let range = try sandbox.records(Self.first)[0]
     var record = Array(bytes[range])
     record[32 + 104] ^= 1
     RecordFrame.place(

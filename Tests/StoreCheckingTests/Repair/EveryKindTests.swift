@@ -83,25 +83,11 @@ import Testing
 extension RepairCase {
   private static let segment = "journal/00000001.log"
 
-  /// Where the records of the first segment are.
-  private static func records(_ sandbox: CheckSandbox) throws -> [Range<Int>] {
-    let bytes = try sandbox.bytes(segment)
-    var found: [Range<Int>] = []
-    var place = SegmentHeader.count
-    while place + 32 <= bytes.count {
-      let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 12 + $1]) << (8 * $1) }
-      guard length >= 32 else { break }
-      found.append(place..<(place + length))
-      place += length
-    }
-    return found
-  }
-
   /// Gives the last record of the journal another sequence number.
   private static func renumberLast(_ sandbox: CheckSandbox, by change: (UInt64) -> UInt64) throws {
     var bytes = try sandbox.bytes(segment)
     guard case .header(let header) = SegmentHeader.read(bytes) else { return }
-    let range = try #require(try records(sandbox).last)
+    let range = try #require(try sandbox.records(segment).last)
     var record = Array(bytes[range])
     let number = (0..<8).reduce(UInt64(0)) { $0 | UInt64(record[16 + $1]) << (8 * UInt64($1)) }
     RecordFrame.place(
@@ -149,7 +135,7 @@ extension RepairCase {
       try sandbox.makeDirectory("staging/0123456789abcdef")
     },
     RepairCase(description: "a journal without its end", kinds: [.journalShort]) { sandbox in
-      try sandbox.cut(segment, by: try #require(try records(sandbox).last).count)
+      try sandbox.cut(segment, by: try #require(try sandbox.records(segment).last).count)
     },
     RepairCase(description: "a record left out", kinds: [.recordOutOfSequence]) {
       try renumberLast($0) { $0 + 1 }

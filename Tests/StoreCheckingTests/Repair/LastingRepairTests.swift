@@ -112,24 +112,12 @@ import Testing
     #expect(try sandbox.check(.deep).findings == [])
   }
 
-  /// Where the records of the first segment begin, and their types.
-  private func records(_ sandbox: CheckSandbox) throws -> [(place: Int, type: UInt8)] {
-    let bytes = try sandbox.bytes(Self.segment)
-    var found: [(Int, UInt8)] = []
-    var place = SegmentHeader.count
-    while place + 32 <= bytes.count {
-      let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 12 + $1]) << (8 * $1) }
-      guard length >= 32 else { break }
-      found.append((place, bytes[place + 24]))
-      place += length
-    }
-    return found
-  }
-
   /// Flips a bit in the last remove record.
   private func damageRemoval(_ sandbox: CheckSandbox) throws {
-    let record = try #require(try records(sandbox).last { $0.type == 2 })
-    try sandbox.flip(Self.segment, at: record.place + 40)
+    let bytes = try sandbox.bytes(Self.segment)
+    let record = try #require(
+      try sandbox.records(Self.segment).last { bytes[$0.lowerBound + 24] == 2 })
+    try sandbox.flip(Self.segment, at: record.lowerBound + 40)
   }
 
   @Test(arguments: [[RepairLevel.all], [.safe, .all]])

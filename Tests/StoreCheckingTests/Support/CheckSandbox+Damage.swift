@@ -123,6 +123,20 @@ extension CheckSandbox {
     unsafe try succeed(chmod(inside(name), mode), name)
   }
 
+  /// Returns where the records of a segment are, up to the first that is none.
+  func records(_ segment: String) throws -> [Range<Int>] {
+    let bytes = try bytes(segment)
+    var found: [Range<Int>] = []
+    var place = SegmentHeader.count
+    while place + 32 <= bytes.count {
+      let length = (0..<4).reduce(0) { $0 | Int(bytes[place + 12 + $1]) << (8 * $1) }
+      guard length >= 32 else { break }
+      found.append(place..<(place + length))
+      place += length
+    }
+    return found
+  }
+
   /// Copies a file byte by byte.
   func copy(_ name: String, to other: String) throws { try write(other, try bytes(name)) }
 }
