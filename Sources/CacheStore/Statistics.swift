@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What a store holds and has done, all kept up to date in constant time.
 public struct Statistics: Sendable, Hashable {
   public var entries = 0
@@ -34,4 +36,58 @@ public struct Statistics: Sendable, Hashable {
   public var journalDamages: UInt64 = 0
   /// Whether the index knows every entry; while it does not, the tree is asked, too.
   public var isComplete = true
+}
+
+extension Statistics {
+  /// Takes the numbers from the state of a store.
+  ///
+  /// - Parameter charged: the bytes that the byte limit is held against.
+  init(_ state: borrowing StoreState, charged: UInt64, _ counters: Counters) {
+    let totals = state.index.totals
+    let journal = state.journal.bytes
+    entries = totals.entries
+    logicalBytes = totals.logicalBytes
+    chargedBytes = charged
+    allocatedBytes = totals.bodyBytes + totals.overheadBytes + UInt64(journal.all)
+    sharedBytes = totals.sharedBytes
+    pinnedEntries = totals.pinnedEntries
+    pinnedBytes = totals.pinnedBytes
+    journalBytes = UInt64(journal.all)
+    deadJournalBytes = UInt64(max(0, journal.all - journal.live))
+    memoryEntries = state.memory.count
+    memoryBytes = state.memory.bytes
+    indexBytes = state.index.memoryBytes
+    hits = counters.hits.load(ordering: .relaxed)
+    memoryHits = counters.memoryHits.load(ordering: .relaxed)
+    misses = counters.misses.load(ordering: .relaxed)
+    damagedMisses = counters.damagedMisses.load(ordering: .relaxed)
+    stores = counters.stores.load(ordering: .relaxed)
+    evictions = counters.evictions.load(ordering: .relaxed)
+    journalDamages = state.journal.damages
+    isComplete = state.isComplete
+  }
+}
+
+/// What this process has done with a store since it was opened; see `Statistics`.
+final class Counters: Sendable {
+  let hits = Atomic<UInt64>(0)
+  let memoryHits = Atomic<UInt64>(0)
+  let misses = Atomic<UInt64>(0)
+  let damagedMisses = Atomic<UInt64>(0)
+  let stores = Atomic<UInt64>(0)
+  let evictions = Atomic<UInt64>(0)
+
+  /// Counts a hit.
+  @inline(__always)
+  func hit(_ source: EntrySource) {
+    hits.add(1, ordering: .relaxed)
+    if source == .memory { memoryHits.add(1, ordering: .relaxed) }
+  }
+
+  /// Counts a miss.
+  @inline(__always)
+  func miss(_ reason: MissReason) {
+    misses.add(1, ordering: .relaxed)
+    if reason == .damaged { damagedMisses.add(1, ordering: .relaxed) }
+  }
 }

@@ -14,7 +14,7 @@ extension Store {
   public func update(
     _ key: ByteString, variant: UInt64 = 0, _ change: (inout EntryMetadata) -> Void
   ) throws(StoreError) -> Bool {
-    defer { keepLimits() }
+    defer { evictor.keepLimits() }
     return try amend(key, variant) { metadata, _ in change(&metadata) }
   }
 
@@ -24,7 +24,7 @@ extension Store {
   /// - Throws: `pinQuotaExceeded`, and as `update`.
   @discardableResult
   public func pin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
-    defer { keepLimits() }
+    defer { evictor.keepLimits() }
     return try amend(key, variant) { _, isPinned in isPinned = true }
   }
 
@@ -33,7 +33,7 @@ extension Store {
   /// - Returns: false where there is no such entry.
   @discardableResult
   public func unpin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
-    defer { keepLimits() }
+    defer { evictor.keepLimits() }
     return try amend(key, variant) { _, isPinned in isPinned = false }
   }
 
@@ -41,53 +41,68 @@ extension Store {
     _ key: ByteString, _ variant: UInt64, _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {
     if isReadOnly { throw .readOnly(path) }
-    let hash = hash(key)
-    try askTree(hash, variant)
+    let hash = catalog.hash(key)
+    try recovery.askTree(hash, variant)
     for _ in 0..<Self.maximumAttempts {
-      let session = try ownSession()
-      let shard = try lockShard(hash)
-      defer { shard.unlock() }
-      guard let located = locate(hash, variant), let record = try presentRecord(located),
-        record.hasKey(key)
-      else { return false }
-      var draft = Draft(head: record.head, key: key, metadata: record.metadata)
-      change(&draft.metadata, &draft.head.isPinned)
-      try check(key, draft.metadata)
-      draft.head.expires = draft.metadata.expires
-      draft.head.status = draft.metadata.status
-      draft.head.accessed = Timestamp(nanoseconds: located.slot.accessed)
-      let document = try draft.document(
-        hashSeed: hashSeed, sequence: state.withLock { $0.journal.sequence &+ 1 })
-      draft.head.overhead = overhead(document.count)
-      var keyFiles: KeyFiles
-      do throws(StoreError) {
-        keyFiles = try KeyFiles(self, shard, hash, isKnown: true)
-      } catch {
-        if isRemoval(error, of: shard.entries) { continue }
-        throw error
+      let session = try catalog.ownSession()
+      let outcome = try catalog.withShard(of: hash) { shard throws(StoreError) -> Amendment in
+        guard let located = catalog.locate(hash, variant),
+          let record = try presentRecord(located), record.hasKey(key)
+        else { return .absent }
+        var entry = StoredEntry(record)
+        change(&entry.metadata, &entry.isPinned)
+        try check(key, entry.metadata)
+        entry.accessed = Timestamp(nanoseconds: located.slot.accessed)
+        let draft = try Draft(
+          entry, hash, bodyFile: record.head.bodyFile,
+          sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
+        return try place(draft, located, in: shard, staging: session)
       }
-      do throws(StoreError) {
-        try keyFiles.placeMetadata(document, variant, replacing: true, staging: session)
-        if let placed = try appendAmended(draft, located) {
-          try sync(placed)
-          keyFiles.finishMetadata()
-          return true
-        }
-        keyFiles.undo()
-      } catch {
-        keyFiles.undo()
-        if isRemoval(error, of: shard.entries) { continue }
-        throw error
-      }
+      if outcome != .outdated { return outcome == .done }
     }
     return false
+  }
+
+  private enum Amendment {
+    case done
+    case absent
+    /// The entry has changed since it was read, or all entries were removed.
+    case outdated
+  }
+
+  /// Writes the changed metadata file and its record.
+  private func place(
+    _ draft: Draft, _ located: Located, in shard: borrowing Shard, staging session: Session
+  ) throws(StoreError) -> Amendment {
+    let hash = located.slot.keyHash
+    var keyFiles: KeyFiles
+    do throws(StoreError) {
+      keyFiles = try KeyFiles(catalog.tree, shard, hash, isKnown: true)
+    } catch {
+      if catalog.isRemoval(error, of: shard.entries) { return .outdated }
+      throw error
+    }
+    do throws(StoreError) {
+      try keyFiles.placeMetadata(
+        draft.document, located.slot.variant, replacing: true, staging: session)
+      if let placed = try append(draft.record, inPlaceOf: located) {
+        try catalog.sync(placed)
+        if !keyFiles.finishMetadata() { upkeep.request(.reconcile) }
+        return .done
+      }
+      keyFiles.undo()
+    } catch {
+      keyFiles.undo()
+      if !catalog.isRemoval(error, of: shard.entries) { throw error }
+    }
+    return .outdated
   }
 
   /// - Returns: nil where it is damaged.
   /// - Throws: `inputOutput` where the system cannot read it for now.
   private func presentRecord(_ located: Located) throws(StoreError) -> PutRecord? {
     do throws(ReadFailure) {
-      return try readRecord(located)
+      return try catalog.readRecord(located)
     } catch {
       guard error == .unreadable else { return nil }
       throw StoreError(
@@ -96,17 +111,18 @@ extension Store {
     }
   }
 
-  /// - Returns: nil where the entry has changed since it was read.
-  private func appendAmended(
-    _ draft: Draft, _ located: Located
+  /// - Returns: `nil` if the entry has changed since it was read.
+  private func append(
+    _ record: PutRecord, inPlaceOf located: Located
   ) throws(StoreError) -> AppendedPlace? {
-    try append { state throws(StoreError) -> [[UInt8]] in
+    let head = record.head
+    return try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === located.entries,
-        let number = state.index.find(draft.head.keyHash, draft.head.variant),
+        let number = state.index.find(head.keyHash, head.variant),
         state.index[number].isSameRecord(as: located.slot)
       else { return [] }
-      try checkPinQuota(draft.head, replacing: state.index[number], state)
-      return [draft.record.bytes]
+      try checkPinQuota(head, replacing: state.index[number], state)
+      return [record.bytes]
     }
   }
 
@@ -125,31 +141,5 @@ extension Store {
   }
 
   /// Writes the access times that are in memory only to the journal.
-  public func flush() throws(StoreError) {
-    if isReadOnly { return }
-    defer { tendJournal() }
-    while try !flushSome() {}
-    // What was accessed meanwhile is announced again.
-    pendingTouches.withdraw(place.staging.raw, fileSystem)
-    if state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
-  }
-
-  private func flushSome() throws(StoreError) -> Bool {
-    var isLast = true
-    _ = try append { state throws(StoreError) -> [[UInt8]] in
-      let slots = state.touched.prefix(TouchRecord.maximumCount)
-      isLast = slots.count == state.touched.count
-      let touches = slots.compactMap { number -> Touch? in
-        let slot = state.index[number]
-        state.index.setTouched(number, false)
-        guard slot.isLive else { return nil }
-        return Touch(
-          keyHash: slot.keyHash, variant: slot.variant,
-          accessed: Timestamp(nanoseconds: slot.accessed))
-      }
-      state.touched.removeFirst(slots.count)
-      return touches.isEmpty ? [] : [TouchRecord.bytes(touches)]
-    }
-    return isLast
-  }
+  public func flush() throws(StoreError) { try catalog.flush() }
 }

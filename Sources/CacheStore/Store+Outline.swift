@@ -9,10 +9,10 @@ extension Store {
   ///
   /// - Complexity: O(number of variants), at most 64. One lseek(2).
   public func outline(of key: ByteString) -> [VariantOutline] {
-    let hash = hash(key)
-    try? askTree(hash)
-    return state.withLock { state in
-      follow(&state)
+    let hash = catalog.hash(key)
+    try? recovery.askTree(hash)
+    return catalog.state.withLock { state in
+      catalog.follow(&state)
       return state.index.variants(of: hash).map { VariantOutline(state.index[$0]) }
     }
   }
@@ -25,10 +25,10 @@ extension Store {
   ///
   /// - Complexity: O(number of variants). One lseek(2).
   public func revisit(_ key: ByteString, _ outline: [VariantOutline]) -> Bool {
-    let hash = hash(key)
-    let settled = settledTail()
-    let (isCurrent, isFirstTouch) = state.withLock { state -> (Bool, Bool) in
-      follow(&state, after: settled)
+    let hash = catalog.hash(key)
+    let settled = catalog.settledTail()
+    let (isCurrent, isFirstTouch) = catalog.state.withLock { state -> (Bool, Bool) in
+      catalog.follow(&state, after: settled)
       let slots = state.index.variants(of: hash)
       guard !state.isClosed, !slots.isEmpty, slots.count == outline.count,
         zip(slots, outline).allSatisfy({ slot, known in
@@ -38,12 +38,13 @@ extension Store {
       let touches = state.touched.count
       let now = clock.roughly()
       for slot in slots { state.touch(slot, now: now) }
-      state.counters.hits += 1
-      state.counters.memoryHits += 1
       return (true, touches == 0 && state.touched.count > 0)
     }
-    if isFirstTouch { announceTouches() }
-    if isCurrent { eventHub.send(.hit(.memory), key: key) }
+    if isFirstTouch { catalog.announceTouches() }
+    if isCurrent {
+      counters.hit(.memory)
+      events.send(.hit(.memory), key: key)
+    }
     return isCurrent
   }
 }

@@ -4,10 +4,14 @@ internal import Synchronization
 
 /// A persistent store of bodies and metadata by key, in plain files.
 ///
-/// All methods may be called from any thread, and block for as long as the disk takes; see
-/// `AsyncStore` for the async face. Several processes may have the same directory open. Docs:
-/// Architecture.md has the ways of a hit and of a store, Format.md what lies on disk, Durability.md
-/// what survives what.
+/// All methods may be called from any thread, and block for as long as the disk takes; `AsyncStore` has
+/// the same methods for async code. Several processes may have the same directory open. Docs:
+/// Architecture.md has the path of a look-up and of a put, Format.md the files on disk, Durability.md
+/// what survives a crash.
+///
+/// The store itself has no state: `Catalog` is the index with the journal, `Tree` has the files of the
+/// entries, `Evictor` keeps the limits, `Recovery` puts right what a crash has left, and `Upkeep` is the
+/// thread that does so in the background.
 public final class Store: Sendable {
   /// The longest key in bytes.
   public static let maximumKeyBytes = 64 << 10
@@ -23,33 +27,19 @@ public final class Store: Sendable {
   /// Whether nothing is written.
   public let isReadOnly: Bool
 
-  /// Whether the upkeep does nothing by itself.
-  let isSupervised: Bool
-  package let place: StorePlace
-  package let hashSeed: UInt64
-  /// Whether a full disk evicts.
-  let evictsOnFullDisk: Bool
   /// Whether there is a memory tier.
   let keepsInMemory: Bool
-  package let fileSystem: any FileSystem
-  package let clock: any WallClock
-  let state: Lock<StoreState>
-  let journal: Journal
-  let session = SessionBox()
-  let sharedTail: JournalTail
-  let eventHub = EventHub()
-  let verifiedBodies = VerifiedBodies()
-  let upkeep = Upkeep()
-  let pendingTouches = PendingTouches()
-  /// Nothing: for waiting a while.
-  let pause = Monitor(())
-  let room = RoomKeeper()
-  let sizeDelegate: WeakSizeDelegate
+  package let catalog: Catalog
+  package let recovery: Recovery
+  let evictor: Evictor
+  let upkeep: Upkeep
+  let events = EventHub()
+  let counters = Counters()
 
-  /// Opens the store at `path`, or makes one where nothing is.
+  /// Opens the store at `path`, or makes one if there is nothing.
   ///
   /// A store that was not closed, or whose journal or store.json is damaged, opens: what is good is
-  /// served, and it is put right in the background.
+  /// served, and the rest is put right in the background.
   ///
   /// - Throws: `notFound`, `notADirectory`, `notAStore`, `permissionDenied`, `foreignOwner`,
   ///   `readOnly`, `newerFormat`, `invalidLimits`, `noSpace`, or `inputOutput`, with the path.
@@ -58,200 +48,133 @@ public final class Store: Sendable {
     if let cause = options.limits?.contradiction {
       throw StoreError(.invalidLimits, path: path, cause: cause, remedy: "change one of them")
     }
-    place = try StorePlace(path, options)
     self.path = path
     durability = options.durability
     isReadOnly = options.isReadOnly
-    isSupervised = options.isSupervised
-    fileSystem = options.fileSystem
-    clock = options.clock
-    sizeDelegate = WeakSizeDelegate(options.sizeDelegate)
-    evictsOnFullDisk = options.evictsOnFullDisk
     keepsInMemory = options.memoryBytes > 0
-    journal = Journal(place, options)
-    hashSeed = place.description.hashSeed
-    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
-    let state = StoreState(
-      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes)
-    sharedTail = state.journal.sharedTail
-    self.state = Lock(state, .store)
-    try start(options.limits)
+    upkeep = Upkeep(options)
+    let place = try StorePlace(path, options)
+    let tree = Tree(place, Journal(place, options), options)
+    catalog = try Catalog(tree, upkeep, options)
+    recovery = Recovery(catalog, events)
+    evictor = Evictor(recovery, counters, options)
+    upkeep.attach(self)
+    let work: UpkeepWork
+    do throws(StoreError) { work = try catalog.open() } catch {
+      // Nothing is written to a store that cannot be opened.
+      catalog.endClosing()
+      throw error
+    }
+    if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
+    if !work.isEmpty { upkeep.request(work) }
   }
 
   deinit { close() }
 
-  /// Reads the journal, sets the limits, and begins the upkeep where there is some to do.
-  private func start(_ limits: Limits?) throws(StoreError) {
-    var work: UpkeepWork = []
-    if isReadOnly {
-      try state.withLock { state throws(StoreError) in
-        try load(&state)
-        try holdAgainstMark(&state)
-      }
-    } else {
-      work = try journal.withLock { () throws(StoreError) -> UpkeepWork in
-        try state.withLock { state throws(StoreError) in
-          try load(&state)
-          try holdAgainstMark(&state)
-        }
-        // What a process that was killed left of a segment, before it had a number.
-        try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
-        if try hasDeadSessions() {
-          state.withLock { $0.endedUncleanly = true }
-          return .reconcile
-        }
-        try state.withLock { state throws(StoreError) in
-          // Nobody was killed while writing, so the end was whole and has been damaged.
-          guard state.journal.tornBytes > 0 else { return }
-          if state.journal.isWhole { try noteRemovals(&state) }
-          state.journal.noteDamage()
-        }
-        // While another process has the store open, it is not at its end.
-        let isUnmarked = state.withLock { $0.journal.isWhole && !$0.journal.endedAsMarked }
-        guard isUnmarked, try !hasLiveSessions() else { return [] }
-        state.withLock { $0.endedUncleanly = true }
-        return .reconcile
-      }
-    }
-    state.withLock { state in
-      state.isOpened = true
-      if state.journal.current == nil && hasEntries(state.entries) { state.journal.isWhole = false }
-      state.isComplete = state.journal.isWhole
-      if !state.isComplete { work.insert(.reconcile) }
-      if wantsCompaction(state) || state.journal.hasDroppedFiles { work.insert(.compact) }
-    }
-    if !isReadOnly && !isSupervised && state.withLock({ $0.journal.current == nil }) {
-      beginJournal()
-    }
-    if let limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
-    if !work.isEmpty { upkeep.request(work, of: self) }
-  }
-
-  /// Whether there are entries though there is no journal at all.
-  func hasEntries(_ entries: EntriesDirectory) -> Bool {
-    var isEmpty = true
-    try? fileSystem.list(entries.directory.raw) { _, _ in
-      isEmpty = false
-      return false
-    }
-    return !isEmpty
-  }
-
-  /// The hash of a key in this store.
-  @inline(__always)
-  func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
-
-  /// Writes what is still in memory (access times) and lets the store go. Calls after it fail with
+  /// Writes the access times that are still in memory, and closes the store. Calls after it fail with
   /// `closed`, look-ups miss. May be called again.
   public func close() {
-    let (wasOpen, isRefused) = state.withLock { state in
-      defer { state.isClosed = true }
-      return (!state.isClosed, state.refusal != nil)
-    }
-    if isRefused {
-      // The store belongs to a newer program: nothing is written any more.
-      upkeep.stop()
-      eventHub.finish()
-    }
-    guard wasOpen else { return }
-    if !isReadOnly { tidyBeforeClosing() }
-    if !isReadOnly && journal.sync.needsRenewal.load(ordering: .relaxed) {
-      state.withLock { $0.isClosed = false }
-      try? renewAfterFailedSync()
-      state.withLock { $0.isClosed = true }
-    }
+    guard let isRefused = catalog.beginClosing() else { return }
+    if !isRefused && !isReadOnly { tidyBeforeClosing() }
     upkeep.stop()
-    if !isReadOnly {
-      state.withLock { $0.isClosed = false }
-      try? flush()
-      state.withLock { $0.isClosed = true }
-      markEnd()
-      endSession()
+    if !isRefused && !isReadOnly { try? catalog.flush() }
+    catalog.endClosing()
+    if !isRefused && !isReadOnly {
+      catalog.markEnd()
+      catalog.tree.staging.endSession()
     }
-    eventHub.finish()
+    events.finish()
   }
 
-  /// Leaves the journal within its budget, also where many short-lived programs add to it one after
-  /// the other. See `isPurgeDue` for what it tells of removed entries: for a day it keeps that, because
-  /// a loss of power may bring their files back.
+  /// Keeps the journal within its budget, also if many short-lived programs add to it one after the
+  /// other; see `Catalog.isPurgeDue`.
   private func tidyBeforeClosing() {
-    state.withLock { $0.isClosed = false }
-    try? flush()
-    finishComparing()
-    if isPurgeDue && !isSupervised { try? purge() }
-    state.withLock { $0.isClosed = true }
+    try? catalog.flush()
+    recovery.finishComparing()
+    if catalog.isPurgeDue { try? recovery.purge() }
+    try? catalog.renewAfterFailedSync()
   }
 
-  /// Gives the comparison of tree and journal a second: where it needs no longer, programs that end at
-  /// once leave no traces of one that was killed before them.
-  private func finishComparing() {
-    if isSupervised || state.withLock({ !$0.endedUncleanly && $0.isComplete }) { return }
-    upkeep.waitUntilIdle(nanoseconds: 1_000_000_000)
-  }
-
-  /// Whether the journal is to be written anew at closing: it was begun a day ago or more, tells of
-  /// removals, and is short.
-  private var isPurgeDue: Bool {
-    state.withLock { state in
-      guard state.journal.hasRemoved, state.journal.bytes.live < Self.quickPurgeBytes,
-        let first = state.journal.segments.first ?? nil
-      else { return false }
-      return clock.now() - first.segment.created.nanoseconds > Self.purgeAgeNanoseconds
-    }
-  }
-
-  /// The live bytes up to which a journal is written anew at closing.
-  private static var quickPurgeBytes: Int64 { 16 << 20 }
-  private static var purgeAgeNanoseconds: Int64 { 86_400_000_000_000 }
-
-  /// Tells what happens, as it happens. A slow listener loses the oldest events first.
+  /// Returns what happens, as it happens. A slow listener loses the oldest events first.
   ///
   /// - Parameter count: the most events that wait.
   public func events(bufferingNewest count: Int = 1024) -> AsyncStream<StoreEvent> {
-    eventHub.stream(bufferingNewest: max(1, count))
+    events.stream(bufferingNewest: max(1, count))
   }
 
   /// What the store holds and has done.
   ///
   /// - Complexity: O(segments of the journal).
-  public var statistics: Statistics {
-    state.withLock { state in
-      follow(&state)
-      return statistics(state)
+  public var statistics: Statistics { evictor.statistics() }
+
+  /// Waits until the background work that is due has been done: evictions, compaction, repair.
+  public func waitUntilIdle() { upkeep.waitUntilIdle() }
+
+  /// Writes the journal anew, so that it holds nothing of what was removed or replaced: neither the
+  /// keys nor the header fields of entries that are gone.
+  ///
+  /// - Throws: `readOnly`, `inputOutput` if the journal is damaged and cannot be written anew yet,
+  ///   `noSpace`, `closed`.
+  /// - Complexity: O(all entries).
+  public func purge() throws(StoreError) { try recovery.purge() }
+
+  // MARK: Limits
+
+  /// The limits of the store, the same for all its users.
+  public var limits: Limits { evictor.limits }
+
+  /// Sets the limits for all users of the store, and evicts what is beyond them.
+  ///
+  /// - Throws: `invalidLimits` if they contradict each other or what is pinned; `readOnly`.
+  public func setLimits(_ limits: Limits) throws(StoreError) {
+    if isReadOnly { throw .readOnly(path) }
+    if let cause = limits.contradiction {
+      throw StoreError(.invalidLimits, path: path, cause: cause, remedy: "change one of them")
+    }
+    try evictor.setLimits(limits)
+  }
+
+  /// Evicts the least recently accessed entries until the store holds at most `bytes` bytes, as its
+  /// limits count them; dead records of the journal do not count.
+  ///
+  /// - Returns: the number of entries evicted.
+  @discardableResult
+  public func trim(toBytes bytes: UInt64) throws(StoreError) -> Int {
+    if isReadOnly { throw .readOnly(path) }
+    return try evictor.trim(toBytes: bytes)
+  }
+
+  /// The bytes that may be filled; `nil` without a limit.
+  ///
+  /// If the journal counts, an eighth is left for dead records: then nothing has to be evicted for what
+  /// was planned.
+  package var plannedBytes: UInt64? {
+    let limits = limits
+    return limits.bytes.map { limits.accounting == .logical ? $0 : $0 - $0 / 8 }
+  }
+
+  /// The bytes that an entry with a body of a length takes, at most.
+  package func planned(_ length: UInt64) -> UInt64 {
+    catalog.state.withLock { catalog.planned(length, $0) }
+  }
+
+  /// The bytes that all entries take, at most.
+  ///
+  /// - Complexity: O(entries).
+  package func plannedForAll() -> UInt64 {
+    catalog.state.withLock { state in
+      catalog.follow(&state)
+      return (0..<UInt32(state.index.slotCount)).reduce(0) { sum, number in
+        let slot = state.index[number]
+        return slot.isLive ? sum + catalog.planned(slot.length, state) : sum
+      }
     }
   }
 
-  func statistics(_ state: borrowing StoreState) -> Statistics {
-    let totals = state.index.totals
-    let journal = state.journal.bytes
-    var result = Statistics()
-    result.entries = totals.entries
-    result.logicalBytes = totals.logicalBytes
-    result.chargedBytes = counted(totals, live: 0, state)
-    result.allocatedBytes =
-      totals.bodyBytes + totals.overheadBytes + UInt64(journal.all)
-    result.sharedBytes = totals.sharedBytes
-    result.pinnedEntries = totals.pinnedEntries
-    result.pinnedBytes = totals.pinnedBytes
-    result.journalBytes = UInt64(journal.all)
-    result.deadJournalBytes = UInt64(max(0, journal.all - journal.live))
-    result.memoryEntries = state.memory.count
-    result.memoryBytes = state.memory.bytes
-    result.indexBytes = state.index.memoryBytes
-    result.hits = state.counters.hits
-    result.memoryHits = state.counters.memoryHits
-    result.misses = state.counters.misses
-    result.damagedMisses = state.counters.damagedMisses
-    result.stores = state.counters.stores
-    result.evictions = state.counters.evictions
-    result.journalDamages = state.journal.damages
-    result.isComplete = state.isComplete
-    return result
-  }
-}
+  // MARK: The store itself
 
-/// Holds the size delegate weakly.
-struct WeakSizeDelegate: Sendable {
-  weak let delegate: (any StoreSizeDelegate)?
-  init(_ delegate: (any StoreSizeDelegate)?) { self.delegate = delegate }
+  /// The seed of this store's hashes.
+  package var hashSeed: UInt64 { catalog.hashSeed }
+  package var fileSystem: any FileSystem { catalog.fileSystem }
+  package var clock: any WallClock { catalog.clock }
 }

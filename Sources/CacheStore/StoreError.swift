@@ -113,3 +113,17 @@ extension StoreError {
       .closed, path: path, cause: "it was closed before", remedy: "open it again")
   }
 }
+
+extension StoreError {
+  static func readOnly(_ path: String) -> StoreError {
+    StoreError(
+      .readOnly, path: path, cause: "the store was opened for reading only",
+      remedy: "open it without that option")
+  }
+
+  static func unreadable(_ path: String) -> StoreError {
+    StoreError(
+      .inputOutput, path: path, cause: "the system cannot read it for now",
+      remedy: "check the permissions and the disk, then try again")
+  }
+}

@@ -84,7 +84,7 @@ public final class Monitor<State>: @unchecked Sendable {
 
   /// Waits until `body` returns a value, or for about `nanoseconds`, then returns nil.
   public func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
-    let end = Self.now() + nanoseconds
+    let end = monotonicNanoseconds() + nanoseconds
     let outer = lock()
     defer { unlock(outer) }
     while true {
@@ -93,23 +93,23 @@ public final class Monitor<State>: @unchecked Sendable {
     }
   }
 
-  /// Waits for a change until a time of ``now()``; returns false where there was none.
+  /// Waits for a change until a time of ``monotonicNanoseconds()``; returns false where there was none.
   private func waitForChange(until end: Int64) -> Bool {
     #if canImport(Darwin)
-      var rest = timespec(nanoseconds: max(0, end - Self.now()))
+      var rest = timespec(nanoseconds: max(0, end - monotonicNanoseconds()))
       return unsafe pthread_cond_timedwait_relative_np(condition, mutex, &rest) == 0
     #else
       var deadline = timespec(nanoseconds: end)
       return unsafe pthread_cond_timedwait(condition, mutex, &deadline) == 0
     #endif
   }
+}
 
-  /// The monotonic clock in nanoseconds.
-  private static func now() -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
+/// Returns the time of the monotonic clock in nanoseconds (clock_gettime(2), CLOCK_MONOTONIC).
+public func monotonicNanoseconds() -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
 extension timespec {

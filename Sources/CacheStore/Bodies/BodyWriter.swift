@@ -27,7 +27,7 @@ public final class BodyWriter: Sendable {
   init(
     store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
   ) throws(StoreError) {
-    let session = try store.ownSession()
+    let session = try store.catalog.ownSession()
     let name = session.unusedName()
     let file = try system("\(store.path)/staging/\(session.name.text)/\(name.text)") {
       () throws(SystemError) in
@@ -90,7 +90,7 @@ public final class BodyWriter: Sendable {
     do throws(StoreError) {
       unsafe try writeOnce(bytes, state, at: offset)
     } catch  where error.code == .noSpace {
-      guard store.makeSpace(UInt64(bytes.count)) else { throw error }
+      guard store.evictor.makeSpace(UInt64(bytes.count)) else { throw error }
       unsafe try writeOnce(bytes, state, at: offset)
     }
   }

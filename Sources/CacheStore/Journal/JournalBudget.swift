@@ -44,7 +44,7 @@ struct JournalBudget {
   func isCompact(_ all: Int64) -> Bool { all - live <= dead / 4 }
 }
 
-extension Store {
+extension Catalog {
   /// The budget of the journal as it is, or with `change` more bytes of live records.
   func journalBudget(_ state: borrowing StoreState, adding change: Int64 = 0) -> JournalBudget {
     JournalBudget(

@@ -21,6 +21,10 @@ struct UpkeepWork: OptionSet, Sendable {
 
 /// The one background thread of a store: started when there is work, asleep when there is none.
 final class Upkeep: Sendable {
+  private struct Owner: Sendable {
+    weak var store: Store?
+  }
+
   struct State: Sendable {
     var work: UpkeepWork = []
     var damaged: [Slot] = []
@@ -35,36 +39,47 @@ final class Upkeep: Sendable {
   let state = Monitor(State())
 
   /// How long access times stay in memory only, in nanoseconds.
-  private static let touchDelay: Int64 = 1_000_000_000
+  private static let touchDelay = PendingTouches.delayNanoseconds
   /// The most damaged entries that wait to be set aside; more are found again.
   private static let maximumDamaged = 1024
 
-  /// Asks for work, and starts the thread where it does not run.
-  func request(_ work: UpkeepWork, of store: Store) {
-    if store.isReadOnly || store.isSupervised { return }
+  /// Whether requests are ignored: for stores that are read only, and for a checker.
+  private let isIdle: Bool
+  /// The store, which may go away while the thread sleeps.
+  private let owner = Mutex(Owner())
+
+  init(_ options: Options) { isIdle = options.isReadOnly || options.isSupervised }
+
+  /// Makes a store do the work.
+  func attach(_ store: Store) { owner.withLock { $0.store = store } }
+
+  /// Asks for work, and starts the thread if it does not run.
+  func request(_ work: UpkeepWork) {
+    if isIdle { return }
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
       state.work.formUnion(work)
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    if starts { start(store) }
+    if starts { start() }
   }
 
-  func setAside(_ slot: Slot, of store: Store) {
+  /// Asks for a damaged entry to be set aside.
+  func setAside(_ slot: Slot) {
     state.change { state in
       if state.damaged.count < Self.maximumDamaged { state.damaged.append(slot) }
     }
-    request(.setAside, of: store)
+    request(.setAside)
   }
 
-  private func start(_ store: Store) {
+  private func start() {
     do throws(SystemError) {
-      try startThread { [weak store, self] in
+      try startThread { [self] in
         state.change { $0.thread = threadNumber() }
         while let work = next() {
-          // The store may go away while this thread sleeps; it is held only while work is done.
-          store?.perform(work)
+          // The store is held only while work is done.
+          owner.withLock { $0.store }?.perform(work)
           state.change { $0.isBusy = false }
         }
         state.change { state in
@@ -73,7 +88,7 @@ final class Upkeep: Sendable {
         }
       }
     } catch {
-      // No thread to be had now: the next request tries again.
+      // There is no thread to be had now: the next request tries again.
       state.change { $0.isRunning = false }
     }
   }
@@ -135,37 +150,18 @@ final class Upkeep: Sendable {
 }
 
 extension Store {
-  /// Waits until the background work that is due has been done: evictions, compaction, repair.
-  public func waitUntilIdle() { upkeep.waitUntilIdle() }
-
   fileprivate func perform(_ work: UpkeepWork) {
-    if work.contains(.setAside) { setDamagedAside() }
+    if work.contains(.setAside) { recovery.setDamagedAside() }
     if work.contains(.evict) {
-      waitForTouches()
-      while !upkeep.isStopping && evictStep() {}
-      tendJournal()
+      catalog.waitForTouches()
+      while !upkeep.isStopping && evictor.evictStep() {}
+      catalog.tendJournal()
     }
-    if work.contains(.touches) { try? flush() }
-    if work.contains(.reconcile) { reconcile() }
+    if work.contains(.touches) { try? catalog.flush() }
+    if work.contains(.reconcile) { recovery.reconcile() }
     // What was taken up from the tree counts, and so does what the journal says of it.
-    if !work.isDisjoint(with: [.setAside, .reconcile]) { keepLimits() }
-    if work.contains(.sweep) { sweep() }
-    if work.contains(.compact) { compact() }
-  }
-
-  /// Deletes what was moved into this process's staging directory and is no writer's file.
-  private func sweep() {
-    guard let session = session.session.withLock({ $0 }) else { return }
-    var directories: [PathName] = []
-    try? fileSystem.list(session.directory.raw) { name, kind in
-      if kind == .directory { directories.append(name) }
-      return true
-    }
-    for name in directories where !upkeep.isStopping {
-      guard let old = try? fileSystem.open(name, in: session.directory, [.read, .directory])
-      else { continue }
-      removeTree(old, depth: 0)
-      try? fileSystem.removeDirectory(name, in: session.directory.raw)
-    }
+    if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
+    if work.contains(.sweep) { catalog.tree.staging.sweep { !upkeep.isStopping } }
+    if work.contains(.compact) { catalog.compact() }
   }
 }

@@ -67,7 +67,7 @@ final class CheckRun: Sendable {
       state.context = Examination.Context(
         hasIndex: store?.engine != nil,
         isJournalWhole: !journal.suspicions.contains { $0.kind != .journalTorn }
-          && store?.engine?.isJournalWhole ?? true,
+          && store?.catalog?.isJournalWhole ?? true,
         hasDeadSession: staging.contains { $0.path.starts(with: Layout.staging.bytes) },
         owner: place.owner, now: options.clock.now())
       state.hasJournal = !journal.suspicions.contains { $0.kind == .journalMissing }
@@ -264,13 +264,13 @@ final class CheckRun: Sendable {
   }
 
   private func checkShards(_ store: CheckedStore) throws(CheckError) {
-    let (numbers, starts) = store.engine?.slotsByShard() ?? ([], Array(repeating: 0, count: 257))
+    let (numbers, starts) = store.catalog?.slotsByShard() ?? ([], Array(repeating: 0, count: 257))
     let statistics = store.engine?.statistics
     let bodyBytes = (statistics?.logicalBytes ?? 0) - (statistics?.sharedBytes ?? 0)
     reporter.begin(
       entries: numbers.count, bytes: options.depth == .deep ? bodyBytes : 0
     ) { report in
-      report.storeID = store.engine?.id.description
+      report.storeID = store.catalog?.id.description
       report.bodyBytes = bodyBytes
     }
     let jobs = max(1, min(options.jobs, Layout.shardCount))
@@ -280,7 +280,7 @@ final class CheckRun: Sendable {
       while let number = take(work) {
         do throws(CheckError) {
           let slots = numbers[starts[number]..<starts[number + 1]]
-          try check.check(number, store.engine?.keyHashes(of: slots, shard: number) ?? [])
+          try check.check(number, store.catalog?.keyHashes(of: slots, shard: number) ?? [])
         } catch {
           work.change { $0.failure = $0.failure ?? error }
         }
@@ -318,7 +318,7 @@ final class CheckRun: Sendable {
     _ place: PlaceCheck.Result, _ store: CheckedStore
   ) {
     guard let mender,
-      !journal.isEmpty || !staging.isEmpty || store.engine?.isJournalWhole == false
+      !journal.isEmpty || !staging.isEmpty || store.catalog?.isJournalWhole == false
     else { return }
     let attempt = mender.finish(journal: journal, staging: staging)
     let left = leftovers(root) + checkJournal(root, place).suspicions

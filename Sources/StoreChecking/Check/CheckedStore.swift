@@ -5,8 +5,10 @@ internal import CacheSystem
 /// The store that is checked: through the engine, or, where that cannot be opened, what can be told
 /// without it.
 final class CheckedStore: Sendable {
-  /// nil where the store cannot be opened; then there is no index, and nothing is unrecorded.
+  /// `nil` if the store cannot be opened: then there is no index, and nothing is unrecorded.
   let engine: Store?
+  /// What the store holds, according to its journal.
+  var catalog: Catalog? { engine?.catalog }
   let fileSystem: any FileSystem
   let hashSeed: UInt64
   /// The user that everything in the store should belong to: the owner of its directory.
@@ -35,29 +37,29 @@ final class CheckedStore: Sendable {
 
   /// The present directory of entries.
   var entries: EntriesDirectory {
-    if let engine { return engine.entriesDirectory }
+    if let catalog { return catalog.entriesDirectory }
     guard let tree else { preconditionFailure("there is an engine or a tree") }
     return tree
   }
 
   /// What the index says of a key now.
-  func slots(of hash: KeyHash) -> [Slot] { engine?.slots(of: hash) ?? [] }
+  func slots(of hash: KeyHash) -> [Slot] { catalog?.slots(of: hash) ?? [] }
 
   /// What the index says of some keys now.
   func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
-    engine?.indexed(hashes) ?? Array(repeating: IndexedKey(), count: hashes.count)
+    catalog?.indexed(hashes) ?? Array(repeating: IndexedKey(), count: hashes.count)
   }
 
   /// What the index says of a key now.
   func indexed(_ hash: KeyHash) -> IndexedKey { indexed([hash])[0] }
 
   /// Makes sure that what was begun in a directory that was removed as a whole is begun again.
-  func isOutdated(_ entries: EntriesDirectory) -> Bool { engine?.isOutdated(entries) ?? false }
+  func isOutdated(_ entries: EntriesDirectory) -> Bool { catalog?.isOutdated(entries) ?? false }
 
   /// Whether a record counts other bytes for a metadata file than the engine would.
   func isWrong(overhead: UInt64, documentBytes: Int) -> Bool {
-    guard let engine else { return false }
+    guard let catalog else { return false }
     // A slot keeps it in units of 512 bytes, up to 8 GiB.
-    return overhead != (UInt64(engine.overhead(documentBytes)) + 511) / 512 * 512
+    return overhead != (UInt64(catalog.tree.overhead(documentBytes)) + 511) / 512 * 512
   }
 }

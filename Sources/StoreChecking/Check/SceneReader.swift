@@ -184,7 +184,7 @@ final class SceneReader {
     do throws(FormatError) {
       let document = try MetadataDocument(decoding: bytes, hashSeed: store.hashSeed)
       let entry = document.entry
-      if isDeep, let slot, let record = store.engine?.record(of: slot) {
+      if isDeep, let slot, let record = store.catalog?.record(of: slot) {
         records[slot.variant] = compare(record, entry)
       }
       return .document(
@@ -203,12 +203,12 @@ final class SceneReader {
 
   /// Asks the journal about whole metadata files that the index does not know.
   private func readGoodbyes(_ scene: inout KeyScene) {
-    guard let engine = store.engine, engine.isJournalWhole else { return }
+    guard let catalog = store.catalog, catalog.isJournalWhole else { return }
     for (variant, file) in scene.metadata where scene.slot(variant) == nil {
       guard case .document(let facts) = file.reading, facts.keyHash == scene.hash,
         facts.variant == variant
       else { continue }
-      scene.goodbyes[variant] = try? engine.goodbye(
+      scene.goodbyes[variant] = try? catalog.goodbye(
         to: scene.hash, variant, created: facts.created)
     }
   }

@@ -146,14 +146,13 @@ final class ShardCheck {
   private func confirm(_ hash: KeyHash, _ number: Int) throws(CheckError) {
     for _ in 0..<CheckLimits.attempts {
       // All entries may be being removed just now: then the journal knows it afterwards.
-      _ = try? store.engine?.confirmEntries()
+      _ = try? store.catalog?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
       let absent = reader.read(hash, store.indexed(hash), in: nil)
       do throws(SystemError) {
-        let shard = try store.lock(number, hash, entries, makes: run.options.repair == .all)
-        findings = look(hash, in: shard)
-        shard.unlock()
+        let makes = run.options.repair == .all
+        findings = try store.withShard(number, hash, entries, makes: makes) { look(hash, in: $0) }
       } catch  where error == .notFound || error.isWrongKind {
         // A shard is made before its first entry is recorded, and stays: what was recorded before is
         // without its directory.
@@ -237,15 +236,17 @@ func outcome(_ attempt: MendAttempt, isLeft: Bool) -> Finding.Outcome {
 }
 
 extension CheckedStore {
-  /// Locks a shard; where it is missing it is made for a repair that mends what is missing.
-  func lock(
-    _ number: Int, _ hash: KeyHash, _ entries: EntriesDirectory, makes: Bool
-  ) throws(SystemError) -> Shard {
-    if makes, let engine {
-      do throws(StoreError) { return try engine.lockShard(hash) } catch {
-        throw error.errno == 0 ? .inputOutput : SystemError(error.errno)
-      }
+  /// Runs `body` while a shard is locked. If it is missing, it is made for a repair that mends what is
+  /// missing.
+  func withShard(
+    _ number: Int, _ hash: KeyHash, _ entries: EntriesDirectory, makes: Bool,
+    _ body: (borrowing Shard) -> [Finding]
+  ) throws(SystemError) -> [Finding] {
+    guard makes, let catalog else { return try fileSystem.withShard(number, in: entries, body) }
+    do throws(StoreError) {
+      return try catalog.withShard(of: hash) { shard throws(StoreError) in body(shard) }
+    } catch {
+      throw error.errno == 0 ? .inputOutput : SystemError(error.errno)
     }
-    return try Shard(locking: number, in: entries, fileSystem)
   }
 }

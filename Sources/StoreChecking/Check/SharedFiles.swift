@@ -26,7 +26,7 @@ final class SharedFiles: Sendable {
   /// Right also beside writers: what differs is looked at again, and a number that stood for a file is
   /// never that of another one.
   func other(than status: FileStatus, of slot: Slot, in store: CheckedStore) -> [UInt8]? {
-    guard let engine = store.engine, engine.sharesFile(slot) else { return nil }
+    guard let catalog = store.catalog, catalog.sharesFile(slot) else { return nil }
     let ring = Ring(digest: slot.digest, bodyFile: slot.bodyFile, length: slot.length)
     let mine = Member(
       fileNumber: status.fileNumber, hash: slot.keyHash, variant: slot.variant)
@@ -36,7 +36,7 @@ final class SharedFiles: Sendable {
       return mine
     }
     if first.fileNumber == status.fileNumber { return nil }
-    if isStill(first, ring, store, engine) {
+    if isStill(first, ring, store, catalog) {
       return Array("entries/".utf8) + Layout.bodyPath(first.hash, slot.digest).bytes
     }
     members.withLock { $0[ring] = mine }
@@ -45,10 +45,10 @@ final class SharedFiles: Sendable {
 
   /// Whether an entry still has the file, between two looks at the index that say the same.
   private func isStill(
-    _ member: Member, _ ring: Ring, _ store: CheckedStore, _ engine: Store
+    _ member: Member, _ ring: Ring, _ store: CheckedStore, _ catalog: Catalog
   ) -> Bool {
     func isMember() -> Bool {
-      guard let slot = engine.slot(member.hash, member.variant) else { return false }
+      guard let slot = catalog.slot(member.hash, member.variant) else { return false }
       return slot.digest == ring.digest && slot.bodyFile == ring.bodyFile
         && slot.length == ring.length
     }

@@ -22,7 +22,7 @@ extension Mender {
     // Variants with equal bodies share the file, and the finding.
     if try recover(slot, in: directory, scene) { return true }
     if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
-    for other in store.slots(of: scene.hash) where other.digest == slot.digest {
+    for other in catalog.slots(of: scene.hash) where other.digest == slot.digest {
       try setAside(other, shard)
     }
     return true
@@ -31,8 +31,8 @@ extension Mender {
   /// Moves what is left of an entry to the quarantine, and says so in the journal then: in this order,
   /// so that a kill in between never makes it look like files that nobody promised.
   func setAside(_ slot: Slot, _ shard: borrowing Shard) throws(StoreError) {
-    try store.quarantine(slot, in: shard)
-    _ = try store.release(slot, shard.entries)
+    try recovery.quarantine(slot, in: shard)
+    _ = try recovery.release(slot, shard.entries)
   }
 
   /// Takes the body from an entry whose file it was, too.
@@ -44,17 +44,17 @@ extension Mender {
   ) throws(StoreError) -> Bool {
     let name = Layout.body(slot.digest)
     if try isWhole(name, in: directory, slot) { return true }
-    let entries = store.entriesDirectory
+    let entries = catalog.entriesDirectory
     var tried: Set<UInt64> = []
     var failure: StoreError?
-    for other in store.sharers(of: slot, most: Self.maximumSharers)
+    for other in recovery.sharers(of: slot, most: Self.maximumSharers)
     where other.keyHash != slot.keyHash {
       let path = Layout.bodyPath(other.keyHash, other.digest)
       guard let status = try? fileSystem.status(at: path, in: entries.directory.raw),
         status.kind == .file, status.length == slot.length,
         tried.insert(status.fileNumber).inserted
       else { continue }
-      let session = try store.ownSession()
+      let session = try catalog.ownSession()
       let new = session.unusedName()
       do throws(StoreError) {
         // Linked first, so that what is hashed is what is kept.
@@ -113,7 +113,7 @@ extension Mender {
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
     let name = Layout.body(slot.digest)
-    let session = try store.ownSession()
+    let session = try catalog.ownSession()
     let new = session.unusedName()
     let isRight = try guarded(scene.path(name)) { () throws(SystemError) in
       let file = try fileSystem.open(name, in: directory, [.read])
@@ -134,7 +134,7 @@ extension Mender {
   func detach(
     _ name: PathName, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) {
-    let session = try store.ownSession()
+    let session = try catalog.ownSession()
     let new = session.unusedName()
     let path = scene.path(name)
     let isSame = try guarded(path) { () throws(SystemError) in
@@ -200,12 +200,12 @@ extension Mender {
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let name = suspicion.name, case .body(let digest) = Layout.keyFile(name),
-      !store.slots(of: scene.hash).contains(where: { $0.digest == digest }),
+      !catalog.slots(of: scene.hash).contains(where: { $0.digest == digest }),
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides || hasUnknown(scene) {
       guard level == .all else { return false }
-      try store.quarantine(
+      try recovery.quarantine(
         [name], of: scene.hash, in: shard, note: note("no metadata file names this body.", scene))
       return true
     }
@@ -226,8 +226,8 @@ extension Mender {
       let path = PathName(bytes: other.dropFirst(Layout.entries.count + 1))
     else { return false }
     let name = Layout.body(slot.digest)
-    let entries = store.entriesDirectory
-    let session = try store.ownSession()
+    let entries = catalog.entriesDirectory
+    let session = try catalog.ownSession()
     let new = session.unusedName()
     let isEqual = try guarded(suspicion.path) { () throws(SystemError) in
       do throws(SystemError) {
@@ -250,6 +250,6 @@ extension Mender {
       return true
     }
     try? fileSystem.removeFile(new, in: session.directory.raw)
-    return try store.recordAgain(slot, ownsBody: true)
+    return try recovery.recordAgain(slot, ownsBody: true)
   }
 }

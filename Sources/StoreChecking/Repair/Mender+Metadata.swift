@@ -10,26 +10,26 @@ extension Mender {
   ) throws(StoreError) -> Bool {
     guard let slot else { return false }
     // Where the journal has lost records, one of them may have said that it was removed.
-    if journalDecides, !store.sharers(of: slot, most: 1).isEmpty {
+    if journalDecides, !recovery.sharers(of: slot, most: 1).isEmpty {
       let directory = try makeKey(scene, shard)
       if try recover(slot, in: directory, scene) {
-        try store.writeMetadata(of: slot, in: directory, shard.entries)
+        try recovery.writeMetadata(of: slot, in: directory, shard.entries)
         return true
       }
     }
     defer { _ = try? removeDirectory(scene, shard) }
-    return try store.release(slot, shard.entries)
+    return try recovery.release(slot, shard.entries)
   }
 
   /// Files that the journal does not know.
   func mendUnrecorded(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let variant = suspicion.variant, store.slot(scene.hash, variant) == nil,
+    guard let variant = suspicion.variant, catalog.slot(scene.hash, variant) == nil,
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides {
-      if try store.takeUp(scene.hash, variant, shard.entries) { return true }
+      if try recovery.takeUp(scene.hash, variant, shard.entries) { return true }
       // Its body is not there, or not whole: damage, and no leftover.
       guard level == .all else { return false }
       return try quarantine(variant, scene, shard, "its body was missing, or too short or long.")
@@ -54,7 +54,7 @@ extension Mender {
   func takeUpAgain(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let variant = suspicion.variant, store.slot(scene.hash, variant) == nil,
+    guard let variant = suspicion.variant, catalog.slot(scene.hash, variant) == nil,
       case .document(let facts)? = scene.metadata[variant]?.reading,
       let directory = try openKey(scene, shard)
     else { return false }
@@ -62,7 +62,7 @@ extension Mender {
     slot.digest = facts.digest
     slot.length = facts.length
     if try isWhole(Layout.body(facts.digest), in: directory, slot) {
-      return try store.takeUp(scene.hash, variant, shard.entries)
+      return try recovery.takeUp(scene.hash, variant, shard.entries)
     }
     guard level == .all else { return false }
     return try quarantine(variant, scene, shard, "it was given up, and its body is damaged.")
@@ -72,7 +72,7 @@ extension Mender {
   func mendUnexplained(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let variant = suspicion.variant, store.slot(scene.hash, variant) == nil
+    guard let variant = suspicion.variant, catalog.slot(scene.hash, variant) == nil
     else { return false }
     return try quarantine(
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
@@ -93,7 +93,7 @@ extension Mender {
     where try !isUsed(digest, scene, directory, except: suspicion.variant) {
       names.append(Layout.body(digest))
     }
-    try store.quarantine(
+    try recovery.quarantine(
       names, of: scene.hash, in: shard, note: note("\(suspicion.detail).", scene))
     if let slot { return try writeMetadata(slot, scene, shard) }
     return true
@@ -107,11 +107,11 @@ extension Mender {
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     if let slot, !journalDecides,
-      store.slots(of: scene.hash).contains(where: {
+      catalog.slots(of: scene.hash).contains(where: {
         $0.variant != slot.variant && $0.digest == slot.digest
       })
     {
-      return try store.release(slot, shard.entries)
+      return try recovery.release(slot, shard.entries)
     }
     return try writeMetadata(slot, scene, shard)
   }
@@ -121,7 +121,7 @@ extension Mender {
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let slot, let directory = try openKey(scene, shard) else { return false }
-    try store.writeMetadata(of: slot, in: directory, shard.entries)
+    try recovery.writeMetadata(of: slot, in: directory, shard.entries)
     return true
   }
 
@@ -131,8 +131,8 @@ extension Mender {
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let slot, let directory = try openKey(scene, shard) else { return false }
-    if !journalDecides, try store.takeUpNewer(slot, in: directory, shard.entries) { return true }
-    try store.writeMetadata(of: slot, in: directory, shard.entries)
+    if !journalDecides, try recovery.takeUpNewer(slot, in: directory, shard.entries) { return true }
+    try recovery.writeMetadata(of: slot, in: directory, shard.entries)
     return true
   }
 
@@ -145,8 +145,8 @@ extension Mender {
     let length = try guarded(scene.path(name)) { () throws(SystemError) in
       try fileSystem.status(at: name, in: directory.raw).length
     }
-    return try store.recordAgain(
-      slot, overhead: store.overhead(Int(min(length, UInt64(MetadataDocument.maximumBytes)))))
+    return try recovery.recordAgain(
+      slot, overhead: tree.overhead(Int(min(length, UInt64(MetadataDocument.maximumBytes)))))
   }
 
   /// Moves a variant that the journal does not know into the quarantine.
@@ -160,7 +160,7 @@ extension Mender {
     {
       names.append(Layout.body(facts.digest))
     }
-    try store.quarantine(names, of: scene.hash, in: shard, note: note(reason, scene))
+    try recovery.quarantine(names, of: scene.hash, in: shard, note: note(reason, scene))
     return true
   }
 
@@ -174,7 +174,7 @@ extension Mender {
     _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
     except variant: UInt64?
   ) throws(StoreError) -> Bool {
-    if store.slots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
+    if catalog.slots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
     for (other, file) in scene.metadata where other != variant {
       if case .document(let facts) = file.reading, facts.digest == digest,
         !isAbsent(Layout.metadata(other), directory)
@@ -193,7 +193,7 @@ extension Mender {
       switch file.reading {
       case .document: false
       case .damaged(let error) where error.code == .foreignStore: true
-      default: store.slot(scene.hash, variant) == nil
+      default: catalog.slot(scene.hash, variant) == nil
       }
     }
   }
@@ -201,7 +201,7 @@ extension Mender {
   /// What the moving of names may have left: entries that lack a file which can be made again.
   func tidy(_ scene: KeyScene, _ shard: borrowing Shard) -> MendAttempt {
     do throws(StoreError) {
-      let slots = store.slots(of: scene.hash)
+      let slots = catalog.slots(of: scene.hash)
       if slots.isEmpty { return try removeDirectory(scene, shard) ? .done : .none }
       guard let directory = try openKey(scene, shard) else {
         guard level == .all else { return .none }
@@ -215,7 +215,7 @@ extension Mender {
         } else if lacksBody, try !recover(slot, in: directory, scene) {
           if level == .all { try setAside(slot, shard) }
         } else if isAbsent(Layout.metadata(slot.variant), directory) {
-          try store.writeMetadata(of: slot, in: directory, shard.entries)
+          try recovery.writeMetadata(of: slot, in: directory, shard.entries)
         }
       }
       return .done

@@ -53,7 +53,7 @@ extension Mender {
     var staying: Set<Digest> = []
     for file in names {
       guard let digest = try readDocument(file, directory, path)?.entry.digest else { continue }
-      if try place(file, of: directory, held: nil, store.entriesDirectory, path) {
+      if try place(file, of: directory, held: nil, catalog.entriesDirectory, path) {
         placed.append((file, digest))
       } else {
         staying.insert(digest)
@@ -97,16 +97,16 @@ extension Mender {
       return try place(name, of: source, entry, hash, entries, path)
     }
     if held == nil {
-      let shard = try store.lockShard(hash)
-      defer { shard.unlock() }
-      return try place(name, of: source, entry, hash, shard.entries, path)
+      return try catalog.withShard(of: hash) { shard throws(StoreError) in
+        try place(name, of: source, entry, hash, shard.entries, path)
+      }
     }
     // Whoever holds one lock never waits for another: two that did could wait for each other.
     for _ in 0..<Self.lockAttempts {
-      if let shard = try store.tryLockShard(hash, entries) {
-        defer { shard.unlock() }
-        return try place(name, of: source, entry, hash, shard.entries, path)
+      let isPlaced = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
+        try place(name, of: source, entry, hash, entries, path)
       }
+      if let isPlaced { return isPlaced }
       pause(nanoseconds: 1_000_000)
     }
     throw StoreError(
@@ -120,10 +120,11 @@ extension Mender {
     _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
     let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
-    let slot = store.slot(hash, entry.variant)
+    let slot = catalog.slot(hash, entry.variant)
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
     // A copy of what was removed since does not bring it back.
-    if slot == nil, try store.goodbye(to: hash, entry.variant, created: entry.created) == .removed {
+    if slot == nil, try catalog.goodbye(to: hash, entry.variant, created: entry.created) == .removed
+    {
       return false
     }
     let isFree = try guarded(path) { () throws(SystemError) in
@@ -148,7 +149,7 @@ extension Mender {
     }
     guard isFree else { return false }
     if slot != nil { return true }
-    return try store.takeUp(hash, entry.variant, entries)
+    return try recovery.takeUp(hash, entry.variant, entries)
   }
 
   private func isWhole(

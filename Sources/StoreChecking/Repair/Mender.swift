@@ -18,6 +18,9 @@ struct Mender: Sendable {
   private let wasWhole: Bool
   private let hasFailed = FailureFlag()
 
+  var catalog: Catalog { store.catalog }
+  var recovery: Recovery { store.recovery }
+  var tree: Tree { store.catalog.tree }
   var fileSystem: any FileSystem { store.fileSystem }
 
   /// Makes a mender for a store that was opened as supervised.
@@ -25,8 +28,8 @@ struct Mender: Sendable {
     self.store = store
     self.level = level
     strays = StrayQuarantine(store.fileSystem, store.clock)
-    dead = try store.deadSessionsNow()
-    wasWhole = store.isJournalWhole
+    dead = try store.recovery.deadSessionsNow()
+    wasWhole = store.catalog.isJournalWhole
   }
 
   /// The names of what is mended first, so that what follows finds its place free.
@@ -85,7 +88,7 @@ extension Mender: Mending {
   private func mend(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    let slot = suspicion.variant.flatMap { store.slot(scene.hash, $0) }
+    let slot = suspicion.variant.flatMap { catalog.slot(scene.hash, $0) }
     switch suspicion.kind {
     case .wrongMode, .wrongKind, .foreignFile:
       return try mendName(suspicion, scene, shard)
@@ -157,7 +160,7 @@ extension Mender: Mending {
       case .wrongMode: return try setMode(name, in: directory, fileSystem)
       case .wrongKind, .foreignFile:
         let source = Array(path.dropLast(name.count + 1))
-        try strays.move(name, in: directory, of: source, to: store.place.quarantine)
+        try strays.move(name, in: directory, of: source, to: tree.place.quarantine)
       default: return false
       }
       return true
@@ -187,21 +190,20 @@ extension Mender: Mending {
 
   func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt {
     do throws(StoreError) {
-      try store.separateMissing()
-      try store.takeUpAndRenew()
-      try store.cutTornTail()
+      try recovery.separateMissing()
+      try recovery.takeUpAndRenew()
+      try recovery.cutTornTail()
       try removeForeignSegments(journal)
-      try store.removeUnfinished()
+      try recovery.removeUnfinished()
       // They are the sign that tree and journal have to be compared.
       if hasFailed.isSet {
         return .failed("something could not be mended; what dead processes left stays until it is")
       }
-      store.removeSessions(dead)
+      recovery.removeSessions(dead)
       // Deeper than anything of ours: it goes as it is.
-      for name in dead where (try? fileSystem.status(at: name, in: store.place.staging.raw)) != nil
-      {
+      for name in dead where (try? fileSystem.status(at: name, in: tree.place.staging.raw)) != nil {
         try moveAway(
-          name, in: store.place.staging.raw, path: Layout.staging.bytes + [0x2F] + name.bytes)
+          name, in: tree.place.staging.raw, path: Layout.staging.bytes + [0x2F] + name.bytes)
       }
       return .done
     } catch {
@@ -213,17 +215,17 @@ extension Mender: Mending {
   private func removeForeignSegments(_ suspicions: [Suspicion]) throws(StoreError) {
     for suspicion in suspicions where suspicion.kind == .segmentDamaged {
       guard let name = suspicion.name, let number = Layout.segmentNumber(name),
-        !store.hasSegment(number),
-        (try? fileSystem.status(at: name, in: store.place.journal.raw)) != nil
+        !catalog.hasSegment(number),
+        (try? fileSystem.status(at: name, in: tree.place.journal.raw)) != nil
       else { continue }
-      try moveAway(name, in: store.place.journal.raw, path: suspicion.path)
+      try moveAway(name, in: tree.place.journal.raw, path: suspicion.path)
     }
   }
 }
 
 extension Mender {
   /// Whether what the journal does not know was never promised.
-  var journalDecides: Bool { wasWhole && store.isJournalWhole }
+  var journalDecides: Bool { wasWhole && catalog.isJournalWhole }
 
   /// Runs system calls and says of which path below the store a failure is.
   func guarded<R: ~Copyable>(
@@ -236,7 +238,7 @@ extension Mender {
 
   /// Opens the directory of the key; nil where there is none.
   func openKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor? {
-    try store.openKey(scene.hash, in: shard)
+    try tree.openKey(scene.hash, in: shard)
   }
 
   /// Opens the directory of the key, made where it is missing.
@@ -254,7 +256,7 @@ extension Mender {
   func removeDirectory(
     _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard store.slots(of: scene.hash).isEmpty else { return false }
+    guard catalog.slots(of: scene.hash).isEmpty else { return false }
     let raw = shard.directory.raw
     return try guarded(scene.path) { () throws(SystemError) in
       do throws(SystemError) {

@@ -70,7 +70,7 @@ import Testing
   @Test func `a new segment begun by either is followed by the other`() throws {
     for round in 0..<12 {
       let (writer, reader) = round.isMultiple(of: 2) ? (one, two) : (two, one)
-      writer.journal.rollsNext.store(true, ordering: .relaxed)
+      writer.catalog.journal.rollsNext.store(true, ordering: .relaxed)
       for number in 0..<5 {
         let key = ByteString("key\(round).\(number)")
         try writer.put([UInt8(round), UInt8(number)], for: key)
@@ -90,7 +90,7 @@ import Testing
     _ = one.lookUp("old")
     try one.flush()
     #expect(try #require(two.info(for: "old")?.accessed) > before)
-    #expect(two.state.withLock { $0.index.oldest()?.digest } == Digest(hashing: [2]))
+    #expect(two.catalog.state.withLock { $0.index.oldest()?.digest } == Digest(hashing: [2]))
   }
 
   @Test func `a record of a type that is not known is followed, too`() throws {

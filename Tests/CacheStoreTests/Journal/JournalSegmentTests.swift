@@ -16,7 +16,7 @@ import Testing
     let store = try folder.open()
     for number in 0..<10 * count {
       if number > 0 && number.isMultiple(of: 10) {
-        store.journal.rollsNext.store(true, ordering: .relaxed)
+        store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
       }
       try store.put(body(number), for: key(number))
     }
@@ -152,7 +152,7 @@ import Testing
     #expect(second.lookUp("first").entry?.body == [1])
     try second.put([2], for: "second")
     #expect(first.lookUp("second").entry?.body == [2])
-    first.journal.rollsNext.store(true, ordering: .relaxed)
+    first.catalog.journal.rollsNext.store(true, ordering: .relaxed)
     try first.put([3], for: "third")
     #expect(second.lookUp("third").entry?.body == [3])
     first.close()

@@ -18,7 +18,7 @@ import Testing
   /// Writes the header of a segment in a format to come.
   private func plantNewerSegment(_ store: Store, _ number: UInt32) throws -> String {
     var bytes = SegmentHeader(
-      storeID: store.id, hashSeed: store.hashSeed, number: UInt64(number),
+      storeID: store.catalog.id, hashSeed: store.hashSeed, number: UInt64(number),
       created: Timestamp(nanoseconds: 0)
     ).bytes
     bytes[8] = 2
@@ -55,7 +55,7 @@ import Testing
     try store.put([1], for: "a")
     let name = try plantNewerSegment(store, 2)
     // As the newer program ends the segment before it.
-    try store.append { _ in [SealRecord.bytes(next: 2)] }
+    try store.catalog.append { _ in [SealRecord.bytes(next: 2)] }
     let tree = sandbox.tree()
     #expect(throws: failure(.newerFormat, sandbox.inside(name))) { try store.put([1], for: "b") }
     store.waitUntilIdle()

@@ -83,7 +83,7 @@ import Testing
     let files = FaultyFiles()
     let store = try folder.open(Options(durability: .full, fileSystem: files))
     try store.put([1], for: "a")
-    store.journal.rollsNext.store(true, ordering: .relaxed)
+    store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
     files.faults.set(nil)
     try store.put([2], for: "b")
     let synced = files.faults.calls.filter { $0.kind == .synchronize }.map(\.name)

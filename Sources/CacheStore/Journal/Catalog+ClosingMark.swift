@@ -3,7 +3,7 @@ internal import CacheSystem
 internal import Synchronization
 
 // What the file `lock` says of the end of the journal.
-extension Store {
+extension Catalog {
   /// At opening: a journal that ends before its mark has been cut since, and the tree decides. One that
   /// goes on after its mark, or whose mark is from another run of the machine, was not closed, or the
   /// power may have failed since: tree and journal are compared.
@@ -11,7 +11,7 @@ extension Store {
     let end = journal.markedEnd
     state.journal.openedSequence = state.journal.sequence
     state.journal.endedAsMarked =
-      state.journal.sequence == 0 ? !hasEntries(state.entries) : end == state.journal.sequence
+      state.journal.sequence == 0 ? !tree.hasKeys(in: state.entries) : end == state.journal.sequence
     guard let end, end > state.journal.sequence else { return }
     if state.journal.isWhole { try noteRemovals(&state) }
     state.journal.noteDamage()

@@ -2,7 +2,7 @@ internal import CacheFormat
 internal import CacheSystem
 
 // Finding and opening the segments of the journal.
-extension Store {
+extension Catalog {
   /// Reads the whole journal into an empty state.
   ///
   /// What is missing or unreadable makes the journal not whole; it is never an error, except that a
@@ -93,7 +93,24 @@ extension Store {
       }
     }
     state.isComplete = false
-    upkeep.request(.reconcile, of: self)
+    upkeep.request(.reconcile)
+  }
+
+  /// From now on the journal counts as damaged: an older copy of it was put in its place, say. The tree
+  /// decides, and the journal is written anew.
+  func noteLostRecords(through sequence: UInt64) throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      follow(&state)
+      if !state.journal.isWhole { return }
+      let entries = state.entries
+      try noteRemovals(&state)
+      state.entries = entries
+      state.journal.isWhole = false
+      state.isComplete = false
+      state.journal.damages += 1
+      // The next record leaves a gap, for all who read it before the journal is written anew.
+      state.journal.sequence = max(state.journal.sequence, sequence)
+    }
   }
 }
 

@@ -1,70 +1,6 @@
 package import CacheFormat
-internal import CacheSystem
 
-/// Where the bytes of a body come from.
-enum BodySource {
-  case bytes([UInt8])
-  /// A file in the staging directory.
-  case staged(PathName, Session)
-}
-
-/// The times of an entry that another cache has kept before.
-///
-/// Neither is later than now when the entry has been stored: what is to come is taken for now. Such
-/// an entry takes its place in the order of eviction by its time, and never the place of one that
-/// was asked for later.
-package struct Past: Sendable, Hashable {
-  /// When it was stored there; nil: it counts as stored now.
-  package var created: Timestamp?
-  /// When it was asked for last.
-  package var accessed: Timestamp
-
-  /// Creates the times.
-  package init(created: Timestamp?, accessed: Timestamp) {
-    self.created = created
-    self.accessed = accessed
-  }
-}
-
-/// What is to be stored.
-struct NewEntry {
-  var key: ByteString
-  var variant: UInt64
-  var metadata: EntryMetadata
-  var digest: Digest
-  var length: UInt64
-  var body: BodySource
-  /// nil: it is stored now.
-  var past: Past? = nil
-}
-
-/// An entry on its way in: the values that its record and its metadata file share.
-struct Draft {
-  var head: PutHead
-  var key: ByteString
-  var metadata: EntryMetadata
-
-  /// The record, ready to be placed.
-  var record: PutRecord { PutRecord(head: head, key: key, metadata: metadata) }
-
-  /// The bytes of the metadata file.
-  ///
-  /// - Parameter sequence: the least number that the record can have.
-  func document(hashSeed: UInt64, sequence: UInt64) throws(StoreError) -> [UInt8] {
-    let entry = StoredEntry(
-      key: key, variant: head.variant, digest: head.digest, length: head.length,
-      created: head.created, accessed: head.accessed, isPinned: head.isPinned, metadata: metadata)
-    do throws(FormatError) {
-      return try MetadataDocument(hashSeed: hashSeed, entry: entry, sequence: sequence)
-        .encoded()
-    } catch {
-      throw StoreError(
-        .metadataTooLarge, path: key.description, cause: error.detail,
-        remedy: "store less in fields, user info and tags")
-    }
-  }
-}
-
+// The bounds of keys, metadata and bodies.
 extension Store {
   /// Refuses keys and metadata that are out of bounds.
   func check(_ key: ByteString, _ metadata: EntryMetadata) throws(StoreError) {
@@ -123,7 +59,7 @@ extension Store {
   func checkLength(_ length: UInt64, _ place: String) throws(StoreError) {
     let limits = limits
     // A delegate may count in other units than bytes.
-    let all = sizeDelegate.delegate == nil ? limits.bytes : nil
+    let all = evictor.delegate == nil ? limits.bytes : nil
     let most = min(limits.entryBytes ?? .max, all ?? .max)
     if length > most {
       throw StoreError(

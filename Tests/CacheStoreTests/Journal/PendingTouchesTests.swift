@@ -33,6 +33,16 @@ import Testing
     #expect(reader.statistics.entries == 120)
   }
 
+  @Test func `a put at the limit evicts nothing that another process has just read`() throws {
+    let (reader, other) = try fill()
+    try other.setLimits(Limits(entries: 200))
+    for number in 0..<100 { #expect(reader.lookUp(key(number)).entry != nil) }
+    for number in 200..<230 { try other.put([UInt8(number)], for: key(number)) }
+    other.waitUntilIdle()
+    for number in 0..<100 { #expect(reader.info(for: key(number)) != nil, "\(number)") }
+    #expect(reader.info(for: key(100)) == nil)
+  }
+
   @Test func `a process that reads all the time does not keep another from trimming`() throws {
     let (reader, other) = try fill()
     let task = Task.detached {

@@ -2,9 +2,9 @@ package import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-// Damaged entries are taken out of the way: the entry goes, what is left of its files is kept in
-// the quarantine with a note.
-extension Store {
+// Damaged entries are set aside: the entry is removed, and what is left of its files is moved to the
+// quarantine, with a note.
+extension Recovery {
   /// Which entries may be away for a moment only, with the volume or the folder that they are in. They
   /// stay in the index and are misses, until they are back, stored again, removed or evicted, or until
   /// a repair is asked to give them up.
@@ -23,37 +23,42 @@ extension Store {
       defer { state.damaged = [] }
       return state.damaged
     }
-    let away: Away = isJournalWhole ? .allFiles : .none
+    let away: Away = catalog.isJournalWhole ? .allFiles : .none
     for slot in slots where !upkeep.isStopping { setAside(slot, butNot: away) }
   }
 
   /// Sets one entry aside, if it is still the one that was found damaged, and still damaged.
   func setAside(_ slot: Slot, butNot away: Away) {
     // What is not in a directory that was deleted may well be in the present one.
-    guard (try? confirmEntries()) == true else { return }
-    let entries = state.withLock { $0.entries }
+    guard (try? catalog.confirmEntries()) == true else { return }
+    let entries = catalog.state.withLock { $0.entries }
     // Asked before the lock is taken, which would make a shard that is away.
     if isAway(slot, entries, away) { return }
-    guard let shard = try? lockShard(slot.keyHash, entries) else { return }
-    // The event comes after the shard is free again.
-    var isGone = false
-    defer {
-      shard.unlock()
-      if isGone { eventHub.send(.removed(.damaged), bytes: slot.length) }
+    let isGone = try? tree.withShard(of: slot.keyHash, in: entries) { shard throws(StoreError) in
+      try setAside(slot, butNot: away, in: shard)
     }
-    guard let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
-      located.entries === entries, isDamaged(located),
+    // Sent when the shard is free again.
+    if isGone == true { events.send(.removed(.damaged), bytes: slot.length) }
+  }
+
+  /// - Returns: whether the entry was removed.
+  private func setAside(
+    _ slot: Slot, butNot away: Away, in shard: borrowing Shard
+  ) throws(StoreError) -> Bool {
+    let entries = shard.entries
+    guard let located = catalog.locate(slot.keyHash, slot.variant),
+      located.slot.isSameRecord(as: slot), located.entries === entries, isDamaged(located),
       !isAway(slot, entries, away)
-    else { return }
+    else { return false }
     if let directory = try? fileSystem.open(
       Layout.key(slot.keyHash), in: shard.directory, [.read, .directory]),
       (try? takeUpNewer(slot, in: directory, entries)) == true
     {
-      return
+      return false
     }
-    guard (try? release(slot, entries)) == true else { return }
-    isGone = true
+    guard try release(slot, entries) else { return false }
     try? quarantine(slot, in: shard)
+    return true
   }
 
   private func isAway(_ slot: Slot, _ entries: EntriesDirectory, _ away: Away) -> Bool {
@@ -62,7 +67,7 @@ extension Store {
     if (try? fileSystem.status(at: shard, in: entries.directory.raw)) == nil { return true }
     if away == .shard { return false }
     guard
-      let directory = try? openKey(
+      let directory = try? tree.openKey(
         slot.keyHash, at: Layout.keyPath(slot.keyHash), in: entries.directory)
     else { return true }
     return [Layout.body(slot.digest), Layout.metadata(slot.variant)].allSatisfy { name in
@@ -79,7 +84,7 @@ extension Store {
   package func release(
     _ slot: Slot, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
-    let placed = try append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries,
         let number = state.index.find(slot.keyHash, slot.variant),
         state.index[number].isSameRecord(as: slot)
@@ -93,32 +98,17 @@ extension Store {
 
   private func isDamaged(_ located: Located) -> Bool {
     do throws(ReadFailure) {
-      _ = try readRecord(located)
-      return try !isWholeBody(located)
+      _ = try catalog.readRecord(located)
+      return try !tree.isWholeBody(located)
     } catch {
       return error != .unreadable
-    }
-  }
-
-  private func isWholeBody(_ located: Located) throws(ReadFailure) -> Bool {
-    let slot = located.slot
-    do throws(SystemError) {
-      let file = try fileSystem.open(
-        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
-      let status = try fileSystem.status(of: file.raw)
-      guard status.kind == .file, status.length == slot.length else { return false }
-      return try fileSystem.holdsBody(
-        file, slot.digest, count: slot.length, hashSeed: hashSeed)
-    } catch {
-      if error == .notFound || error.isWrongKind { return false }
-      throw .unreadable
     }
   }
 
   /// Moves the files of an entry, as far as other variants do not need them, into a directory of
   /// their own, with a note. The caller holds the shard.
   package func quarantine(_ slot: Slot, in shard: borrowing Shard) throws(StoreError) {
-    let others = slots(of: slot.keyHash).filter { $0.variant != slot.variant }
+    let others = catalog.slots(of: slot.keyHash).filter { $0.variant != slot.variant }
     var files = [Layout.metadata(slot.variant)]
     if !others.contains(where: { $0.digest == slot.digest }) {
       files.append(Layout.body(slot.digest))
@@ -155,9 +145,10 @@ extension Store {
       // entry of a store whose bodies were all deleted.
       let files = names.filter { (try? fileSystem.status(at: $0, in: directory.raw)) != nil }
       if files.isEmpty { return }
-      try fileSystem.makeDirectory(name, in: place.quarantine.raw, mode: StorePlace.directoryMode)
-      let target = try fileSystem.open(name, in: place.quarantine, [.read, .directory])
-      let text = "Set aside on \(Timestamp(nanoseconds: clock.now())): \(note)"
+      try fileSystem.makeDirectory(
+        name, in: tree.place.quarantine.raw, mode: StorePlace.directoryMode)
+      let target = try fileSystem.open(name, in: tree.place.quarantine, [.read, .directory])
+      let text = "Set aside on \(Timestamp(nanoseconds: tree.clock.now())): \(note)"
       // On a full disk it is better to keep the files without a note than not to keep them.
       try? fileSystem.writeNew(Layout.note, in: target, Array(text.utf8))
       for file in files {

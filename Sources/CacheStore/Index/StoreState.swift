@@ -20,23 +20,15 @@ struct StoreState: ~Copyable {
   /// The slots whose access time the journal does not know yet.
   var touched: [UInt32] = []
   var memory: MemoryTier
-  var counters = Counters()
   /// The last access time given out or read; strictly rising, also when the clock goes back.
   var lastTick: Int64 = 0
   /// Whether the journal was read once.
   var isOpened = false
+  /// Whether a thread has begun to close the store.
+  var isClosing = false
   var isClosed = false
   /// Why the store was closed here: another program has converted it to a newer format meanwhile.
   var refusal: StoreError?
-
-  struct Counters {
-    var hits: UInt64 = 0
-    var memoryHits: UInt64 = 0
-    var misses: UInt64 = 0
-    var damagedMisses: UInt64 = 0
-    var stores: UInt64 = 0
-    var evictions: UInt64 = 0
-  }
 
   init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int) {
     index = EntryIndex(blockBytes: blockBytes)
@@ -95,6 +87,15 @@ struct StoreState: ~Copyable {
     journal.addLive(-Int64(gone.recordLength), to: gone.segment)
     index.remove(slot)
     return gone
+  }
+
+  /// Puts an entry into the memory tier, if it is still the one that was read and has room there.
+  mutating func remember(_ slot: Slot, _ record: PutRecord, _ body: [UInt8]) {
+    guard memory.admits(body.count + record.bytes.count),
+      let number = index.find(slot.keyHash, slot.variant), index[number].isSameRecord(as: slot)
+    else { return }
+    for gone in memory.insert(number, record, body) { index.setInMemory(gone, false) }
+    index.setInMemory(number, true)
   }
 
   /// Takes an entry out of the memory tier.

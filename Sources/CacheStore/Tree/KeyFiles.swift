@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The directory of one key while it is being changed, under the lock of its shard.
 ///
-/// It knows what it made, so that a store that fails leaves nothing.
+/// Keeps track of what it makes, so that a store operation that fails leaves nothing (`undo`).
 struct KeyFiles: ~Copyable {
-  let store: Store
+  let tree: Tree
   let hash: KeyHash
   let directory: Descriptor
   private let shard: Int32
@@ -16,24 +16,25 @@ struct KeyFiles: ~Copyable {
   /// A metadata file in staging, with the name that it will get, and where it stands.
   private var staged: (from: PathName, to: PathName, session: Session)?
 
-  var files: any FileSystem { store.fileSystem }
+  var files: any FileSystem { tree.fileSystem }
+  var path: String { "\(tree.path)/entries/\(Layout.keyPath(hash).text)" }
 
   init(
-    _ store: Store, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool
+    _ tree: Tree, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool
   ) throws(StoreError) {
     let name = Layout.key(hash)
-    let path = Self.path(store, hash)
+    let path = "\(tree.path)/entries/\(Layout.keyPath(hash).text)"
     // An entry that is known has its directory, unless somebody removed it.
     let isThere =
-      isKnown && (try? store.fileSystem.status(at: name, in: shard.directory.raw)) != nil
-    let isNew = isThere ? false : try Self.make(store, shard, name, path)
+      isKnown && (try? tree.fileSystem.status(at: name, in: shard.directory.raw)) != nil
+    let isNew = isThere ? false : try Self.make(tree, shard, name, path)
     do throws(StoreError) {
-      directory = try Self.open(store, shard, name, path)
+      directory = try Self.open(tree, shard, name, path)
     } catch {
-      if isNew { store.discardDirectory(name, in: shard.directory.raw) }
+      if isNew { tree.discardDirectory(name, in: shard.directory.raw) }
       throw error
     }
-    self.store = store
+    self.tree = tree
     self.hash = hash
     self.shard = shard.directory.raw
     self.isNew = isNew
@@ -41,10 +42,10 @@ struct KeyFiles: ~Copyable {
 
   /// - Returns: false where it is there already: left by a process that was killed.
   private static func make(
-    _ store: Store, _ shard: borrowing Shard, _ name: PathName, _ path: String
+    _ tree: Tree, _ shard: borrowing Shard, _ name: PathName, _ path: String
   ) throws(StoreError) -> Bool {
     do throws(SystemError) {
-      try store.fileSystem.makeDirectory(
+      try tree.fileSystem.makeDirectory(
         name, in: shard.directory.raw, mode: StorePlace.directoryMode)
       return true
     } catch  where error == .exists { return false } catch {
@@ -53,25 +54,21 @@ struct KeyFiles: ~Copyable {
   }
 
   private static func open(
-    _ store: Store, _ shard: borrowing Shard, _ name: PathName, _ path: String
+    _ tree: Tree, _ shard: borrowing Shard, _ name: PathName, _ path: String
   ) throws(StoreError) -> Descriptor {
     do throws(SystemError) {
-      return try store.fileSystem.open(name, in: shard.directory, [.read, .directory])
+      return try tree.fileSystem.open(name, in: shard.directory, [.read, .directory])
     } catch  where error.isWrongKind {
       // A link or a file stands where the directory belongs: it is none of ours, and in the way.
       return try system(path) { () throws(SystemError) in
-        try store.fileSystem.removeFile(name, in: shard.directory.raw)
-        try store.fileSystem.makeDirectory(
+        try tree.fileSystem.removeFile(name, in: shard.directory.raw)
+        try tree.fileSystem.makeDirectory(
           name, in: shard.directory.raw, mode: StorePlace.directoryMode)
-        return try store.fileSystem.open(name, in: shard.directory, [.read, .directory])
+        return try tree.fileSystem.open(name, in: shard.directory, [.read, .directory])
       }
     } catch {
       throw StoreError(error, path: path)
     }
-  }
-
-  static func path(_ store: Store, _ hash: KeyHash) -> String {
-    "\(store.path)/entries/\(Layout.keyPath(hash).text)"
   }
 
   // MARK: The metadata
@@ -110,7 +107,7 @@ struct KeyFiles: ~Copyable {
         try files.write(file, document)
       }
     } catch {
-      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
+      throw StoreError(error, path: "\(path)/\(name.text)")
     }
   }
 
@@ -119,7 +116,7 @@ struct KeyFiles: ~Copyable {
   /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by a
   ///   process that was killed, and its name may not survive.
   func synchronize(_ shard: borrowing Shard, isKnown: Bool) throws(StoreError) {
-    guard store.durability == .full, madeBody != nil || madeMetadata != nil else { return }
+    guard tree.durability == .full, madeBody != nil || madeMetadata != nil else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
       if isNew || !isKnown { try files.synchronize(shard.directory, names: true) }
@@ -131,39 +128,45 @@ struct KeyFiles: ~Copyable {
         shards.durableShards.withLock { _ = $0.insert(number) }
       }
     } catch {
-      throw StoreError(error, path: Self.path(store, hash))
+      throw StoreError(error, path: path)
     }
   }
 
   // MARK: The end
 
   /// After the journal has the record: gives the metadata its name, and removes what is replaced.
-  mutating func finish(_ before: Before, _ digest: Digest) {
-    finishMetadata()
+  ///
+  /// - Returns: whether the metadata has its name.
+  mutating func finish(_ before: Before, _ digest: Digest) -> Bool {
+    let isNamed = finishMetadata()
     for slot in before.surplus {
-      store.discard(Layout.metadata(slot.variant), in: directory.raw)
+      tree.discard(Layout.metadata(slot.variant), in: directory.raw)
     }
     let kept = before.others.filter { other in
       !before.surplus.contains { $0.variant == other.variant }
     }
     for gone in before.surplus + (before.old.map { [$0] } ?? [])
     where gone.digest != digest && !kept.contains(where: { $0.digest == gone.digest }) {
-      store.discard(Layout.body(gone.digest), in: directory.raw)
+      tree.discard(Layout.body(gone.digest), in: directory.raw)
     }
+    return isNamed
   }
 
-  /// Gives a replaced metadata file its name. Should that fail, the journal has the entry all the
-  /// same, and the upkeep writes the file again.
-  mutating func finishMetadata() {
-    guard let staged else { return }
+  /// Gives a replaced metadata file its name.
+  ///
+  /// - Returns: whether it has it. If not, the journal has the entry all the same, and the caller asks
+  ///   the upkeep to write the file again.
+  mutating func finishMetadata() -> Bool {
+    guard let staged else { return true }
+    self.staged = nil
     do throws(SystemError) {
       try files.rename(
         staged.from, in: staged.session.directory.raw, to: staged.to, in: directory.raw)
+      return true
     } catch {
       try? files.removeFile(staged.from, in: staged.session.directory.raw)
-      store.upkeep.request(.reconcile, of: store)
+      return false
     }
-    self.staged = nil
   }
 
   /// The journal has the record: what was made belongs to it now, and stays whatever follows.
@@ -172,18 +175,9 @@ struct KeyFiles: ~Copyable {
   /// Removes what was made and does not belong to a record.
   mutating func undo() {
     if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
-    if let madeMetadata { store.discard(madeMetadata, in: directory.raw) }
-    if let madeBody { store.discard(madeBody, in: directory.raw) }
-    if isNew { store.discardDirectory(Layout.key(hash), in: shard) }
+    if let madeMetadata { tree.discard(madeMetadata, in: directory.raw) }
+    if let madeBody { tree.discard(madeBody, in: directory.raw) }
+    if isNew { tree.discardDirectory(Layout.key(hash), in: shard) }
     (staged, madeMetadata, madeBody) = (nil, nil, nil)
-  }
-}
-
-extension Store {
-  /// The present `entries` directory, if the slot is still in the index.
-  func entries(of slot: Slot) -> EntriesDirectory? {
-    state.withLock { state in
-      state.index.find(slot.keyHash, slot.variant) == nil ? nil : state.entries
-    }
   }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 // A segment that has another name, as `cp -al` gives it one, is also somebody else's: nothing is written
 // to it any more, not even a seal, and a new one is begun. Who follows the journal learns of that by the
 // file `lock`, which is another one from then on (`JournalLock`).
-extension Store {
+extension Catalog {
   /// Begins a new segment after one that is left as it is. The caller holds the journal's lock.
   func leave(_ linked: Segment) throws(StoreError) -> Segment {
     try system("\(path)/lock") { () throws(SystemError) in

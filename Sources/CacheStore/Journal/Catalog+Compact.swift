@@ -5,7 +5,7 @@ internal import Synchronization
 // Compaction: the oldest segment's records that still count are appended again, then its file is
 // dropped. Each step is small, others append in between, and a crash at any point leaves a journal
 // that says the same.
-extension Store {
+extension Catalog {
   /// Whether dead records take so much room that compaction is due.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
     let all = state.journal.bytes.all
@@ -26,7 +26,7 @@ extension Store {
     if isOverdue {
       compact(isWaiting: true)
     } else if isDue {
-      upkeep.request(.compact, of: self)
+      upkeep.request(.compact)
     }
   }
 
@@ -67,14 +67,8 @@ extension Store {
   }
 
   /// Writes the journal anew, so that it holds nothing of what was removed or replaced: neither the
-  /// keys nor the header fields of entries that are gone.
-  ///
-  /// - Throws: `readOnly`, `inputOutput` if the journal is damaged and cannot be written anew yet,
-  ///   `noSpace`, `closed`.
-  /// - Complexity: O(all entries).
-  public func purge() throws(StoreError) {
-    if isReadOnly { throw .readOnly(path) }
-    completeIndex()
+  /// keys nor the header fields of entries that are gone. The index has every entry.
+  func purge() throws(StoreError) {
     var isPurged = false
     try journal.withCompactionLock(isWaiting: true) { () throws(StoreError) in
       guard let last = state.withLock({ $0.journal.isWhole ? $0.journal.current?.number : 0 })
@@ -152,7 +146,7 @@ extension Store {
     var records: [(Located, PutRecord)] = []
     for located in batch {
       // What cannot be read is found by whoever looks for it; the tree has it, too.
-      guard let record = (try? readRecord(located)) ?? (try? recordFromTree(located))
+      guard let record = (try? readRecord(located)) ?? (try? tree.record(of: located))
       else { continue }
       records.append((located, record))
     }

@@ -1,15 +1,15 @@
-package import CacheFormat
+internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
 // Steps of a repair that the engine itself does not take.
-extension Store {
+extension Recovery {
   /// The entries whose body is the same file as that of a slot, as their records say: their bytes were
   /// compared when the link was made.
   ///
   /// - Parameter most: how many of them are given.
   package func sharers(of slot: Slot, most: Int) -> [Slot] {
-    state.withLock { state in
+    catalog.state.withLock { state in
       guard let number = state.index.find(slot.keyHash, slot.variant) else { return [] }
       var found: [Slot] = []
       var next = state.index[number].next
@@ -25,10 +25,10 @@ extension Store {
   /// their body with no other any more. Nobody can tell whether they were removed or are away; they are
   /// not to be made again from the bodies of others.
   package func separateMissing() throws(StoreError) {
-    if isJournalWhole { return }
+    if catalog.isJournalWhole { return }
     var cursor = SlotCursor()
-    while let located = cursor.next(in: self) {
-      for place in located where sharesFile(place.slot) && isAbsent(place) {
+    while let located = cursor.next(in: catalog) {
+      for place in located where catalog.sharesFile(place.slot) && isAbsent(place) {
         _ = try recordAgain(place.slot, ownsBody: true)
       }
     }
@@ -54,11 +54,12 @@ extension Store {
   package func recordAgain(
     _ slot: Slot, overhead: UInt32? = nil, ownsBody: Bool = false
   ) throws(StoreError) -> Bool {
-    let entries = state.withLock { $0.entries }
-    guard let located = locate(slot.keyHash, slot.variant), located.slot.isSameRecord(as: slot),
-      let record = try? readRecord(located)
+    let entries = catalog.state.withLock { $0.entries }
+    guard let located = catalog.locate(slot.keyHash, slot.variant),
+      located.slot.isSameRecord(as: slot),
+      let record = try? catalog.readRecord(located)
     else { return false }
-    let placed = try append { state throws(StoreError) -> [[UInt8]] in
+    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries,
         let number = state.index.find(slot.keyHash, slot.variant),
         state.index[number].isSameRecord(as: slot)
@@ -74,42 +75,25 @@ extension Store {
 
   /// Cuts off what stands behind the last whole record.
   package func cutTornTail() throws(StoreError) {
-    try journal.withLock { () throws(StoreError) in
-      let torn = state.withLock { state in
-        follow(&state)
+    try catalog.journal.withLock { () throws(StoreError) in
+      let torn = catalog.state.withLock { state in
+        catalog.follow(&state)
         return state.journal.current == nil ? 0 : state.journal.tornBytes
       }
-      if torn > 0 { _ = try writableSegment() }
+      if torn > 0 { _ = try catalog.writableSegment() }
     }
   }
 
   /// Removes what processes left that were killed while they began a segment or wrote store.json.
   package func removeUnfinished() throws(StoreError) {
-    try journal.withLock { () throws(StoreError) in
+    try catalog.journal.withLock { () throws(StoreError) in
       try system("\(path)/journal/\(Layout.newSegment.text)") { () throws(SystemError) in
-        try journal.freeNewName()
+        try catalog.journal.freeNewName()
       }
       try system("\(path)/\(Layout.newDescription.text)") { () throws(SystemError) in
-        try StrayQuarantine(fileSystem, clock).free(
-          Layout.newDescription, in: place.root, of: [], to: place.quarantine)
+        try StrayQuarantine(fileSystem, tree.clock).free(
+          Layout.newDescription, in: tree.place.root, of: [], to: tree.place.quarantine)
       }
     }
-  }
-
-  /// Locks the shard of a key, made where it is missing, unless somebody holds it.
-  package func tryLockShard(
-    _ hash: KeyHash, _ entries: EntriesDirectory
-  ) throws(StoreError) -> Shard? {
-    let name = Layout.shard(Layout.shardNumber(of: hash))
-    return try system("\(path)/entries/\(name.text)") { () throws(SystemError) in
-      let directory = try openOrMake(name, in: entries.directory)
-      guard try fileSystem.tryLock(directory) else { return nil }
-      return Shard(directory: directory, entries: entries, fileSystem: fileSystem)
-    }
-  }
-
-  /// Whether a segment is one of the journal as it is now.
-  package func hasSegment(_ number: UInt32) -> Bool {
-    state.withLock { $0.journal.segment(number) != nil }
   }
 }

@@ -3,7 +3,7 @@ internal import CacheSystem
 
 // Reading the journal on from where it was left: at opening all of it, later what other processes
 // (or threads of this one) have appended. No lock is held, so the last record may be half written.
-extension Store {
+extension Catalog {
   /// Brings the index up to date with the journal.
   ///
   /// - Complexity: one lseek(2) where nothing is new.
@@ -20,18 +20,6 @@ extension Store {
       if state.journal.needsReload { reload(&state) }
       return
     }
-  }
-
-  /// Asks, without the state, whether the journal has grown.
-  ///
-  /// - Returns: how far it had been read, if that was all of it; nil: it has to be followed.
-  @inline(__always)
-  func settledTail() -> JournalTail.Mark? {
-    let mark = sharedTail.mark
-    guard mark.file >= 0, let length = try? fileSystem.length(of: mark.file),
-      length == mark.position
-    else { return nil }
-    return mark
   }
 
   /// Brings the index up to date, unless it was so when `settledTail` was asked.

@@ -1,9 +1,9 @@
 package import CacheFormat
-package import CacheSystem
+internal import CacheSystem
 internal import Synchronization
 
 // What a check asks of the engine, besides what every caller may.
-extension Store {
+extension Catalog {
   /// The id of the store.
   package var id: StoreDescription.ID { place.description.id }
 
@@ -17,9 +17,6 @@ extension Store {
       return state.entries
     }
   }
-
-  /// Whether everything that was ever written to the journal could be read.
-  package var isJournalWhole: Bool { state.withLock { $0.journal.isWhole } }
 
   /// The numbers of the slots in use, those of one shard after the other, and where each begins.
   ///
@@ -70,6 +67,11 @@ extension Store {
           sharesFiles: numbers.contains { state.index[$0].next != $0 })
       }
     }
+  }
+
+  /// Whether a segment is one of the journal as it is now.
+  package func hasSegment(_ number: UInt32) -> Bool {
+    state.withLock { $0.journal.segment(number) != nil }
   }
 
   /// What the index says of one entry now.
@@ -139,17 +141,5 @@ package struct IndexedKey: Sendable {
   init(slots: [Slot], sharesFiles: Bool) {
     self.slots = slots
     self.sharesFiles = sharesFiles
-  }
-}
-
-extension Shard {
-  /// Locks a shard that is there; one that is not is not made.
-  package init(
-    locking number: Int, in entries: EntriesDirectory, _ fileSystem: any FileSystem
-  ) throws(SystemError) {
-    let opened = try fileSystem.open(
-      Layout.shard(number), in: entries.directory, [.read, .directory])
-    try fileSystem.lock(opened)
-    self.init(directory: opened, entries: entries, fileSystem: fileSystem)
   }
 }

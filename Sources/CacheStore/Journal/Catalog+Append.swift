@@ -4,7 +4,7 @@ internal import Synchronization
 
 // Appending to the journal: under the advisory lock of `lock`, so that one process at a time writes,
 // and after reading on to its end, so that nobody decides on what is no longer so.
-extension Store {
+extension Catalog {
   /// Appends the records that `prepare` makes, all or none.
   ///
   /// `prepare` runs with the index up to date and nobody else able to append; records are padded but

@@ -1,12 +1,21 @@
 internal import CacheSystem
 internal import Synchronization
 
-/// Tells other processes that this one has accesses in memory that the journal does not know yet: a
-/// shared lock (flock) on the directory `staging`, as long as there are any.
+/// Announces to other processes that this one has accesses in memory that the journal does not have yet:
+/// by a shared lock (flock(2)) on the directory `staging`, as long as there are any.
 ///
-/// Who wants to evict what was accessed least recently waits until nobody holds it.
+/// Before entries are evicted, `waitForOthers` waits until nobody else holds that lock.
 final class PendingTouches: Sendable {
   private let isAnnounced = Mutex(false)
+  /// When the last wait ended, by the monotonic clock.
+  private let lastWait = Mutex<Int64>(.min)
+  private let pause = Monitor(())
+
+  /// The nanoseconds for which accesses stay in memory only.
+  static var delayNanoseconds: Int64 { 1_000_000_000 }
+  /// 1.3 seconds in all: the delay of accesses, and the time to write them.
+  private static var looks: Int { 130 }
+  private static var lookNanoseconds: Int64 { 10_000_000 }
 
   /// Takes the lock. If another process asks for it at this moment, tries again a few times, and never
   /// waits.
@@ -40,33 +49,26 @@ final class PendingTouches: Sendable {
     }
   }
 
+  /// Waits until no other process has announced accesses, at most 1.3 seconds.
+  ///
+  /// - Parameters:
+  ///   - interval: the nanoseconds after a wait for which there is no other one.
+  ///   - isWanted: asked again and again; the wait ends when it is false.
+  func waitForOthers(
+    _ staging: Int32, _ fileSystem: any FileSystem, unlessWithin interval: Int64,
+    while isWanted: () -> Bool
+  ) {
+    let isRecent = lastWait.withLock { $0 != .min && monotonicNanoseconds() - $0 < interval }
+    if isRecent { return }
+    for _ in 0..<Self.looks where areElsewhere(staging, fileSystem) && isWanted() {
+      pause.wait(nanoseconds: Self.lookNanoseconds) { _ in nil as Void? }
+    }
+    lastWait.withLock { $0 = monotonicNanoseconds() }
+  }
+
   private static func share(_ staging: Int32, _ fileSystem: any FileSystem) -> Bool {
     for _ in 0..<8
     where (try? fileSystem.lockOnce(staging, exclusive: false, wait: false)) != nil { return true }
     return false
   }
-}
-
-extension Store {
-  /// Writes the accesses since now to the journal soon, and tells other processes that there are some.
-  /// Called after the first access that the journal does not know.
-  func announceTouches() {
-    if isReadOnly { return }
-    pendingTouches.announce(place.staging.raw, fileSystem)
-    upkeep.request(.touches, of: self)
-  }
-
-  /// Waits until the journal knows what other processes have accessed before: they write it within a
-  /// second. One that is stopped, or goes on reading all the time, is waited for no longer than that.
-  func waitForTouches() {
-    for _ in 0..<Self.touchWaits
-    where pendingTouches.areElsewhere(place.staging.raw, fileSystem) && !upkeep.isStopping {
-      pause.wait(nanoseconds: Self.touchWaitNanoseconds) { _ in nil as Void? }
-    }
-    state.withLock { follow(&$0) }
-  }
-
-  /// 1.3 seconds in all: the delay of accesses, and the time to write them.
-  private static var touchWaits: Int { 130 }
-  private static var touchWaitNanoseconds: Int64 { 10_000_000 }
 }

@@ -1,6 +1,14 @@
 internal import CacheFormat
 internal import CacheSystem
 
+/// A body in the directory of its key.
+struct PlacedBody {
+  /// The digest that names the file.
+  var digest: Digest
+  /// The number of the file, which entries that share it have in common.
+  var file: UInt64
+}
+
 // The body of an entry in the directory of its key.
 extension KeyFiles {
   /// Puts the body into the directory: the one that is there, a link to an equal one, or a file.
@@ -8,18 +16,18 @@ extension KeyFiles {
   /// A file that a current record refers to is never replaced. If another body of the key has the
   /// digest of this one, this one is stored under its seeded digest.
   ///
-  /// - Returns: the digest that names the file, and the number of the file, which entries that share
-  ///   it have in common.
   mutating func placeBody(
     _ entry: NewEntry, _ before: Before
-  ) throws(StoreError) -> (digest: Digest, file: UInt64) {
-    if let placed = try placeBody(entry, before, named: entry.digest) {
-      return (entry.digest, placed)
+  ) throws(StoreError) -> PlacedBody {
+    if let file = try placeBody(entry, before, named: entry.digest) {
+      return PlacedBody(digest: entry.digest, file: file)
     }
     let seeded = try seededDigest(of: entry)
-    if let placed = try placeBody(entry, before, named: seeded) { return (seeded, placed) }
+    if let file = try placeBody(entry, before, named: seeded) {
+      return PlacedBody(digest: seeded, file: file)
+    }
     throw StoreError(
-      .inputOutput, path: "\(Self.path(store, hash))/\(Layout.body(seeded).text)",
+      .inputOutput, path: "\(path)/\(Layout.body(seeded).text)",
       cause: "another body of the key has the same digest",
       remedy: "remove the entries of the key first")
   }
@@ -38,27 +46,27 @@ extension KeyFiles {
       }
     }
     if digest == entry.digest, let sharing = before.sharing, share(sharing, name, entry) {
-      return UInt64(sharing.bodyFile)
+      return UInt64(sharing.slot.bodyFile)
     }
     do throws(SystemError) {
       try write(name, entry)
       madeBody = name
     } catch {
-      store.discard(name, in: directory.raw)
-      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
+      tree.discard(name, in: directory.raw)
+      throw StoreError(error, path: "\(path)/\(name.text)")
     }
     return UInt64(UInt32.random(in: 1 ... .max))
   }
 
   private func seededDigest(of entry: NewEntry) throws(StoreError) -> Digest {
     switch entry.body {
-    case .bytes(let bytes): return Digest(hashing: bytes, seed: store.hashSeed)
+    case .bytes(let bytes): return Digest(hashing: bytes, seed: tree.hashSeed)
     case .staged(let name, let session):
-      return try system("\(store.path)/staging/\(session.name.text)/\(name.text)") {
+      return try system("\(tree.path)/staging/\(session.name.text)/\(name.text)") {
         () throws(SystemError) in
         let file = try files.open(name, in: session.directory, [.read])
         guard
-          let digest = try files.digest(of: file, count: entry.length, seed: store.hashSeed)
+          let digest = try files.digest(of: file, count: entry.length, seed: tree.hashSeed)
         else { throw .inputOutput }
         return digest
       }
@@ -83,7 +91,7 @@ extension KeyFiles {
       let file = try files.open(name, in: directory, [.read])
       if isEqual(file, entry) { return .equal }
       if let known, try files.status(of: file.raw).length == known.length,
-        try files.holdsBody(file, known.digest, count: known.length, hashSeed: store.hashSeed)
+        try files.holdsBody(file, known.digest, count: known.length, hashSeed: tree.hashSeed)
       {
         return .another
       }
@@ -91,7 +99,7 @@ extension KeyFiles {
       // What stands there is no body; it goes.
     } catch {
       // It may be whole: without descriptors, for example, nobody can tell.
-      throw StoreError(error, path: "\(Self.path(store, hash))/\(name.text)")
+      throw StoreError(error, path: "\(path)/\(name.text)")
     }
     // Readers that have it open keep it. A directory of that name goes only if it is empty.
     if (try? files.removeFile(name, in: directory.raw)) == nil {
@@ -102,21 +110,19 @@ extension KeyFiles {
 
   /// Links to the body of another entry. The link is made first and compared then, so that what is
   /// compared is what is kept.
-  private mutating func share(_ slot: Slot, _ name: PathName, _ entry: NewEntry) -> Bool {
-    guard slot.keyHash != hash,
-      let entries = store.entries(of: slot),
+  private mutating func share(
+    _ sharing: Located, _ name: PathName, _ entry: NewEntry
+  ) -> Bool {
+    guard sharing.slot.keyHash != hash,
       let other = try? files.open(
-        Layout.keyPath(slot.keyHash), in: entries.directory,
-        [
-          .read, .directory,
-        ]),
+        Layout.keyPath(sharing.slot.keyHash), in: sharing.entries.directory, [.read, .directory]),
       (try? files.link(name, in: other.raw, to: name, in: directory.raw)) != nil
     else { return false }
     if let file = try? files.open(name, in: directory, [.read]), isEqual(file, entry) {
       madeBody = name
       return true
     }
-    store.discard(name, in: directory.raw)
+    tree.discard(name, in: directory.raw)
     return false
   }
 
@@ -139,7 +145,7 @@ extension KeyFiles {
     case .bytes(let bytes):
       let file = try create(name)
       try files.write(file, bytes)
-      if store.durability == .full { try files.synchronize(file, names: false) }
+      if tree.durability == .full { try files.synchronize(file, names: false) }
     case .staged(let staged, let session):
       try files.rename(staged, in: session.directory.raw, to: name, in: directory.raw)
     }

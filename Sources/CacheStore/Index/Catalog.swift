@@ -1,0 +1,144 @@
+package import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// What a store holds, according to its journal: the journal's files, and the index that is made from
+/// them and kept up to date with what other processes append.
+///
+/// - `Catalog+Load`, `+Follow`, `+Linked`, `+ClosingMark` read the journal into the index.
+/// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact` write it.
+/// - `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces.
+package final class Catalog: Sendable {
+  let path: String
+  let durability: Durability
+  let isReadOnly: Bool
+  /// Whether the upkeep does nothing by itself.
+  let isSupervised: Bool
+  let place: StorePlace
+  let hashSeed: UInt64
+  let fileSystem: any FileSystem
+  let clock: any WallClock
+  let journal: Journal
+  package let tree: Tree
+  let state: Lock<StoreState>
+  let upkeep: Upkeep
+  let pendingTouches = PendingTouches()
+  private let sharedTail: JournalTail
+
+  init(
+    _ tree: Tree, _ upkeep: Upkeep, _ options: Options
+  ) throws(StoreError) {
+    self.tree = tree
+    self.upkeep = upkeep
+    path = tree.path
+    durability = options.durability
+    isReadOnly = options.isReadOnly
+    isSupervised = options.isSupervised
+    place = tree.place
+    hashSeed = tree.hashSeed
+    fileSystem = options.fileSystem
+    clock = options.clock
+    journal = tree.journal
+    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
+    let state = StoreState(
+      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes)
+    sharedTail = state.journal.sharedTail
+    self.state = Lock(state, .store)
+  }
+
+  /// Returns the hash of a key in this store.
+  @inline(__always)
+  func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
+
+  /// Asks, without the state, whether the journal has grown.
+  ///
+  /// - Returns: how far it had been read, if that was all of it; `nil` if it has to be followed.
+  @inline(__always)
+  func settledTail() -> JournalTail.Mark? {
+    let mark = sharedTail.mark
+    guard mark.file >= 0, let length = try? fileSystem.length(of: mark.file),
+      length == mark.position
+    else { return nil }
+    return mark
+  }
+
+  // MARK: Entries
+
+  /// Returns the slots of all variants of a key hash.
+  package func slots(of hash: KeyHash) -> [Slot] {
+    state.withLock { state in
+      follow(&state)
+      return state.index.variants(of: hash).map { state.index[$0] }
+    }
+  }
+
+  /// Returns where an entry is; counts as no access.
+  func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
+    state.withLock { state in
+      follow(&state)
+      guard let slot = state.index.find(hash, variant), !state.isClosed else { return nil }
+      return state.located(state.index[slot])
+    }
+  }
+
+  /// Tells whether the index still says the same of an entry.
+  func isCurrent(_ located: Located) -> Bool {
+    state.withLock { state in
+      follow(&state)
+      guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
+      else { return false }
+      return state.index[slot].isSameRecord(as: located.slot)
+        && state.entries === located.entries
+    }
+  }
+
+  /// Reads the record of an entry: from the journal, or from the metadata file if the journal has none.
+  func readRecord(_ located: Located) throws(ReadFailure) -> PutRecord {
+    guard let segment = located.segment else { return try tree.record(of: located) }
+    let count = Int(located.slot.recordLength)
+    let offset = Int64(located.slot.offset)
+    guard let bytes = try? fileSystem.readBytes(segment.file, count: count, at: offset),
+      bytes.count == count
+    else { throw .unreadable }
+    // Safety: the array outlives the call.
+    let reading = unsafe bytes.withUnsafeBytes {
+      unsafe RecordFrame.read($0, at: 0, seed: segment.seed(hashSeed, offset))
+    }
+    guard case .record = reading, let record = PutRecord(checked: bytes) else { throw .damaged }
+    let head = record.head
+    guard head.keyHash == located.slot.keyHash, head.variant == located.slot.variant
+    else { throw .damaged }
+    return record
+  }
+
+  /// Whether the index has every entry, and the journal says so.
+  var isIndexWhole: Bool { state.withLock { $0.isComplete && $0.journal.isWhole } }
+
+  /// Whether everything that was ever written to the journal could be read.
+  package var isJournalWhole: Bool { state.withLock { $0.journal.isWhole } }
+}
+
+/// Where an entry is, as the index had it.
+struct Located {
+  var slot: Slot
+  /// The segment with its record; `nil` if only the tree has it.
+  var segment: Segment?
+  var entries: EntriesDirectory
+
+  /// What `record`, with the access time of the index, says of the entry.
+  func info(_ record: PutRecord) -> EntryInfo {
+    EntryInfo(record: record, accessed: Timestamp(nanoseconds: slot.accessed))
+  }
+}
+
+/// Why a file could not be read as it was stored.
+enum ReadFailure: Error {
+  /// It is missing: removed or replaced meanwhile, or lost.
+  case gone
+  /// It has other bytes than were stored.
+  case damaged
+  /// The system cannot read it (EIO, EACCES, too many open files). It may be whole.
+  case unreadable
+  /// It belongs to another key with the same hash.
+  case collision
+}

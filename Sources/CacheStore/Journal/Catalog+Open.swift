@@ -1,0 +1,92 @@
+internal import CacheFormat
+internal import CacheSystem
+
+// Opening and closing.
+extension Catalog {
+  /// Reads the journal, and begins one if there is none.
+  ///
+  /// - Returns: what the upkeep has to do.
+  func open() throws(StoreError) -> UpkeepWork {
+    var work: UpkeepWork =
+      isReadOnly
+      ? []
+      : try journal.withLock { () throws(StoreError) in
+        try openLocked()
+      }
+    if isReadOnly { try state.withLock { state throws(StoreError) in try loadWithMark(&state) } }
+    state.withLock { state in
+      state.isOpened = true
+      if state.journal.current == nil && tree.hasKeys(in: state.entries) {
+        state.journal.isWhole = false
+      }
+      state.isComplete = state.journal.isWhole
+      if !state.isComplete { work.insert(.reconcile) }
+      if wantsCompaction(state) || state.journal.hasDroppedFiles { work.insert(.compact) }
+    }
+    if !isReadOnly && !isSupervised && state.withLock({ $0.journal.current == nil }) {
+      beginJournal()
+    }
+    return work
+  }
+
+  /// Reads the journal, and looks whether the store was closed. The caller holds the journal's lock.
+  private func openLocked() throws(StoreError) -> UpkeepWork {
+    try state.withLock { state throws(StoreError) in try loadWithMark(&state) }
+    // What a process that was killed left of a segment, before it had a number.
+    try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
+    if try !tree.staging.deadSessions().isEmpty {
+      state.withLock { $0.endedUncleanly = true }
+      return .reconcile
+    }
+    try state.withLock { state throws(StoreError) in
+      // Nobody was killed while writing, so the end was whole and has been damaged.
+      guard state.journal.tornBytes > 0 else { return }
+      if state.journal.isWhole { try noteRemovals(&state) }
+      state.journal.noteDamage()
+    }
+    // While another process has the store open, the journal has no mark.
+    let isUnmarked = state.withLock { $0.journal.isWhole && !$0.journal.endedAsMarked }
+    guard isUnmarked, try !tree.staging.hasLiveSessions() else { return [] }
+    state.withLock { $0.endedUncleanly = true }
+    return .reconcile
+  }
+
+  private func loadWithMark(_ state: inout StoreState) throws(StoreError) {
+    try load(&state)
+    try holdAgainstMark(&state)
+  }
+
+  // MARK: Closing
+
+  /// Begins to close the store; calls of other threads still succeed.
+  ///
+  /// - Returns: whether the store belongs to a newer program, so that nothing is written any more;
+  ///   `nil` if the store is closed already, or another thread closes it.
+  func beginClosing() -> Bool? {
+    state.withLock { state in
+      if state.isClosing || state.isClosed && state.refusal == nil { return nil }
+      state.isClosing = true
+      return state.refusal != nil
+    }
+  }
+
+  /// Makes all further calls fail.
+  func endClosing() { state.withLock { $0.isClosed = true } }
+
+  /// Whether the journal is to be written anew at closing: it was begun a day ago or more, has records of
+  /// removals, and is short. Such records are kept for a day, because a loss of power may bring the
+  /// removed files back.
+  var isPurgeDue: Bool {
+    if isSupervised { return false }
+    return state.withLock { state in
+      guard state.journal.hasRemoved, state.journal.bytes.live < Self.quickPurgeBytes,
+        let first = state.journal.segments.first ?? nil
+      else { return false }
+      return clock.now() - first.segment.created.nanoseconds > Self.purgeAgeNanoseconds
+    }
+  }
+
+  /// The live bytes up to which a journal is written anew at closing.
+  private static var quickPurgeBytes: Int64 { 16 << 20 }
+  private static var purgeAgeNanoseconds: Int64 { 86_400_000_000_000 }
+}

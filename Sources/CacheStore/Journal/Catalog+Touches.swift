@@ -1,0 +1,66 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+// Access times: noted in memory, and appended to the journal within a second, many in one record.
+extension Catalog {
+  /// Counts as an access of an entry.
+  func touch(_ located: Located) {
+    let now = clock.now()
+    let isFirst = state.withLock { state -> Bool in
+      guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
+      else { return false }
+      state.touch(slot, now: now)
+      return state.touched.count == 1
+    }
+    if isFirst { announceTouches() }
+  }
+
+  /// Writes the access times that are in memory only to the journal.
+  func flush() throws(StoreError) {
+    if isReadOnly { return }
+    defer { tendJournal() }
+    while try !flushSome() {}
+    // What was accessed meanwhile is announced again.
+    pendingTouches.withdraw(place.staging.raw, fileSystem)
+    if state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
+  }
+
+  private func flushSome() throws(StoreError) -> Bool {
+    var isLast = true
+    _ = try append { state throws(StoreError) -> [[UInt8]] in
+      let slots = state.touched.prefix(TouchRecord.maximumCount)
+      isLast = slots.count == state.touched.count
+      let touches = slots.compactMap { number -> Touch? in
+        let slot = state.index[number]
+        state.index.setTouched(number, false)
+        guard slot.isLive else { return nil }
+        return Touch(
+          keyHash: slot.keyHash, variant: slot.variant,
+          accessed: Timestamp(nanoseconds: slot.accessed))
+      }
+      state.touched.removeFirst(slots.count)
+      return touches.isEmpty ? [] : [TouchRecord.bytes(touches)]
+    }
+    return isLast
+  }
+
+  /// Writes the accesses since now to the journal soon, and announces them to other processes. Called
+  /// after the first access that the journal does not know.
+  func announceTouches() {
+    if isReadOnly { return }
+    pendingTouches.announce(place.staging.raw, fileSystem)
+    upkeep.request(.touches)
+  }
+
+  /// Waits until the journal has what other processes have accessed before: they write it within a
+  /// second. A process that is stopped, or that goes on reading all the time, is waited for no longer
+  /// than that.
+  ///
+  /// - Parameter interval: the nanoseconds after a wait for which there is no other one.
+  func waitForTouches(unlessWithin interval: Int64 = 0) {
+    pendingTouches.waitForOthers(
+      place.staging.raw, fileSystem, unlessWithin: interval, while: { !upkeep.isStopping })
+    state.withLock { follow(&$0) }
+  }
+}

@@ -1,0 +1,80 @@
+internal import CacheSystem
+internal import Synchronization
+
+/// The free space on the volume, asked for again after some bytes were written.
+struct VolumeRoom {
+  var available: UInt64 = 0
+  /// The bytes written since the system was asked.
+  var written: UInt64 = .max
+
+  /// The bytes that may be written before the system is asked again.
+  static let recheckBytes: UInt64 = 16 << 20
+}
+
+extension Evictor {
+  /// Evicts until the volume has the free bytes that the limits leave to others.
+  func keepFree(
+    _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64?
+  ) throws(StoreError) {
+    var hasDropped = false
+    while true {
+      let available = freeBytes(adding: bytes)
+      if available >= free { return }
+      if !hasDropped {
+        hasDropped = true
+        if dropDeadRecords(of: free - available) { continue }
+      }
+      volume.withLock { $0.written = .max - bytes - bytes }
+      guard try evictOne(.freeSpace, olderThan: bound) != nil else {
+        throw StoreError(
+          .noSpace, path: path,
+          cause: "\(available) bytes are free, \(free) are to be left to others",
+          remedy: "free space on the disk, or leave less to others")
+      }
+    }
+  }
+
+  /// The bytes that are free on the volume when so many more have been written.
+  private func freeBytes(adding bytes: UInt64) -> UInt64 {
+    volume.withLock { room in
+      if room.written > VolumeRoom.recheckBytes,
+        let status = try? catalog.fileSystem.volume(of: catalog.place.root.raw)
+      {
+        room = VolumeRoom(available: status.availableBytes, written: 0)
+      }
+      let (sum, isTooLarge) = room.written.addingReportingOverflow(bytes)
+      room.written = isTooLarge ? .max : sum
+      return room.available - min(room.available, room.written)
+    }
+  }
+
+  /// Writes the journal anew if so many bytes of it are dead: they are removed before an entry is
+  /// evicted.
+  ///
+  /// - Returns: whether that made room.
+  private func dropDeadRecords(of bytes: UInt64) -> Bool {
+    let journal = catalog.state.withLock { $0.journal.bytes }
+    guard journal.all - journal.live > Int64(clamping: max(bytes, 64 << 10)),
+      (try? recovery.purge()) != nil
+    else { return false }
+    volume.withLock { $0.written = .max }
+    return true
+  }
+
+  /// Makes room on a full disk.
+  ///
+  /// - Returns: whether something was removed.
+  func makeSpace(_ bytes: UInt64) -> Bool {
+    if dropDeadRecords(of: bytes) { return true }
+    if !evictsOnFullDisk { return false }
+    var freed: UInt64 = 0
+    var count = 0
+    // The records of the evictions need room, too: a few small entries are not enough.
+    while freed < bytes + 64 << 10 || count < 8 {
+      guard let evicted = try? evictOne(.freeSpace) else { break }
+      freed += evicted.length + evicted.overhead
+      count += 1
+    }
+    return count > 0
+  }
+}

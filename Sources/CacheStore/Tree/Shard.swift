@@ -1,0 +1,101 @@
+package import CacheFormat
+package import CacheSystem
+internal import Synchronization
+
+/// One of the 256 directories of keys, while it is locked: files of a key are changed by the holder of
+/// its shard only.
+///
+/// The lock is that of the directory itself (flock(2)), taken on a descriptor of its own each time, so
+/// it excludes threads and processes alike, and is released with the descriptor.
+package struct Shard: ~Copyable {
+  package let directory: Descriptor
+  package let entries: EntriesDirectory
+}
+
+extension Tree {
+  /// Runs `body` while the shard of a key is locked. A shard that is missing is made.
+  func withShard<R>(
+    of hash: KeyHash, in entries: EntriesDirectory,
+    _ body: (borrowing Shard) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    try withLocked(try lockShard(of: hash, in: entries), body)
+  }
+
+  /// Opens and locks the shard of a key, which is made if it is missing. The lock is released with the
+  /// descriptor.
+  func lockShard(
+    of hash: KeyHash, in entries: EntriesDirectory
+  ) throws(StoreError) -> Shard {
+    let name = Layout.shard(Layout.shardNumber(of: hash))
+    return try system("\(path)/entries/\(name.text)") { () throws(SystemError) in
+      let directory = try openOrMake(name, in: entries.directory)
+      try fileSystem.lock(directory)
+      return Shard(directory: directory, entries: entries)
+    }
+  }
+
+  /// Runs `body` with a locked shard, and unlocks it. A value that cannot be copied may end with its
+  /// last use, which is too early here: so the end of the lock is stated.
+  func withLocked<R>(
+    _ shard: consuming Shard, _ body: (borrowing Shard) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    let raw = shard.directory.raw
+    defer { fileSystem.unlock(raw) }
+    return try body(shard)
+  }
+
+  /// Runs `body` while the shard of a key is locked, unless somebody else holds it: then returns `nil`.
+  package func tryWithShard<R>(
+    of hash: KeyHash, in entries: EntriesDirectory,
+    _ body: (borrowing Shard) throws(StoreError) -> R
+  ) throws(StoreError) -> R? {
+    let name = Layout.shard(Layout.shardNumber(of: hash))
+    let shard = try system("\(path)/entries/\(name.text)") { () throws(SystemError) -> Shard? in
+      let directory = try openOrMake(name, in: entries.directory)
+      guard try fileSystem.tryLock(directory) else { return nil }
+      return Shard(directory: directory, entries: entries)
+    }
+    guard let shard else { return nil }
+    return try withLocked(shard, body)
+  }
+
+  /// Opens a shard, making it where it is missing. What else stands in its place goes to the
+  /// quarantine.
+  private func openOrMake(
+    _ name: PathName, in parent: borrowing Descriptor
+  ) throws(SystemError) -> Descriptor {
+    do throws(SystemError) {
+      return try fileSystem.open(name, in: parent, [.read, .directory])
+    } catch  where error == .notFound || error.isWrongKind {
+      if error.isWrongKind { clearPlace(of: name, in: parent.raw) }
+      do throws(SystemError) {
+        try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
+      } catch  where error == .exists {}
+      return try fileSystem.open(name, in: parent, [.read, .directory])
+    }
+  }
+
+  /// Moves away what is no directory. Under the lock of the journal, so that nobody moves the
+  /// directory that another process has just made in its place.
+  private func clearPlace(of name: PathName, in parent: Int32) {
+    _ = try? journal.withLock { () throws(StoreError) in
+      guard let status = try? fileSystem.status(at: name, in: parent), status.kind != .directory
+      else { return }
+      try? StrayQuarantine(fileSystem, clock).move(
+        name, in: parent, of: Layout.entries.bytes, to: place.quarantine)
+    }
+  }
+}
+
+extension FileSystem {
+  /// Runs `body` while a shard that is there is locked; one that is missing is not made.
+  package func withShard<R>(
+    _ number: Int, in entries: EntriesDirectory, _ body: (borrowing Shard) -> R
+  ) throws(SystemError) -> R {
+    let directory = try open(Layout.shard(number), in: entries.directory, [.read, .directory])
+    try lock(directory)
+    let raw = directory.raw
+    defer { unlock(raw) }
+    return body(Shard(directory: directory, entries: entries))
+  }
+}

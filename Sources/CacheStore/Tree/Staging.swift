@@ -1,0 +1,225 @@
+internal import CacheFormat
+package import CacheSystem
+internal import Synchronization
+
+/// This process's own directory below `staging`, locked as long as the process lives.
+///
+/// A session whose lock is free belonged to a process that was killed. What that process was doing is
+/// put right before its directory is removed.
+package final class Session: Sendable {
+  let name: PathName
+  package let directory: Descriptor
+  private let nextName = Atomic<UInt64>(0)
+
+  init(name: PathName, directory: consuming Descriptor) {
+    self.name = name
+    self.directory = directory
+  }
+
+  /// Returns a name that nothing in the directory has.
+  package func unusedName() -> PathName {
+    var name = PathName()
+    name.appendHex(nextName.add(1, ordering: .relaxed).newValue, digits: 16)
+    return name
+  }
+}
+
+/// The directory `staging` of a store, with the sessions of the processes that write.
+final class Staging: Sendable {
+  private let place: StorePlace
+  private let durability: Durability
+  private let own = Mutex<Session?>(nil)
+  /// Whether something was left undone, so that the next opening has to compare tree and journal.
+  private let isUnclean = Atomic<Bool>(false)
+
+  private var fileSystem: any FileSystem { place.fileSystem }
+  private var path: String { "\(place.path)/staging" }
+
+  init(_ place: StorePlace, _ durability: Durability) {
+    self.place = place
+    self.durability = durability
+  }
+
+  // MARK: The session of this process
+
+  /// The session; `nil` until something is written.
+  var session: Session? { own.withLock { $0 } }
+
+  /// Makes the session of this process. The caller holds the journal's lock, so that nobody takes the
+  /// new directory for that of a killed process before it is locked.
+  func makeSession() throws(StoreError) -> Session {
+    var name = PathName()
+    name.appendHex(.random(in: .min ... .max), digits: 16)
+    let made = try system("\(path)/\(name.text)") { () throws(SystemError) in
+      try fileSystem.makeDirectory(
+        name, in: place.staging.raw, mode: StorePlace.directoryMode)
+      let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
+      guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
+      if durability == .full { try fileSystem.synchronize(place.staging, names: true) }
+      return Session(name: name, directory: directory)
+    }
+    own.withLock { $0 = made }
+    return made
+  }
+
+  /// Removes the session's directory, which is the sign of a clean end.
+  func endSession() {
+    guard let ended = own.withLock({ $0.take() }) else { return }
+    fileSystem.removeTree(ended.directory)
+    if isUnclean.load(ordering: .relaxed) { return }
+    try? fileSystem.removeDirectory(ended.name, in: place.staging.raw)
+  }
+
+  /// Notes that files of a key may have been left that the journal does not know.
+  func noteLeftover(_ error: SystemError) {
+    if error == .notFound || error == .notEmpty { return }
+    noteUnclean()
+  }
+
+  /// Makes the next opening compare tree and journal.
+  func noteUnclean() { isUnclean.store(true, ordering: .relaxed) }
+
+  /// Deletes the directories that were moved into the session; writers' files stay.
+  func sweep(while isWanted: () -> Bool) {
+    guard let session else { return }
+    var directories: [PathName] = []
+    try? fileSystem.list(session.directory.raw) { name, kind in
+      if kind == .directory { directories.append(name) }
+      return true
+    }
+    for name in directories where isWanted() {
+      guard let old = try? fileSystem.open(name, in: session.directory, [.read, .directory])
+      else { continue }
+      fileSystem.removeTree(old)
+      try? fileSystem.removeDirectory(name, in: session.directory.raw)
+    }
+  }
+
+  // MARK: The sessions of other processes
+
+  /// Tells whether another process that writes has the store open. The caller holds the journal's lock.
+  func hasLiveSessions() throws(StoreError) -> Bool {
+    try sessions { directory in
+      ((try? fileSystem.tryLock(directory)) ?? true) == false
+    }.isEmpty == false
+  }
+
+  /// Returns the names of sessions whose processes are gone. The caller holds the journal's lock.
+  func deadSessions() throws(StoreError) -> [PathName] {
+    try sessions { (try? fileSystem.tryLock($0)) ?? false }
+  }
+
+  /// Returns the names of other processes' sessions that `isWanted` accepts.
+  private func sessions(
+    where isWanted: (borrowing Descriptor) -> Bool
+  ) throws(StoreError) -> [PathName] {
+    var names: [PathName] = []
+    try system(path) { () throws(SystemError) in
+      try fileSystem.list(place.staging.raw) { name, kind in
+        if kind == .directory && Layout.isSession(name) { names.append(name) }
+        return true
+      }
+    }
+    let own = session?.name.bytes
+    return names.filter { name in
+      guard name.bytes != own,
+        let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory])
+      else { return false }
+      return isWanted(directory)
+    }
+  }
+
+  /// Removes a dead session with all that is in it, unless a process holds it.
+  func removeSession(_ name: PathName) {
+    guard let directory = openDead(name) else { return }
+    fileSystem.removeTree(directory)
+    try? fileSystem.removeDirectory(name, in: place.staging.raw)
+  }
+
+  /// Removes the files in a dead session. The directory stays as the sign that tree and journal have to
+  /// be compared.
+  func removeFiles(ofSession name: PathName) {
+    guard let directory = openDead(name) else { return }
+    defer { fileSystem.unlock(directory.raw) }
+    var names: [PathName] = []
+    try? fileSystem.list(directory.raw) { name, kind in
+      if kind != .directory { names.append(name) }
+      return true
+    }
+    for name in names { try? fileSystem.removeFile(name, in: directory.raw) }
+  }
+
+  /// Opens and locks a dead session; `nil` if a process holds it.
+  private func openDead(_ name: PathName) -> Descriptor? {
+    guard let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory]),
+      (try? fileSystem.tryLock(directory)) == true
+    else { return nil }
+    return directory
+  }
+
+  /// Tells whether a process was killed while it removed all entries, which it had moved to its session.
+  func hasMovedEntries(_ session: PathName) -> Bool {
+    var found = false
+    guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
+    else { return false }
+    try? fileSystem.list(directory.raw) { _, kind in
+      if kind == .directory { found = true }
+      return !found
+    }
+    return found
+  }
+}
+
+extension Tree {
+  /// Moves the `entries` directory into staging and makes a new one. Whoever has the old one open
+  /// goes on with it until the journal says that all is gone.
+  func moveEntries(to name: PathName, of session: Session) throws(StoreError) {
+    try system("\(path)/entries") { () throws(SystemError) in
+      try fileSystem.rename(
+        Layout.entries, in: place.root.raw, to: name, in: session.directory.raw)
+      try fileSystem.makeDirectory(
+        Layout.entries, in: place.root.raw, mode: StorePlace.directoryMode)
+      if durability == .full { try fileSystem.synchronize(place.root, names: true) }
+    }
+  }
+
+  /// Undoes `moveEntries` where the journal could not be told.
+  func moveEntriesBack(from name: PathName, of session: Session) {
+    guard (try? fileSystem.status(at: name, in: session.directory.raw)) != nil else { return }
+    try? fileSystem.removeDirectory(Layout.entries, in: place.root.raw)
+    try? fileSystem.rename(
+      name, in: session.directory.raw, to: Layout.entries, in: place.root.raw)
+  }
+}
+
+extension FileSystem {
+  /// The deepest directory that `removeTree` enters: a store has nothing deeper.
+  private static var maximumDepth: Int { 8 }
+  private static var listedAtOnce: Int { 1024 }
+
+  /// Empties a directory. What cannot be removed stays.
+  func removeTree(_ directory: borrowing Descriptor, depth: Int = 0) {
+    guard depth < Self.maximumDepth else { return }
+    var names: [(PathName, FileKind)] = []
+    repeat {
+      names = []
+      try? list(directory.raw) { name, kind in
+        names.append((name, kind))
+        return names.count < Self.listedAtOnce
+      }
+      var removed = 0
+      for (name, kind) in names where removeWhole(name, kind, in: directory, depth) { removed += 1 }
+      if removed == 0 { return }
+    } while names.count == Self.listedAtOnce
+  }
+
+  private func removeWhole(
+    _ name: PathName, _ kind: FileKind, in directory: borrowing Descriptor, _ depth: Int
+  ) -> Bool {
+    guard kind == .directory else { return (try? removeFile(name, in: directory.raw)) != nil }
+    if let inner = try? open(name, in: directory, [.read, .directory]) {
+      removeTree(inner, depth: depth + 1)
+    }
+    return (try? removeDirectory(name, in: directory.raw)) != nil
+  }
+}

@@ -1,0 +1,147 @@
+internal import CacheFormat
+internal import CacheSystem
+
+// Metadata files: the record of an entry as JSON, beside its body.
+extension Tree {
+  /// Reads the record of an entry from its metadata file.
+  func record(of located: Located) throws(ReadFailure) -> PutRecord {
+    let slot = located.slot
+    let document = try document(
+      Layout.metadataPath(slot.keyHash, slot.variant), in: located.entries.directory)
+    guard document.entry.variant == slot.variant, document.entry.digest == slot.digest,
+      document.entry.length == slot.length
+    else { throw .damaged }
+    return record(of: document, slot.keyHash, bodyFile: UInt64(slot.bodyFile))
+  }
+
+  /// Reads a metadata file of this store.
+  func document(
+    _ path: PathName, in directory: borrowing Descriptor
+  ) throws(ReadFailure) -> MetadataDocument {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try fileSystem.readFile(
+        path, in: directory, limit: MetadataDocument.maximumBytes)
+    } catch {
+      if error == .notFound { throw .gone }
+      throw error.isForNow ? .unreadable : .damaged
+    }
+    guard let document = try? MetadataDocument(decoding: bytes, hashSeed: hashSeed)
+    else { throw .damaged }
+    return document
+  }
+
+  /// Reads a metadata file that may be taken into the journal; `nil` if it is damaged or of another key.
+  func wholeDocument(
+    _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
+  ) throws(StoreError) -> MetadataDocument? {
+    let path = Layout.metadataPath(hash, variant)
+    do throws(ReadFailure) {
+      let document = try document(path, in: entries.directory)
+      guard document.entry.variant == variant,
+        KeyHash(hashing: document.entry.key, seed: hashSeed) == hash
+      else { return nil }
+      return document
+    } catch {
+      guard error == .unreadable else { return nil }
+      throw .unreadable("\(self.path)/entries/\(path.text)")
+    }
+  }
+
+  /// Makes the record that a metadata file stands for.
+  func record(of document: MetadataDocument, _ hash: KeyHash, bodyFile: UInt64) -> PutRecord {
+    let bytes = (try? document.encoded().count) ?? 0
+    return PutRecord(
+      document.entry, hash, bodyFile: bodyFile, overhead: overhead(bytes))
+  }
+
+  /// Encodes the metadata file of an entry.
+  ///
+  /// - Parameter sequence: the least number that the record of the entry can have.
+  /// - Throws: `metadataTooLarge`.
+  func document(for entry: StoredEntry, sequence: UInt64) throws(StoreError) -> [UInt8] {
+    do throws(FormatError) {
+      return try MetadataDocument(hashSeed: hashSeed, entry: entry, sequence: sequence)
+        .encoded()
+    } catch {
+      throw StoreError(
+        .metadataTooLarge, path: entry.key.description, cause: error.detail,
+        remedy: "store less in fields, user info and tags")
+    }
+  }
+
+  /// Returns the bytes that a metadata file and the directory of its key are charged with.
+  package func overhead(_ documentBytes: Int) -> UInt32 {
+    let block = place.blockBytes
+    return UInt32((UInt64(documentBytes) + block - 1) / block * block + block)
+  }
+
+  /// Writes the metadata file of a record in place of what stands there. The caller holds the shard.
+  func writeMetadata(
+    of record: PutRecord, in directory: borrowing Descriptor, staging session: Session
+  ) throws(StoreError) {
+    let head = record.head
+    let document = try document(for: StoredEntry(record), sequence: record.sequence)
+    let (new, name) = (session.unusedName(), Layout.metadata(head.variant))
+    try system("\(path)/entries/\(Layout.metadataPath(head.keyHash, head.variant).text)") {
+      () throws(SystemError) in
+      try fileSystem.writeNew(new, in: session.directory, document, synced: durability == .full)
+      do throws(SystemError) {
+        try fileSystem.rename(new, in: session.directory.raw, to: name, in: directory.raw)
+      } catch {
+        try? fileSystem.removeFile(new, in: session.directory.raw)
+        throw error
+      }
+    }
+  }
+}
+
+/// The record and the metadata file of an entry, made from the same values.
+struct Draft {
+  let record: PutRecord
+  /// The bytes of the metadata file.
+  let document: [UInt8]
+
+  /// Makes both.
+  ///
+  /// - Parameter sequence: the least number that the record can have.
+  /// - Throws: `metadataTooLarge`.
+  init(
+    _ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, sequence: UInt64, for tree: Tree
+  ) throws(StoreError) {
+    document = try tree.document(for: entry, sequence: sequence)
+    record = PutRecord(
+      entry, hash, bodyFile: bodyFile, overhead: tree.overhead(document.count))
+  }
+}
+
+extension PutRecord {
+  /// Makes the record of an entry.
+  init(_ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, overhead: UInt32) {
+    self.init(
+      head: PutHead(
+        keyHash: hash, digest: entry.digest, variant: entry.variant, length: entry.length,
+        created: entry.created, accessed: entry.accessed, expires: entry.expires,
+        bodyFile: bodyFile, overhead: overhead, status: entry.status, isPinned: entry.isPinned),
+      key: entry.key, metadata: entry.metadata)
+  }
+
+  /// Tells whether a metadata file says the same as the record; the access time may differ.
+  func isSame(as entry: StoredEntry) -> Bool {
+    let head = head
+    return head.digest == entry.digest && head.length == entry.length
+      && head.variant == entry.variant && head.created == entry.created
+      && head.isPinned == entry.isPinned && hasKey(entry.key) && metadata == entry.metadata
+  }
+}
+
+extension StoredEntry {
+  /// Makes the description of an entry from its record.
+  init(_ record: PutRecord) {
+    let head = record.head
+    self.init(
+      key: record.key, variant: head.variant, digest: head.digest, length: head.length,
+      created: head.created, accessed: head.accessed, isPinned: head.isPinned,
+      metadata: record.metadata)
+  }
+}

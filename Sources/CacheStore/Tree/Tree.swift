@@ -1,0 +1,234 @@
+package import CacheFormat
+package import CacheSystem
+internal import Synchronization
+
+/// The directories of a store on disk, and the files of its entries (Docs/Format.md, "The tree").
+///
+/// Knows nothing of the journal's content: `Catalog` says which entries there are, and `Tree` reads and
+/// writes their files. `KeyFiles` changes the directory of one key.
+package final class Tree: Sendable {
+  /// The path of the store.
+  let path: String
+  package let place: StorePlace
+  package let hashSeed: UInt64
+  let durability: Durability
+  package let fileSystem: any FileSystem
+  package let clock: any WallClock
+  let journal: Journal
+  let staging: Staging
+  private let verifiedBodies = VerifiedBodies()
+
+  init(_ place: StorePlace, _ journal: Journal, _ options: Options) {
+    self.place = place
+    self.journal = journal
+    path = place.path
+    hashSeed = place.description.hashSeed
+    durability = options.durability
+    fileSystem = options.fileSystem
+    clock = options.clock
+    staging = Staging(place, options.durability)
+  }
+
+  // MARK: Bodies
+
+  /// The longest body in bytes that is read without asking for the length of its file first. More memory
+  /// is taken only if the file has the length that the record says.
+  private static let unaskedBytes: UInt64 = 64 << 10
+
+  /// Reads and verifies a body.
+  func readBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
+    let slot = located.slot
+    do throws(SystemError) {
+      let path = Layout.bodyPath(slot.keyHash, slot.digest)
+      if slot.length > Self.unaskedBytes {
+        let file = try fileSystem.open(path, in: located.entries.directory, [.read])
+        let status = try fileSystem.status(of: file.raw)
+        guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
+      }
+      let bytes = try fileSystem.readFile(
+        path, in: located.entries.directory, expecting: Int(slot.length))
+      if bytes.count == Int(slot.length), slot.digest.names(bytes, hashSeed: hashSeed) {
+        return bytes
+      }
+    } catch {
+      if error == .notFound { throw .gone }
+      throw error.isForNow ? .unreadable : .damaged
+    }
+    throw .damaged
+  }
+
+  /// Opens a body for reading piece by piece.
+  func openBody(_ located: Located) throws(ReadFailure) -> BodyReader {
+    let slot = located.slot
+    let name = Layout.bodyPath(slot.keyHash, slot.digest)
+    do throws(SystemError) {
+      let file = try fileSystem.open(name, in: located.entries.directory, [.read])
+      let status = try fileSystem.status(of: file.raw)
+      guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
+      return BodyReader(
+        file: file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
+        hashSeed: hashSeed, path: "\(path)/entries/\(name.text)",
+        identity: VerifiedBodies.Identity(status), verified: verifiedBodies)
+    } catch {
+      if error == .notFound { throw .gone }
+      throw error == .wrongLength || error.isWrongKind ? .damaged : .unreadable
+    }
+  }
+
+  /// Returns the status of a body that has the right length; `nil` if there is none.
+  func statusOfBody(
+    _ hash: KeyHash, _ entry: StoredEntry, _ entries: EntriesDirectory
+  ) throws(StoreError) -> FileStatus? {
+    let path = Layout.bodyPath(hash, entry.digest)
+    do throws(SystemError) {
+      let file = try fileSystem.open(path, in: entries.directory, [.read])
+      let status = try fileSystem.status(of: file.raw)
+      return status.kind == .file && status.length == entry.length ? status : nil
+    } catch {
+      if error == .notFound || error.isWrongKind { return nil }
+      throw StoreError(error, path: "\(self.path)/entries/\(path.text)")
+    }
+  }
+
+  /// Tells whether the body of an entry is there with the right length. If the system cannot tell, it
+  /// counts as being there.
+  func hasBody(_ located: Located) -> Bool {
+    let path = Layout.bodyPath(located.slot.keyHash, located.slot.digest)
+    do throws(SystemError) {
+      let file = try fileSystem.open(path, in: located.entries.directory, [.read])
+      let status = try fileSystem.status(of: file.raw)
+      return status.kind == .file && status.length == located.slot.length
+    } catch {
+      return !(error == .notFound || error.isWrongKind)
+    }
+  }
+
+  /// Tells whether the body of an entry has the bytes that were stored.
+  func isWholeBody(_ located: Located) throws(ReadFailure) -> Bool {
+    let slot = located.slot
+    do throws(SystemError) {
+      let file = try fileSystem.open(
+        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
+      let status = try fileSystem.status(of: file.raw)
+      guard status.kind == .file, status.length == slot.length else { return false }
+      return try fileSystem.holdsBody(
+        file, slot.digest, count: slot.length, hashSeed: hashSeed)
+    } catch {
+      if error == .notFound || error.isWrongKind { return false }
+      throw .unreadable
+    }
+  }
+
+  // MARK: Directories of keys
+
+  /// Opens the directory of a key in a locked shard; `nil` if there is none.
+  package func openKey(
+    _ hash: KeyHash, in shard: borrowing Shard
+  ) throws(StoreError) -> Descriptor? {
+    try openKey(hash, at: Layout.key(hash), in: shard.directory)
+  }
+
+  /// Opens the directory of a key by its path from another one; `nil` if there is none.
+  func openKey(
+    _ hash: KeyHash, at path: PathName, in directory: borrowing Descriptor
+  ) throws(StoreError) -> Descriptor? {
+    do throws(SystemError) {
+      return try fileSystem.open(path, in: directory, [.read, .directory])
+    } catch {
+      if error == .notFound || error.isWrongKind { return nil }
+      throw StoreError(error, path: "\(self.path)/entries/\(Layout.keyPath(hash).text)")
+    }
+  }
+
+  /// Returns the files in the directory of a key. Names that are not the store's are left out.
+  func files(in directory: borrowing Descriptor) throws(StoreError) -> Set<Layout.KeyFile> {
+    var files: Set<Layout.KeyFile> = []
+    let raw = directory.raw
+    try system("\(path)/entries") { () throws(SystemError) in
+      try fileSystem.list(raw) { name, _ in
+        let file = Layout.keyFile(name)
+        if file != .foreign { files.insert(file) }
+        return true
+      }
+    }
+    return files
+  }
+
+  /// Opens a shard; `nil` if there is none.
+  func openShard(
+    _ number: Int, in entries: EntriesDirectory
+  ) throws(StoreError) -> Descriptor? {
+    do throws(SystemError) {
+      return try fileSystem.open(
+        Layout.shard(number), in: entries.directory, [.read, .directory])
+    } catch {
+      if error == .notFound || error.isWrongKind { return nil }
+      throw StoreError(error, path: "\(path)/entries/\(Layout.shard(number).text)")
+    }
+  }
+
+  /// Returns the keys that have a directory in a shard.
+  func keys(in shard: borrowing Descriptor, _ number: Int) throws(StoreError) -> [KeyHash] {
+    let shardName = Layout.shard(number).bytes
+    var hashes: [KeyHash] = []
+    let raw = shard.raw
+    try system("\(path)/entries/\(Layout.shard(number).text)") { () throws(SystemError) in
+      try fileSystem.list(raw) { name, kind in
+        if kind == .directory, let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+          hashes.append(hash)
+        }
+        return true
+      }
+    }
+    return hashes
+  }
+
+  /// Tells whether there is a key at all.
+  func hasKeys(in entries: EntriesDirectory) -> Bool {
+    var isEmpty = true
+    try? fileSystem.list(entries.directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return !isEmpty
+  }
+
+  // MARK: Removing files
+
+  /// Removes the files of an entry that the journal no longer has. What cannot be removed is an orphan
+  /// that the upkeep will find.
+  ///
+  /// - Parameter others: the other variants of the key.
+  func removeFiles(of slot: Slot, _ others: [Slot], in shard: borrowing Shard) {
+    let name = Layout.key(slot.keyHash)
+    do throws(SystemError) {
+      let directory = try fileSystem.open(name, in: shard.directory, [.read, .directory])
+      discard(Layout.metadata(slot.variant), in: directory.raw)
+      if !others.contains(where: { $0.digest == slot.digest }) {
+        discard(Layout.body(slot.digest), in: directory.raw)
+      }
+    } catch { return staging.noteLeftover(error) }
+    if others.isEmpty { discardDirectory(name, in: shard.directory.raw) }
+  }
+
+  /// Removes a file of a key that is not needed any more. If that fails, the next opening compares tree
+  /// and journal.
+  func discard(_ name: PathName, in directory: Int32) {
+    do throws(SystemError) {
+      try fileSystem.removeFile(name, in: directory)
+    } catch { staging.noteLeftover(error) }
+  }
+
+  /// Removes the directory of a key, if it is empty.
+  func discardDirectory(_ name: PathName, in directory: Int32) {
+    do throws(SystemError) {
+      try fileSystem.removeDirectory(name, in: directory)
+    } catch { staging.noteLeftover(error) }
+  }
+}
+
+extension SystemError {
+  /// Whether the file may be whole, and cannot be read for now: no permission, no descriptors, a device
+  /// error.
+  var isForNow: Bool { isPermission || isOutOfDescriptors || self == .inputOutput }
+}
