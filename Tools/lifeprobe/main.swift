@@ -1,5 +1,5 @@
 // lifeprobe: a store as programs use it for weeks, on a simulated volume and clock, held against an
-// oracle after each step (Docs/Reliability.md, "A month of use"). Tools/life starts it.
+// oracle after each step (Docs/Reliability.md, "Life: a month of use"). Tools/life starts it.
 //
 //   lifeprobe SEED STEPS
 //
