@@ -41,6 +41,13 @@ struct ConformanceTableTests {
     return try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
   }
 
+  /// Returns whether a suite has a test of this name; one that ends in "…" begins the name of
+  /// exactly one test.
+  private func hasTest(_ name: String, in suite: String) -> Bool {
+    guard name.hasSuffix("…") else { return suite.contains("func `\(name)`(") }
+    return suite.components(separatedBy: "func `\(name.dropLast())").count == 2
+  }
+
   @Test func `every row of the conformance table names a rule and tests that exist`() throws {
     let suites = try suites()
     let cases = try cases()
@@ -60,7 +67,7 @@ struct ConformanceTableTests {
           if sentence.hasPrefix("case ") {
             cases.contains("\"id\": \"\(sentence.dropFirst("case ".count))\"")
           } else {
-            suites[suite]?.contains("func `\(sentence)`(") == true
+            hasTest(sentence, in: suites[suite] ?? "")
           }
         if !isThere { missing.append("\(suite): \(sentence)") }
       }
