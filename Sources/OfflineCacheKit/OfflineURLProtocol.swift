@@ -14,7 +14,7 @@ import HTTPSemantics
 /// Answers `GET` and `HEAD` from ``OfflineCache/shared``, or what a subclass says in ``cache``; all else
 /// goes its usual way. On Linux for data tasks; download tasks fail with an error, as URLSession would
 /// crash. The content is delivered in one piece. Redirects are followed inside. Headers, timeouts and
-/// cookies of the session's configuration are not known here. Docs/Foundation.md has the table.
+/// cookies of the session's configuration are not known here. Docs/Foundation.md lists the limits.
 open class OfflineURLProtocol: URLProtocol {
   /// Gives the cache that answers; nil: requests go their usual way.
   open class var cache: OfflineCache? { OfflineCache.shared }
