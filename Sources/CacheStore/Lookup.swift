@@ -2,7 +2,9 @@ public import CacheFormat
 
 /// What a look-up found.
 public enum Lookup: Sendable {
+  /// The entry, verified.
   case hit(Entry)
+  /// There is nothing to return, for this reason.
   case miss(MissReason)
 
   /// The entry, or nil for a miss.
@@ -11,16 +13,19 @@ public enum Lookup: Sendable {
   }
 }
 
-/// A stored response, whole.
+/// An entry with its whole body.
 public struct Entry: Sendable {
+  /// Key, variant, times and metadata.
   public let info: EntryInfo
   /// The body, as it was stored: its length and digest have been checked.
   public let body: [UInt8]
+  /// Where the body was read from.
   public let source: EntrySource
 }
 
-/// What the index knows of one stored response of a key.
+/// What the index knows of one variant of a key.
 public struct VariantOutline: Sendable, Hashable {
+  /// The number of the variant.
   public let variant: UInt64
   /// The bytes of the body.
   public let length: UInt64
@@ -40,8 +45,10 @@ public struct VariantOutline: Sendable, Hashable {
   public var isLasting: Bool { segment != 0 }
 }
 
-/// What a look-up for reading piece by piece found.
+/// What a look-up for reading in pieces found.
 public enum BodyLookup: Sendable {
+  /// What is known of the entry, and the reader of its body.
   case hit(EntryInfo, BodyReader)
+  /// There is nothing to return, for this reason.
   case miss(MissReason)
 }

@@ -12,6 +12,7 @@ public enum Durability: Sendable, Hashable {
 public struct Options: Sendable {
   /// The limits to set; nil keeps those that are recorded in the store (at first: none).
   public var limits: Limits?
+  /// What survives once a call that changes the store has returned.
   public var durability: Durability
   /// The bytes of bodies and metadata kept in memory in front of the disk; 0 for none.
   public var memoryBytes: Int

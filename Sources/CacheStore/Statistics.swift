@@ -2,6 +2,7 @@ internal import Synchronization
 
 /// What a store holds and has done, all kept up to date in constant time.
 public struct Statistics: Sendable, Hashable {
+  /// The number of entries.
   public var entries = 0
   /// The sum of the body lengths.
   public var logicalBytes: UInt64 = 0
@@ -12,11 +13,13 @@ public struct Statistics: Sendable, Hashable {
   public var chargedBytes: UInt64 = 0
   /// The lengths of the bodies that share another one's file: saved by content addressing.
   public var sharedBytes: UInt64 = 0
+  /// The number of pinned entries.
   public var pinnedEntries = 0
   /// The lengths of the pinned bodies.
   public var pinnedBytes: UInt64 = 0
+  /// The length of the journal in bytes.
   public var journalBytes: UInt64 = 0
-  /// The bytes of the journal that say nothing any more.
+  /// The bytes of the journal that no entry needs any more.
   public var deadJournalBytes: UInt64 = 0
   /// The entries in the memory tier.
   public var memoryEntries = 0
@@ -24,17 +27,21 @@ public struct Statistics: Sendable, Hashable {
   public var memoryBytes = 0
   /// The bytes of the index in memory.
   public var indexBytes = 0
-  /// Since this process opened the store, by this process:
+  /// The look-ups of this process that found an entry, since it opened the store.
   public var hits: UInt64 = 0
+  /// The hits among them that were answered from memory.
   public var memoryHits: UInt64 = 0
+  /// The look-ups of this process that found nothing to return.
   public var misses: UInt64 = 0
-  /// The misses of damaged entries among them.
+  /// The misses among them whose entry is damaged.
   public var damagedMisses: UInt64 = 0
+  /// The entries that this process has stored.
   public var stores: UInt64 = 0
+  /// The entries that this process has evicted.
   public var evictions: UInt64 = 0
   /// Places of the journal that could not be read, found since opening.
   public var journalDamages: UInt64 = 0
-  /// Whether the index knows every entry; while it does not, the tree is asked, too.
+  /// Whether the index knows every entry. Until it does, a look-up also searches the files.
   public var isComplete = true
 }
 

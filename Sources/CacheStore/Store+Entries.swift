@@ -8,8 +8,10 @@ internal import CacheSystem
 public struct EntrySequence: Sequence, Sendable {
   let store: Store
 
+  /// Returns an iterator that begins with the first entry.
   public func makeIterator() -> Iterator { Iterator(store: store) }
 
+  /// Reads the entries in the order of the index.
   public struct Iterator: IteratorProtocol {
     let store: Store
     private var cursor = SlotCursor()
@@ -17,6 +19,7 @@ public struct EntrySequence: Sequence, Sendable {
 
     init(store: Store) { self.store = store }
 
+    /// Returns the next entry, or `nil` at the end.
     public mutating func next() -> EntryInfo? {
       while true {
         while let located = waiting.popLast() {

@@ -4,7 +4,9 @@ package import CacheSystem
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A kind of error; later versions may have more.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The name of the kind.
     public var rawValue: String
+    /// Creates a kind from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The path is no directory.
@@ -45,6 +47,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let inputOutput = Code(rawValue: "inputOutput")
   }
 
+  /// The kind of the error.
   public var code: Code
   /// The path, or the part of the store, that it is about.
   public var path: String
@@ -81,6 +84,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     a.code == b.code && a.path == b.path && a.errno == b.errno
   }
 
+  /// Hashes the code and the path.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(code)
     hasher.combine(path)

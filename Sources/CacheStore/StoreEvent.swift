@@ -14,7 +14,9 @@ public enum MissReason: Sendable, Hashable {
 
 /// Where a hit came from.
 public enum EntrySource: Sendable, Hashable {
+  /// The memory of this process.
   case memory
+  /// A file of the store.
   case disk
 }
 
@@ -22,13 +24,18 @@ public enum EntrySource: Sendable, Hashable {
 public struct StoreEvent: Sendable, Hashable {
   /// What happened.
   public enum Kind: Sendable, Hashable {
+    /// An entry was stored.
     case stored
+    /// A look-up found an entry.
     case hit(EntrySource)
+    /// A look-up found nothing to return.
     case miss(MissReason)
-    /// Removed or evicted; `asked` is a removal, `damaged` was set aside, all others are evictions.
+    /// An entry left the store. The reason `asked` is a removal, `damaged` a damaged entry that was set
+    /// aside; the other reasons are evictions.
     case removed(RemovalReason)
   }
 
+  /// What happened.
   public var kind: Kind
   /// The key, where it is known without reading the disk.
   public var key: ByteString?

@@ -14,7 +14,10 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Names the schemes that can be fetched.
   public enum Scheme: String, Sendable, Hashable {
-    case http, https
+    /// Without TLS.
+    case http
+    /// With TLS.
+    case https
 
     /// Gives the port that is meant when none is written.
     public var defaultPort: Int {

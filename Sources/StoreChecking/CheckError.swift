@@ -2,6 +2,7 @@ internal import CacheSystem
 
 /// Why a store could not be checked.
 public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A kind of error.
   public enum Code: Sendable, Hashable {
     /// There is nothing at the path, or no store.
     case noStore
@@ -15,7 +16,9 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
     case inputOutput
   }
 
+  /// The kind of the error.
   public var code: Code
+  /// The path of the store, or of the part of it, that the error is about.
   public var path: String
   /// The errno behind it, or 0.
   public var errno: Int32

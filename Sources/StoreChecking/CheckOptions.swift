@@ -18,6 +18,7 @@ public enum RepairLevel: String, Sendable, Hashable, CaseIterable {
 
 /// How a store is checked.
 public struct CheckOptions: Sendable {
+  /// How much is read.
   public var depth: CheckDepth
   /// nil: nothing is written at all.
   public var repair: RepairLevel?

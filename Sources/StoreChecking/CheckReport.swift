@@ -2,7 +2,9 @@
 public struct CheckReport: Sendable, Hashable {
   /// What was found of one kind.
   public struct Count: Sendable, Hashable {
+    /// How many were found.
     public var found: Int
+    /// How many of them were repaired.
     public var repaired: Int
 
     /// Creates a count.
@@ -43,18 +45,23 @@ public struct CheckReport: Sendable, Hashable {
 
 /// How far a check is.
 public struct CheckProgress: Sendable, Hashable {
-  /// The entries done, and those that there are by the journal.
+  /// The entries that were checked.
   public var entries: Int
+  /// The entries that the journal lists.
   public var totalEntries: Int
-  /// The bytes of bodies done, and those of all (0 where no body is read).
+  /// The bytes of the bodies that were read; 0 for a quick check.
   public var bytes: UInt64
+  /// The bytes of all bodies; 0 for a quick check.
   public var totalBytes: UInt64
   /// The shards that are done, for `CheckOptions.skippedShards`.
   public var shards: Set<UInt8>
 }
 
-/// Hears of findings and of the progress, on the threads of the check, one call at a time.
+/// Receives the findings and the progress of a check. Called on the threads of the check, never by two
+/// at the same time.
 public protocol CheckObserver: Sendable {
+  /// Receives a finding, with what the repair made of it.
   func found(_ finding: Finding)
+  /// Receives the progress.
   func progressed(_ progress: CheckProgress)
 }

@@ -10,6 +10,7 @@ public struct Finding: Sendable, Hashable {
     case failed(String)
   }
 
+  /// What is wrong.
   public var kind: FindingKind
   /// The path below the store, bytes as they are; empty for the store itself.
   public var path: [UInt8]
@@ -17,6 +18,7 @@ public struct Finding: Sendable, Hashable {
   public var key: [UInt8]?
   /// What was found there, in a few words with the numbers: "700 bytes, should be 5,000".
   public var detail: String
+  /// What became of it.
   public var outcome: Outcome
 
   /// Creates a finding.

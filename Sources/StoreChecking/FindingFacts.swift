@@ -10,6 +10,7 @@ public struct FindingFacts: Sendable, Hashable {
     case damage
   }
 
+  /// How bad it is.
   public var severity: Severity
   /// What it means, in a sentence.
   public var meaning: String

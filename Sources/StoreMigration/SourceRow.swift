@@ -5,6 +5,7 @@ public import HTTPSemantics
 public struct SourceRow: Sendable {
   /// What the row gives.
   public enum Outcome: Sendable {
+    /// A response.
     case entry(SourceEntry)
     /// Why it gives nothing, and a few words on the case.
     case skipped(SkipReason, detail: String)
@@ -16,6 +17,7 @@ public struct SourceRow: Sendable {
   /// The key as it stands in the source, for reports; cut after 2,048 bytes, empty without one.
   public let key: String
 
+  /// What the row gives.
   public let outcome: Outcome
 }
 
@@ -23,7 +25,9 @@ public struct SourceRow: Sendable {
 public struct SourceEntry: Sendable {
   /// What the source does not have, so that it was made up.
   public struct MadeUp: OptionSet, Sendable, Hashable {
+    /// The bits of the set.
     public let rawValue: UInt8
+    /// Creates a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// The status is 200 because there is none.
     public static let status = MadeUp(rawValue: 1)
@@ -37,6 +41,7 @@ public struct SourceEntry: Sendable {
   /// `GET` or `HEAD`.
   public var method: String
 
+  /// The status of the response; 200 if the source has none (``MadeUp/status``).
   public var status: Int
 
   /// The fields of the response in their order as they were received, repeated names apart where the
@@ -46,8 +51,10 @@ public struct SourceEntry: Sendable {
   /// The names of the fields that do not describe the stored body: the body was decoded, its fields were not.
   public var obsoleteFields: [String] = []
 
+  /// What was made up because the source does not have it.
   public var madeUp: MadeUp = []
 
+  /// Where the body is; ``SourceCache/openBody(_:)`` opens it.
   public var body: SourceBody
 
   /// The fields of the request that was answered, from which `Vary` selects; nil: not known.

@@ -18,12 +18,15 @@ public struct RowResult: Sendable {
   public let bytes: UInt64
   /// Whether the request that the row answers had an `Authorization`.
   public let hasAuthorization: Bool
+  /// What became of it.
   public let outcome: Outcome
 }
 
 /// Counts what became of the rows of a source, or would become of them.
 public struct MigrationCounts: Sendable, Hashable {
+  /// The rows that were read.
   public var rows = 0
+  /// The rows that were converted, or would be.
   public var converted = 0
   /// How many of those took the place of an older entry.
   public var replaced = 0

@@ -18,6 +18,7 @@ public struct RowReason: Sendable, Hashable {
   /// Two reasons with one name are the same.
   public static func == (left: RowReason, right: RowReason) -> Bool { left.name == right.name }
 
+  /// Hashes the name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
   /// The reasons that stand in the source, then those that come from the move.

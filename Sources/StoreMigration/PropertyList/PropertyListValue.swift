@@ -2,13 +2,19 @@ public import CacheFormat
 
 /// Holds what a property list can hold, as plain values.
 public indirect enum PropertyListValue: Sendable, Hashable {
+  /// The null value.
   case null
+  /// A Boolean.
   case bool(Bool)
   /// From -2^63 to 2^64 - 1, as CoreFoundation writes them.
   case integer(Int128)
+  /// A floating-point number.
   case real(Double)
+  /// A moment.
   case date(Timestamp)
+  /// Bytes.
   case data([UInt8])
+  /// Text.
   case string(String)
   /// An array, or a set in the order of the file.
   case array([PropertyListValue])
@@ -51,6 +57,7 @@ public indirect enum PropertyListValue: Sendable, Hashable {
 public struct PropertyListPair: Sendable, Hashable {
   /// A string, but for hostile or odd lists.
   public var key: PropertyListValue
+  /// The value of the key.
   public var value: PropertyListValue
 
   /// Makes a pair.
