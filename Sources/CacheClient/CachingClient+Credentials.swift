@@ -5,7 +5,7 @@ public import HTTPTransports
 
 // Who asks for credentials gets them.
 extension CachingClient {
-  /// Gives the client's way to the network, for what goes around the store, such as a ``Downloader``:
+  /// Gives the client's way to the network, for what goes around the store, such as a `Downloader`:
   /// servers that ask for credentials get those that the client has, or its provider gives.
   public var transport: any HTTPTransport {
     LoginTransport(transport: originFetcher.transport, authenticator: authenticator)

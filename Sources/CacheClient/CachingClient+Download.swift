@@ -13,7 +13,7 @@ extension CachingClient {
   /// whole.
   ///
   /// - Returns: whether it is stored.
-  /// - Throws: as `Store.put`; ``DownloadError`` where the file cannot be read.
+  /// - Throws: as `Store.put`; `DownloadError` where the file cannot be read.
   @discardableResult
   public func store(
     contentsOf file: DownloadedFile, for request: HTTPRequest,

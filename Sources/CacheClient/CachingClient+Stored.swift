@@ -25,6 +25,7 @@ extension CachingClient {
   ///   - request: Gives the request that it answers; the codings that ``fetch(_:body:options:)``
   ///     would offer are added to it, and it counts as sent with the credential that would be.
   ///   - userInfo: Gives what is kept beside it.
+  ///   - options: Says how the request would have been answered.
   /// - Returns: what is stored, or why the rules of HTTP do not let it be.
   /// - Throws: as `Store.put`.
   /// - Durability: that of the store, once it has returned.

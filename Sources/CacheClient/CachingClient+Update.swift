@@ -14,7 +14,10 @@ extension CachingClient {
   /// is not read where the server does not allow `HEAD`. The whole time-out of the options bounds all
   /// of it.
   ///
-  /// - Parameter credential: As in ``FetchOptions/credential``.
+  /// - Parameters:
+  ///   - request: The request whose answer is stored.
+  ///   - credential: As in ``FetchOptions/credential``.
+  ///   - options: How the request is sent; `nil` for the options of the client.
   /// - Throws: ``ClientError/Cause/transport(_:)`` if the server cannot be asked in time; the copy stays
   ///   as it is.
   public func updateState(

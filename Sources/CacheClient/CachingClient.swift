@@ -54,7 +54,7 @@ public final class CachingClient: Sendable {
   ///
   /// Redirects are followed for requests whose body, if there is one, can be had again; each step goes
   /// through the store. To another origin go only fields that are known to be harmless, and from
-  /// `https` to `http` only what ``TransportOptions/allowsInsecureRedirects`` allows. Where a server
+  /// `https` to `http` only what `TransportOptions.allowsInsecureRedirects` allows. Where a server
   /// wants credentials, the provider of the options is asked, up to three times; then the 401 is the
   /// answer.
   ///

@@ -64,7 +64,7 @@ public struct FetchOptions: Sendable {
   public var policy: CachePolicy
 
   /// The seconds for which a stored response is good after it came or was last confirmed, whatever its
-  /// server says (also `no-cache`), with the policy ``CachePolicy/protocolRules``; nil: as the server
+  /// server says (also `no-cache`), with the policy `CachePolicy.protocolRules`; nil: as the server
   /// says. What is older is validated. Makes nothing stored that may not be.
   public var lifetime: Int64?
 

@@ -19,8 +19,8 @@ public final class CurlTransport: HTTPTransport {
 
   /// Starts a transport with its thread.
   ///
-  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot;
-  ///   ``TransportError/Code/invalidSetup`` where a pin is for what is no host: it would never be asked.
+  /// - Throws: `TransportError.Code.failed` if libcurl or the system cannot;
+  ///   `TransportError.Code.invalidSetup` where a pin is for what is no host: it would never be asked.
   public init(_ setup: CurlSetup = CurlSetup()) throws(TransportError) {
     if let name = setup.pins.keys.first(where: { !CurlSetup.isHost($0) }) {
       throw TransportError(
@@ -40,7 +40,7 @@ public final class CurlTransport: HTTPTransport {
   /// end may come only then. A request that is lost on a kept connection is sent again if its
   /// method is idempotent and its body can be had again.
   ///
-  /// - Throws: ``TransportError``.
+  /// - Throws: `TransportError`.
   public func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void

@@ -36,7 +36,11 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
   /// Both are sent in UTF-8 as they are; RFC 7617 and 7616 require the caller to normalise them to
   /// NFC.
   ///
-  /// - Parameter sendsBasicUnasked: Whether it is sent by the scheme Basic before the server asks.
+  /// - Parameters:
+  ///   - user: The user name.
+  ///   - password: The password.
+  ///   - persistence: How long it is kept.
+  ///   - sendsBasicUnasked: Whether it is sent by the scheme Basic before the server asks.
   public static func password(
     user: String, password: String, persistence: Persistence = .session,
     sendsBasicUnasked: Bool = false

@@ -18,7 +18,7 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   /// From the store if the origin confirms it (`reloadRevalidatingCacheData`).
   case revalidate
   /// From the store, however old and even where validation is demanded: there is no network. In a
-  /// shared cache not what may be meant for one user (``CacheRules/SetCookie``).
+  /// shared cache not what may be meant for one user (`CacheRules.SetCookie`).
   case offline
 
   /// Tells whether the network may be asked.

@@ -4,7 +4,7 @@ public import HTTPSemantics
 /// Makes the key of a request: what two requests must have in common to share a stored response.
 ///
 /// `GET` and `HEAD` of one target have the same key (RFC 9111, section 2). Credentials of a URL are
-/// no part of a ``NormalizedURL``, so they are no part of a key.
+/// no part of a `NormalizedURL`, so they are no part of a key.
 public struct KeyRule: Sendable {
   private let text: @Sendable (HTTPRequest) -> String
 

@@ -3,7 +3,7 @@ public import HTTPSemantics
 import HTTPTransports
 
 /// What is known of a downloaded file, or of the bytes of an unfinished download. It is kept in a
-/// file beside them, see ``DownloadPlace``.
+/// file beside them, see `DownloadPlace`.
 public struct DownloadRecord: Sendable, Hashable {
   /// The name of the file within its folder.
   public internal(set) var file: ByteString

@@ -5,7 +5,9 @@ extension CacheRules {
   /// shared cache those that `private` names, and `Set-Cookie` (``SetCookie/drop``). A `Date` is added where there is none (RFC 9110,
   /// section 6.6.1).
   ///
-  /// - Parameter time: When the response was received.
+  /// - Parameters:
+  ///   - fields: The fields that were received.
+  ///   - time: When the response was received.
   public func fieldsToStore(_ fields: HTTPFields, receivedAt time: HTTPDate) -> HTTPFields {
     let isPrivate = isShared ? ResponseDirectives(fields, rules: self).isPrivate : .absent
     var stored = HTTPFields(
@@ -23,7 +25,10 @@ extension CacheRules {
   /// came with one: its presence says that the origin was not asked (RFC 9111, section 5.1). Fields
   /// that `no-cache` names are left out unless the response was validated.
   ///
-  /// - Parameter validated: Whether the origin has just confirmed the response.
+  /// - Parameters:
+  ///   - response: The stored response.
+  ///   - now: The current time.
+  ///   - validated: Whether the origin has just confirmed the response.
   public func fieldsToServe(
     _ response: StoredResponse, at now: HTTPDate, validated: Bool
   ) -> HTTPFields {

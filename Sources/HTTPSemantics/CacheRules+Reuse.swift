@@ -79,7 +79,11 @@ extension CacheRules {
   /// Responses that were not to be stored, by a directive that came with a later 304, are validated
   /// nevertheless.
   ///
-  /// - Parameter lifetime: The caller's lifetime in seconds.
+  /// - Parameters:
+  ///   - response: The stored response.
+  ///   - request: The directives of the request.
+  ///   - lifetime: The caller's lifetime in seconds.
+  ///   - now: The current time.
   /// - Complexity: O(1).
   public func reuse(
     of response: StoredResponse, for request: RequestDirectives, lifetime: Int64, at now: HTTPDate
@@ -116,9 +120,13 @@ extension CacheRules {
   /// Decides whether a response that one request has got may also answer another one that has waited
   /// for it (RFC 9111, section 4).
   ///
-  /// - Parameter takesStale: whether the response may be stale: the request came before it did, so
-  ///   that the origin's answer to the request itself would be no newer. What has to be validated for
-  ///   each request (`no-cache`, `must-revalidate`) is not used even so.
+  /// - Parameters:
+  ///   - response: The response that the first request has got.
+  ///   - request: The directives of the request that has waited.
+  ///   - now: The current time.
+  ///   - takesStale: Whether the response may be stale: the request came before it did, so that the
+  ///     origin's answer to the request itself would be no newer. What has to be validated for each
+  ///     request (`no-cache`, `must-revalidate`) is not used even so.
   public func mayCollapse(
     _ response: StoredResponse, for request: RequestDirectives, at now: HTTPDate, takesStale: Bool
   ) -> Bool {

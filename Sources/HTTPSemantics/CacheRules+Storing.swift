@@ -4,7 +4,10 @@ extension CacheRules {
   /// A response is stored even where it will have to be validated before each use, or can only be
   /// used while the origin cannot be reached.
   ///
-  /// - Parameter now: When the response was received.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - head: The head of the response.
+  ///   - now: When the response was received.
   /// - Complexity: O(*n*) in the fields of both.
   public func whyNotStored(
     _ request: HTTPRequest, _ head: HTTPResponseHead, now: HTTPDate

@@ -51,7 +51,9 @@ public struct Challenge: Sendable, Hashable {
   /// Several may stand in one line, and their commas look like those between parameters; each line is
   /// read by itself. What is no challenge is left out, and what follows it is read nevertheless.
   ///
-  /// - Parameter name: `WWW-Authenticate` or `Proxy-Authenticate`.
+  /// - Parameters:
+  ///   - fields: The fields of a response.
+  ///   - name: `WWW-Authenticate` or `Proxy-Authenticate`.
   /// - Complexity: O(*n*) in the bytes of the field.
   public static func all(
     in fields: HTTPFields, named name: String = "WWW-Authenticate"

@@ -27,7 +27,9 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// A look through a span copies no field, which is what takes the time in other loops: a cache
   /// looks for a dozen names in every request.
   ///
-  /// - Parameter start: Where to begin; 0 to ``endIndex``.
+  /// - Parameters:
+  ///   - name: The name, in any case.
+  ///   - start: Where to begin; 0 to ``endIndex``.
   /// - Complexity: O(*n*) in the number of fields.
   public func firstIndex(named name: String, from start: Int = 0) -> Int? {
     let lines = fields.span

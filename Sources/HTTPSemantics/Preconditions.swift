@@ -15,7 +15,10 @@ public enum Preconditions {
   /// `If-Match` and `If-Unmodified-Since` are for origins alone (RFC 9111, section 4.3.2): requests
   /// with them are better sent on. For `If-Range` see ``RangeAnswer``.
   ///
-  /// - Parameter now: The current time, by which two-digit years are understood.
+  /// - Parameters:
+  ///   - request: The request with the conditions.
+  ///   - stored: The stored response, which may be used for the request.
+  ///   - now: The current time, by which two-digit years are understood.
   /// - Complexity: O(*n*) in the number of fields and the length of the conditions.
   public static func evaluate(
     _ request: HTTPRequest, against stored: StoredResponse, now: HTTPDate

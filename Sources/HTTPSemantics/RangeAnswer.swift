@@ -13,6 +13,7 @@ public enum RangeAnswer: Sendable, Hashable {
   /// Decides for a stored response with a whole body.
   ///
   /// - Parameters:
+  ///   - request: The request with the range.
   ///   - stored: The stored response, which may be used for the request.
   ///   - length: The bytes of its body.
   ///   - now: The current time, by which two-digit years are understood.
@@ -33,7 +34,10 @@ public enum RangeAnswer: Sendable, Hashable {
   /// Decides for stored 206 responses that may be combined with each other, see
   /// ``Parts/mayCombine(_:_:)``, and that may be used for the request.
   ///
-  /// - Parameter now: The current time, by which two-digit years are understood.
+  /// - Parameters:
+  ///   - request: The request with the range.
+  ///   - parts: The stored 206 responses.
+  ///   - now: The current time, by which two-digit years are understood.
   /// - Complexity: O(*n* log *n*) in the number of parts, O(*m*) in that of fields.
   public static func answer(
     to request: HTTPRequest, fromParts parts: [StoredResponse], now: HTTPDate

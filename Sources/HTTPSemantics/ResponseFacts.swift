@@ -28,7 +28,10 @@ public struct ResponseFacts: Sendable, Hashable {
 
   /// Reads the fields of a response.
   ///
-  /// - Parameter now: The time by which two-digit years are understood: when it was received.
+  /// - Parameters:
+  ///   - fields: The fields of the response.
+  ///   - rules: The rules, which say what targeted fields count.
+  ///   - now: The time by which two-digit years are understood: when it was received.
   /// - Complexity: O(*n*) in the number of fields and the bytes of those that matter.
   public init(_ fields: HTTPFields, rules: CacheRules, now: HTTPDate) {
     var scan = ResponseScan(now: now)

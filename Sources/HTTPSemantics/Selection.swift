@@ -68,7 +68,9 @@ public struct Selection: Sendable, Hashable {
 
   /// Tells whether a request may be answered with the response.
   ///
-  /// - Parameter conceal: The same mapping as at the making.
+  /// - Parameters:
+  ///   - request: The fields of the request.
+  ///   - conceal: The same mapping as at the making.
   /// - Complexity: O(1) without fields; else O(*n* * *m*) in the fields of both.
   public func matches(_ request: HTTPFields, conceal: ([UInt8]) -> [UInt8]) -> Bool {
     for field in fields where !Self.matches(field, request, conceal: conceal) { return false }

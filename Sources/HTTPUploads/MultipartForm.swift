@@ -42,6 +42,8 @@ public struct MultipartForm: Sendable {
   /// Appends a file, which is read while the form is sent.
   ///
   /// - Parameters:
+  ///   - name: The name of the field.
+  ///   - path: The file.
   ///   - fileName: The name for the server; `nil` for the last component of the path.
   ///   - contentType: The media type; `nil` for that of the file extension, without a charset.
   public mutating func add(

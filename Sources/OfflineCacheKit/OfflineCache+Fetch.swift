@@ -28,9 +28,11 @@ extension OfflineCache {
 
   /// Answers a request as ``data(for:)`` does, with a lifetime of the caller's.
   ///
-  /// - Parameter expiresAfter: The seconds for which a stored response is the answer after it came or
-  ///   was last confirmed, whatever its server says, also `no-cache`; an older one is validated. Counts
-  ///   with the policy `useProtocolCachePolicy`.
+  /// - Parameters:
+  ///   - request: The request. Its policy has to be `useProtocolCachePolicy`; with another one the
+  ///     lifetime has no effect.
+  ///   - expiresAfter: The seconds for which a stored response is the answer after it came or was last
+  ///     confirmed, whatever its server says, also `no-cache`. An older one is validated.
   /// - Throws: as ``data(for:)``.
   public func data(
     for request: URLRequest, expiresAfter: TimeInterval

@@ -11,8 +11,9 @@ extension OfflineCache {
   /// downloaded to. What there is stays as it is, also where the server is away.
   ///
   /// - Parameters:
-  ///   - file: The downloaded file to compare with; nil: the store.
-  ///   - timeout: Bounds the whole question, in seconds.
+  ///   - request: The request whose answer is stored or downloaded.
+  ///   - file: The downloaded file to compare with; `nil` compares with the stored response.
+  ///   - timeout: The most seconds that all of it may take.
   /// - Throws: as ``data(for:)`` if the server cannot be asked in time, or is not to be asked.
   public func updateState(
     for request: URLRequest, file: URL? = nil, timeout: TimeInterval = 10

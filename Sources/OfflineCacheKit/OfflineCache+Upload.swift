@@ -14,7 +14,10 @@ extension OfflineCache {
   /// The file is read while it is sent, with its length in `Content-Length`. The method is `POST` where
   /// the request says `GET`; `Content-Type` is the caller's.
   ///
-  /// - Parameter onProgress: Is told after each piece that the network has taken; must not block.
+  /// - Parameters:
+  ///   - request: The URL and the header fields.
+  ///   - file: The file to send.
+  ///   - onProgress: Called after each piece that was sent; must not block.
   /// - Throws: as ``data(for:)``; `fileDoesNotExist`, `fileIsDirectory`, `noPermissionsToReadFile` and
   ///   `cannotOpenFile` before anything is sent; `requestBodyStreamExhausted` for a file that changes
   ///   while it is sent. With `UploadError` or `ClientError` underneath.

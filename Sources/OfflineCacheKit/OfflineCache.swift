@@ -52,6 +52,7 @@ public final class OfflineCache: Sendable {
   ///   - capacity: The most bytes on disk; recorded in the store, for all its users. The least
   ///     recently used responses go first.
   ///   - directory: A directory of its own.
+  ///   - options: How the cache works and reaches the network.
   /// - Throws: as `Store.init`, with path, cause and remedy; `invalidLimits` for a capacity of 0 or
   ///   less; `invalidNetworkOptions` for pins of what is no host.
   public convenience init(

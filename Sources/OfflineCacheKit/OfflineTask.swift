@@ -96,7 +96,7 @@ extension OfflineCache {
     }
   }
 
-  /// Makes a task for ``download(for:to:)``.
+  /// Makes a task for ``download(for:to:settings:)``.
   public func downloadTask(
     with request: URLRequest, to file: URL,
     completionHandler: @escaping @Sendable (OfflineURLResponse?, URLError?) -> Void

@@ -6,7 +6,14 @@ public import Foundation
 extension Store {
   /// Stores a value, encoded as JSON, under a key, in place of what was there.
   ///
-  /// - Parameter encoder: Encodes the value, for callers who want other dates or key names.
+  /// The encoder is yours if you want other dates or key names.
+  ///
+  /// ```swift
+  /// struct Reader: Codable { var name: String }
+  /// try store.put(encoding: Reader(name: "Ada"), for: "reader/7")
+  /// let known: Reader? = try store.value(for: "reader/7")
+  /// ```
+  ///
   /// - Throws: `EncodingError`, or `StoreError` as `put(_:for:variant:metadata:)` does; what was stored
   ///   before is still there then.
   /// - Durability: what `durability` says, once the call has returned.
@@ -21,7 +28,8 @@ extension Store {
 
   /// Returns the value that is stored under a key as JSON, or `nil` if there is no entry.
   ///
-  /// - Parameter decoder: Decodes the value; it has to expect what the encoder wrote.
+  /// The decoder has to expect what the encoder wrote.
+  ///
   /// - Throws: `DecodingError` if the entry is not such a value.
   /// - Complexity: O(length of the entry).
   public func value<Value: Decodable>(

@@ -39,7 +39,7 @@ public struct SubstituteRule: Sendable, Hashable {
 
   /// Makes a rule.
   ///
-  /// - Parameter pattern: A URL with scheme, host and path.
+  /// The pattern is a URL with scheme, host and path.
   public init(
     _ pattern: String, _ target: Target, mediaType: String? = nil,
     lifetime: Lifetime = .seconds(3600), yieldsToNewer: Bool = false

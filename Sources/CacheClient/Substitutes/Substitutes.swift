@@ -27,8 +27,10 @@ public final class Substitutes: Sendable {
 
   /// Makes a table.
   ///
-  /// - Parameter onMissing: is told once of each file that should be there and cannot be read, on the
-  ///   thread of whoever asked for it. That a folder does not have a file is nothing to tell.
+  /// - Parameters:
+  ///   - rules: The rules. Those without `*` are tried first, then the others in their order.
+  ///   - onMissing: Called once for each file that should be there and cannot be read, on the thread
+  ///     of the caller that asked for it. Not called for a file that a folder does not have.
   /// - Throws: ``SubstituteError`` for a pattern that is no URL, or two rules for one URL. Files are not
   ///   looked for.
   public convenience init(

@@ -10,9 +10,11 @@ public final class AsyncStore: Sendable {
   public let store: Store
   private let pool: WorkerPool
 
-  /// Makes the async face of a store.
+  /// Creates the async interface of an open store.
   ///
-  /// - Parameter threads: the most threads that work at the same time.
+  /// - Parameters:
+  ///   - store: The store; its own methods may be called as well.
+  ///   - threads: The number of threads that work at the same time.
   public init(_ store: Store, threads: Int = 4) {
     self.store = store
     pool = WorkerPool(threads: threads)

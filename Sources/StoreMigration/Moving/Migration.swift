@@ -30,6 +30,7 @@ public final class Migration {
   /// - Parameters:
   ///   - source: the database, or the folder with it.
   ///   - destination: the folder of a store. For a dry run nothing is made or written there.
+  ///   - options: what is moved, and how.
   ///   - stop: asks it to end between two pieces of a body.
   /// - Throws: everything of ``MigrationError`` but `cancelled`.
   public init(
