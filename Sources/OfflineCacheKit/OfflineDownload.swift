@@ -2,9 +2,15 @@ public import CacheClient
 import CacheFormat
 public import Foundation
 
-/// Is a download that was started: tells how it goes, pauses and ends it.
+/// A download that was started.
 ///
-/// It goes on whether or not anybody looks. Safe to use from many tasks at once.
+/// ```swift
+/// let download = try cache.startDownload(for: request, to: file)
+/// for await progress in download.updates { print(progress.received, progress.total ?? 0) }
+/// let response = try await download.value()
+/// ```
+///
+/// The download continues even if its progress is not read. Any number of tasks may use it.
 public final class OfflineDownload: Sendable {
   /// Names the file, there or to be.
   public let file: URL

@@ -8,11 +8,15 @@ import HTTPSemantics
   public import Foundation
 #endif
 
-/// Puts a cache under an existing URLSession:
-/// `configuration.protocolClasses = [OfflineURLProtocol.self]`.
+/// Puts a cache under an existing URLSession.
 ///
-/// Answers `GET` and `HEAD` from ``OfflineCache/shared``, or what a subclass says in ``cache``; all else
-/// goes its usual way. On Linux for data tasks; download tasks fail with an error, as URLSession would
+/// ```swift
+/// OfflineCache.shared = cache
+/// configuration.protocolClasses = [OfflineURLProtocol.self]
+/// ```
+///
+/// Answers `GET` and `HEAD` from ``OfflineCache/shared``, or from the ``cache`` of a subclass; URLSession
+/// sends all other requests. On Linux this is for data tasks; download tasks fail, as URLSession would
 /// crash. The content is delivered in one piece. Redirects are followed inside. Headers, timeouts and
 /// cookies of the session's configuration are not known here. Docs/Foundation.md lists the limits.
 open class OfflineURLProtocol: URLProtocol {

@@ -26,11 +26,10 @@ public final class Substitutes: Sendable {
   private static let toldLimit = 1000
 
   /// Makes a table.
+  /// - Parameter rules: Those without `*` are tried first, then the others in their order.
   ///
-  /// - Parameters:
-  ///   - rules: The rules. Those without `*` are tried first, then the others in their order.
-  ///   - onMissing: Called once for each file that should be there and cannot be read, on the thread
-  ///     of the caller that asked for it. Not called for a file that a folder does not have.
+  /// - Parameter onMissing: is told once of each file that should be there and cannot be read, on the
+  ///   thread of whoever asked for it. That a folder does not have a file is nothing to tell.
   /// - Throws: ``SubstituteError`` for a pattern that is no URL, or two rules for one URL. Files are not
   ///   looked for.
   public convenience init(

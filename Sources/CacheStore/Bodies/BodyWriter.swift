@@ -2,7 +2,13 @@ public import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// Writes a body piece by piece: into staging, hashed on the way, and into the store by `commit`.
+/// Writes a body in pieces, and stores it with ``commit(metadata:)``.
+///
+/// ```swift
+/// let writer = try store.makeWriter(for: "video")
+/// for piece in pieces { try writer.write(piece) }
+/// try writer.commit()
+/// ```
 ///
 /// A writer that is discarded, or goes away without `commit`, leaves nothing. One thread at a time
 /// writes; others wait.
