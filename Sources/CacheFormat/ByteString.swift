@@ -25,7 +25,7 @@ public struct ByteString: Sendable {
   ///
   /// - Complexity: O(length).
   @inlinable
-  public init(copying buffer: UnsafeRawBufferPointer) {
+  package init(copying buffer: UnsafeRawBufferPointer) {
     // Safety: the caller's buffer is read while the call lasts, within its own bounds.
     bytes = unsafe Array(buffer)
   }
@@ -48,7 +48,7 @@ public struct ByteString: Sendable {
   /// Tells whether the string starts with all the bytes of `prefix`; the empty prefix always fits.
   ///
   /// - Complexity: O(length of the prefix).
-  public func hasPrefix(_ prefix: ByteString) -> Bool {
+  package func hasPrefix(_ prefix: ByteString) -> Bool {
     guard prefix.count <= count else { return false }
     return unsafe bytes.withUnsafeBytes { whole in
       unsafe prefix.bytes.withUnsafeBytes { start in

@@ -3,11 +3,11 @@ internal import CXXHash
 /// The checksum of records and documents: XXH3 with 64 bits.
 ///
 /// It finds damage; it is no defence against somebody who writes into the store on purpose.
-public enum Checksum {
+package enum Checksum {
   /// Gives the checksum of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
-  public static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+  package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
     // Safety: base address and count belong to one buffer, which is only read.
     unsafe cxxhash_xxh3_64(bytes.baseAddress, bytes.count, seed)
   }
@@ -15,7 +15,7 @@ public enum Checksum {
   /// Gives the checksum of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
-  public static func of(_ bytes: [UInt8], seed: UInt64 = 0) -> UInt64 {
+  package static func of(_ bytes: [UInt8], seed: UInt64 = 0) -> UInt64 {
     // Safety: the array is held while its bytes are read.
     unsafe bytes.withUnsafeBytes { unsafe of($0, seed: seed) }
   }

@@ -7,23 +7,23 @@
 ///     24 checksum u64: XXH3-64 of the 24 bytes before, seeded with the hash seed
 ///
 /// A journal that ends before it has been cut, also where the cut is just between two records.
-public struct ClosingMark: Sendable, Hashable {
+package struct ClosingMark: Sendable, Hashable {
   /// The number of bytes.
-  public static let count = 32
+  package static let count = 32
 
   /// The sequence number of the last record.
-  public var sequence: UInt64
+  package var sequence: UInt64
   /// The run of the machine that it holds for; nil: for all.
-  public var boot: UInt64?
+  package var boot: UInt64?
 
   /// Creates a mark.
-  public init(sequence: UInt64, boot: UInt64?) {
+  package init(sequence: UInt64, boot: UInt64?) {
     self.sequence = sequence
     self.boot = boot
   }
 
   /// Reads a mark; nil where there is none, or a damaged one.
-  public init?(decoding bytes: [UInt8], hashSeed: UInt64) {
+  package init?(decoding bytes: [UInt8], hashSeed: UInt64) {
     guard bytes.count == Self.count, bytes.starts(with: Array("OCCLOSED".utf8)) else { return nil }
     var cursor = RecordCursor(bytes, from: 8, to: Self.count)
     guard let sequence = cursor.number(UInt64.self), let boot = cursor.number(UInt64.self),
@@ -34,7 +34,7 @@ public struct ClosingMark: Sendable, Hashable {
   }
 
   /// Encodes the mark.
-  public func encoded(hashSeed: UInt64) -> [UInt8] {
+  package func encoded(hashSeed: UInt64) -> [UInt8] {
     var bytes = Array("OCCLOSED".utf8)
     bytes.append(littleEndian: sequence)
     bytes.append(littleEndian: boot ?? 0)

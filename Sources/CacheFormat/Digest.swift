@@ -14,7 +14,7 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
 
   /// Creates a digest from its halves.
   @inlinable
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -22,7 +22,7 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
   /// Computes the digest of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
-  public init(hashing bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) {
+  package init(hashing bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) {
     // Safety: base address and count belong to one buffer, which is only read.
     let hash = unsafe cxxhash_xxh3_128(bytes.baseAddress, bytes.count, seed)
     self.init(high: hash.high, low: hash.low)
@@ -31,7 +31,7 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
   /// Computes the digest of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
-  public init(hashing bytes: [UInt8], seed: UInt64 = 0) {
+  package init(hashing bytes: [UInt8], seed: UInt64 = 0) {
     // Safety: the array is held while its bytes are read.
     self = unsafe bytes.withUnsafeBytes { unsafe Digest(hashing: $0, seed: seed) }
   }
@@ -39,24 +39,24 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
   /// Returns whether this is the name of a body with these bytes, in a store with this hash seed.
   ///
   /// - Complexity: O(length), without allocation.
-  public func names(_ bytes: UnsafeRawBufferPointer, hashSeed: UInt64) -> Bool {
+  package func names(_ bytes: UnsafeRawBufferPointer, hashSeed: UInt64) -> Bool {
     unsafe Digest(hashing: bytes) == self || Digest(hashing: bytes, seed: hashSeed) == self
   }
 
   /// Returns whether this is the name of a body with these bytes, in a store with this hash seed.
   ///
   /// - Complexity: O(length), without allocation.
-  public func names(_ bytes: [UInt8], hashSeed: UInt64) -> Bool {
+  package func names(_ bytes: [UInt8], hashSeed: UInt64) -> Bool {
     // Safety: the array is held while its bytes are read.
     unsafe bytes.withUnsafeBytes { unsafe names($0, hashSeed: hashSeed) }
   }
 
   /// Counts the digits of the written form.
-  public static let digitCount = 32
+  package static let digitCount = 32
 
   /// Reads exactly 32 lower-case hex digits; nil for anything else.
   @inlinable
-  public init?(digits: some Collection<UInt8>) {
+  package init?(digits: some Collection<UInt8>) {
     guard digits.count == 32,
       let high = Hexadecimal.parse(digits.prefix(16)),
       let low = Hexadecimal.parse(digits.dropFirst(16))
@@ -68,7 +68,7 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
-  public func write(to target: UnsafeMutablePointer<UInt8>) {
+  package func write(to target: UnsafeMutablePointer<UInt8>) {
     // Safety: the caller vouches for 32 bytes; each half writes 16 of them.
     unsafe Hexadecimal.write(high, to: target)
     unsafe Hexadecimal.write(low, to: target + 16)

@@ -5,7 +5,7 @@ internal import CXXHash
 /// It owns a state of about 600 bytes. It may be handed from thread to thread, and used by one at
 /// a time.
 @safe
-public struct DigestHasher: ~Copyable, @unchecked Sendable {
+package struct DigestHasher: ~Copyable, @unchecked Sendable {
   // Safety of `Sendable`: the state is reached through this value alone, and `update` is mutating,
   // so exclusive access is the compiler's rule; `digest` only reads.
   private let state: OpaquePointer
@@ -13,10 +13,10 @@ public struct DigestHasher: ~Copyable, @unchecked Sendable {
   private let seed: UInt64
 
   /// Counts the bytes so far.
-  public private(set) var count: UInt64 = 0
+  package private(set) var count: UInt64 = 0
 
   /// Creates a hasher that has seen no byte; traps when the machine has no 600 bytes left.
-  public init(seed: UInt64 = 0) {
+  package init(seed: UInt64 = 0) {
     guard let created = unsafe cxxhash_state_create() else {
       fatalError("no memory for the state of a digest")
     }
@@ -33,7 +33,7 @@ public struct DigestHasher: ~Copyable, @unchecked Sendable {
   /// Adds bytes.
   ///
   /// - Complexity: O(length), without allocation.
-  public mutating func update(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     // Safety: base address and count belong to one buffer; the state is alive until `deinit`.
     unsafe cxxhash_state_update(state, bytes.baseAddress, bytes.count)
     count += UInt64(bytes.count)
@@ -42,20 +42,20 @@ public struct DigestHasher: ~Copyable, @unchecked Sendable {
   /// Adds bytes.
   ///
   /// - Complexity: O(length), without allocation.
-  public mutating func update(_ bytes: [UInt8]) {
+  package mutating func update(_ bytes: [UInt8]) {
     // Safety: the array is held while its bytes are read.
     unsafe bytes.withUnsafeBytes { unsafe update($0) }
   }
 
   /// Gives the digest of all bytes so far; more may follow.
-  public borrowing func digest() -> Digest {
+  package borrowing func digest() -> Digest {
     // Safety: the state is alive until `deinit`, and is only read.
     let hash = unsafe cxxhash_state_digest(state)
     return Digest(high: hash.high, low: hash.low)
   }
 
   /// Forgets all bytes, so that a new body can begin.
-  public mutating func reset() {
+  package mutating func reset() {
     // Safety: the state is alive until `deinit`.
     unsafe cxxhash_state_reset(state, seed)
     count = 0

@@ -10,7 +10,7 @@ public struct EntryInfo: Sendable {
 
   /// Creates the description of an entry from its record.
   @inlinable
-  public init(record: PutRecord, accessed: Timestamp) {
+  package init(record: PutRecord, accessed: Timestamp) {
     self.init(record, accessed)
   }
 

@@ -1,37 +1,37 @@
 /// Tells why bytes are not the document they should be, or why a value cannot become one.
-public struct FormatError: Error, Sendable, Hashable {
+package struct FormatError: Error, Sendable, Hashable {
   /// Says what kind of error it is; new kinds may be added, so a `switch` needs a default.
-  public struct Code: Sendable, Hashable, CustomStringConvertible {
+  package struct Code: Sendable, Hashable, CustomStringConvertible {
     /// Names the kind, as in `wrongChecksum`.
-    public let description: String
+    package let description: String
 
     /// Tells what a person can do about it.
-    public let remedy: String
+    package let remedy: String
 
     /// Creates a kind; two kinds with one name are equal.
-    public init(_ name: String, remedy: String) {
+    package init(_ name: String, remedy: String) {
       description = name
       self.remedy = remedy
     }
 
     /// Compares the names.
-    public static func == (a: Code, b: Code) -> Bool { a.description == b.description }
+    package static func == (a: Code, b: Code) -> Bool { a.description == b.description }
 
     /// Feeds the name to the hasher.
-    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(description) }
   }
 
   /// Says what kind of error it is.
-  public var code: Code
+  package var code: Code
 
   /// Counts the bytes before the place where it was noticed; 0 when a value was to be written.
-  public var offset: Int
+  package var offset: Int
 
   /// Says what is wrong, without the place and the remedy.
-  public var detail: String
+  package var detail: String
 
   /// Creates an error.
-  public init(_ code: Code, at offset: Int = 0, _ detail: String) {
+  package init(_ code: Code, at offset: Int = 0, _ detail: String) {
     self.code = code
     self.offset = offset
     self.detail = detail
@@ -42,41 +42,41 @@ extension FormatError.Code {
   private static let damaged = "the file is damaged; `cachefsck --repair` sets it aside"
 
   /// The first or the last lines are missing: the file was cut, or is something else.
-  public static let incomplete = Self("incomplete", remedy: damaged)
+  package static let incomplete = Self("incomplete", remedy: damaged)
 
   /// The checksum does not fit the bytes before it.
-  public static let wrongChecksum = Self("wrongChecksum", remedy: damaged)
+  package static let wrongChecksum = Self("wrongChecksum", remedy: damaged)
 
   /// The bytes are not JSON as in RFC 8259, or JSON that is refused: members that stand twice,
   /// values nested too deep.
-  public static let notJSON = Self("notJSON", remedy: damaged)
+  package static let notJSON = Self("notJSON", remedy: damaged)
 
   /// A member that has to be there is not.
-  public static let missingMember = Self("missingMember", remedy: damaged)
+  package static let missingMember = Self("missingMember", remedy: damaged)
 
   /// A member has a value of another type.
-  public static let wrongType = Self("wrongType", remedy: damaged)
+  package static let wrongType = Self("wrongType", remedy: damaged)
 
   /// A value has the right type and lies outside what is allowed.
-  public static let outOfBounds = Self(
+  package static let outOfBounds = Self(
     "outOfBounds", remedy: "keep to the bounds; a file that does not is damaged")
 
   /// The document, or something it counts, is larger than its limit.
-  public static let tooLarge = Self(
+  package static let tooLarge = Self(
     "tooLarge", remedy: "keep fewer or shorter items; a file that does not is damaged")
 
   /// The document was written by a newer version of this library.
-  public static let newerFormat = Self(
+  package static let newerFormat = Self(
     "newerFormat", remedy: "read it with the version that wrote it, or a later one")
 
   /// The document belongs to a store with another hash seed.
-  public static let foreignStore = Self(
+  package static let foreignStore = Self(
     "foreignStore", remedy: "move the file back to its own store, or remove it")
 }
 
 extension FormatError: CustomStringConvertible {
   /// Says the place, what is wrong and what to do, in one line.
-  public var description: String {
+  package var description: String {
     "byte \(offset): \(detail) (\(code)); \(code.remedy)"
   }
 }

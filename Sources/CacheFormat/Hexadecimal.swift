@@ -2,14 +2,15 @@
 ///
 /// Lower case only, most significant digit first. An upper case digit is refused on the way back,
 /// so that one value has one name.
-public enum Hexadecimal {
+@usableFromInline
+package enum Hexadecimal {
   /// Writes the lowest `digits` digits (0 to 16) of `value` as ASCII to `target`.
   ///
   /// `target` stays the caller's and must have room for that many bytes; no terminator is written.
   ///
   /// - Complexity: O(digits), without allocation.
   @inlinable
-  public static func write(
+  package static func write(
     _ value: UInt64, digits: Int = 16, to target: UnsafeMutablePointer<UInt8>
   ) {
     precondition(digits >= 0 && digits <= 16)
@@ -24,7 +25,7 @@ public enum Hexadecimal {
   }
 
   /// Gives the lowest `digits` digits (0 to 16) of `value`.
-  public static func string(_ value: UInt64, digits: Int = 16) -> String {
+  package static func string(_ value: UInt64, digits: Int = 16) -> String {
     unsafe String(unsafeUninitializedCapacity: digits) { buffer in
       if let target = buffer.baseAddress {
         // Safety: the buffer has room for at least the capacity asked for.
@@ -43,7 +44,7 @@ public enum Hexadecimal {
   ///
   /// - Complexity: O(digits), without allocation.
   @inlinable
-  public static func parse(_ bytes: some Collection<UInt8>) -> UInt64? {
+  package static func parse(_ bytes: some Collection<UInt8>) -> UInt64? {
     var value: UInt64 = 0
     var count = 0
     for byte in bytes {

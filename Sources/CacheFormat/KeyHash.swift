@@ -4,16 +4,17 @@ internal import CXXHash
 ///
 /// It names the directory of the key (`entries/3f/a07c…`) and finds its slot in the index. Two keys
 /// may share a hash, so whoever finds an entry by it compares the full key.
-public struct KeyHash: Sendable, Hashable, BitwiseCopyable {
+@usableFromInline
+package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
   /// Holds the upper half, written first.
-  public var high: UInt64
+  @usableFromInline package var high: UInt64
 
   /// Holds the lower half.
-  public var low: UInt64
+  @usableFromInline package var low: UInt64
 
   /// Creates a hash from its halves.
   @inlinable
-  public init(high: UInt64, low: UInt64) {
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -21,7 +22,7 @@ public struct KeyHash: Sendable, Hashable, BitwiseCopyable {
   /// Computes the hash of a key's bytes in a store with the hash seed `seed`.
   ///
   /// - Complexity: O(length), without allocation.
-  public init(hashing key: UnsafeRawBufferPointer, seed: UInt64) {
+  package init(hashing key: UnsafeRawBufferPointer, seed: UInt64) {
     // Safety: base address and count belong to one buffer, which is only read.
     let hash = unsafe cxxhash_xxh3_128(key.baseAddress, key.count, seed)
     self.init(high: hash.high, low: hash.low)
@@ -30,14 +31,14 @@ public struct KeyHash: Sendable, Hashable, BitwiseCopyable {
   /// Computes the hash of a key in a store with the hash seed `seed`.
   ///
   /// - Complexity: O(length), without allocation.
-  public init(hashing key: ByteString, seed: UInt64) {
+  package init(hashing key: ByteString, seed: UInt64) {
     // Safety: the key is held while its bytes are read.
     self = unsafe key.bytes.withUnsafeBytes { unsafe KeyHash(hashing: $0, seed: seed) }
   }
 
   /// Feeds the lower half alone to the hasher: its bits are as good as those of a hash.
   @inlinable
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(low)
   }
 }
@@ -45,18 +46,18 @@ public struct KeyHash: Sendable, Hashable, BitwiseCopyable {
 // The names in the tree (Docs/Format.md, "The tree"): 2 digits for the shard, 30 for the directory.
 extension KeyHash {
   /// Counts the bytes of a shard's name.
-  public static let shardNameLength = 2
+  package static let shardNameLength = 2
 
   /// Counts the bytes of a directory's name.
-  public static let directoryNameLength = 30
+  package static let directoryNameLength = 30
 
   /// Gives the first 2 hex digits.
-  public var shardName: String {
+  package var shardName: String {
     Hexadecimal.string(high &>> 56, digits: 2)
   }
 
   /// Gives the other 30 hex digits.
-  public var directoryName: String {
+  package var directoryName: String {
     Hexadecimal.string(high, digits: 14) + Hexadecimal.string(low)
   }
 
@@ -64,7 +65,7 @@ extension KeyHash {
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
-  public func writeShardName(to target: UnsafeMutablePointer<UInt8>) {
+  package func writeShardName(to target: UnsafeMutablePointer<UInt8>) {
     // Safety: the caller vouches for 2 bytes.
     unsafe Hexadecimal.write(high &>> 56, digits: 2, to: target)
   }
@@ -73,7 +74,7 @@ extension KeyHash {
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
-  public func writeDirectoryName(to target: UnsafeMutablePointer<UInt8>) {
+  package func writeDirectoryName(to target: UnsafeMutablePointer<UInt8>) {
     // Safety: the caller vouches for 30 bytes, of which the halves write 14 and 16.
     unsafe Hexadecimal.write(high, digits: 14, to: target)
     unsafe Hexadecimal.write(low, to: target + 14)
@@ -83,7 +84,7 @@ extension KeyHash {
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
-  public init?(shardName: some Collection<UInt8>, directoryName: some Collection<UInt8>) {
+  package init?(shardName: some Collection<UInt8>, directoryName: some Collection<UInt8>) {
     guard shardName.count == 2, directoryName.count == 30,
       let shard = Hexadecimal.parse(shardName),
       let upper = Hexadecimal.parse(directoryName.prefix(14)),
@@ -95,5 +96,5 @@ extension KeyHash {
 
 extension KeyHash: CustomStringConvertible {
   /// Gives 32 hex digits, the upper half first.
-  public var description: String { shardName + directoryName }
+  @usableFromInline package var description: String { shardName + directoryName }
 }

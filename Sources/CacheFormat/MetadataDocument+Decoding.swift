@@ -9,7 +9,7 @@ extension MetadataDocument {
   /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
   ///   `foreignStore`, `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
   /// - Complexity: O(size).
-  public init(decoding bytes: [UInt8], hashSeed: UInt64? = nil) throws(FormatError) {
+  package init(decoding bytes: [UInt8], hashSeed: UInt64? = nil) throws(FormatError) {
     let checksum = try DocumentEnvelope.writtenChecksum(
       of: bytes, maximumBytes: Self.maximumBytes)
     guard let preamble = Preamble(bytes) else {

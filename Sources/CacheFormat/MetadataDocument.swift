@@ -2,29 +2,28 @@
 ///
 /// It is JSON for people, for repair and for other tools; a lookup reads the journal's record
 /// instead. The checksum makes sure that half a file, or a changed one, is never taken for a whole.
-public struct MetadataDocument: Sendable, Hashable {
+package struct MetadataDocument: Sendable, Hashable {
   /// The format that is written, and the newest that is read.
-  public static let format: UInt64 = 1
+  package static let format: UInt64 = 1
 
   /// Limits the size of a document.
-  public static let maximumBytes = 8 << 20
+  package static let maximumBytes = 8 << 20
 
   /// Limits the header fields, the items of user info, and the tags: each of the three alone.
-  public static let maximumItems = 65_536
+  package static let maximumItems = 65_536
 
   /// Holds the hash seed of the store the entry belongs to.
-  public var hashSeed: UInt64
+  package var hashSeed: UInt64
 
   /// Holds all that is known of the entry.
-  public var entry: StoredEntry
+  package var entry: StoredEntry
 
   /// The least sequence number that the record of the entry in the journal can have; `nil` in
   /// documents that say nothing of it. A journal that ends before it has lost records.
-  public var sequence: UInt64?
+  package var sequence: UInt64?
 
   /// Creates a document.
-  @inlinable
-  public init(hashSeed: UInt64, entry: StoredEntry, sequence: UInt64? = nil) {
+  package init(hashSeed: UInt64, entry: StoredEntry, sequence: UInt64? = nil) {
     self.hashSeed = hashSeed
     self.entry = entry
     self.sequence = sequence
@@ -38,7 +37,7 @@ extension MetadataDocument {
   /// - Throws: ``FormatError`` with `outOfBounds` for a status outside 0 to 999, `tooLarge` for too
   ///   many items or bytes. Every document that is given here can be read again.
   /// - Complexity: O(size), with one allocation in the usual case.
-  public func encoded() throws(FormatError) -> [UInt8] {
+  package func encoded() throws(FormatError) -> [UInt8] {
     try checkBounds()
     var writer = JSONWriter(capacity: estimatedBytes)
     writer.append("{\n \"format\": 1,\n \"seed\": ")

@@ -1,21 +1,21 @@
 /// What a record of the journal says (Docs/Format.md, "The journal").
-public struct RecordType: RawRepresentable, Sendable, Hashable {
-  public var rawValue: UInt8
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct RecordType: RawRepresentable, Sendable, Hashable {
+  package var rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
   /// An entry was stored, or its metadata changed.
-  public static let put = RecordType(rawValue: 1)
+  package static let put = RecordType(rawValue: 1)
   /// An entry was removed.
-  public static let remove = RecordType(rawValue: 2)
+  package static let remove = RecordType(rawValue: 2)
   /// Entries were asked for.
-  public static let touch = RecordType(rawValue: 3)
+  package static let touch = RecordType(rawValue: 3)
   /// All entries before it are gone.
-  public static let clear = RecordType(rawValue: 4)
+  package static let clear = RecordType(rawValue: 4)
   /// The limits of the store.
-  public static let limits = RecordType(rawValue: 5)
+  package static let limits = RecordType(rawValue: 5)
   /// The journal goes on in another segment.
-  public static let seal = RecordType(rawValue: 6)
+  package static let seal = RecordType(rawValue: 6)
   /// The oldest segments are no longer needed.
-  public static let drop = RecordType(rawValue: 7)
+  package static let drop = RecordType(rawValue: 7)
 }
 
 /// The frame of one record: 32 bytes of header, the payload, and padding to a multiple of 8 bytes.
@@ -32,23 +32,23 @@ public struct RecordType: RawRepresentable, Sendable, Hashable {
 /// The seed of the checksum is secret (it is the hash seed of the store), so bytes that a web server
 /// chose can never pass for a record, and it contains the place, so a record that was written to a
 /// wrong place is none.
-public enum RecordFrame {
+package enum RecordFrame {
   /// The number of bytes before the payload.
-  public static let headerCount = 32
+  package static let headerCount = 32
   /// The longest record in bytes; what claims to be longer is damage.
-  public static let maximumLength = 4 << 20
+  package static let maximumLength = 4 << 20
   /// Records begin at multiples of this many bytes.
-  public static let alignment = 8
+  package static let alignment = 8
   /// "OCJ1", read as a little-endian number.
-  public static let magic: UInt32 = 0x314A_434F
+  package static let magic: UInt32 = 0x314A_434F
 
   /// Gives the seed of the checksum of a record at `offset` of a segment.
-  public static func seed(hashSeed: UInt64, segment: UInt64, offset: UInt64) -> UInt64 {
+  package static func seed(hashSeed: UInt64, segment: UInt64, offset: UInt64) -> UInt64 {
     hashSeed ^ (segment &* 0x9E37_79B9_7F4A_7C15) ^ (offset &* 0xC2B2_AE3D_27D4_EB4F)
   }
 
   /// Begins a record: a header whose open fields `finish` fills in.
-  public static func begin(_ type: RecordType, reserving count: Int) -> [UInt8] {
+  package static func begin(_ type: RecordType, reserving count: Int) -> [UInt8] {
     var bytes = [UInt8]()
     bytes.reserveCapacity(headerCount + count + alignment)
     bytes.append(contentsOf: repeatElement(0, count: headerCount))
@@ -58,7 +58,7 @@ public enum RecordFrame {
   }
 
   /// Pads a record and sets its length; what is left open is its place.
-  public static func pad(_ record: inout [UInt8]) {
+  package static func pad(_ record: inout [UInt8]) {
     let padding = (alignment - record.count % alignment) % alignment
     record.append(contentsOf: repeatElement(0, count: padding))
     record[25] = UInt8(padding)
@@ -66,7 +66,7 @@ public enum RecordFrame {
   }
 
   /// Gives a padded record its place: sequence number and checksum.
-  public static func place(_ record: inout [UInt8], sequence: UInt64, seed: UInt64) {
+  package static func place(_ record: inout [UInt8], sequence: UInt64, seed: UInt64) {
     record.set(sequence, at: 16)
     // Safety: the slice lies within the array.
     let sum = unsafe record.withUnsafeBytes {
@@ -76,15 +76,15 @@ public enum RecordFrame {
   }
 
   /// What the header of a record says, not yet trusted.
-  public struct Header: Sendable, Hashable {
-    public var length: Int
-    public var sequence: UInt64
-    public var type: RecordType
-    public var payloadCount: Int
+  package struct Header: Sendable, Hashable {
+    package var length: Int
+    package var sequence: UInt64
+    package var type: RecordType
+    package var payloadCount: Int
   }
 
   /// What stands at a place of a segment.
-  public enum Reading: Sendable, Hashable {
+  package enum Reading: Sendable, Hashable {
     /// A whole record.
     case record(Header)
     /// Perhaps a record, of which more bytes are needed than there are.
@@ -97,7 +97,7 @@ public enum RecordFrame {
   ///
   /// - Parameter seed: see `seed(hashSeed:segment:offset:)`.
   /// - Complexity: O(length of the record).
-  public static func read(
+  package static func read(
     _ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64
   ) -> Reading {
     let available = bytes.count - offset

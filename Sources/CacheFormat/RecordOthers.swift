@@ -15,20 +15,20 @@ public enum RemovalReason: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 /// A removal: key hash (high, low), variant, reason, 7 bytes of 0.
-public struct RemoveRecord: Sendable, Hashable {
-  public var keyHash: KeyHash
-  public var variant: UInt64
-  public var reason: RemovalReason
+package struct RemoveRecord: Sendable, Hashable {
+  package var keyHash: KeyHash
+  package var variant: UInt64
+  package var reason: RemovalReason
 
   /// Creates a removal.
-  public init(keyHash: KeyHash, variant: UInt64, reason: RemovalReason) {
+  package init(keyHash: KeyHash, variant: UInt64, reason: RemovalReason) {
     self.keyHash = keyHash
     self.variant = variant
     self.reason = reason
   }
 
   /// Encodes the record, ready to be placed.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes = RecordFrame.begin(.remove, reserving: 32)
     bytes.append(littleEndian: keyHash.high)
     bytes.append(littleEndian: keyHash.low)
@@ -39,7 +39,7 @@ public struct RemoveRecord: Sendable, Hashable {
   }
 
   /// Reads the payload of a checked record.
-  public init?(payload: [UInt8]) {
+  package init?(payload: [UInt8]) {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
     guard let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
       let variant = cursor.number(UInt64.self), let reason = cursor.number(UInt64.self)
@@ -51,13 +51,13 @@ public struct RemoveRecord: Sendable, Hashable {
 }
 
 /// One access: key hash (high, low), variant, time.
-public struct Touch: Sendable, Hashable {
-  public var keyHash: KeyHash
-  public var variant: UInt64
-  public var accessed: Timestamp
+package struct Touch: Sendable, Hashable {
+  package var keyHash: KeyHash
+  package var variant: UInt64
+  package var accessed: Timestamp
 
   /// Creates an access.
-  public init(keyHash: KeyHash, variant: UInt64, accessed: Timestamp) {
+  package init(keyHash: KeyHash, variant: UInt64, accessed: Timestamp) {
     self.keyHash = keyHash
     self.variant = variant
     self.accessed = accessed
@@ -65,12 +65,12 @@ public struct Touch: Sendable, Hashable {
 }
 
 /// Accesses in one record, 32 bytes each.
-public enum TouchRecord {
+package enum TouchRecord {
   /// The most accesses in one record.
-  public static let maximumCount = 2048
+  package static let maximumCount = 2048
 
   /// Encodes a record, ready to be placed.
-  public static func bytes(_ touches: some Collection<Touch>) -> [UInt8] {
+  package static func bytes(_ touches: some Collection<Touch>) -> [UInt8] {
     var bytes = RecordFrame.begin(.touch, reserving: 32 * touches.count)
     for touch in touches {
       bytes.append(littleEndian: touch.keyHash.high)
@@ -83,7 +83,7 @@ public enum TouchRecord {
   }
 
   /// Reads the payload of a checked record; a rest that is no whole access is left out.
-  public static func touches(payload: [UInt8]) -> [Touch] {
+  package static func touches(payload: [UInt8]) -> [Touch] {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
     var touches: [Touch] = []
     touches.reserveCapacity(payload.count / 32)
@@ -100,22 +100,22 @@ public enum TouchRecord {
 }
 
 /// The limits of a store as numbers, in the order of Docs/Format.md; the largest number for none.
-public struct LimitsRecord: Sendable, Hashable {
+package struct LimitsRecord: Sendable, Hashable {
   /// Bytes, entries, bytes of one entry, free bytes to leave, pinned bytes, accounting (0: bytes
   /// allocated, 1: body lengths).
-  public var values: [UInt64]
+  package var values: [UInt64]
 
   /// The number of values of this version; a newer one may append more.
-  public static let count = 6
+  package static let count = 6
 
   /// Creates a record of exactly `count` values.
-  public init(values: [UInt64]) {
+  package init(values: [UInt64]) {
     precondition(values.count == Self.count)
     self.values = values
   }
 
   /// Encodes the record, ready to be placed.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes = RecordFrame.begin(.limits, reserving: 8 * values.count)
     for value in values { bytes.append(littleEndian: value) }
     RecordFrame.pad(&bytes)
@@ -123,7 +123,7 @@ public struct LimitsRecord: Sendable, Hashable {
   }
 
   /// Reads the payload of a checked record.
-  public init?(payload: [UInt8]) {
+  package init?(payload: [UInt8]) {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
     var values: [UInt64] = []
     while values.count < Self.count, let value = cursor.number(UInt64.self) {
@@ -135,9 +135,9 @@ public struct LimitsRecord: Sendable, Hashable {
 }
 
 /// The end of all entries so far: no payload.
-public enum ClearRecord {
+package enum ClearRecord {
   /// Encodes the record, ready to be placed.
-  public static var bytes: [UInt8] {
+  package static var bytes: [UInt8] {
     var bytes = RecordFrame.begin(.clear, reserving: 0)
     RecordFrame.pad(&bytes)
     return bytes
@@ -145,9 +145,9 @@ public enum ClearRecord {
 }
 
 /// The last record of a segment: the number of the next one.
-public enum SealRecord {
+package enum SealRecord {
   /// Encodes the record, ready to be placed.
-  public static func bytes(next: UInt64) -> [UInt8] {
+  package static func bytes(next: UInt64) -> [UInt8] {
     var bytes = RecordFrame.begin(.seal, reserving: 8)
     bytes.append(littleEndian: next)
     RecordFrame.pad(&bytes)
@@ -155,16 +155,16 @@ public enum SealRecord {
   }
 
   /// Reads the payload of a checked record.
-  public static func next(payload: [UInt8]) -> UInt64? {
+  package static func next(payload: [UInt8]) -> UInt64? {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
     return cursor.number(UInt64.self)
   }
 }
 
 /// All segments up to a number were dropped, because nothing in them counts any more.
-public enum DropRecord {
+package enum DropRecord {
   /// Encodes the record, ready to be placed.
-  public static func bytes(through number: UInt64) -> [UInt8] {
+  package static func bytes(through number: UInt64) -> [UInt8] {
     var bytes = RecordFrame.begin(.drop, reserving: 8)
     bytes.append(littleEndian: number)
     RecordFrame.pad(&bytes)
@@ -172,7 +172,7 @@ public enum DropRecord {
   }
 
   /// Reads the payload of a checked record.
-  public static func through(payload: [UInt8]) -> UInt64? {
+  package static func through(payload: [UInt8]) -> UInt64? {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
     return cursor.number(UInt64.self)
   }

@@ -16,28 +16,28 @@
 ///     100 texts     u32  bytes of all texts after the key
 ///     104 key, then each field and user item (u32 name count, u32 value count, name, value), then
 ///         each tag (u32 count, bytes)
-public struct PutHead: Sendable, Hashable {
+package struct PutHead: Sendable, Hashable {
   /// The number of bytes of the fixed part.
-  public static let count = 104
+  package static let count = 104
 
-  public var keyHash: KeyHash
-  public var digest: Digest
-  public var variant: UInt64
+  package var keyHash: KeyHash
+  package var digest: Digest
+  package var variant: UInt64
   /// The bytes of the body.
-  public var length: UInt64
-  public var created: Timestamp
-  public var accessed: Timestamp
-  public var expires: Timestamp?
+  package var length: UInt64
+  package var created: Timestamp
+  package var accessed: Timestamp
+  package var expires: Timestamp?
   /// The inode number of the body when it was written.
-  public var bodyFile: UInt64
+  package var bodyFile: UInt64
   /// The bytes allocated for the metadata file and the directory.
-  public var overhead: UInt32
+  package var overhead: UInt32
   /// 0 to 999.
-  public var status: Int?
-  public var isPinned: Bool
+  package var status: Int?
+  package var isPinned: Bool
 
   /// Creates the fixed part.
-  public init(
+  package init(
     keyHash: KeyHash, digest: Digest, variant: UInt64, length: UInt64, created: Timestamp,
     accessed: Timestamp, expires: Timestamp?, bodyFile: UInt64, overhead: UInt32, status: Int?,
     isPinned: Bool
@@ -57,7 +57,7 @@ public struct PutHead: Sendable, Hashable {
 
   /// Reads the fixed part from a payload; nil where it is too short.
   @inline(__always)
-  public init?(_ payload: UnsafeRawBufferPointer) {
+  package init?(_ payload: UnsafeRawBufferPointer) {
     guard payload.count >= Self.count else { return nil }
     unsafe self.init(fixed: payload)
   }
@@ -105,19 +105,20 @@ public struct PutHead: Sendable, Hashable {
 }
 
 /// The texts of a put record, after its key.
-public struct PutTexts: Sendable, Hashable {
-  public var fields: [Field]
-  public var userInfo: [Field]
-  public var tags: [ByteString]
+package struct PutTexts: Sendable, Hashable {
+  package var fields: [Field]
+  package var userInfo: [Field]
+  package var tags: [ByteString]
 }
 
 /// The record of one stored entry, kept as its bytes and decoded when asked.
-public struct PutRecord: Sendable {
+@usableFromInline
+package struct PutRecord: Sendable {
   /// The most fields, user items and tags, each.
-  public static let maximumItems = 65_535
+  package static let maximumItems = 65_535
 
   /// The fixed part, read at each call.
-  public var head: PutHead {
+  package var head: PutHead {
     // Safety: `init` has made sure that the fixed part is there.
     unsafe bytes.withUnsafeBytes {
       unsafe PutHead(fixed: UnsafeRawBufferPointer(rebasing: $0[RecordFrame.headerCount...]))
@@ -125,10 +126,10 @@ public struct PutRecord: Sendable {
   }
 
   /// The whole record, with header and padding.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// The sequence number; 0 as long as the record has no place in a journal.
-  public var sequence: UInt64 {
+  package var sequence: UInt64 {
     // Safety: the header is there.
     unsafe bytes.withUnsafeBytes {
       unsafe UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
@@ -138,7 +139,7 @@ public struct PutRecord: Sendable {
   /// Encodes a record, ready to be placed.
   ///
   /// The caller has checked that the texts fit into `RecordFrame.maximumLength`.
-  public init(head: PutHead, key: ByteString, metadata: EntryMetadata) {
+  package init(head: PutHead, key: ByteString, metadata: EntryMetadata) {
     var bytes = RecordFrame.begin(.put, reserving: PutHead.count + key.bytes.count + 512)
     head.write(to: &bytes)
     bytes.append(littleEndian: UInt32(key.bytes.count))
@@ -165,7 +166,7 @@ public struct PutRecord: Sendable {
   /// put record.
   ///
   /// - Complexity: O(1); the texts are checked when they are read.
-  public init?(checked bytes: [UInt8]) {
+  package init?(checked bytes: [UInt8]) {
     guard bytes.count >= Self.keyAt, bytes[24] == RecordType.put.rawValue,
       bytes.count - Int(bytes[25]) >= Self.keyAt
     else { return nil }
@@ -190,12 +191,12 @@ public struct PutRecord: Sendable {
   }
 
   /// Gives the full key.
-  public var key: ByteString {
+  package var key: ByteString {
     keyRange.map { ByteString(bytes: Array(bytes[$0])) } ?? ByteString(bytes: [])
   }
 
   /// Tells whether the full key is `other`.
-  public func hasKey(_ other: ByteString) -> Bool {
+  package func hasKey(_ other: ByteString) -> Bool {
     guard let range = keyRange else { return false }
     guard range.count == other.bytes.count else { return false }
     // Safety: both ranges lie within their arrays.
@@ -209,7 +210,7 @@ public struct PutRecord: Sendable {
   }
 
   /// Decodes the texts; what is cut short is left out.
-  public var texts: PutTexts {
+  package var texts: PutTexts {
     var texts = PutTexts(fields: [], userInfo: [], tags: [])
     guard let range = keyRange else { return texts }
     var counts = RecordCursor(bytes, from: RecordFrame.headerCount + 92, to: end)
@@ -234,7 +235,7 @@ public struct PutRecord: Sendable {
   }
 
   /// Gives what the caller said about the body.
-  public var metadata: EntryMetadata {
+  package var metadata: EntryMetadata {
     let texts = texts
     return EntryMetadata(
       status: head.status, fields: texts.fields, userInfo: texts.userInfo, tags: texts.tags,
@@ -258,7 +259,7 @@ public struct PutRecord: Sendable {
 
 extension PutRecord {
   /// The record with another access time, ready to be placed.
-  public func accessed(_ nanoseconds: Int64) -> [UInt8] {
+  package func accessed(_ nanoseconds: Int64) -> [UInt8] {
     var copy = bytes
     copy.set(UInt64(bitPattern: nanoseconds), at: RecordFrame.headerCount + 56)
     return copy

@@ -9,19 +9,19 @@
 ///     56 checksum u64: XXH3-64 of the 56 bytes before, seed 0
 ///
 /// It repeats what store.json says, so that either can be restored from the other.
-public struct SegmentHeader: Sendable, Hashable {
+package struct SegmentHeader: Sendable, Hashable {
   /// The number of bytes.
-  public static let count = 64
+  package static let count = 64
   /// The version that this code writes, and the newest that it reads.
-  public static let version: UInt32 = 1
+  package static let version: UInt32 = 1
 
-  public var storeID: StoreDescription.ID
-  public var hashSeed: UInt64
-  public var number: UInt64
-  public var created: Timestamp
+  package var storeID: StoreDescription.ID
+  package var hashSeed: UInt64
+  package var number: UInt64
+  package var created: Timestamp
 
   /// Creates a header.
-  public init(storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64, created: Timestamp) {
+  package init(storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64, created: Timestamp) {
     self.storeID = storeID
     self.hashSeed = hashSeed
     self.number = number
@@ -29,14 +29,14 @@ public struct SegmentHeader: Sendable, Hashable {
   }
 
   /// What the first bytes of a file are.
-  public enum Reading: Sendable, Hashable {
+  package enum Reading: Sendable, Hashable {
     case header(SegmentHeader)
     case newerFormat(UInt32)
     case damaged
   }
 
   /// Encodes the header.
-  public var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     var bytes = Array("OCJOURNL".utf8)
     bytes.append(littleEndian: Self.version)
     bytes.append(littleEndian: UInt32(Self.count))
@@ -50,7 +50,7 @@ public struct SegmentHeader: Sendable, Hashable {
   }
 
   /// Reads a header.
-  public static func read(_ bytes: [UInt8]) -> Reading {
+  package static func read(_ bytes: [UInt8]) -> Reading {
     guard bytes.count >= count, bytes.starts(with: Array("OCJOURNL".utf8)) else { return .damaged }
     var cursor = RecordCursor(bytes, from: 8, to: count)
     guard let version = cursor.number(UInt32.self), let length = cursor.number(UInt32.self),

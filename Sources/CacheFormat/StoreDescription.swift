@@ -1,51 +1,51 @@
 /// The file store.json at the root of a store (Docs/Format.md, "store.json"): written once, when the
 /// store is created.
-public struct StoreDescription: Sendable, Hashable {
+package struct StoreDescription: Sendable, Hashable {
   /// The format that is written, and the newest that is read.
-  public static let format: UInt64 = 1
+  package static let format: UInt64 = 1
 
   /// Limits the size of the document.
-  public static let maximumBytes = 64 << 10
+  package static let maximumBytes = 64 << 10
 
   /// Tells one store from any other: random, upper half first.
-  public struct ID: Sendable, Hashable, CustomStringConvertible {
+  package struct ID: Sendable, Hashable, CustomStringConvertible {
     /// Holds the upper half, written first.
-    public var high: UInt64
+    package var high: UInt64
 
     /// Holds the lower half.
-    public var low: UInt64
+    package var low: UInt64
 
     /// Creates an id from its halves.
-    public init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
       self.high = high
       self.low = low
     }
 
     /// Gives 32 hex digits.
-    public var description: String {
+    package var description: String {
       Hexadecimal.string(high) + Hexadecimal.string(low)
     }
   }
 
   /// Tells this store from any other.
-  public var id: ID
+  package var id: ID
 
   /// Seeds the hashes of keys and the checksums of metadata, so that nobody outside can choose keys
   /// that collide.
-  public var hashSeed: UInt64
+  package var hashSeed: UInt64
 
   /// Tells when the store was created.
-  public var created: Timestamp
+  package var created: Timestamp
 
   /// Creates a description.
-  public init(id: ID, hashSeed: UInt64, created: Timestamp) {
+  package init(id: ID, hashSeed: UInt64, created: Timestamp) {
     self.id = id
     self.hashSeed = hashSeed
     self.created = created
   }
 
   /// Gives the bytes of the document.
-  public func encoded() -> [UInt8] {
+  package func encoded() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.append("{\n \"format\": 1,\n \"id\": ")
     writer.appendHex(high: id.high, low: id.low)
@@ -62,7 +62,7 @@ public struct StoreDescription: Sendable, Hashable {
   ///
   /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
   ///   `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
-  public init(decoding bytes: [UInt8]) throws(FormatError) {
+  package init(decoding bytes: [UInt8]) throws(FormatError) {
     var draft = Draft()
     let end = try DocumentEnvelope.read(
       bytes, maximumBytes: Self.maximumBytes, seed: 0

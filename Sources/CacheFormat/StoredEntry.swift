@@ -1,32 +1,31 @@
 /// All that the metadata file of an entry says, as values.
-public struct StoredEntry: Sendable, Hashable {
+package struct StoredEntry: Sendable, Hashable {
   /// Holds the full key.
-  public var key: ByteString
+  package var key: ByteString
 
   /// Tells the stored responses of one key apart; 0 when there is only one.
-  public var variant: UInt64
+  package var variant: UInt64
 
   /// Names the body.
-  public var digest: Digest
+  package var digest: Digest
 
   /// Counts the bytes of the body.
-  public var length: UInt64
+  package var length: UInt64
 
   /// Tells when the entry was stored.
-  public var created: Timestamp
+  package var created: Timestamp
 
   /// Tells when the body was last asked for, as far as it is recorded.
-  public var accessed: Timestamp
+  package var accessed: Timestamp
 
   /// Tells whether the entry is exempt from eviction.
-  public var isPinned: Bool
+  package var isPinned: Bool
 
   /// Holds what the caller said about the body.
-  public var metadata: EntryMetadata
+  package var metadata: EntryMetadata
 
   /// Creates the description of an entry.
-  @inlinable
-  public init(
+  package init(
     key: ByteString, variant: UInt64 = 0, digest: Digest, length: UInt64, created: Timestamp,
     accessed: Timestamp, isPinned: Bool = false, metadata: EntryMetadata = EntryMetadata()
   ) {
@@ -41,22 +40,17 @@ public struct StoredEntry: Sendable, Hashable {
   }
 
   /// Gives the status of the metadata.
-  @inlinable
-  public var status: Int? { metadata.status }
+  package var status: Int? { metadata.status }
 
   /// Gives the header fields of the metadata.
-  @inlinable
-  public var fields: [Field] { metadata.fields }
+  package var fields: [Field] { metadata.fields }
 
   /// Gives the user's items of the metadata.
-  @inlinable
-  public var userInfo: [Field] { metadata.userInfo }
+  package var userInfo: [Field] { metadata.userInfo }
 
   /// Gives the tags of the metadata.
-  @inlinable
-  public var tags: [ByteString] { metadata.tags }
+  package var tags: [ByteString] { metadata.tags }
 
   /// Gives the expiry of the metadata.
-  @inlinable
-  public var expires: Timestamp? { metadata.expires }
+  package var expires: Timestamp? { metadata.expires }
 }

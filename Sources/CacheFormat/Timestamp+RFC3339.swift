@@ -2,7 +2,7 @@
 
 extension Timestamp: CustomStringConvertible {
   /// Counts the bytes of the written form.
-  public static let textLength = 30
+  package static let textLength = 30
 
   /// Gives the moment as in `2026-11-20T20:01:48.123456789Z`.
   public var description: String {
@@ -17,7 +17,7 @@ extension Timestamp: CustomStringConvertible {
   /// Nil for anything else, for a second 60, and for years outside the span of a timestamp.
   ///
   /// - Complexity: O(1), without allocation.
-  public init?(rfc3339 text: [UInt8]) {
+  package init?(rfc3339 text: [UInt8]) {
     guard text.count == Self.textLength, Self.hasSeparators(text),
       let year = Self.number(text, at: 0, digits: 4), year >= 1,
       let month = Self.number(text, at: 5, digits: 2), (1...12).contains(month),

@@ -3,9 +3,9 @@
 #endif
 
 /// The name that the system gave the present run of the machine: another one after each start.
-public enum BootName {
+package enum BootName {
   /// The name; nil where the system tells none.
-  public static let current: [UInt8]? = read()
+  package static let current: [UInt8]? = read()
 
   #if canImport(Darwin)
     private static func read() -> [UInt8]? {

@@ -2,7 +2,7 @@
 ///
 /// No lock is held while a stream is told. One thread tells at a time; a value that comes meanwhile is left
 /// to it, so that two values never change places. A stream that is slow misses all but the newest.
-public final class Broadcast<Value: Sendable>: Sendable {
+package final class Broadcast<Value: Sendable>: Sendable {
   fileprivate struct State {
     var readers: [Int: AsyncStream<Value>.Continuation] = [:]
     var nextReader = 0
@@ -15,16 +15,16 @@ public final class Broadcast<Value: Sendable>: Sendable {
   private let state = Lock(State())
 
   /// Makes a broadcast without readers.
-  public init() {}
+  package init() {}
 
   /// The number of streams that are read.
-  public var readerCount: Int { state.withLock { $0.readers.count } }
+  package var readerCount: Int { state.withLock { $0.readers.count } }
 
   /// Makes a stream, which begins with the newest value.
   ///
   /// - Parameter newest: returns the newest value; nil if there is none to tell yet. Here and below it is
   ///   called with no lock held.
-  public func stream(_ newest: () -> Value?) -> AsyncStream<Value> {
+  package func stream(_ newest: () -> Value?) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -42,13 +42,13 @@ public final class Broadcast<Value: Sendable>: Sendable {
   }
 
   /// Tells all streams that there is a new value.
-  public func tell(_ newest: () -> Value?) {
+  package func tell(_ newest: () -> Value?) {
     state.withLock { $0.untold = Set($0.readers.keys) }
     tellUntold(newest)
   }
 
   /// Ends all streams after the newest value, and those that are made later, too.
-  public func finish(_ newest: () -> Value?) {
+  package func finish(_ newest: () -> Value?) {
     state.withLock { $0.isFinished = true }
     tellUntold(newest)
   }

@@ -6,7 +6,7 @@
 
 extension FileSystem {
   /// Reads up to `count` bytes into a new array; fewer at the end of the file.
-  public func readBytes(
+  package func readBytes(
     _ descriptor: borrowing Descriptor, count: Int, at offset: Int64
   ) throws(SystemError) -> [UInt8] {
     var failure: SystemError?
@@ -25,7 +25,7 @@ extension FileSystem {
 
   /// Reads a file that should have `length` bytes into a new array; a longer one shows by one byte
   /// more, a shorter one by fewer.
-  public func readFile(
+  package func readFile(
     _ path: PathName, in directory: borrowing Descriptor, expecting length: Int
   ) throws(SystemError) -> [UInt8] {
     let raw = directory.raw
@@ -43,7 +43,7 @@ extension FileSystem {
   /// Reads a whole regular file of at most `limit` bytes.
   ///
   /// - Throws: EFBIG (as `.tooLarge`) for a longer one, `.notAFile` for what is no regular file.
-  public func readFile(
+  package func readFile(
     _ path: PathName, in directory: borrowing Descriptor, limit: Int
   ) throws(SystemError) -> [UInt8] {
     var status: FileStatus?
@@ -54,7 +54,7 @@ extension FileSystem {
   /// where it then cannot be read.
   ///
   /// - Throws: as without the status.
-  public func readFile(
+  package func readFile(
     _ path: PathName, in directory: borrowing Descriptor, limit: Int, _ status: inout FileStatus?
   ) throws(SystemError) -> [UInt8] {
     let file = try open(path, in: directory, [.read])
@@ -66,7 +66,7 @@ extension FileSystem {
   }
 
   /// Writes all bytes of an array.
-  public func write(
+  package func write(
     _ descriptor: borrowing Descriptor, _ bytes: [UInt8], at offset: Int64? = nil
   ) throws(SystemError) {
     var failure: SystemError?
@@ -86,7 +86,7 @@ extension FileSystem {
   /// Whether a file holds just these bytes.
   ///
   /// - Complexity: O(length), in memory of 256 KiB.
-  public func isEqual(_ file: borrowing Descriptor, _ bytes: [UInt8]) -> Bool {
+  package func isEqual(_ file: borrowing Descriptor, _ bytes: [UInt8]) -> Bool {
     var offset = 0
     while offset < bytes.count {
       let count = min(bytes.count - offset, Self.compareBytes)
@@ -112,7 +112,7 @@ extension FileSystem {
   /// Whether two files of `count` bytes hold the same bytes.
   ///
   /// - Complexity: O(count), in memory of 512 KiB.
-  public func isEqual(
+  package func isEqual(
     _ a: borrowing Descriptor, _ b: borrowing Descriptor, count: UInt64
   ) -> Bool {
     var offset: UInt64 = 0
@@ -132,7 +132,7 @@ extension FileSystem {
   ///
   /// - Parameter synced: whether it survives loss of power, too, once it has returned.
   /// - Throws: EEXIST where the name is taken.
-  public func writeNew(
+  package func writeNew(
     _ name: PathName, in directory: borrowing Descriptor, _ bytes: [UInt8], synced: Bool = false
   ) throws(SystemError) {
     let file = try open(name, in: directory, [.write, .create, .exclusive])
@@ -150,7 +150,7 @@ extension FileSystem {
   /// - Parameters:
   ///   - temporary: a name in the same directory that nobody uses.
   ///   - synced: whether the bytes survive loss of power, too, once it has returned.
-  public func replace(
+  package func replace(
     _ name: PathName, in directory: borrowing Descriptor, with bytes: [UInt8],
     through temporary: PathName, synced: Bool = false
   ) throws(SystemError) {

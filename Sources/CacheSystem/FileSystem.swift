@@ -3,13 +3,13 @@
 public struct OpenOptions: OptionSet, Sendable {
   public let rawValue: Int32
   public init(rawValue: Int32) { self.rawValue = rawValue }
-  public static let read = OpenOptions(rawValue: 1)
-  public static let write = OpenOptions(rawValue: 2)
-  public static let create = OpenOptions(rawValue: 4)
-  public static let exclusive = OpenOptions(rawValue: 8)
-  public static let directory = OpenOptions(rawValue: 16)
+  package static let read = OpenOptions(rawValue: 1)
+  package static let write = OpenOptions(rawValue: 2)
+  package static let create = OpenOptions(rawValue: 4)
+  package static let exclusive = OpenOptions(rawValue: 8)
+  package static let directory = OpenOptions(rawValue: 16)
   /// Links are followed: only for a path that the user gave.
-  public static let follow = OpenOptions(rawValue: 32)
+  package static let follow = OpenOptions(rawValue: 32)
 }
 
 /// What a name in a directory stands for.
@@ -23,22 +23,22 @@ public enum FileKind: UInt8, Sendable {
 /// What fstat(2) says.
 public struct FileStatus: Sendable, Hashable {
   /// The length in bytes.
-  public var length: UInt64
+  package var length: UInt64
   /// The bytes really allocated.
-  public var allocated: UInt64
+  package var allocated: UInt64
   /// The inode number.
-  public var fileNumber: UInt64
-  public var linkCount: UInt64
+  package var fileNumber: UInt64
+  package var linkCount: UInt64
   /// The time of the last change of the content, in nanoseconds since 1970.
-  public var modified: Int64
+  package var modified: Int64
   /// The user id of the owner.
-  public var owner: UInt32
+  package var owner: UInt32
   /// The permission bits, 07777.
-  public var mode: UInt16
-  public var kind: FileKind
+  package var mode: UInt16
+  package var kind: FileKind
 
   /// Creates a status, for a file system of one's own.
-  public init(
+  package init(
     length: UInt64, allocated: UInt64, fileNumber: UInt64, linkCount: UInt64, modified: Int64,
     owner: UInt32, mode: UInt16, kind: FileKind
   ) {
@@ -56,14 +56,14 @@ public struct FileStatus: Sendable, Hashable {
 /// What statvfs(3) says.
 public struct VolumeStatus: Sendable, Hashable {
   /// The size of a block in bytes.
-  public var blockBytes: UInt64
+  package var blockBytes: UInt64
   /// The bytes that this user may still write.
-  public var availableBytes: UInt64
+  package var availableBytes: UInt64
   /// The free inodes; `.max` where the file system has no such limit.
-  public var availableFiles: UInt64
+  package var availableFiles: UInt64
 
   /// Creates a status, for a file system of one's own.
-  public init(blockBytes: UInt64, availableBytes: UInt64, availableFiles: UInt64) {
+  package init(blockBytes: UInt64, availableBytes: UInt64, availableFiles: UInt64) {
     self.blockBytes = blockBytes
     self.availableBytes = availableBytes
     self.availableFiles = availableFiles
@@ -157,7 +157,7 @@ extension FileSystem {
   }
 
   /// Opens a file relative to a directory.
-  public func open(
+  package func open(
     _ path: PathName, in directory: borrowing Descriptor, _ options: OpenOptions,
     mode: UInt16 = 0o600
   ) throws(SystemError) -> Descriptor {
@@ -169,7 +169,7 @@ extension FileSystem {
   }
 
   /// Opens a path that the user gave.
-  public func open(userPath: String, _ options: OpenOptions) throws(SystemError) -> Descriptor {
+  package func open(userPath: String, _ options: OpenOptions) throws(SystemError) -> Descriptor {
     let raw = try retryOnInterrupt { () throws(SystemError) in
       try openOnce(userPath: userPath, options)
     }
@@ -179,7 +179,7 @@ extension FileSystem {
   /// Reads until the buffer is full or the file ends.
   ///
   /// - Returns: the number of bytes read; less than the buffer holds only at the end of the file.
-  public func read(
+  package func read(
     _ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer,
     at offset: Int64?
   ) throws(SystemError) -> Int {
@@ -198,7 +198,7 @@ extension FileSystem {
   }
 
   /// Writes every byte of the buffer.
-  public func write(
+  package func write(
     _ descriptor: borrowing Descriptor, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) {
     let raw = descriptor.raw
@@ -216,7 +216,7 @@ extension FileSystem {
   }
 
   /// Cuts or extends a file.
-  public func truncate(
+  package func truncate(
     _ descriptor: borrowing Descriptor, to length: Int64
   ) throws(SystemError) {
     let raw = descriptor.raw
@@ -225,7 +225,7 @@ extension FileSystem {
 
   /// Makes what was written survive loss of power. After a failure the file counts as lost: a
   /// second call may succeed without the data (fsync(2), "NOTES").
-  public func synchronize(
+  package func synchronize(
     _ descriptor: borrowing Descriptor, names: Bool
   ) throws(SystemError) {
     let raw = descriptor.raw
@@ -233,7 +233,8 @@ extension FileSystem {
   }
 
   /// Takes the advisory lock of a file or directory, waiting for it.
-  public func lock(_ descriptor: borrowing Descriptor, exclusive: Bool = true) throws(SystemError) {
+  package func lock(_ descriptor: borrowing Descriptor, exclusive: Bool = true) throws(SystemError)
+  {
     let raw = descriptor.raw
     try retryOnInterrupt { () throws(SystemError) in
       try lockOnce(raw, exclusive: exclusive, wait: true)
@@ -243,7 +244,7 @@ extension FileSystem {
   /// Takes the advisory lock if nobody holds it.
   ///
   /// - Returns: whether the lock was taken.
-  public func tryLock(_ descriptor: borrowing Descriptor) throws(SystemError) -> Bool {
+  package func tryLock(_ descriptor: borrowing Descriptor) throws(SystemError) -> Bool {
     let raw = descriptor.raw
     do {
       try retryOnInterrupt { () throws(SystemError) in
@@ -255,13 +256,13 @@ extension FileSystem {
 }
 
 /// An open file: closed when its owner goes away.
-public struct Descriptor: ~Copyable, Sendable {
+package struct Descriptor: ~Copyable, Sendable {
   /// The number, valid as long as this value lives.
-  public let raw: Int32
+  package let raw: Int32
   private let system: any FileSystem
 
   /// Takes over an open descriptor.
-  public init(_ raw: Int32, of system: any FileSystem) {
+  package init(_ raw: Int32, of system: any FileSystem) {
     self.raw = raw
     self.system = system
   }

@@ -9,24 +9,24 @@
 // Where others may write to a folder, they may have put a file there before this user did.
 extension FileStatus {
   /// Whether it belongs to the user with whose rights this process works.
-  public var isOwn: Bool { owner == geteuid() }
+  package var isOwn: Bool { owner == geteuid() }
 
   /// Whether it is a regular file of that user.
-  public var isOwnFile: Bool { kind == .file && isOwn }
+  package var isOwnFile: Bool { kind == .file && isOwn }
 
   /// Whether it is one that nobody else may write to.
-  public var isPrivateFile: Bool { isOwnFile && mode & 0o022 == 0 }
+  package var isPrivateFile: Bool { isOwnFile && mode & 0o022 == 0 }
 
   /// Whether a user may put another file in the place of this one, in a folder that the user may write
   /// to: the sticky bit keeps the files of others there, chmod(2).
-  public func isReplaceable(in folder: FileStatus, by user: UInt32? = nil) -> Bool {
+  package func isReplaceable(in folder: FileStatus, by user: UInt32? = nil) -> Bool {
     let user = user ?? geteuid()
     return user == 0 || user == owner || user == folder.owner || folder.mode & 0o1000 == 0
   }
 
   /// Whether somebody may have put it into a folder who is neither a user, nor the system, nor the
   /// owner of the folder.
-  public func isPlanted(in folder: FileStatus, for user: UInt32? = nil) -> Bool {
+  package func isPlanted(in folder: FileStatus, for user: UInt32? = nil) -> Bool {
     let user = user ?? geteuid()
     return owner != user && owner != 0 && owner != folder.owner && folder.mode & 0o022 != 0
   }
@@ -34,7 +34,7 @@ extension FileStatus {
 
 extension SystemError {
   /// The file belongs to another user, who may have planted it.
-  public static let othersFile = SystemError(EPERM)
+  package static let othersFile = SystemError(EPERM)
 }
 
 /// Paths that the user gave.

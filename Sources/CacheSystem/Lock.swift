@@ -2,7 +2,8 @@ internal import CPlatform
 public import Synchronization
 
 /// The order in which a thread may take locks, the outermost first. Docs/Architecture.md has the rule.
-public enum LockOrder: Int32, Sendable {
+@usableFromInline
+package enum LockOrder: Int32, Sendable {
   /// A list of things that have locks of their own: requests under way, downloads.
   case registry = 1
   /// A member of such a list.
@@ -35,7 +36,8 @@ public enum LockOrder: Int32, Sendable {
 /// listener told. Those calls go through ``callOut(_:)``.
 ///
 /// A debug build traps where that rule or the ``LockOrder`` is broken; a release build has the mutex alone.
-public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
+@usableFromInline
+package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<Value>
   #if DEBUG
     @usableFromInline let order: LockOrder
@@ -43,7 +45,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
 
   /// Makes a lock around a value.
   @inlinable
-  public init(_ value: consuming sending Value, _ order: LockOrder = .inner) {
+  package init(_ value: consuming sending Value, _ order: LockOrder = .inner) {
     mutex = Mutex(value)
     #if DEBUG
       self.order = order
@@ -54,7 +56,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   ///
   /// - Throws: what the closure throws.
   @inlinable
-  public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     #if DEBUG
@@ -70,7 +72,7 @@ public struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
 /// A debug build traps if the thread holds a ``Lock`` or is in a ``Monitor``: what is called may wait for
 /// that lock, in this thread or in another one.
 @inlinable
-public func callOut<Result>(_ call: () -> Result) -> Result {
+package func callOut<Result>(_ call: () -> Result) -> Result {
   #if DEBUG
     precondition(!LockOrder.isHeld, "code of others is called with a lock held")
   #endif

@@ -11,14 +11,14 @@ internal import CPlatform
 /// `Synchronization.Mutex` has no way to wait; this is for the few places that need one. Waits are
 /// measured by a monotonic clock: a change of the wall clock neither shortens nor prolongs them.
 @safe
-public final class Monitor<State>: @unchecked Sendable {
+package final class Monitor<State>: @unchecked Sendable {
   // Unchecked: `state` is touched with the mutex held only.
   private var state: State
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
   /// Makes a monitor around a state.
-  public init(_ state: sending State) {
+  package init(_ state: sending State) {
     self.state = state
     // Safety: pthread objects must not move, so they live on the heap until deinit.
     unsafe mutex = .allocate(capacity: 1)
@@ -63,7 +63,7 @@ public final class Monitor<State>: @unchecked Sendable {
   }
 
   /// Changes the state and wakes every thread that waits.
-  public func change<R>(_ body: (inout State) -> R) -> R {
+  package func change<R>(_ body: (inout State) -> R) -> R {
     let outer = lock()
     defer {
       unsafe pthread_cond_broadcast(condition)
@@ -73,7 +73,7 @@ public final class Monitor<State>: @unchecked Sendable {
   }
 
   /// Waits until `body` returns a value.
-  public func wait<R>(until body: (inout State) -> R?) -> R {
+  package func wait<R>(until body: (inout State) -> R?) -> R {
     let outer = lock()
     defer { unlock(outer) }
     while true {
@@ -83,7 +83,7 @@ public final class Monitor<State>: @unchecked Sendable {
   }
 
   /// Waits until `body` returns a value, or for about `nanoseconds`, then returns nil.
-  public func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
+  package func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
     let end = monotonicNanoseconds() + nanoseconds
     let outer = lock()
     defer { unlock(outer) }
@@ -106,7 +106,7 @@ public final class Monitor<State>: @unchecked Sendable {
 }
 
 /// Returns the time of the monotonic clock in nanoseconds (clock_gettime(2), CLOCK_MONOTONIC).
-public func monotonicNanoseconds() -> Int64 {
+package func monotonicNanoseconds() -> Int64 {
   var time = timespec()
   unsafe clock_gettime(CLOCK_MONOTONIC, &time)
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
@@ -122,7 +122,7 @@ extension timespec {
 /// Runs `body` on a thread of its own, with a stack of 1 MiB.
 ///
 /// - Throws: EAGAIN where the system has no thread to give.
-public func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
   // Safety: the box is retained here and released by the thread that consumes it.
   let box = unsafe Unmanaged.passRetained(ThreadBody(body))
   let error = unsafe cp_start_thread(
@@ -142,9 +142,9 @@ private final class ThreadBody: Sendable {
 }
 
 /// A number that no other running thread of the process has.
-public func threadNumber() -> UInt64 { cp_thread_number() }
+package func threadNumber() -> UInt64 { cp_thread_number() }
 
 /// Sleeps for about so many nanoseconds.
-public func pause(nanoseconds: Int64) {
+package func pause(nanoseconds: Int64) {
   _ = Monitor(()).wait(nanoseconds: nanoseconds) { _ -> Void? in nil }
 }

@@ -4,47 +4,47 @@
 /// Linux and Apple file systems allow, and more than any path that the store itself makes.
 public struct PathName: Sendable {
   /// The longest path in bytes.
-  public static let capacity = 255
+  package static let capacity = 255
 
   private var storage = InlineArray<256, UInt8>(repeating: 0)
 
   /// The number of bytes, without the NUL.
-  public private(set) var count = 0
+  package private(set) var count = 0
 
   /// Makes an empty path.
-  public init() {}
+  package init() {}
 
   /// Makes a path of a literal or a short ASCII name; bytes beyond the capacity are a programmer's error.
-  public init(_ text: StaticString) {
+  package init(_ text: StaticString) {
     unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   /// Makes a path of `bytes`, or nil where they are too many, none, or hold a NUL.
-  public init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: some Collection<UInt8>) {
     guard bytes.count <= Self.capacity, !bytes.isEmpty, !bytes.contains(0) else { return nil }
     for byte in bytes { append(byte) }
   }
 
   /// Appends one byte.
   @inline(__always)
-  public mutating func append(_ byte: UInt8) {
+  package mutating func append(_ byte: UInt8) {
     precondition(count < Self.capacity, "a path of the store is never this long")
     storage[count] = byte
     count += 1
   }
 
   /// Appends the bytes of `other`.
-  public mutating func append(_ other: PathName) {
+  package mutating func append(_ other: PathName) {
     for index in 0..<other.count { append(other.storage[index]) }
   }
 
   /// Appends the bytes of `text`.
-  public mutating func append(_ text: StaticString) {
+  package mutating func append(_ text: StaticString) {
     unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
   /// Appends `digits` lower-case hex digits of `value`, the most significant first.
-  public mutating func appendHex(_ value: UInt64, digits: Int) {
+  package mutating func appendHex(_ value: UInt64, digits: Int) {
     precondition(digits <= 16 && count + digits <= Self.capacity)
     let start = count
     // Safety: `start + digits` is at most the capacity, as checked.
@@ -75,7 +75,7 @@ public struct PathName: Sendable {
   /// something else stands there.
   ///
   /// - Complexity: O(digits), without allocation.
-  public func hex(in range: Range<Int>) -> UInt64? {
+  package func hex(in range: Range<Int>) -> UInt64? {
     guard range.lowerBound >= 0, range.upperBound <= count, 1...16 ~= range.count
     else { return nil }
     var value: UInt64 = 0
@@ -93,7 +93,7 @@ public struct PathName: Sendable {
   /// Whether the path ends with `text`, which is ASCII.
   ///
   /// - Complexity: O(length of `text`), without allocation.
-  public func hasSuffix(_ text: StaticString) -> Bool {
+  package func hasSuffix(_ text: StaticString) -> Bool {
     let start = count - text.utf8CodeUnitCount
     guard start >= 0 else { return false }
     // Safety: the literal has as many bytes as it says.
@@ -102,10 +102,10 @@ public struct PathName: Sendable {
   }
 
   /// The bytes, without the NUL.
-  public var bytes: [UInt8] { (0..<count).map { storage[$0] } }
+  package var bytes: [UInt8] { (0..<count).map { storage[$0] } }
 
   /// The path for messages: UTF-8, repaired.
-  public var text: String { String(decoding: bytes, as: UTF8.self) }
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Calls `body` with the NUL-terminated bytes, which are valid for the call only.
   @inline(__always)

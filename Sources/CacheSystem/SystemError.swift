@@ -10,7 +10,7 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   public var code: Int32
 
   /// Makes an error of an errno value.
-  public init(_ code: Int32) { self.code = code }
+  package init(_ code: Int32) { self.code = code }
 
   /// What strerror(3) says.
   public var description: String {
@@ -18,21 +18,21 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     unsafe String(cString: strerror(code))
   }
 
-  public static let notFound = SystemError(ENOENT)
-  public static let exists = SystemError(EEXIST)
-  public static let interrupted = SystemError(EINTR)
-  public static let wouldBlock = SystemError(EWOULDBLOCK)
-  public static let inputOutput = SystemError(EIO)
+  package static let notFound = SystemError(ENOENT)
+  package static let exists = SystemError(EEXIST)
+  package static let interrupted = SystemError(EINTR)
+  package static let wouldBlock = SystemError(EWOULDBLOCK)
+  package static let inputOutput = SystemError(EIO)
 
   /// Whether the volume or the user's quota is full.
-  public var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
+  package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
 
   /// Whether the path, or a directory on it, is a symbolic link or of a wrong kind.
-  public var isWrongKind: Bool { code == ELOOP || code == ENOTDIR || code == EISDIR }
+  package var isWrongKind: Bool { code == ELOOP || code == ENOTDIR || code == EISDIR }
 
   /// Whether a hard link cannot be made here, so that a copy is needed: too many links, not
   /// supported, another volume, not allowed.
-  public var isNoLink: Bool {
+  package var isNoLink: Bool {
     code == EMLINK || code == ENOTSUP || code == EOPNOTSUPP || code == EXDEV || code == EPERM
   }
 }
@@ -47,31 +47,31 @@ func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError
 
 extension SystemError {
   /// Whether the user may not do it.
-  public var isPermission: Bool { code == EACCES || code == EPERM }
+  package var isPermission: Bool { code == EACCES || code == EPERM }
 
   /// Whether the file system can only be read.
-  public var isReadOnly: Bool { code == EROFS }
+  package var isReadOnly: Bool { code == EROFS }
 
-  public static let notEmpty = SystemError(ENOTEMPTY)
+  package static let notEmpty = SystemError(ENOTEMPTY)
 }
 
 extension SystemError {
   /// No regular file stands there.
-  public static let notAFile = SystemError(EISDIR)
+  package static let notAFile = SystemError(EISDIR)
 
   /// The file is larger than the limit for its kind.
-  public static let tooLarge = SystemError(EFBIG)
+  package static let tooLarge = SystemError(EFBIG)
 }
 
 extension SystemError {
   /// Whether the process or the system has too many open files.
-  public var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+  package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
   /// The file system can only be read.
-  public static let readOnlyFileSystem = SystemError(EROFS)
+  package static let readOnlyFileSystem = SystemError(EROFS)
 }
 
 extension SystemError {
   /// The file has another length than it should have.
-  public static let wrongLength = SystemError(EOVERFLOW)
+  package static let wrongLength = SystemError(EOVERFLOW)
 }

@@ -1,7 +1,7 @@
 /// Threads for calls that block, so that none of them sits on Swift's cooperative pool.
 ///
 /// Threads are started as they are needed, up to a number, and end when the pool goes away.
-public final class WorkerPool: Sendable {
+package final class WorkerPool: Sendable {
   private struct State {
     /// The jobs from `next` on; those before it were taken out, so that none ends under the lock with what
     /// it holds.
@@ -16,12 +16,12 @@ public final class WorkerPool: Sendable {
   private let maximumThreads: Int
 
   /// Makes a pool of at most so many threads, at least one.
-  public init(threads: Int) { maximumThreads = max(1, threads) }
+  package init(threads: Int) { maximumThreads = max(1, threads) }
 
   deinit { state.change { $0.isStopping = true } }
 
   /// Runs `job` on one of the threads, in the order of the calls.
-  public func run(_ job: @escaping @Sendable () -> Void) {
+  package func run(_ job: @escaping @Sendable () -> Void) {
     let starts = state.change { state -> Bool in
       state.jobs.append(job)
       let waiting = state.jobs.count - state.next
@@ -77,7 +77,7 @@ public final class WorkerPool: Sendable {
 
 extension WorkerPool {
   /// Runs a call that blocks, and gives its result or its error.
-  public func call<R: Sendable, E: Error>(
+  package func call<R: Sendable, E: Error>(
     _ body: @escaping @Sendable () throws(E) -> R
   ) async throws(E) -> R {
     let result = await withCheckedContinuation { continuation in
