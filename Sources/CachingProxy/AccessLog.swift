@@ -14,9 +14,9 @@ import Synchronization
 /// To note an answer costs the server's threads no more than to append it to a list. When the disk
 /// or the reader of a pipe cannot keep up, lines are left out rather than answers held up; a line
 /// says how many.
-public final class AccessLog: ProxyObserver {
+package final class AccessLog: ProxyObserver {
   /// Says where the lines go.
-  public enum Destination: Sendable, Hashable {
+  package enum Destination: Sendable, Hashable {
     /// To standard output.
     case standardOutput
     /// To the end of a file, which is created where it is missing, readable for its owner and group.
@@ -49,7 +49,7 @@ public final class AccessLog: ProxyObserver {
   ///
   /// - Parameter onFailure: is told, once, in words, that the log cannot be written or opened again.
   /// - Throws: ``ProxyError``.
-  public init(
+  package init(
     _ destination: Destination, format: AccessLogFormat,
     onFailure: @escaping @Sendable (String) -> Void = { _ in }
   ) throws(ProxyError) {
@@ -65,7 +65,7 @@ public final class AccessLog: ProxyObserver {
   }
 
   /// Notes an answer.
-  public func answered(_ record: AnswerRecord) {
+  package func answered(_ record: AnswerRecord) {
     let isFirst = waiting.withLock { waiting in
       guard waiting.records.count < Self.maximumWaiting else {
         waiting.lost += 1
@@ -78,13 +78,13 @@ public final class AccessLog: ProxyObserver {
   }
 
   /// Opens the file again, as after it was renamed.
-  public func reopen() { ask(.reopen) }
+  package func reopen() { ask(.reopen) }
 
   /// Writes what waits, and closes; what is noted after that is lost.
   ///
   /// Returns when all is written, nobody takes it any more, or the reader has taken nothing for two
   /// seconds.
-  public func close() {
+  package func close() {
     ask(.close)
     _ = request.wait(nanoseconds: Self.closingTime) { $0 == .closed ? () : nil }
   }

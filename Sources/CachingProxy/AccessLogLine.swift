@@ -1,7 +1,7 @@
 import CacheFormat
 
 /// Says how the lines of an access log look.
-public enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
+package enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
   /// One line like that of the combined log of web servers.
   case text
   /// One JSON object a line.

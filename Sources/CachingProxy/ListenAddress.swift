@@ -1,19 +1,19 @@
 /// Says where a server listens: a host and a port.
-public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
+package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
   /// Gives a numeric address or a name; an IPv6 address without its brackets.
-  public var host: String
+  package var host: String
 
   /// Gives the port; 0 lets the system choose a free one.
-  public var port: UInt16
+  package var port: UInt16
 
   /// Makes an address.
-  public init(host: String, port: UInt16) {
+  package init(host: String, port: UInt16) {
     self.host = host
     self.port = port
   }
 
   /// Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; nil for anything else.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let digits = text[text.index(after: colon)...]
     guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -32,7 +32,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Gives the address as it is typed; an IPv6 address with its brackets.
-  public var description: String {
+  package var description: String {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 }

@@ -1,7 +1,7 @@
 /// Tells why a proxy cannot start or write its log.
-public struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Names the cause.
-  public enum Code: String, Sendable, Hashable {
+  package enum Code: String, Sendable, Hashable {
     /// Another program, or this one, listens there.
     case addressInUse
     /// The address belongs to no interface of this machine, or the name is not known.
@@ -15,35 +15,35 @@ public struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Names the cause.
-  public let code: Code
+  package let code: Code
 
   /// Gives the address or path.
-  public let subject: String
+  package let subject: String
 
   /// Gives the system's words; may be empty.
-  public let detail: String
+  package let detail: String
 
   /// Makes an error.
-  public init(_ code: Code, subject: String, detail: String = "") {
+  package init(_ code: Code, subject: String, detail: String = "") {
     self.code = code
     self.subject = subject
     self.detail = detail
   }
 
   /// Says where, what happened, and what to do.
-  public var description: String {
+  package var description: String {
     let (problem, remedy) = explanation
     let words = detail.isEmpty ? problem : "\(problem) (\(detail))"
     return "\(subject): \(words); \(remedy)"
   }
 
   /// Compares code and subject; the detail is text for people.
-  public static func == (left: ProxyError, right: ProxyError) -> Bool {
+  package static func == (left: ProxyError, right: ProxyError) -> Bool {
     left.code == right.code && left.subject == right.subject
   }
 
   /// Hashes what ``==(_:_:)`` compares.
-  public func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(code)
     hasher.combine(subject)
   }

@@ -1,12 +1,12 @@
-public import CacheClient
-public import CacheSystem
+package import CacheClient
+package import CacheSystem
 import Synchronization
 
 /// Serves HTTP clients through a cache.
 ///
 /// Hits are answered in the thread that read the request; all else waits in tasks while the
 /// connection is suspended, so a few threads serve thousands of clients.
-public final class ProxyServer: Sendable {
+package final class ProxyServer: Sendable {
   private enum Phase {
     case idle
     case running(ServerDaemon, ProxyCore)
@@ -17,7 +17,7 @@ public final class ProxyServer: Sendable {
   private static let reservedFiles: UInt64 = 256
 
   /// Says where the server listens and what it does.
-  public let options: ProxyOptions
+  package let options: ProxyOptions
 
   private let makeCore: @Sendable (ListeningSocket.Bound) -> ProxyCore
   private let phase = Lock(Phase.idle)
@@ -30,7 +30,7 @@ public final class ProxyServer: Sendable {
   /// - Parameters:
   ///   - pages: answer for the paths below `/.offlinecache/`; nil: there are none.
   ///   - observers: learn of every answer.
-  public convenience init(
+  package convenience init(
     client: CachingClient, options: ProxyOptions, pages: (any ProxyStatusPages)? = nil,
     observers: [any ProxyObserver] = [], clock: any WallClock = SystemClock()
   ) {
@@ -61,7 +61,7 @@ public final class ProxyServer: Sendable {
   ///
   /// - Throws: ``ProxyError``.
   /// - Precondition: it was not started before.
-  public func start() throws(ProxyError) -> ListenAddress {
+  package func start() throws(ProxyError) -> ListenAddress {
     let files = OpenFiles.raiseLimit()
     let bound = try ListeningSocket.open(options.listen)
     let core = makeCore(bound)
@@ -82,10 +82,10 @@ public final class ProxyServer: Sendable {
   }
 
   /// Tells whether other machines can connect to the address that is bound; false before the start.
-  public var isOpenToOthers: Bool { openness.load(ordering: .acquiring) }
+  package var isOpenToOthers: Bool { openness.load(ordering: .acquiring) }
 
   /// Gives the number of requests that are not answered to the end.
-  public var activeCount: Int {
+  package var activeCount: Int {
     phase.withLock { phase in
       switch phase {
       case .idle: 0
@@ -99,7 +99,7 @@ public final class ProxyServer: Sendable {
   ///
   /// - Returns: the number of requests that were cut off.
   @discardableResult
-  public func stop(grace: Duration) async -> Int {
+  package func stop(grace: Duration) async -> Int {
     let running = phase.withLock { phase -> (ServerDaemon, ProxyCore)? in
       guard case .running(let daemon, let core) = phase else { return nil }
       phase = .stopped(core)

@@ -10,31 +10,31 @@
 ///
 /// File names and keys need not be UTF-8, so an argument is bytes first; ``text`` is there for
 /// what must be text.
-public struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The bytes, without the terminating zero.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
 
   /// Creates an argument from its bytes.
-  public init(bytes: [UInt8]) { self.bytes = bytes }
+  package init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// Creates an argument from text, as UTF-8.
-  public init(_ string: String) { self.bytes = Array(string.utf8) }
+  package init(_ string: String) { self.bytes = Array(string.utf8) }
 
   /// Creates an argument from a literal, as UTF-8.
-  public init(stringLiteral value: String) { self.init(value) }
+  package init(stringLiteral value: String) { self.init(value) }
 
   /// The argument as text, or nil when the bytes are not valid UTF-8.
-  public var text: String? { String(validating: bytes, as: UTF8.self) }
+  package var text: String? { String(validating: bytes, as: UTF8.self) }
 
   /// The argument in a form that is safe to show on a terminal.
-  public var description: String { terminalSafe(bytes) }
+  package var description: String { terminalSafe(bytes) }
 }
 
 extension Argument {
   /// Returns the arguments of this process, the name of the program left out.
   ///
   /// `CommandLine.arguments` repairs what is not UTF-8 and would open another file than was named.
-  public static func ofProcess() -> [Argument] {
+  package static func ofProcess() -> [Argument] {
     let count = Int(CommandLine.argc)
     guard count > 1 else { return [] }
     return (1..<count).compactMap { index in
@@ -46,7 +46,7 @@ extension Argument {
   /// Returns the value of an environment variable, or nil when it is not set or empty.
   ///
   /// An empty variable counts as not set, as the XDG base directory specification asks.
-  public static func environment(_ name: String) -> Argument? {
+  package static func environment(_ name: String) -> Argument? {
     // Safety: the tools never change their environment, so the pointer is good for the copy.
     guard let pointer = unsafe getenv(name) else { return nil }
     let value = unsafe Argument(copying: pointer)

@@ -1,15 +1,15 @@
 /// Writes a number of bytes for people.
-public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
+package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
   /// The number of bytes.
-  public var bytes: UInt64
+  package var bytes: UInt64
 
   /// Creates a count of bytes.
-  public init(_ bytes: UInt64) { self.bytes = bytes }
+  package init(_ bytes: UInt64) { self.bytes = bytes }
 
   private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
   /// The count with three digits or so, in powers of 1024: `0 B`, `1.5 KiB`, `23.4 GiB`.
-  public var description: String {
+  package var description: String {
     guard bytes >= 1024 else { return "\(bytes) B" }
     var unit = 1
     var scale: UInt64 = 1024
@@ -23,7 +23,7 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The count without rounding, in the largest unit that divides it: `512M`, `4097`.
-  public var exact: String {
+  package var exact: String {
     var rest = bytes
     var unit = ""
     for larger in ["K", "M", "G", "T", "P"] where rest != 0 && rest % 1024 == 0 {

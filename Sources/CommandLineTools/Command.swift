@@ -2,43 +2,43 @@
 ///
 /// A tool is one command, or a command with subcommands. The options of a command with subcommands
 /// are global: they may be given before or after the name of the subcommand.
-public struct Command: Sendable {
+package struct Command: Sendable {
   /// A command line the help shows, and what it does.
-  public struct Example: Sendable, Hashable {
+  package struct Example: Sendable, Hashable {
     let line: String
     let effect: String
 
     /// Creates an example from the line to type and what it does.
-    public init(_ line: String, _ effect: String) {
+    package init(_ line: String, _ effect: String) {
       self.line = line
       self.effect = effect
     }
   }
 
   /// The name that is typed.
-  public var name: String
+  package var name: String
   /// What the command does, as one sentence without the full stop.
-  public var summary: String
+  package var summary: String
   /// More about it, one string a paragraph.
-  public var discussion: [String]
+  package var discussion: [String]
   /// The positional parameters, in order.
-  public var parameters: [any ParameterDeclaration]
+  package var parameters: [any ParameterDeclaration]
   /// The options.
-  public var options: [any OptionDeclaration]
+  package var options: [any OptionDeclaration]
   /// The subcommands. A command with subcommands has no positional parameters of its own.
-  public var subcommands: [Command]
+  package var subcommands: [Command]
   /// Command lines to learn from.
-  public var examples: [Example]
+  package var examples: [Example]
   /// The exit statuses and their meaning; those of the tool itself hold for every subcommand.
-  public var exitStatuses: [(ExitStatus, String)]
+  package var exitStatuses: [(ExitStatus, String)]
   /// The version, given by the tool itself.
-  public var version: String?
+  package var version: String?
   /// Whether the options of the tool have a meaning here; else the help does not list them, and they do
   /// nothing.
-  public var usesGlobalOptions: Bool
+  package var usesGlobalOptions: Bool
 
   /// Declares a command.
-  public init(
+  package init(
     _ name: String, summary: String, discussion: [String] = [],
     parameters: [any ParameterDeclaration] = [], options: [any OptionDeclaration] = [],
     subcommands: [Command] = [], examples: [Example] = [],
@@ -70,7 +70,7 @@ public struct Command: Sendable {
 }
 
 /// Says what parsing a command line came to.
-public enum Outcome: Sendable {
+package enum Outcome: Sendable {
   /// A command is to be run.
   case run(Invocation)
   /// Help was asked for; the page is ready to print.
@@ -87,7 +87,7 @@ extension Command {
   ///   - width: the columns the help may use.
   /// - Throws: ``UsageError`` when the line is none the command understands.
   /// - Complexity: O(arguments x options).
-  public func parse(_ arguments: [Argument], width: Int = 80) throws(UsageError) -> Outcome {
+  package func parse(_ arguments: [Argument], width: Int = 80) throws(UsageError) -> Outcome {
     var parser = Parser(root: self)
     switch try parser.parse(arguments) {
     case .run: return .run(try parser.finish())

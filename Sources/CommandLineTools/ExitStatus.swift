@@ -2,44 +2,44 @@
 ///
 /// Small numbers say what a command found; 64 is `EX_USAGE` of sysexits(3); from 128 on, a signal
 /// ended the work, as the shell counts it.
-public struct ExitStatus: Sendable, Hashable, RawRepresentable {
+package struct ExitStatus: Sendable, Hashable, RawRepresentable {
   /// The status, 0 to 255.
-  public let rawValue: UInt8
+  package let rawValue: UInt8
 
   /// Creates a status from its number.
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// All that was asked for was done.
-  public static let success = ExitStatus(rawValue: 0)
+  package static let success = ExitStatus(rawValue: 0)
   /// Something that was asked for is not there.
-  public static let notFound = ExitStatus(rawValue: 1)
+  package static let notFound = ExitStatus(rawValue: 1)
   /// The work failed.
-  public static let failure = ExitStatus(rawValue: 2)
+  package static let failure = ExitStatus(rawValue: 2)
   /// The command line is wrong.
-  public static let usage = ExitStatus(rawValue: 64)
+  package static let usage = ExitStatus(rawValue: 64)
   /// Whoever read the output went away; 128 + SIGPIPE.
-  public static let outputClosed = ExitStatus(rawValue: 141)
+  package static let outputClosed = ExitStatus(rawValue: 141)
 
   /// The status of a tool that a signal ended.
-  public static func signal(_ number: Int32) -> ExitStatus {
+  package static func signal(_ number: Int32) -> ExitStatus {
     ExitStatus(rawValue: UInt8(clamping: 128 + number))
   }
 }
 
 /// Names the statuses a tool ends with when its command throws, for tools that follow another
 /// convention than ours.
-public struct FailureStatuses: Sendable, Hashable {
+package struct FailureStatuses: Sendable, Hashable {
   /// The command line is wrong.
-  public var usage: ExitStatus
+  package var usage: ExitStatus
   /// The work failed.
-  public var failure: ExitStatus
+  package var failure: ExitStatus
   /// Whoever read the output went away.
-  public var outputClosed: ExitStatus
+  package var outputClosed: ExitStatus
   /// A signal ended the work; nil is 128 and its number.
-  public var interrupted: ExitStatus?
+  package var interrupted: ExitStatus?
 
   /// Creates statuses; the defaults are those of ``ExitStatus``.
-  public init(
+  package init(
     usage: ExitStatus = .usage, failure: ExitStatus = .failure,
     outputClosed: ExitStatus = .outputClosed, interrupted: ExitStatus? = nil
   ) {

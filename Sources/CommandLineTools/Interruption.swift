@@ -9,12 +9,12 @@ import Synchronization
 #endif
 
 /// Tells that the user, or the system, asked the tool to end.
-public struct Interrupted: Error, Hashable {
+package struct Interrupted: Error, Hashable {
   /// The signal that asked.
-  public var signal: Int32
+  package var signal: Int32
 
   /// Creates the error.
-  public init(signal: Int32) { self.signal = signal }
+  package init(signal: Int32) { self.signal = signal }
 }
 
 /// Turns Ctrl-C and its kin into a request that work can notice.
@@ -24,7 +24,7 @@ public struct Interrupted: Error, Hashable {
 /// sits in libdispatch's `sigsuspend` on Linux, which unblocks them all. Long work calls ``check()``
 /// between its pieces, asynchronous work is cancelled. What does not end within some seconds, or
 /// until the second Ctrl-C, is ended by force, which a store survives as it survives a crash.
-public enum Interruption {
+package enum Interruption {
   /// The signals that ask a tool to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
@@ -45,7 +45,7 @@ public enum Interruption {
   /// - Parameters:
   ///   - statuses: what the process ends with when it is ended by force.
   ///   - patience: after how many seconds it is.
-  public static func watch(statuses: FailureStatuses = FailureStatuses(), patience: Int = 2) {
+  package static func watch(statuses: FailureStatuses = FailureStatuses(), patience: Int = 2) {
     state.withLock { state in
       state.statuses = statuses
       state.patience = Int32(min(max(patience, 0), 3600))
@@ -65,17 +65,17 @@ public enum Interruption {
   }
 
   /// The signal that asked to end, or nil.
-  public static var requested: Int32? { state.withLock { $0.signal } }
+  package static var requested: Int32? { state.withLock { $0.signal } }
 
   /// Throws when the tool was asked to end.
   ///
   /// - Throws: ``Interrupted``.
-  public static func check() throws(Interrupted) {
+  package static func check() throws(Interrupted) {
     if let signal = requested { throw Interrupted(signal: signal) }
   }
 
   /// Runs a closure when the tool is asked to end, at once if it was already.
-  public static func onRequest(_ handler: @escaping @Sendable () -> Void) {
+  package static func onRequest(_ handler: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.handlers.append(handler)
       return state.signal != nil

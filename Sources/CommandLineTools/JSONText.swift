@@ -3,7 +3,7 @@ internal import CacheFormat
 /// A value to be written as JSON (RFC 8259).
 ///
 /// The tools only write JSON; members keep their order.
-public enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByNilLiteral
 {
   /// Named members, in order.
@@ -22,28 +22,28 @@ public enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolean
   case null
 
   /// Creates text from a literal.
-  public init(stringLiteral value: String) { self = .string(value) }
+  package init(stringLiteral value: String) { self = .string(value) }
   /// Creates true or false from a literal.
-  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
   /// Creates a whole number from a literal.
-  public init(integerLiteral value: Int64) { self = .integer(value) }
+  package init(integerLiteral value: Int64) { self = .integer(value) }
   /// Creates null from a literal.
-  public init(nilLiteral: ()) { self = .null }
+  package init(nilLiteral: ()) { self = .null }
 
   /// Makes a whole number of a count; over 2^63 - 1 it is clamped.
-  public static func count(_ value: some BinaryInteger) -> JSONText {
+  package static func count(_ value: some BinaryInteger) -> JSONText {
     .integer(Int64(clamping: value))
   }
 
   /// The text in one line, as for a file with one object a line.
-  public var line: String {
+  package var line: String {
     var writer = JSONWriter()
     append(to: &writer, indent: nil)
     return writer.text
   }
 
   /// The text over several lines, two spaces a level.
-  public var pretty: String {
+  package var pretty: String {
     var writer = JSONWriter()
     append(to: &writer, indent: "")
     return writer.text

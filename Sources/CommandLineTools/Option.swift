@@ -1,11 +1,11 @@
 /// Describes one option of a command, whatever the type of its value.
-public protocol OptionDeclaration: Sendable {
+package protocol OptionDeclaration: Sendable {
   /// The parts that parsing and help need.
   var specification: OptionSpecification { get }
 }
 
 /// Holds what the parser and the help know of an option.
-public struct OptionSpecification: Sendable {
+package struct OptionSpecification: Sendable {
   /// The long name, without the dashes. It identifies the option.
   let long: String
   /// The one-letter name, if there is one.
@@ -24,7 +24,7 @@ public struct OptionSpecification: Sendable {
   let read: (@Sendable (Argument) throws(InvalidValue) -> any Sendable)?
 
   /// The heading for options that name no other.
-  public static let defaultGroup = "Options"
+  package static let defaultGroup = "Options"
 
   /// The long name as it is typed.
   var spelling: String { "--\(long)" }
@@ -33,9 +33,9 @@ public struct OptionSpecification: Sendable {
 /// Declares an option without a value, as `--json`.
 ///
 /// It may be given several times; ``Invocation/count(of:)`` tells how often.
-public struct Flag: OptionDeclaration {
+package struct Flag: OptionDeclaration {
   /// The parts that parsing and help need.
-  public let specification: OptionSpecification
+  package let specification: OptionSpecification
 
   /// Declares a flag.
   ///
@@ -44,7 +44,7 @@ public struct Flag: OptionDeclaration {
   ///   - short: a letter for short.
   ///   - group: the heading in the help.
   ///   - help: what the flag does, as one sentence without the full stop.
-  public init(
+  package init(
     _ long: String, short: Character? = nil, group: String = OptionSpecification.defaultGroup,
     help: String
   ) {
@@ -58,9 +58,9 @@ public struct Flag: OptionDeclaration {
 ///
 /// Given more than once, the last value counts, so that an alias can be overruled; with `repeats`
 /// every value counts.
-public struct Option<Value: Sendable>: OptionDeclaration {
+package struct Option<Value: Sendable>: OptionDeclaration {
   /// The parts that parsing and help need.
-  public let specification: OptionSpecification
+  package let specification: OptionSpecification
   /// The value that stands when none is given.
   let defaultValue: Value?
 
@@ -75,7 +75,7 @@ public struct Option<Value: Sendable>: OptionDeclaration {
   ///   - repeats: whether all values count.
   ///   - group: the heading in the help.
   ///   - help: what the option does, as one sentence without the full stop.
-  public init(
+  package init(
     _ long: String, short: Character? = nil, _ kind: ValueKind<Value>,
     default defaultValue: Value? = nil, defaultText: String? = nil, repeats: Bool = false,
     group: String = OptionSpecification.defaultGroup, help: String
@@ -90,7 +90,7 @@ public struct Option<Value: Sendable>: OptionDeclaration {
 }
 
 /// Says how many arguments a positional parameter takes.
-public enum Arity: Sendable, Hashable {
+package enum Arity: Sendable, Hashable {
   /// Just one.
   case one
   /// None or one.
@@ -107,13 +107,13 @@ public enum Arity: Sendable, Hashable {
 }
 
 /// Describes one positional parameter of a command, whatever its type.
-public protocol ParameterDeclaration: Sendable {
+package protocol ParameterDeclaration: Sendable {
   /// The parts that parsing and help need.
   var specification: ParameterSpecification { get }
 }
 
 /// Holds what the parser and the help know of a positional parameter.
-public struct ParameterSpecification: Sendable {
+package struct ParameterSpecification: Sendable {
   /// The name in the help. It identifies the parameter within its command.
   let name: String
   /// How many arguments it takes.
@@ -135,9 +135,9 @@ public struct ParameterSpecification: Sendable {
 }
 
 /// Declares positional arguments, as the `<key>` of `get <key>`.
-public struct Parameter<Value: Sendable>: ParameterDeclaration {
+package struct Parameter<Value: Sendable>: ParameterDeclaration {
   /// The parts that parsing and help need.
-  public let specification: ParameterSpecification
+  package let specification: ParameterSpecification
 
   /// Declares a positional parameter.
   ///
@@ -146,7 +146,7 @@ public struct Parameter<Value: Sendable>: ParameterDeclaration {
   ///   - kind: how each argument is read.
   ///   - arity: how many arguments it takes.
   ///   - help: what it is, as one sentence without the full stop.
-  public init(_ name: String, _ kind: ValueKind<Value>, _ arity: Arity = .one, help: String) {
+  package init(_ name: String, _ kind: ValueKind<Value>, _ arity: Arity = .one, help: String) {
     let parse = kind.parse
     specification = ParameterSpecification(
       name: name, arity: arity, help: help,

@@ -9,23 +9,23 @@ internal import CacheSystem
 #endif
 
 /// Tells that output could not be written.
-public struct OutputError: Error, Hashable, CustomStringConvertible {
+package struct OutputError: Error, Hashable, CustomStringConvertible {
   /// What was written to: a path, or `standard output`.
-  public var path: String
+  package var path: String
   /// The reason, as errno(3) has it.
-  public var errno: Int32
+  package var errno: Int32
 
   /// Creates an error.
-  public init(path: String, errno: Int32) {
+  package init(path: String, errno: Int32) {
     self.path = path
     self.errno = errno
   }
 
   /// Tells whether the reader of a pipe went away, which is no reason for a message.
-  public var isClosedPipe: Bool { errno == EPIPE }
+  package var isClosedPipe: Bool { errno == EPIPE }
 
   /// The error in one line, without the name of the tool.
-  public var description: String {
+  package var description: String {
     let remedy =
       switch errno {
       case ENOSPC, EDQUOT: "free some space and run the command again"
@@ -39,7 +39,7 @@ public struct OutputError: Error, Hashable, CustomStringConvertible {
 }
 
 /// Returns the text of an error number; strerror_r(3).
-public func systemMessage(_ number: Int32) -> String {
+package func systemMessage(_ number: Int32) -> String {
   // Safety: strerror's text is copied at once; the numbers used are all known ones, whose texts
   // are constants that no other thread changes.
   unsafe String(cString: strerror(number))
@@ -50,11 +50,11 @@ public func systemMessage(_ number: Int32) -> String {
 /// The globals `stdout` and `stderr` are out of reach in Swift 6 mode, so the tools write to
 /// descriptors. Bytes may wait in the buffer until ``flush()``; there is no flush in a deinit, where
 /// an error would be lost.
-public final class Output {
+package final class Output {
   /// The descriptor; it is not closed.
-  public let descriptor: Int32
+  package let descriptor: Int32
   /// Whether the descriptor is a terminal.
-  public let isTerminal: Bool
+  package let isTerminal: Bool
   private let name: String
   private let capacity: Int
   private var buffer: [UInt8] = []
@@ -65,7 +65,7 @@ public final class Output {
   ///   - descriptor: the descriptor.
   ///   - name: what messages call it.
   ///   - capacity: the bytes that may wait.
-  public init(descriptor: Int32, name: String, capacity: Int = 1 << 16) {
+  package init(descriptor: Int32, name: String, capacity: Int = 1 << 16) {
     self.descriptor = descriptor
     self.name = name
     self.capacity = capacity
@@ -73,12 +73,12 @@ public final class Output {
   }
 
   /// Returns a writer on standard output.
-  public static func standard() -> Output { Output(descriptor: 1, name: "standard output") }
+  package static func standard() -> Output { Output(descriptor: 1, name: "standard output") }
 
   /// Writes bytes.
   ///
   /// - Throws: ``OutputError`` of these bytes or of earlier ones.
-  public func write(_ bytes: [UInt8]) throws(OutputError) {
+  package func write(_ bytes: [UInt8]) throws(OutputError) {
     if buffer.count + bytes.count > capacity { try flush() }
     if bytes.count >= capacity {
       try writeAll(bytes)
@@ -88,16 +88,16 @@ public final class Output {
   }
 
   /// Writes text as UTF-8.
-  public func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
+  package func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
 
   /// Writes text and a line feed; on a terminal the line is seen at once.
-  public func writeLine(_ text: String) throws(OutputError) {
+  package func writeLine(_ text: String) throws(OutputError) {
     try write(text + "\n")
     if isTerminal { try flush() }
   }
 
   /// Hands everything that waits to the system.
-  public func flush() throws(OutputError) {
+  package func flush() throws(OutputError) {
     let waiting = buffer
     buffer.removeAll(keepingCapacity: true)
     try writeAll(waiting)
@@ -112,7 +112,7 @@ public final class Output {
 }
 
 /// Prints a message to standard error. Nothing can be done when that fails, so it is not told.
-public func printMessage(_ text: String) {
+package func printMessage(_ text: String) {
   _ = writeBytes(Array((text + "\n").utf8), to: 2)
 }
 

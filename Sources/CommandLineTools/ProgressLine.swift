@@ -2,22 +2,22 @@ internal import CacheSystem
 import Synchronization
 
 /// How far some work is.
-public struct Progress: Sendable, Hashable {
+package struct Progress: Sendable, Hashable {
   /// Items that are done.
-  public var done: Int
+  package var done: Int
   /// All items, or nil when that is not known.
-  public var total: Int?
+  package var total: Int?
   /// Bytes moved so far.
-  public var bytes: UInt64
+  package var bytes: UInt64
   /// Those of them that were there before the work began: they count for the share, not for the rate.
-  public var bytesBefore: UInt64
+  package var bytesBefore: UInt64
   /// All bytes, where they say better than the items how far the work is. 0: no bytes are moved.
-  public var totalBytes: UInt64?
+  package var totalBytes: UInt64?
   /// Seconds since the work began.
-  public var seconds: Double
+  package var seconds: Double
 
   /// Creates a snapshot.
-  public init(
+  package init(
     done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64? = nil,
     seconds: Double
   ) {
@@ -34,7 +34,7 @@ public struct Progress: Sendable, Hashable {
   ///     [=======>        ]  45%  900/2000  12.3 MiB  8.1 MiB/s  0:12 left
   ///
   /// A narrow terminal loses the bar first, then what stands at the right.
-  public func line(width: Int) -> String {
+  package func line(width: Int) -> String {
     var parts: [String] = []
     if let share { parts.append(pad("\(Int(share * 100))%", to: 4)) }
     parts.append(total.map { "\(done)/\($0)" } ?? "\(done)")
@@ -97,7 +97,7 @@ private func pad(_ text: String, to width: Int, with character: Character = " ")
 /// By default it shows itself only when standard error is a terminal; messages pass either way.
 /// Enabled elsewhere, in a file or a log, it is a new line now and then. It may be used from several
 /// threads.
-public final class ProgressLine: Sendable {
+package final class ProgressLine: Sendable {
   private struct State {
     var progress: Progress
     var lastDrawn: Double
@@ -116,7 +116,7 @@ public final class ProgressLine: Sendable {
   /// - Parameters:
   ///   - total: the number of items.
   ///   - isEnabled: whether it shows itself at all.
-  public init(total: Int?, isEnabled: Bool = Terminal.isTerminal(2)) {
+  package init(total: Int?, isEnabled: Bool = Terminal.isTerminal(2)) {
     self.isEnabled = isEnabled
     let progress = Progress(done: 0, total: total, bytes: 0, seconds: 0)
     // Short work draws nothing on a terminal; a log gets a line at once.
@@ -124,7 +124,7 @@ public final class ProgressLine: Sendable {
   }
 
   /// Counts what was done since the last call.
-  public func advance(items: Int = 0, bytes: UInt64 = 0) {
+  package func advance(items: Int = 0, bytes: UInt64 = 0) {
     change { progress in
       progress.done += items
       progress.bytes += bytes
@@ -132,7 +132,7 @@ public final class ProgressLine: Sendable {
   }
 
   /// Says how far the work is, where it counts by itself.
-  public func set(
+  package func set(
     done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64?
   ) {
     change { progress in
@@ -155,10 +155,10 @@ public final class ProgressLine: Sendable {
   }
 
   /// Prints a message, above the line when it is shown.
-  public func message(_ text: String) { aside { printMessage(text) } }
+  package func message(_ text: String) { aside { printMessage(text) } }
 
   /// Does what writes to the terminal while the line is away, one caller at a time.
-  public func aside<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+  package func aside<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
     try state.withLock { state throws(Failure) in
       erase(&state)
       try body()
@@ -166,7 +166,7 @@ public final class ProgressLine: Sendable {
   }
 
   /// Takes the line away.
-  public func finish() { state.withLock { erase(&$0) } }
+  package func finish() { state.withLock { erase(&$0) } }
 
   private var seconds: Double {
     let (seconds, attoseconds) = (ContinuousClock.now - start).components

@@ -5,7 +5,7 @@ extension ValueKind where Value == UInt64 {
   /// utilities; case does not matter. A fraction is rounded down to whole bytes.
   ///
   /// - Parameter bounds: what is accepted, in bytes.
-  public static func size(in bounds: ClosedRange<UInt64> = 0...UInt64(Int64.max)) -> ValueKind {
+  package static func size(in bounds: ClosedRange<UInt64> = 0...UInt64(Int64.max)) -> ValueKind {
     ValueKind("SIZE", describe: { ByteCount($0).exact }) { argument throws(InvalidValue) in
       guard let bytes = parseSize(argument), bounds.contains(bytes) else {
         throw InvalidValue(expected: describe(bounds))
@@ -28,7 +28,7 @@ extension ValueKind where Value == Duration {
   /// A span of time: `30s`, `5m`, `12h`, `7d`, `250ms`, or parts joined as in `1h30m`.
   ///
   /// The unit may not be left out, except for `0`: 30 of what is a question worth an error.
-  public static var duration: ValueKind {
+  package static var duration: ValueKind {
     ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
       guard let duration = parseDuration(argument) else {
         throw InvalidValue(expected: "a time such as 30s, 5m, 12h or 7d")
@@ -38,7 +38,7 @@ extension ValueKind where Value == Duration {
   }
 
   /// The same, or a number of seconds, where nobody would think of anything else.
-  public static var seconds: ValueKind {
+  package static var seconds: ValueKind {
     ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
       if let text = argument.text, let seconds = Int64(text), seconds >= 0 {
         return .seconds(seconds)
@@ -51,7 +51,7 @@ extension ValueKind where Value == Duration {
   }
 
   /// The same, more than none: how long to wait.
-  public static var timeout: ValueKind {
+  package static var timeout: ValueKind {
     ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
       guard let time = seconds.value(of: argument), time > .zero else {
         throw InvalidValue(expected: "a number of seconds from 1 on, or a time such as 500ms or 5m")

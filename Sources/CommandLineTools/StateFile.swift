@@ -3,13 +3,13 @@ internal import CacheSystem
 
 /// A small file in the user's folder for the state of programs, where interrupted work says how far
 /// it was.
-public struct StateFile: Sendable {
+package struct StateFile: Sendable {
   /// Why the file cannot be used, in words.
-  public struct Problem: Error, Sendable {
-    public var text: String
+  package struct Problem: Error, Sendable {
+    package var text: String
 
     /// Makes a problem.
-    public init(text: String) { self.text = text }
+    package init(text: String) { self.text = text }
   }
 
   private let folder: String
@@ -20,7 +20,7 @@ public struct StateFile: Sendable {
   /// Chooses the file with a name; nothing is read or made yet.
   ///
   /// - Throws: where the environment names no folder.
-  public init(named stem: String) throws(Problem) {
+  package init(named stem: String) throws(Problem) {
     folder = try Self.folder()
     let new = Array("\(stem).\(UInt64.random(in: .min ... .max)).new".utf8)
     guard let name = PathName(bytes: Array(stem.utf8)), let newName = PathName(bytes: new) else {
@@ -31,7 +31,7 @@ public struct StateFile: Sendable {
   }
 
   /// The path, for messages.
-  public var path: String { "\(folder)/\(name.text)" }
+  package var path: String { "\(folder)/\(name.text)" }
 
   /// `$XDG_STATE_HOME/offlinecache`; the XDG Base Directory Specification has relative paths ignored.
   private static func folder() throws(Problem) -> String {
@@ -51,7 +51,7 @@ public struct StateFile: Sendable {
   /// Reads the id of a store, after which the file of its work is named.
   ///
   /// - Throws: where store.json does not tell it.
-  public static func storeID(_ path: String) throws(Problem) -> String {
+  package static func storeID(_ path: String) throws(Problem) -> String {
     let files = RealFileSystem()
     guard let root = try? files.open(userPath: path, [.read, .directory]),
       let bytes = try? files.readFile(
@@ -64,7 +64,7 @@ public struct StateFile: Sendable {
   /// Reads the file; nil where there is none.
   ///
   /// - Throws: where it cannot be read, is longer than a limit, or others may have written it.
-  public func load(limit: Int) throws(Problem) -> [UInt8]? {
+  package func load(limit: Int) throws(Problem) -> [UInt8]? {
     do throws(SystemError) {
       let directory = try files.open(userPath: folder, [.read, .directory])
       var status: FileStatus?
@@ -83,7 +83,7 @@ public struct StateFile: Sendable {
   }
 
   /// Replaces the file, by rename, so that a kill leaves the old one or the new one.
-  public func save(_ bytes: [UInt8]) throws(Problem) {
+  package func save(_ bytes: [UInt8]) throws(Problem) {
     do throws(SystemError) {
       makeFolders()
       let directory = try files.open(userPath: folder, [.read, .directory])
@@ -94,7 +94,7 @@ public struct StateFile: Sendable {
   }
 
   /// Removes the file, where there is one.
-  public func remove() {
+  package func remove() {
     guard let directory = try? files.open(userPath: folder, [.read, .directory]) else { return }
     try? files.removeFile(name, in: directory.raw)
   }

@@ -16,7 +16,7 @@ extension Terminal {
   ///
   /// - Returns: the line without its end; nil: the process has no terminal, or Ctrl-D was typed.
   /// - Throws: ``Interrupted``.
-  public static func readSecret(_ prompt: String) throws(Interrupted) -> Argument? {
+  package static func readSecret(_ prompt: String) throws(Interrupted) -> Argument? {
     let descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -7,14 +7,14 @@
 #endif
 
 /// Answers questions about the terminal behind a descriptor.
-public enum Terminal {
+package enum Terminal {
   /// Tells whether a descriptor is a terminal; isatty(3).
-  public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+  package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// Returns the columns of the terminal behind a descriptor.
   ///
   /// When it is none, the variable `COLUMNS` decides, and without it 80.
-  public static func width(of descriptor: Int32) -> Int {
+  package static func width(of descriptor: Int32) -> Int {
     var size = winsize()
     // Safety: TIOCGWINSZ writes one winsize, which outlives the call.
     if unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 {

@@ -8,7 +8,7 @@ internal import CacheFormat
 /// able to clear the screen or to pass for another key.
 ///
 /// - Complexity: O(*n*).
-public func terminalSafe(_ bytes: [UInt8]) -> String {
+package func terminalSafe(_ bytes: [UInt8]) -> String {
   var result = ""
   result.reserveCapacity(bytes.count)
   var parser = Unicode.UTF8.ForwardParser()
@@ -29,7 +29,7 @@ public func terminalSafe(_ bytes: [UInt8]) -> String {
 }
 
 /// Returns text that cannot steer a terminal; see ``terminalSafe(_:)-([UInt8])``.
-public func terminalSafe(_ text: String) -> String { terminalSafe(Array(text.utf8)) }
+package func terminalSafe(_ text: String) -> String { terminalSafe(Array(text.utf8)) }
 
 /// Appends one scalar, as an escape when a terminal would act on it.
 private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {

@@ -1,7 +1,7 @@
 /// Lays out rows in aligned columns.
-public struct TextTable: Sendable {
+package struct TextTable: Sendable {
   /// Says on which side of its column a cell stands.
-  public enum Alignment: Sendable, Hashable { case left, right }
+  package enum Alignment: Sendable, Hashable { case left, right }
 
   private let alignments: [Alignment]
   private var rows: [[String]] = []
@@ -11,7 +11,7 @@ public struct TextTable: Sendable {
   ///
   /// - Parameter columns: the headings and the alignment of the cells below; headings that are all
   ///   empty make no line.
-  public init(_ columns: [(title: String, alignment: Alignment)]) {
+  package init(_ columns: [(title: String, alignment: Alignment)]) {
     alignments = columns.map(\.alignment)
     widths = columns.map { displayWidth($0.title) }
     if columns.contains(where: { !$0.title.isEmpty }) { rows.append(columns.map(\.title)) }
@@ -20,7 +20,7 @@ public struct TextTable: Sendable {
   /// Adds a row.
   ///
   /// - Precondition: it has one cell a column, and no cell has a line feed.
-  public mutating func add(_ cells: [String]) {
+  package mutating func add(_ cells: [String]) {
     precondition(cells.count == alignments.count, "a row needs a cell for each column")
     for (column, cell) in cells.enumerated() {
       widths[column] = max(widths[column], displayWidth(cell))
@@ -31,7 +31,7 @@ public struct TextTable: Sendable {
   /// The lines of the table, without spaces at their ends.
   ///
   /// - Complexity: O(cells).
-  public var lines: [String] { rows.map(line) }
+  package var lines: [String] { rows.map(line) }
 
   private func line(_ cells: [String]) -> String {
     var result = ""

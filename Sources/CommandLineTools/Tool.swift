@@ -7,7 +7,7 @@
 #endif
 
 /// Runs a tool from its command line to its exit status.
-public enum Tool {
+package enum Tool {
   /// Parses the arguments of this process, runs the command, reports what goes wrong, and exits.
   ///
   /// - Parameters:
@@ -17,7 +17,7 @@ public enum Tool {
   ///   - body: the work. It returns the exit status or throws: an error is printed as
   ///     `tool: description` and ends with the status `failure`, ``UsageError`` with `usage`,
   ///     ``Interrupted`` with `interrupted`; a closed output ends quietly with `outputClosed`.
-  public static func main(
+  package static func main(
     _ command: Command, statuses: FailureStatuses = FailureStatuses(), patience: Int = 2,
     _ body: (Invocation) async throws -> ExitStatus
   ) async -> Never {

@@ -1,17 +1,17 @@
 /// Tells that a value is not of its kind, and what would be.
-public struct InvalidValue: Error, Hashable {
+package struct InvalidValue: Error, Hashable {
   /// What is accepted, fit to follow "give": `a whole number from 1 to 64`; or, with a ``problem``, what
   /// to do.
-  public var expected: String
+  package var expected: String
 
   /// What is wrong with the value, which it names; nil: no more than that it is no value.
-  public var problem: String?
+  package var problem: String?
 
   /// Creates the error from what is accepted.
-  public init(expected: String) { self.expected = expected }
+  package init(expected: String) { self.expected = expected }
 
   /// Creates the error from what is wrong and what to do: `a:b: it has no host`, `write one`.
-  public init(problem: String, remedy: String) {
+  package init(problem: String, remedy: String) {
     self.problem = problem
     expected = remedy
   }
@@ -26,16 +26,16 @@ public struct InvalidValue: Error, Hashable {
 }
 
 /// Describes how an argument becomes a value, and how the help shows both.
-public struct ValueKind<Value: Sendable>: Sendable {
+package struct ValueKind<Value: Sendable>: Sendable {
   /// The word that stands for the value in the help, as `N` in `--parallel N`.
-  public let placeholder: String
+  package let placeholder: String
   /// Writes a value the way it is typed; the help shows defaults with it.
   let describe: @Sendable (Value) -> String
   /// Reads a value from the bytes of an argument.
   let parse: @Sendable (Argument) throws(InvalidValue) -> Value
 
   /// Creates a kind of value from its reader and its writer.
-  public init(
+  package init(
     _ placeholder: String,
     describe: @escaping @Sendable (Value) -> String = { "\($0)" },
     parse: @escaping @Sendable (Argument) throws(InvalidValue) -> Value
@@ -46,20 +46,20 @@ public struct ValueKind<Value: Sendable>: Sendable {
   }
 
   /// Returns the value of an argument, or nil when it is not of this kind; for kinds made of others.
-  public func value(of argument: Argument) -> Value? { try? parse(argument) }
+  package func value(of argument: Argument) -> Value? { try? parse(argument) }
 
   /// Returns the same kind under another placeholder.
-  public func named(_ placeholder: String) -> ValueKind {
+  package func named(_ placeholder: String) -> ValueKind {
     ValueKind(placeholder, describe: describe, parse: parse)
   }
 }
 
 extension ValueKind where Value == Argument {
   /// Any bytes: file names and keys. Empty values are accepted.
-  public static var bytes: ValueKind { ValueKind("VALUE") { argument in argument } }
+  package static var bytes: ValueKind { ValueKind("VALUE") { argument in argument } }
 
   /// The name of a file or folder: any bytes, but at least one.
-  public static var path: ValueKind {
+  package static var path: ValueKind {
     ValueKind("PATH") { argument throws(InvalidValue) in
       if argument.bytes.isEmpty { throw InvalidValue(expected: "a path that is not empty") }
       return argument
@@ -69,7 +69,7 @@ extension ValueKind where Value == Argument {
 
 extension ValueKind where Value == String {
   /// Text in UTF-8.
-  public static var text: ValueKind {
+  package static var text: ValueKind {
     ValueKind("TEXT") { argument throws(InvalidValue) in
       guard let text = argument.text else { throw InvalidValue(expected: "text in UTF-8") }
       return text
@@ -77,7 +77,7 @@ extension ValueKind where Value == String {
   }
 
   /// One of a list of words.
-  public static func choice(_ words: [String]) -> ValueKind {
+  package static func choice(_ words: [String]) -> ValueKind {
     ValueKind(words.joined(separator: "|")) { argument throws(InvalidValue) in
       guard let text = argument.text, words.contains(text) else {
         throw InvalidValue(expected: oneOf(words, insteadOf: argument))
@@ -90,7 +90,7 @@ extension ValueKind where Value == String {
 extension ValueKind
 where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
   /// One of the cases of an enumeration, by its raw value.
-  public static var choice: ValueKind {
+  package static var choice: ValueKind {
     let words = Value.allCases.map(\.rawValue)
     return ValueKind(words.joined(separator: "|"), describe: { $0.rawValue }) {
       argument throws(InvalidValue) in
@@ -104,7 +104,7 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
 
 extension ValueKind where Value == Int {
   /// A whole number within bounds, in decimal; underscores may group digits.
-  public static func integer(in bounds: ClosedRange<Int> = 0...Int.max) -> ValueKind {
+  package static func integer(in bounds: ClosedRange<Int> = 0...Int.max) -> ValueKind {
     ValueKind("N") { argument throws(InvalidValue) in
       let digits = argument.bytes.filter { $0 != UInt8(ascii: "_") }
       guard let number = Int(String(decoding: digits, as: UTF8.self)), bounds.contains(number)
@@ -123,7 +123,7 @@ extension ValueKind where Value == Int {
 
 extension ValueKind where Value == Double {
   /// A decimal number within bounds.
-  public static func number(in bounds: ClosedRange<Double>) -> ValueKind {
+  package static func number(in bounds: ClosedRange<Double>) -> ValueKind {
     ValueKind("X") { argument throws(InvalidValue) in
       guard let number = argument.text.flatMap({ Double($0) }), bounds.contains(number) else {
         let range = "from \(bounds.lowerBound) to \(bounds.upperBound)"

@@ -7,15 +7,15 @@
 /// pieces as they come from the network, and pull all that comes out before the next one.
 ///
 /// Once a call has thrown, every later one throws the same.
-public struct ContentDecoder: ~Copyable, Sendable {
+package struct ContentDecoder: ~Copyable, Sendable {
   /// The most bytes that one piece has: 64 KiB.
-  public static let maximumPieceBytes = 64 * 1024
+  package static let maximumPieceBytes = 64 * 1024
 
   /// The most codings that are taken off one after the other.
   ///
   /// A server names one, rarely two; each takes 40 KiB and multiplies the work that a few bytes
   /// can cause.
-  public static let maximumCodings = 4
+  package static let maximumCodings = 4
 
   /// Holds the stages in the order in which the bytes pass them: the coding applied last first.
   private var stages: [InflateStage]
@@ -30,7 +30,7 @@ public struct ContentDecoder: ~Copyable, Sendable {
   /// empty name; letters of either case, white space around a name is ignored.
   ///
   /// - Returns: nil if a coding is unknown, or there are more than ``maximumCodings``.
-  public init?(codings names: [String]) {
+  package init?(codings names: [String]) {
     var stages: [InflateStage] = []
     for name in names.reversed() {
       guard let coding = Coding(name) else { return nil }
@@ -42,10 +42,10 @@ public struct ContentDecoder: ~Copyable, Sendable {
   }
 
   /// Tells whether the bytes come out as they went in.
-  public var isIdentity: Bool { stages.isEmpty }
+  package var isIdentity: Bool { stages.isEmpty }
 
   /// Adds coded bytes.
-  public mutating func append(_ coded: [UInt8]) {
+  package mutating func append(_ coded: [UInt8]) {
     guard failure == nil else { return }
     guard !stages.isEmpty else {
       plain = plain.isEmpty ? coded : plain + coded
@@ -57,7 +57,7 @@ public struct ContentDecoder: ~Copyable, Sendable {
   /// Returns the next decoded piece, never an empty one, or nil when more coded bytes are needed.
   ///
   /// - Throws: ``ContentCodingError/damaged(coding:)`` or ``ContentCodingError/outOfMemory``.
-  public mutating func next() throws(ContentCodingError) -> [UInt8]? {
+  package mutating func next() throws(ContentCodingError) -> [UInt8]? {
     if let failure { throw failure }
     guard !stages.isEmpty else { return takePlain() }
     do throws(ContentCodingError) {
@@ -73,7 +73,7 @@ public struct ContentDecoder: ~Copyable, Sendable {
   /// Nothing at all counts as complete: answers without content name codings, too.
   ///
   /// - Throws: ``ContentCodingError/truncated(coding:)`` when the data ends too early.
-  public mutating func finish() throws(ContentCodingError) {
+  package mutating func finish() throws(ContentCodingError) {
     if let failure { throw failure }
     for stage in stages where !stage.isAtEnd {
       throw fail(.truncated(coding: stage.coding.rawValue))

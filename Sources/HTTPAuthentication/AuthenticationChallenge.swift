@@ -31,7 +31,7 @@ public struct AuthenticationChallenge: Sendable {
   public let refused: Credential?
 
   /// Creates a challenge, for tests of a ``CredentialProvider``.
-  public init(
+  package init(
     _ scheme: Scheme, _ challenge: Challenge, url: NormalizedURL, failures: Int = 0,
     refused: Credential? = nil
   ) {

@@ -22,5 +22,5 @@ public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
   case offline
 
   /// Tells whether the network may be asked.
-  public var allowsNetwork: Bool { self != .storedOnly && self != .offline }
+  package var allowsNetwork: Bool { self != .storedOnly && self != .offline }
 }

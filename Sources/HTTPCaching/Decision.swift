@@ -1,8 +1,8 @@
-public import CacheFormat
-public import HTTPSemantics
+package import CacheFormat
+package import HTTPSemantics
 
 /// Says what is to be done with a request.
-public enum Decision: Sendable {
+package enum Decision: Sendable {
   /// Answer from the store.
   case serve(Serving)
   /// Ask the origin.
@@ -12,40 +12,40 @@ public enum Decision: Sendable {
 }
 
 /// Holds an answer from the store: a head, and the slices of stored bodies that belong to it.
-public struct Serving: Sendable {
+package struct Serving: Sendable {
   /// Gives the stored response.
-  public let variant: StoredVariant
+  package let variant: StoredVariant
   /// Gives the head to send: `Age` is set, fields of a connection are gone.
-  public internal(set) var head: HTTPResponseHead
+  package internal(set) var head: HTTPResponseHead
   /// Gives the slices of the content in their order; none for an answer without content.
-  public let slices: [BodySlice]
+  package let slices: [BodySlice]
   /// Counts the seconds for which the response stays fresh; negative once it is stale.
-  public let ttl: Int64
+  package let ttl: Int64
   /// Gives the request with which to validate it in the background (RFC 5861, section 3).
-  public var revalidation: Forwarding? = nil
+  package var revalidation: Forwarding? = nil
   /// Tells whether others may be answered with it, too: not, where the origin's 304 was for one
   /// caller.
   var isForAll = true
 }
 
 /// Holds a part of a stored body.
-public struct BodySlice: Sendable {
+package struct BodySlice: Sendable {
   /// Gives the body.
-  public let body: StoredBody
+  package let body: StoredBody
   /// Gives the offsets of the bytes that are meant.
-  public let range: Range<UInt64>
+  package let range: Range<UInt64>
 }
 
 /// Holds what is needed to ask the origin, and to judge its answer.
-public struct Forwarding: Sendable {
+package struct Forwarding: Sendable {
   /// Gives the caller's request.
-  public let original: HTTPRequest
+  package let original: HTTPRequest
   /// Gives the request to send: the caller's, perhaps with conditions.
-  public var request: HTTPRequest
+  package var request: HTTPRequest
   /// Tells why the store does not answer.
-  public let reason: ForwardReason
+  package let reason: ForwardReason
   /// Gives the key.
-  public let key: ByteString
+  package let key: ByteString
   /// The stored responses that a 304 can be about.
   var validating: [StoredVariant]
   /// What answers the request once it is confirmed.
@@ -56,14 +56,14 @@ public struct Forwarding: Sendable {
   /// takes nothing else.
   var fallback: Representation? { reason == .policy(.revalidate) ? nil : selected }
   /// Tells whether others that ask for the same may wait for this answer.
-  public let isShareable: Bool
+  package let isShareable: Bool
   /// What of the request is known to select its answer: requests that differ here do not wait for
   /// one another.
-  public let selection: Selection
+  package let selection: Selection
 }
 
 /// Says what is to be done with the origin's answer.
-public enum Receipt: Sendable {
+package enum Receipt: Sendable {
   /// Hand it on, and store it or not.
   case pass(HTTPResponseHead, Storing)
   /// Serve what is stored: the origin has confirmed it.
@@ -75,7 +75,7 @@ public enum Receipt: Sendable {
 }
 
 /// Says whether a response is to be stored.
-public enum Storing: Sendable {
+package enum Storing: Sendable {
   /// It is not, for this reason.
   case no(NotStoredReason)
   /// It is, when its body has come to its end.

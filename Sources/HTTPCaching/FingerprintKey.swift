@@ -11,7 +11,7 @@ import Synchronization
 /// random key takes its place until the process ends.
 public final class FingerprintKey: Sendable {
   /// The number of bytes of a key.
-  public static let byteCount = 32
+  package static let byteCount = 32
 
   /// Takes the place of files that cannot be used.
   private static let ofProcess = randomBytes()

@@ -31,7 +31,7 @@ public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
   case refused
 
   /// Names the reason as `fwd` of Cache-Status does (RFC 9211, section 2.2).
-  public var forwarded: CacheStatus.Forward {
+  package var forwarded: CacheStatus.Forward {
     switch self {
     case .absent: .uriMiss
     case .damaged, .collision, .notAResponse: .miss

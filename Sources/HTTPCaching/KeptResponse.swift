@@ -1,21 +1,21 @@
-public import CacheFormat
-public import HTTPSemantics
+package import CacheFormat
+package import HTTPSemantics
 
 /// Holds a response that another cache has kept and that moves into this one, without its body.
-public struct KeptResponse: Sendable {
+package struct KeptResponse: Sendable {
   /// Gives the request that was answered; its fields select (`Vary`).
-  public var request: HTTPRequest
+  package var request: HTTPRequest
   /// Gives the head; its fields describe the body as it is stored.
-  public var head: HTTPResponseHead
+  package var head: HTTPResponseHead
   /// Tells when it was asked for and received, as far as is known.
-  public var times: ResponseTimes
+  package var times: ResponseTimes
   /// Tells until when the other cache calls it fresh; nil: the rules tell.
-  public var expires: Timestamp?
+  package var expires: Timestamp?
   /// Gives what else is to be kept; names that begin with `http-` are left out.
-  public var userInfo: [Field]
+  package var userInfo: [Field]
 
   /// Makes a response.
-  public init(
+  package init(
     request: HTTPRequest, head: HTTPResponseHead, times: ResponseTimes, expires: Timestamp? = nil,
     userInfo: [Field] = []
   ) {
@@ -35,7 +35,7 @@ extension ResponseCache {
   /// that. An answer to `HEAD` gets a key of its own, so it never stands for the answer to a `GET`.
   ///
   /// - Returns: nil where no request could ever be answered with it (`Vary: *`).
-  public func adopting(_ kept: KeptResponse) -> StoringPlan? {
+  package func adopting(_ kept: KeptResponse) -> StoringPlan? {
     let request = kept.request
     guard
       let selection = Selection(
@@ -64,7 +64,7 @@ extension ResponseCache {
   }
 
   /// Tells when the head of a stored response came; without a note of it, when it was stored.
-  public func responseTime(of info: EntryInfo) -> Timestamp {
+  package func responseTime(of info: EntryInfo) -> Timestamp {
     EntryFields.responseTime(of: info)
   }
 }

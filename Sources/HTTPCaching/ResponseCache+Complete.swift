@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-public import HTTPSemantics
+package import HTTPSemantics
 
 // Completing a stored beginning (RFC 9111, section 3.4).
 extension ResponseCache {
@@ -59,7 +59,7 @@ extension ResponseCache {
 
 extension HTTPRequest {
   /// Tells whether a 304 can be the answer.
-  public var hasCondition: Bool {
+  package var hasCondition: Bool {
     fields.contains("If-None-Match") || fields.contains("If-Modified-Since")
   }
 

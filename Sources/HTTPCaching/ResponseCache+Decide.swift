@@ -1,6 +1,6 @@
-public import CacheFormat
+package import CacheFormat
 import CacheStore
-public import HTTPSemantics
+package import HTTPSemantics
 
 extension ResponseCache {
   /// Decides what is to be done with a request (RFC 9111, section 4).
@@ -11,7 +11,7 @@ extension ResponseCache {
   ///     whatever its server says; nil: as the server says. Counts with ``CachePolicy/protocolRules``.
   ///   - now: tells the time.
   /// - Complexity: O(number of variants), and what the store takes to look them up.
-  public func decide(
+  package func decide(
     _ request: HTTPRequest, hasBody: Bool = false, policy: CachePolicy = .protocolRules,
     lifetime: Int64? = nil, now: Timestamp
   ) -> Decision {

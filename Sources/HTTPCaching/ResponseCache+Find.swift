@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-public import HTTPSemantics
+package import HTTPSemantics
 
 /// Holds the stored responses of a key, seen from one request.
 struct FoundVariants {
@@ -35,7 +35,7 @@ extension ResponseCache {
 
   /// Returns when the response that would answer a request from the store was last changed, by the word
   /// of its server: `Last-Modified`, else when it was made; nil where nothing is stored.
-  public func lastChanged(_ request: HTTPRequest) -> HTTPDate? {
+  package func lastChanged(_ request: HTTPRequest) -> HTTPDate? {
     guard let newest = find(request, key(of: request)).matching.first?.response else { return nil }
     return newest.facts.lastModified ?? newest.facts.date ?? newest.responseTime
   }

@@ -1,13 +1,13 @@
-public import CacheFormat
+package import CacheFormat
 import CacheStore
-public import HTTPSemantics
+package import HTTPSemantics
 
 extension ResponseCache {
   /// Judges the origin's answer: hands it on, stores it, or serves what is stored; and removes what
   /// it makes invalid.
   ///
   /// - Parameter times: tell when the request was sent and when the head came.
-  public func receive(
+  package func receive(
     _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes
   ) -> Receipt {
     if head.status == 304, !forwarding.validating.isEmpty {
@@ -41,7 +41,7 @@ extension ResponseCache {
   }
 
   /// Returns what may be served when the origin cannot be reached (RFC 9111, section 4.2.4).
-  public func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
+  package func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
     guard let selected = forwarding.fallback,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
@@ -176,7 +176,7 @@ extension ResponseCache {
   }
 
   /// Returns the keys of what an unsafe request has made invalid (RFC 9111, section 4.4).
-  public func invalidated(
+  package func invalidated(
     by request: HTTPRequest, _ head: HTTPResponseHead
   ) -> [ByteString] {
     Invalidation.targets(of: request, answered: head).flatMap { url in
@@ -195,7 +195,7 @@ extension ResponseCache {
   /// - Parameters:
   ///   - status: the origin's answer: 304, or the error that lets it be served stale.
   ///   - takesStale: whether the request came before the answer.
-  public func adapted(
+  package func adapted(
     _ serving: Serving, to request: HTTPRequest, answered status: Int, takesStale: Bool = false,
     now: Timestamp
   ) -> Serving? {
@@ -223,7 +223,7 @@ extension ResponseCache {
   /// waited for it; nil if it may not (RFC 9111, section 4).
   ///
   /// - Parameter takesStale: whether the request came before the response.
-  public func collapsed(
+  package func collapsed(
     _ plan: StoringPlan, to request: HTTPRequest, takesStale: Bool = false, now: Timestamp
   ) -> HTTPResponseHead? {
     let response = plan.response
@@ -239,13 +239,13 @@ extension ResponseCache {
   }
 
   /// Tells whether a response that is being stored could answer others that have waited for it.
-  public func isShareable(_ plan: StoringPlan, now: Timestamp) -> Bool {
+  package func isShareable(_ plan: StoringPlan, now: Timestamp) -> Bool {
     rules.mayCollapse(plan.response, for: RequestDirectives(), at: now.date, takesStale: true)
   }
 
   /// Tells whether a stored response that has been confirmed could answer others that have waited
   /// for it.
-  public func isShareable(_ confirmed: Serving, now: Timestamp) -> Bool {
+  package func isShareable(_ confirmed: Serving, now: Timestamp) -> Bool {
     confirmed.isForAll
       && rules.mayCollapse(
         confirmed.variant.response, for: RequestDirectives(), at: now.date, takesStale: true)

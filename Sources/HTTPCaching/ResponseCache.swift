@@ -1,28 +1,28 @@
-public import CacheFormat
-public import CacheStore
-public import HTTPSemantics
+package import CacheFormat
+package import CacheStore
+package import HTTPSemantics
 
 /// Joins the rules of HTTP with a store: request in, decision out; response in, stored or why not.
 ///
 /// Asks no network and no clock: what it is told to be now is now. Safe to use from many threads.
 /// The functions block on the disk for as long as the store does: a few microseconds for what is in
 /// memory or in the system's cache.
-public struct ResponseCache: Sendable {
+package struct ResponseCache: Sendable {
   /// Gives the store.
-  public let store: Store
+  package let store: Store
   /// Gives the rules.
-  public let rules: CacheRules
+  package let rules: CacheRules
   let keyRule: KeyRule
   let hot: HotResponses
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
   /// Bodies up to this many bytes are read at once and verified before they are served.
-  public static let smallBody = 64 * 1024
+  package static let smallBody = 64 * 1024
 
   /// Bodies up to this many bytes are verified before they are served, once for each file and
   /// process; longer ones are verified while they are read in whole.
-  public static let verifiedBytes: UInt64 = 16 << 20
+  package static let verifiedBytes: UInt64 = 16 << 20
 
   /// Makes a cache.
   ///
@@ -31,7 +31,7 @@ public struct ResponseCache: Sendable {
   ///   - hotBytes: bounds the memory for stored responses that are kept decoded, bodies included.
   ///   - mayReturnStored: decides, after the rules, whether a stored response may be returned for
   ///     a request.
-  public init(
+  package init(
     store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url,
     fingerprintKey: FingerprintKey = FingerprintKey(), hotBytes: Int = 0,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
@@ -45,7 +45,7 @@ public struct ResponseCache: Sendable {
   }
 
   /// Returns the key of a request in the store.
-  public func key(of request: HTTPRequest) -> ByteString {
+  package func key(of request: HTTPRequest) -> ByteString {
     keyRule.key(of: request)
   }
 

@@ -1,9 +1,9 @@
-public import CacheFormat
-public import CacheStore
-public import HTTPSemantics
+package import CacheFormat
+package import CacheStore
+package import HTTPSemantics
 
 /// Holds the body of a stored response, verified or to be verified while it is read.
-public enum StoredBody: Sendable {
+package enum StoredBody: Sendable {
   /// The whole body, verified.
   case bytes([UInt8], EntrySource)
   /// A body to be read from its file.
@@ -13,19 +13,19 @@ public enum StoredBody: Sendable {
 /// Holds one stored response of a key: what the rules see of it, and the way to its body.
 ///
 /// A class, as it is handed through many values on the way of a hit and has many references inside.
-public final class StoredVariant: Sendable {
+package final class StoredVariant: Sendable {
   /// Gives all that the store knows of it.
-  public let info: EntryInfo
+  package let info: EntryInfo
   /// Gives what the rules see of it.
-  public let response: StoredResponse
+  package let response: StoredResponse
   /// Gives the body; nil: it is not opened yet.
-  public let body: StoredBody?
+  package let body: StoredBody?
 
   /// Tells whether it is an answer to `HEAD`: the length that its fields tell is not that of its body.
   var isOfHead: Bool { info.key.bytes.starts(with: KeyRule.headPrefix.utf8) }
 
   /// Counts the bytes of the body.
-  public var length: UInt64 { info.length }
+  package var length: UInt64 { info.length }
 
   convenience init?(_ info: EntryInfo, _ body: StoredBody?, _ rules: CacheRules) {
     guard let response = EntryFields.response(of: info, rules) else { return nil }

@@ -1,25 +1,25 @@
-public import CacheFormat
-public import CacheStore
-public import HTTPSemantics
+package import CacheFormat
+package import CacheStore
+package import HTTPSemantics
 
 /// Holds where and with what metadata a response is stored.
-public struct StoringPlan: Sendable {
+package struct StoringPlan: Sendable {
   /// Gives the key.
-  public let key: ByteString
+  package let key: ByteString
   /// Tells the stored responses of the key apart.
-  public let variant: UInt64
+  package let variant: UInt64
   /// Gives what is stored beside the body.
-  public let metadata: EntryMetadata
+  package let metadata: EntryMetadata
   /// Gives what the rules see of it, before its body has come.
-  public let response: StoredResponse
+  package let response: StoredResponse
   /// Gives the bytes that are stored already and come before those from the network; nil: none.
-  public let prefix: BodySlice?
+  package let prefix: BodySlice?
 
   /// Stores a whole body.
   ///
   /// - Throws: as `Store.put`.
   /// - Durability: that of the store, once it has returned.
-  public func store(_ body: [UInt8], in store: Store) throws(StoreError) -> EntryInfo {
+  package func store(_ body: [UInt8], in store: Store) throws(StoreError) -> EntryInfo {
     try store.put(body, for: key, variant: variant, metadata: metadata)
   }
 }

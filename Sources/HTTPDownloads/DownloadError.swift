@@ -52,7 +52,7 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
   public let path: String
 
   /// Creates an error.
-  public init(_ cause: Cause, url: String, path: String) {
+  package init(_ cause: Cause, url: String, path: String) {
     self.cause = cause
     self.url = url
     self.path = path

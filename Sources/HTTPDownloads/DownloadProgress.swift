@@ -33,7 +33,7 @@ public struct DownloadProgress: Sendable, Hashable {
   public var bytesPerSecond: Double?
 
   /// Creates the progress of a download that waits.
-  public init() {}
+  package init() {}
 
   /// Whether the download is over.
   public var isOver: Bool {

@@ -9,7 +9,7 @@ public struct UploadProgress: Sendable, Hashable {
   public let total: UInt64
 
   /// Creates a progress.
-  public init(sent: UInt64, total: UInt64) {
+  package init(sent: UInt64, total: UInt64) {
     self.sent = sent
     self.total = total
   }

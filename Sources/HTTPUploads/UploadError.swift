@@ -21,7 +21,7 @@ public struct UploadError: Error, Sendable, Hashable, CustomStringConvertible {
   public let path: String
 
   /// Creates an error.
-  public init(_ cause: Cause, path: String) {
+  package init(_ cause: Cause, path: String) {
     self.cause = cause
     self.path = path
   }

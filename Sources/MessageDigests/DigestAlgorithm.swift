@@ -8,7 +8,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable {
   case sha512 = "sha-512"
 
   /// Gives the length of a digest, in bytes.
-  public var byteCount: Int {
+  package var byteCount: Int {
     switch self {
     case .md5: 16
     case .sha256: 32

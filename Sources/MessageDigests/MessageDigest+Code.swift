@@ -2,7 +2,7 @@ extension MessageDigest {
   /// Returns the HMAC of bytes (RFC 2104): who does not have the key can neither make nor check it.
   ///
   /// - Returns: as many bytes as the digest has.
-  public static func authenticationCode(
+  package static func authenticationCode(
     of bytes: [UInt8], key: [UInt8], _ algorithm: DigestAlgorithm
   ) -> [UInt8] {
     let blockCount = algorithm == .sha512 ? 128 : 64

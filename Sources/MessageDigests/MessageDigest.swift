@@ -7,9 +7,9 @@
 /// Makes a message digest of bytes that come piece by piece, with the system's library: libcrypto on
 /// Linux, CryptoKit on Apple platforms.
 @safe
-public final class MessageDigest {
+package final class MessageDigest {
   /// Names the digest.
-  public let algorithm: DigestAlgorithm
+  package let algorithm: DigestAlgorithm
 
   #if canImport(CryptoKit)
     private var function: any HashFunction
@@ -19,7 +19,7 @@ public final class MessageDigest {
   #endif
 
   /// Begins a digest of nothing.
-  public init(_ algorithm: DigestAlgorithm) {
+  package init(_ algorithm: DigestAlgorithm) {
     self.algorithm = algorithm
     #if canImport(CryptoKit)
       function =
@@ -49,7 +49,7 @@ public final class MessageDigest {
   }
 
   /// Adds bytes.
-  public func update(_ bytes: borrowing [UInt8]) {
+  package func update(_ bytes: borrowing [UInt8]) {
     #if canImport(CryptoKit)
       function.update(data: bytes)
     #else
@@ -62,7 +62,7 @@ public final class MessageDigest {
   }
 
   /// Returns the digest of all bytes; nothing may be added after that.
-  public func finish() -> [UInt8] {
+  package func finish() -> [UInt8] {
     #if canImport(CryptoKit)
       return [UInt8](function.finalize())
     #else
@@ -78,7 +78,7 @@ public final class MessageDigest {
   }
 
   /// Returns the digest of bytes.
-  public static func of(_ bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8] {
+  package static func of(_ bytes: [UInt8], _ algorithm: DigestAlgorithm) -> [UInt8] {
     let digest = MessageDigest(algorithm)
     digest.update(bytes)
     return digest.finish()

@@ -28,7 +28,7 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
   public var remedy: String
 
   /// Creates an error.
-  public init(_ code: Code, path: String, errno: Int32 = 0, cause: String, remedy: String) {
+  package init(_ code: Code, path: String, errno: Int32 = 0, cause: String, remedy: String) {
     self.code = code
     self.path = path
     self.errno = errno

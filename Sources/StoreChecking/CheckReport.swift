@@ -8,7 +8,7 @@ public struct CheckReport: Sendable, Hashable {
     public var repaired: Int
 
     /// Creates a count.
-    public init(found: Int = 0, repaired: Int = 0) {
+    package init(found: Int = 0, repaired: Int = 0) {
       self.found = found
       self.repaired = repaired
     }

@@ -22,7 +22,7 @@ public struct Finding: Sendable, Hashable {
   public var outcome: Outcome
 
   /// Creates a finding.
-  public init(
+  package init(
     _ kind: FindingKind, path: [UInt8], key: [UInt8]? = nil, detail: String,
     outcome: Outcome = .left
   ) {

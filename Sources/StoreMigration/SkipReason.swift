@@ -1,5 +1,5 @@
 /// Names why a row of a source becomes no entry.
-public enum SkipReason: String, Sendable, Hashable, CaseIterable {
+package enum SkipReason: String, Sendable, Hashable, CaseIterable {
   /// There is no archived response, or nil was archived.
   case missingResponse = "missing_response"
   /// The archived response cannot be read.

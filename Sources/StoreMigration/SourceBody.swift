@@ -1,5 +1,5 @@
 /// Tells where the body of an entry is.
-public struct SourceBody: Sendable {
+package struct SourceBody: Sendable {
   enum Place: Sendable {
     /// A value in the database.
     case value(row: Int64)
@@ -15,10 +15,10 @@ public struct SourceBody: Sendable {
   var offset: UInt64 = 0
 
   /// The number of bytes.
-  public internal(set) var length: UInt64
+  package internal(set) var length: UInt64
 
   /// Whether it is a file of its own beside the database.
-  public var isFile: Bool {
+  package var isFile: Bool {
     if case .file = place { true } else { false }
   }
 }

@@ -1,9 +1,9 @@
 internal import CacheSystem
 
 /// Reads a body from its beginning to its end in pieces.
-public final class SourceBodyReader {
+package final class SourceBodyReader {
   /// The longest piece, in bytes.
-  public static let pieceBytes = 256 << 10
+  package static let pieceBytes = 256 << 10
 
   private enum Input {
     case value(DatabaseBlob, row: Int64)
@@ -12,7 +12,7 @@ public final class SourceBodyReader {
   }
 
   /// The number of bytes that come in all.
-  public let length: UInt64
+  package let length: UInt64
 
   private var done: UInt64 = 0
   private let input: Input
@@ -43,7 +43,7 @@ public final class SourceBodyReader {
   /// Gives the next piece, of ``pieceBytes`` but for the last one; nil at the end.
   ///
   /// - Throws: ``SourceError``, `.unreadable` where the body has become shorter.
-  public func next() throws(SourceError) -> [UInt8]? {
+  package func next() throws(SourceError) -> [UInt8]? {
     guard done < length else { return nil }
     let count = Int(min(length - done, UInt64(Self.pieceBytes)))
     let piece = try read(count)

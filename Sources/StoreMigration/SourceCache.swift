@@ -4,24 +4,24 @@ internal import CacheFormat
 ///
 /// The source is only read. Memory is bounded: neither the number of rows nor the length of a body
 /// counts, only the 16 MiB that an archive may have. One thread at a time may use it.
-public final class SourceCache {
+package final class SourceCache {
   /// A database longer than this is read in place where that is safe, instead of being copied.
-  public static let usualCopyLimit: UInt64 = 256 << 20
+  package static let usualCopyLimit: UInt64 = 256 << 20
 
   /// The format that was found or asked for.
-  public let format: SourceFormat
+  package let format: SourceFormat
 
   /// The database file.
-  public let path: String
+  package let path: String
 
   /// Whether the source is read where it is, under a shared lock that keeps writers out.
-  public let isInPlace: Bool
+  package let isInPlace: Bool
 
   /// The number of rows.
-  public let rowCount: Int64
+  package let rowCount: Int64
 
   /// Why rows may be missing though nothing fails; in words.
-  public let warnings: [String]
+  package let warnings: [String]
 
   let source: SourceDatabase
   private let reader: any FormatReader
@@ -40,7 +40,7 @@ public final class SourceCache {
   ///   - copyLimit: see ``usualCopyLimit``.
   /// - Throws: ``SourceError`` where there is no cache or it cannot be read.
   /// - Complexity: O(size of the database).
-  public convenience init(
+  package convenience init(
     path: String, format: SourceFormat? = nil, temporaryFolder: String,
     copyLimit: UInt64 = SourceCache.usualCopyLimit
   ) throws(SourceError) {
@@ -97,7 +97,7 @@ public final class SourceCache {
   /// Gives the next row; nil at the end.
   ///
   /// - Throws: ``SourceError`` where the source fails: what came before it came whole.
-  public func nextRow() throws(SourceError) -> SourceRow? {
+  package func nextRow() throws(SourceError) -> SourceRow? {
     do throws(DatabaseError) {
       guard let row = try following(last) else { return nil }
       last = row
@@ -107,13 +107,13 @@ public final class SourceCache {
 
   /// Goes on behind a row, whether it is there or not, or with nil at the first; what was given before
   /// comes out the same.
-  public func startAfter(_ row: Int64?) { last = row }
+  package func startAfter(_ row: Int64?) { last = row }
 
   /// Opens the body of an entry of this cache.
   ///
   /// Rows may be asked for meanwhile. Of the bodies in the database only the one that was opened last
   /// can be read.
-  public func openBody(_ body: SourceBody) throws(SourceError) -> SourceBodyReader {
+  package func openBody(_ body: SourceBody) throws(SourceError) -> SourceBodyReader {
     try SourceBodyReader(body, reader.bodies, source)
   }
 

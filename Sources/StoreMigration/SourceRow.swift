@@ -1,10 +1,10 @@
-public import CacheFormat
-public import HTTPSemantics
+package import CacheFormat
+package import HTTPSemantics
 
 /// What became of one row of a source.
-public struct SourceRow: Sendable {
+package struct SourceRow: Sendable {
   /// What the row gives.
-  public enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     /// A response.
     case entry(SourceEntry)
     /// Why it gives nothing, and a few words on the case.
@@ -12,82 +12,82 @@ public struct SourceRow: Sendable {
   }
 
   /// The number of the row in its table (rowid); rows come by rising number.
-  public let row: Int64
+  package let row: Int64
 
   /// The key as it stands in the source, for reports; cut after 2,048 bytes, empty without one.
-  public let key: String
+  package let key: String
 
   /// What the row gives.
-  public let outcome: Outcome
+  package let outcome: Outcome
 }
 
 /// A response as a source has it.
-public struct SourceEntry: Sendable {
+package struct SourceEntry: Sendable {
   /// What the source does not have, so that it was made up.
-  public struct MadeUp: OptionSet, Sendable, Hashable {
+  package struct MadeUp: OptionSet, Sendable, Hashable {
     /// The bits of the set.
-    public let rawValue: UInt8
+    package let rawValue: UInt8
     /// Creates a set from its bits.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// The status is 200 because there is none.
-    public static let status = MadeUp(rawValue: 1)
+    package static let status = MadeUp(rawValue: 1)
     /// The fields are at most `Content-Type`.
-    public static let fields = MadeUp(rawValue: 2)
+    package static let fields = MadeUp(rawValue: 2)
   }
 
   /// The URL that was asked for, as it is written in the source: an HTTP URL that can be normalised.
-  public var url: String
+  package var url: String
 
   /// `GET` or `HEAD`.
-  public var method: String
+  package var method: String
 
   /// The status of the response; 200 if the source has none (``MadeUp/status``).
-  public var status: Int
+  package var status: Int
 
   /// The fields of the response in their order as they were received, repeated names apart where the
   /// source tells; all can be sent. See ``storedFields``.
-  public var fields: HTTPFields
+  package var fields: HTTPFields
 
   /// The names of the fields that do not describe the stored body: the body was decoded, its fields were not.
-  public var obsoleteFields: [String] = []
+  package var obsoleteFields: [String] = []
 
   /// What was made up because the source does not have it.
-  public var madeUp: MadeUp = []
+  package var madeUp: MadeUp = []
 
   /// Where the body is; ``SourceCache/openBody(_:)`` opens it.
-  public var body: SourceBody
+  package var body: SourceBody
 
   /// The fields of the request that was answered, from which `Vary` selects; nil: not known.
   ///
   /// They may hold credentials: nothing of them belongs into a log.
-  public var requestFields: HTTPFields?
+  package var requestFields: HTTPFields?
 
   /// When the row was made.
-  public var created: Timestamp?
+  package var created: Timestamp?
 
   /// When the entry was last asked for.
-  public var lastAccess: Timestamp?
+  package var lastAccess: Timestamp?
 
   /// Until when the source calls it fresh; a hint.
-  public var expires: Timestamp?
+  package var expires: Timestamp?
 
   /// When the response was received.
-  public var received: Timestamp?
+  package var received: Timestamp?
 
   /// The URL that answered in the end, after redirects.
-  public var responseURL: String?
+  package var responseURL: String?
 
   /// The media type without parameters, as the source has it.
-  public var mediaType: String?
+  package var mediaType: String?
 
   /// The user's own dictionary.
-  public var userInfo: PropertyListValue?
+  package var userInfo: PropertyListValue?
 
   /// The site for which alone the entry was kept (cfnetwork).
-  public var partition: String?
+  package var partition: String?
 
   /// How many fields of the response were left out, because nobody could send them.
-  public var invalidFields = 0
+  package var invalidFields = 0
 
   init(
     url: String, method: String = "GET", status: Int, fields: HTTPFields, body: SourceBody
@@ -101,7 +101,7 @@ public struct SourceEntry: Sendable {
 
   /// The fields as they fit the stored body: without the obsolete ones, with the real length where
   /// the one that was received is one of them.
-  public var storedFields: HTTPFields {
+  package var storedFields: HTTPFields {
     var fields = fields
     for name in obsoleteFields { fields.removeAll(named: name) }
     if obsoleteFields.contains("Content-Length") {

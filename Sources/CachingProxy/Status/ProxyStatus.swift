@@ -1,26 +1,26 @@
 internal import CacheFormat
-public import CacheStore
-public import CacheSystem
+package import CacheStore
+package import CacheSystem
 internal import HTTPSemantics
 internal import Synchronization
 
 /// What the status pages say of a proxy beside numbers.
-public struct ProxyFacts: Sendable, Hashable {
+package struct ProxyFacts: Sendable, Hashable {
   /// Tells whether it is a shared cache (RFC 9111), and not a private one.
-  public var isShared: Bool
+  package var isShared: Bool
 
   /// Gives the origin of a reverse proxy, such as `http://127.0.0.1:9000`, without a slash at its
   /// end; nil for a forward proxy.
-  public var origin: String?
+  package var origin: String?
 
   /// Tells whether it answers from the store alone.
-  public var isOffline: Bool
+  package var isOffline: Bool
 
   /// Gives the URL that clients reach it by, such as `http://127.0.0.1:8080`.
-  public var address: String
+  package var address: String
 
   /// Makes the facts of a proxy.
-  public init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
+  package init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
     self.isShared = isShared
     self.origin = origin.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     self.isOffline = isOffline
@@ -32,7 +32,7 @@ public struct ProxyFacts: Sendable, Hashable {
 /// people at `/.offlinecache/`.
 ///
 /// All that it keeps is of a fixed size. Docs/Serve.md has the names of the JSON.
-public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
+package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let store: Store
   private let facts: Mutex<ProxyFacts>
   private let clock: any WallClock
@@ -41,7 +41,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let surveyor: StoreSurveyor
 
   /// Makes the status of a proxy that starts now.
-  public init(store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock()) {
+  package init(store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock()) {
     self.store = store
     self.facts = Mutex(facts)
     self.clock = clock
@@ -50,14 +50,14 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   }
 
   /// Sets the URL that clients reach the proxy by; a server knows its port once it listens.
-  public func setAddress(_ address: String) {
+  package func setAddress(_ address: String) {
     facts.withLock { $0.address = address }
   }
 
   /// Takes note of an answer.
   ///
   /// - Complexity: O(1), and one short lock.
-  public func answered(_ record: AnswerRecord) {
+  package func answered(_ record: AnswerRecord) {
     traffic.add(record)
   }
 
@@ -65,7 +65,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   ///
   /// The first call, and one every two seconds at most, has a thread walk through the store, and
   /// waits for it up to a tenth of a second; a longer walk shows up in a later page.
-  public func answer(path: String) -> ProxyPage? {
+  package func answer(path: String) -> ProxyPage? {
     switch path {
     case StatusPaths.page, String(StatusPaths.page.dropLast()):
       let nonce = Self.makeNonce()
@@ -80,7 +80,7 @@ public final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   }
 
   /// Ends what is under way in the background; call it before the store is closed.
-  public func stop() {
+  package func stop() {
     surveyor.stop()
   }
 

@@ -1,5 +1,5 @@
 internal import CacheFormat
-public import CacheStore
+package import CacheStore
 internal import CacheSystem
 internal import HTTPCaching
 internal import HTTPSemantics
@@ -10,9 +10,9 @@ internal import HTTPSemantics
 /// and a later migration may begin there. One thread at a time may use it.
 public final class Migration {
   /// The source.
-  public let source: SourceCache
+  package let source: SourceCache
   /// The destination; nil: it is not there, and nothing is written.
-  public let store: Store?
+  package let store: Store?
   /// What was counted in this run.
   public private(set) var counts = MigrationCounts()
 
@@ -71,17 +71,17 @@ public final class Migration {
   /// Refuses a file for the report that is a part of the source or of the destination.
   ///
   /// - Throws: `reportInSource` or `reportInDestination`.
-  public static func check(
+  package static func check(
     report path: String, source: String, destination: String
   ) throws(MigrationError) {
     try MigrationPlaces.check(report: path, source: source, destination: destination)
   }
 
   /// The bytes that are free where the destination is, or will be; nil: that cannot be told.
-  public static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
+  package static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
 
   /// The inodes that are free there; nil: that cannot be told, or the file system has no such limit.
-  public static func freeFiles(at path: String) -> UInt64? {
+  package static func freeFiles(at path: String) -> UInt64? {
     volume(at: path).flatMap { $0.availableFiles == .max ? nil : $0.availableFiles }
   }
 

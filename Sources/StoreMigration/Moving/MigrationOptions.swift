@@ -1,4 +1,4 @@
-public import CacheSystem
+package import CacheSystem
 
 /// Puts another beginning in place of that of a URL.
 public struct URLMapping: Sendable, Hashable {
@@ -32,7 +32,7 @@ public struct MigrationOptions: Sendable {
   /// A database longer than this is read in place where that is safe.
   public var copyLimit = SourceCache.usualCopyLimit
   /// The files of the destination; replaced in tests.
-  public var fileSystem: any FileSystem = RealFileSystem()
+  package var fileSystem: any FileSystem = RealFileSystem()
 
   /// Makes options.
   public init(temporaryFolder: String) { self.temporaryFolder = temporaryFolder }

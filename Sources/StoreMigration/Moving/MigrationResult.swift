@@ -48,7 +48,7 @@ public struct MigrationCounts: Sendable, Hashable {
   public var skipped: [RowReason: Int] = [:]
 
   /// Makes counts of nothing.
-  public init() {}
+  package init() {}
 
   /// How many rows could not be converted although they should.
   public var faults: Int {
@@ -56,7 +56,7 @@ public struct MigrationCounts: Sendable, Hashable {
   }
 
   /// Counts all of another run, too.
-  public mutating func add(_ other: MigrationCounts) {
+  package mutating func add(_ other: MigrationCounts) {
     rows += other.rows
     converted += other.converted
     replaced += other.replaced

@@ -22,11 +22,11 @@ public struct RowReason: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
   /// The reasons that stand in the source, then those that come from the move.
-  public static let all =
+  package static let all =
     SkipReason.allCases.map { RowReason($0) } + MoveReason.allCases.map { RowReason($0) }
 
   /// Finds a reason by its name.
-  public init?(named name: String) {
+  package init?(named name: String) {
     guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
     self = found
   }

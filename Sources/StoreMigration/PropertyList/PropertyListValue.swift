@@ -1,7 +1,7 @@
-public import CacheFormat
+package import CacheFormat
 
 /// Holds what a property list can hold, as plain values.
-public indirect enum PropertyListValue: Sendable, Hashable {
+package indirect enum PropertyListValue: Sendable, Hashable {
   /// The null value.
   case null
   /// A Boolean.
@@ -54,14 +54,14 @@ public indirect enum PropertyListValue: Sendable, Hashable {
 }
 
 /// Holds a key of a dictionary with its value.
-public struct PropertyListPair: Sendable, Hashable {
+package struct PropertyListPair: Sendable, Hashable {
   /// A string, but for hostile or odd lists.
-  public var key: PropertyListValue
+  package var key: PropertyListValue
   /// The value of the key.
-  public var value: PropertyListValue
+  package var value: PropertyListValue
 
   /// Makes a pair.
-  public init(key: PropertyListValue, value: PropertyListValue) {
+  package init(key: PropertyListValue, value: PropertyListValue) {
     self.key = key
     self.value = value
   }
