@@ -12,6 +12,10 @@ let house: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// `OFFLINECACHE_INVARIANTS=1` has the store look for contradictions in its index after each change.
+let invariants: [SwiftSetting] =
+  Context.environment["OFFLINECACHE_INVARIANTS"] == nil ? [] : [.define("CHECKS_INVARIANTS")]
+
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: house)
 }
@@ -70,7 +74,9 @@ let package = Package(
     // The store.
     library("CacheSystem", ["CPlatform"]),
     library("CacheFormat", ["CXXHash"]),
-    library("CacheStore", ["CacheSystem", "CacheFormat"]),
+    .target(
+      name: "CacheStore", dependencies: ["CacheSystem", "CacheFormat"],
+      swiftSettings: house + invariants),
     library("StoreChecking", ["CacheStore", "CacheSystem", "CacheFormat"]),
 
     // HTTP.

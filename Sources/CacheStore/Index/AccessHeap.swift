@@ -82,8 +82,15 @@ struct AccessHeap: ~Copyable {
     items[position] = item
   }
 
-  /// Whether each item is at least its parent.
+  /// Tells whether no item is earlier than its parent.
+  ///
+  /// - Complexity: O(n).
   func checkInvariants() -> Bool {
     (1..<max(1, items.count)).allSatisfy { items[($0 - 1) / 2].order <= items[$0].order }
+  }
+
+  /// Calls `body` with the slot and the time of each item, in no particular order.
+  func forEach(_ body: (UInt32, Int64) -> Void) {
+    for position in 0..<items.count { body(items[position].slot, items[position].time) }
   }
 }

@@ -282,3 +282,53 @@ struct EntryIndex: ~Copyable {
     }
   }
 }
+
+extension EntryIndex {
+  /// Tells whether tables, rings, heap and sums agree with the slots.
+  ///
+  /// - Complexity: O(slots).
+  func checkInvariants() -> Bool {
+    var sums = EntryTotals()
+    var heaped: Set<UInt32> = []
+    var isBound = heap.checkInvariants() && byKey.checkInvariants() && byDigest.checkInvariants()
+    heap.forEach { number, time in
+      isBound = isBound && heaped.insert(number).inserted && slots[Int(number)].accessed >= time
+    }
+    for number in 0..<UInt32(slots.count) {
+      let slot = slots[Int(number)]
+      if slot.isInHeap != heaped.contains(number) { return false }
+      guard slot.isLive else { continue }
+      if !slot.isPinned && !slot.isInHeap { return false }
+      if find(slot.keyHash, slot.variant) != number || !isInRing(number) { return false }
+      sums.entries += 1
+      sums.logicalBytes += slot.length
+      sums.overheadBytes += slot.overhead
+      sums.pinnedEntries += slot.isPinned ? 1 : 0
+      sums.pinnedBytes += slot.isPinned ? slot.length : 0
+      // The least slot of a ring stands for its file.
+      if firstInRing(number) == number {
+        sums.bodyBytes += allocated(slot.length)
+      } else {
+        sums.sharedBytes += slot.length
+      }
+    }
+    return isBound && sums == totals
+  }
+
+  private func isInRing(_ number: UInt32) -> Bool {
+    let slot = slots[Int(number)]
+    let (next, previous) = (slots[Int(slot.next)], slots[Int(slot.previous)])
+    return next.previous == number && previous.next == number && next.isSameFile(as: slot)
+      && ring(of: slot) != nil
+  }
+
+  private func firstInRing(_ number: UInt32) -> UInt32 {
+    var least = number
+    var next = slots[Int(number)].next
+    while next != number {
+      least = min(least, next)
+      next = slots[Int(next)].next
+    }
+    return least
+  }
+}

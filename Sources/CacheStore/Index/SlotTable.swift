@@ -141,6 +141,28 @@ struct SlotTable: ~Copyable {
     page[hole] = Self.empty
   }
 
+  /// Tells whether every bucket can be found, and the counts and the directory are right.
+  ///
+  /// - Complexity: O(n).
+  func checkInvariants() -> Bool {
+    for (number, page) in pages.enumerated() {
+      var count = 0
+      for position in 0..<page.bucketCount where page[position] != Self.empty {
+        count += 1
+        let tag = UInt32(truncatingIfNeeded: page[position] >> 32)
+        if Int(directory[pageNumber(tag)]) != number { return false }
+        var probe = Int(tag) & page.mask
+        while probe != position {
+          if page[probe] == Self.empty { return false }
+          probe = (probe + 1) & page.mask
+        }
+      }
+      let span = directory.count { Int($0) == number }
+      if count != page.count || span != 1 << (depth - page.depth) { return false }
+    }
+    return directory.count == 1 << depth
+  }
+
   private mutating func split(_ number: Int, _ tag: UInt32) {
     if pages[number].depth == depth {
       directory = directory.flatMap { [$0, $0] }

@@ -76,6 +76,7 @@ struct StoreState: ~Copyable {
       journal.addLive(-Int64(replaced.recordLength), to: replaced.segment)
       forget(slot)
     }
+    assertInvariants()
   }
 
   /// Takes an entry out of the index.
@@ -86,6 +87,7 @@ struct StoreState: ~Copyable {
     forget(slot)
     journal.addLive(-Int64(gone.recordLength), to: gone.segment)
     index.remove(slot)
+    assertInvariants()
     return gone
   }
 
@@ -111,5 +113,32 @@ struct StoreState: ~Copyable {
     memory.removeAll()
     touched = []
     journal.clearLive()
+  }
+}
+
+extension StoreState {
+  /// Tells whether the index agrees with itself, and with what the journal counts as live.
+  ///
+  /// - Complexity: O(slots + segments).
+  func checkInvariants() -> Bool {
+    var live: [UInt32: Int64] = [:]
+    for number in 0..<UInt32(index.slotCount) where index[number].isLive {
+      live[index[number].segment, default: 0] += Int64(index[number].recordLength)
+    }
+    let isCounted = journal.segments.allSatisfy { use in
+      use.map { $0.liveBytes == live[$0.segment.number] ?? 0 } ?? true
+    }
+    return isCounted && index.checkInvariants() && journal.checkInvariants()
+  }
+
+  /// In a build with `CHECKS_INVARIANTS`, traps if the state contradicts itself: after each change of a
+  /// small store, and after some changes of a large one.
+  @inline(__always)
+  func assertInvariants() {
+    #if CHECKS_INVARIANTS
+      let count = UInt64(index.slotCount)
+      if count > 64, journal.sequence % count != 0 { return }
+      precondition(checkInvariants(), "the state of the store contradicts itself")
+    #endif
   }
 }

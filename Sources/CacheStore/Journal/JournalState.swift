@@ -147,3 +147,21 @@ struct JournalState {
     }
   }
 }
+
+extension JournalState {
+  /// Tells whether the numbers of the segments agree with each other.
+  ///
+  /// - Complexity: O(segments).
+  func checkInvariants() -> Bool {
+    if tornBytes < 0 || firstNumber == 0 { return false }
+    for (place, use) in segments.enumerated() {
+      guard let use else { continue }
+      if use.segment.number != firstNumber + UInt32(place) { return false }
+      // A sealed segment is not the last one: another follows, or is missing.
+      if use.isSealed && place == segments.count - 1 && isWhole && !needsReload { return false }
+      if use.liveBytes < 0 || use.liveBytes > use.readBytes { return false }
+    }
+    return tail.file == segments.last??.segment.file.raw ?? -1
+      && tail.position == segments.last??.readBytes ?? 0
+  }
+}

@@ -109,6 +109,8 @@ struct IndexRun: ~Copyable {
   /// Compares everything.
   func checkAll(_ note: String) {
     #expect(index.totals == model.totals, "\(note)")
+    let agrees = index.checkInvariants()
+    #expect(agrees, "\(note)")
     for (key, head) in model.entries {
       if index.find(key.hash, key.variant) == nil { Issue.record("\(key) is lost; \(note)") }
       // Nothing is found when the newest of several files has lost its last entry.

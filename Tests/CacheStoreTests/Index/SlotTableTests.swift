@@ -48,6 +48,9 @@ enum HashSpread: CaseIterable, Sendable {
           Issue.record("slot \(slot) is still there; seed \(seed), step \(step)")
         }
       }
+      if step % 500 == 0, !table.checkInvariants() {
+        Issue.record("the table contradicts itself; seed \(seed), step \(step)")
+      }
     }
     for (slot, hash) in hashes where table.find(hash, where: { $0 == slot }) != slot {
       Issue.record("slot \(slot) is lost; seed \(seed), \(spread)")
