@@ -39,14 +39,14 @@ let package = Package(
   name: "OfflineCache",
   platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
-    .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat"]),
+    .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat", "LocalizedStoreErrors"]),
     .library(name: "StoreChecking", targets: ["StoreChecking"]),
     .library(name: "StoreMigration", targets: ["StoreMigration"]),
     .library(
       name: "CacheClient",
       targets: [
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "CurlHTTP",
-        "HTTPTransports", "HTTPSemantics",
+        "HTTPTransports", "HTTPSemantics", "LocalizedClientErrors",
       ]),
     .library(name: "OfflineCache", targets: ["OfflineCacheKit", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
@@ -77,6 +77,7 @@ let package = Package(
     .target(
       name: "CacheStore", dependencies: ["CacheSystem", "CacheFormat"],
       swiftSettings: house + invariants),
+    library("LocalizedStoreErrors", ["CacheStore", "CacheSystem"]),
     library("StoreChecking", ["CacheStore", "CacheSystem", "CacheFormat"]),
 
     // HTTP.
@@ -112,6 +113,12 @@ let package = Package(
         "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
       ]),
     library(
+      "LocalizedClientErrors",
+      [
+        "LocalizedStoreErrors", "CacheClient", "HTTPDownloads", "HTTPUploads", "HTTPCaching",
+        "CurlHTTP", "HTTPTransports", "HTTPSemantics", "ContentCoding",
+      ]),
+    library(
       "CachingProxy",
       [
         "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics", "CacheStore",
@@ -127,8 +134,8 @@ let package = Package(
       [
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching",
         "CurlHTTP", "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
-        "CacheFormat",
-        "CacheSystem", "CLoadingQueue", "MessageDigests",
+        "CacheFormat", "CacheSystem", "CLoadingQueue", "MessageDigests",
+        "LocalizedClientErrors", "LocalizedStoreErrors",
       ]),
 
     // The network: is there one?
@@ -220,6 +227,12 @@ let package = Package(
       [
         "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat",
         "CacheSystem",
+      ]),
+    tests(
+      "LocalizedErrors",
+      [
+        "LocalizedClientErrors", "LocalizedStoreErrors", "CacheClient", "HTTPSemantics",
+        "HTTPTransports", "CacheStore",
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests(

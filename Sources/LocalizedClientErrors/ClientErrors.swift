@@ -1,0 +1,27 @@
+import CacheClient
+import ContentCoding
+import CurlHTTP
+import HTTPCaching
+import HTTPDownloads
+import HTTPSemantics
+import HTTPTransports
+import HTTPUploads
+import LocalizedStoreErrors
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+// The errors of the product CacheClient.
+extension ClientError: DescribedError {}
+extension ContentCodingError: DescribedError {}
+extension DownloadError: DescribedError {}
+extension FingerprintKeyError: DescribedError {}
+extension InvalidURL: DescribedError {}
+extension NotStored: DescribedError {}
+extension PinError: DescribedError {}
+extension SubstituteError: DescribedError {}
+extension TransportError: DescribedError {}
+extension UploadError: DescribedError {}
