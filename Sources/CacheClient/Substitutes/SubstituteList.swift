@@ -70,7 +70,7 @@ extension Substitutes {
   }
 
   /// Tells by what is there whether a path is a file or a folder.
-  private static func target(
+  static func target(
     _ path: String, _ place: SubstitutePlace
   ) throws(SubstituteError) -> SubstituteRule.Target {
     let files = RealFileSystem()
@@ -84,7 +84,7 @@ extension Substitutes {
     } catch {
       throw SubstituteError(
         place, "\(path) cannot be read (\(error))",
-        remedy: "put it there, or take the line out")
+        remedy: "put it there, or take the \(place.line == nil ? "rule" : "line") out")
     }
     throw SubstituteError(
       place, "\(path) is neither a file nor a folder", remedy: "name one of them")

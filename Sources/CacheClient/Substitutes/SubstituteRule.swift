@@ -8,6 +8,21 @@ public struct SubstituteRule: Sendable, Hashable {
     case file(String)
     /// A folder: what follows the beginning of the URL is a path below it.
     case folder(String)
+
+    /// The path of the file or folder.
+    var path: String {
+      switch self {
+      case .file(let path), .folder(let path): path
+      }
+    }
+
+    /// What the path has to be, in a word.
+    var kind: String {
+      switch self {
+      case .file: "file"
+      case .folder: "folder"
+      }
+    }
   }
 
   /// Says how long those who get an answer may keep it.

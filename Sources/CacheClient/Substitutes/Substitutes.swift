@@ -28,10 +28,10 @@ public final class Substitutes: Sendable {
   /// Makes a table.
   /// - Parameter rules: Those without `*` are tried first, then the others in their order.
   ///
-  /// - Parameter onMissing: is told once of each file that should be there and cannot be read, on the
-  ///   thread of whoever asked for it. That a folder does not have a file is nothing to tell.
-  /// - Throws: ``SubstituteError`` for a pattern that is no URL, or two rules for one URL. Files are not
-  ///   looked for.
+  /// - Parameter onMissing: is told once of each file that can no longer be read, on the thread of
+  ///   whoever asked for it. That a folder does not have a file is nothing to tell.
+  /// - Throws: ``SubstituteError`` for a pattern that is no URL, two rules for one URL, and a file or
+  ///   folder that is missing, cannot be read, or is not of the kind that the rule states.
   public convenience init(
     _ rules: [SubstituteRule],
     onMissing: @escaping @Sendable (SubstituteError) -> Void = { _ in }
@@ -39,6 +39,17 @@ public final class Substitutes: Sendable {
     try self.init(
       placed: rules.map { ($0, SubstitutePlace(subject: $0.pattern, line: nil)) },
       onMissing: onMissing)
+    for entry in entries { try Self.checkTarget(entry) }
+  }
+
+  /// Checks that the file or folder of a rule is there.
+  private static func checkTarget(_ entry: Entry) throws(SubstituteError) {
+    let wanted = entry.rule.target
+    let found = try target(wanted.path, entry.place)
+    guard found != wanted else { return }
+    throw SubstituteError(
+      entry.place, "\(wanted.path) is a \(found.kind), and the rule is for a \(wanted.kind)",
+      remedy: "write .\(found.kind) in the rule, or name a \(wanted.kind)")
   }
 
   init(

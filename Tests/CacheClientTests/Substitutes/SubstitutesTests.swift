@@ -151,14 +151,60 @@ import Testing
     }
   }
 
-  @Test func `a missing file is told once, one that a folder lacks never`() throws {
+  @Test func `a missing file or folder is an error with path, cause and remedy`() {
+    let path = "\(folder.path)/gone"
+    for target: SubstituteRule.Target in [.file(path), .folder(path)] {
+      let error = #expect(throws: SubstituteError.self) {
+        try Substitutes([SubstituteRule("http://h/a/*", target)])
+      }
+      #expect(error?.subject == "http://h/a/*")
+      #expect(error?.problem == "\(path) cannot be read (No such file or directory)")
+      #expect(error?.remedy == "put it there, or take the rule out")
+    }
+  }
+
+  @Test func `a file in place of a folder, a folder in place of a file and a pipe are errors`()
+    throws
+  {
+    let file = try folder.write("a", "a")
+    let pipe = "\(folder.path)/pipe"
+    #expect(unsafe mkfifo(pipe, 0o600) == 0)
+    let problems: [(SubstituteRule.Target, String)] = [
+      (.folder(file), "\(file) is a file, and the rule is for a folder"),
+      (.file(folder.path), "\(folder.path) is a folder, and the rule is for a file"),
+      (.file(pipe), "\(pipe) is neither a file nor a folder"),
+    ]
+    for (target, problem) in problems {
+      let error = #expect(throws: SubstituteError.self) {
+        try Substitutes([SubstituteRule("http://h/*", target)])
+      }
+      #expect(error?.problem == problem)
+    }
+  }
+
+  @Test(.enabled(if: getuid() != 0, "the superuser reads every file"))
+  func `a file that may not be read is an error`() throws {
+    let file = try folder.write("a", "a")
+    #expect(unsafe chmod(file, 0) == 0)
+    let error = #expect(throws: SubstituteError.self) {
+      try Substitutes([SubstituteRule("http://h/a", .file(file))])
+    }
+    #expect(error?.problem == "\(file) cannot be read (Permission denied)")
+  }
+
+  @Test func `a file that goes away is told once, one that a folder lacks never`() throws {
     let told = Mutex<[String]>([])
+    try folder.write("gone", "a")
+    try folder.write("folder", "b")
     let table = try Substitutes(
       [
         SubstituteRule("http://h/a", .file("\(folder.path)/gone")),
-        SubstituteRule("http://h/b", .file(folder.path)),
+        SubstituteRule("http://h/b", .file("\(folder.path)/folder")),
         SubstituteRule("http://h/*", .folder(folder.path)),
       ]) { error in told.withLock { $0.append(error.description) } }
+    try folder.remove("gone")
+    try folder.remove("folder")
+    try folder.write("folder/c", "c")
     for _ in 1...3 { #expect(try text(table, "http://h/a") == nil) }
     #expect(try text(table, "http://h/b") == nil)
     #expect(try text(table, "http://h/c") == nil)
