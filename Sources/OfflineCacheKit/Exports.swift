@@ -12,6 +12,8 @@
 @_exported public import HTTPUploads
 @_exported public import MessageDigests
 @_exported public import Reachability
+@_exported public import struct CacheSystem.SystemClock
+@_exported public import protocol CacheSystem.WallClock
 
 #if canImport(FoundationNetworking)
   @_exported public import FoundationNetworking

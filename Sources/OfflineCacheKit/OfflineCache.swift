@@ -24,7 +24,7 @@ public final class OfflineCache: Sendable {
     /// The lengths of all bodies together, each as often as it is stored.
     public var logical: Int
     /// What is allocated on disk: bodies (equal ones once), metadata, directories, the journal. This
-    /// is what the capacity is held against.
+    /// is what the capacity is held against, unless there is an ``OfflineCacheOptions/sizeDelegate``.
     public var physical: Int
   }
 
@@ -84,7 +84,7 @@ public final class OfflineCache: Sendable {
       at: directory.path,
       options: Options(
         durability: options.durability, memoryBytes: max(0, options.memoryCapacity),
-        clock: options.clock))
+        sizeDelegate: options.sizeDelegate, clock: options.clock))
     var limits = store.limits
     if limits.bytes != bytes {
       limits.bytes = bytes

@@ -1,6 +1,6 @@
 public import CacheClient
 public import CacheStore
-package import CacheSystem
+public import CacheSystem
 public import CurlHTTP
 public import HTTPCaching
 public import HTTPSemantics
@@ -69,8 +69,13 @@ public struct OfflineCacheOptions: Sendable {
   /// Says how many downloads run at once, and how often they are tried.
   public var downloads = DownloaderOptions(maximumRetries: 2)
 
-  /// Tells the time; replaced in tests.
-  package var clock: any WallClock = SystemClock()
+  /// Counts what the capacity is held against, in place of the bytes on disk; held weakly.
+  ///
+  /// It has to live as long as the cache: without it the bytes on disk count again.
+  public weak var sizeDelegate: (any StoreSizeDelegate)?
+
+  /// The clock by which responses age and expire. A test of an app can use one that it sets.
+  public var clock: any WallClock = SystemClock()
 
   /// Makes options; the defaults suit an app.
   public init(

@@ -1,0 +1,41 @@
+import Foundation
+import LoopbackOrigin
+import OfflineCacheKit
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a program can set with `import OfflineCacheKit` alone: no module below it is imported here.
+@Suite(.timeLimit(.minutes(1))) struct OfflineCacheOptionsTests {
+  private final class HandClock: WallClock {
+    let nanoseconds = Mutex<Int64>(SystemClock().now())
+    func now() -> Int64 { nanoseconds.withLock { $0 } }
+  }
+
+  @Test func `responses age by the clock of the options`() async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("ocoptions-\(UUID().uuidString)")
+    let origin = try LoopbackOrigin { _ in fresh("hello", seconds: 100) }
+    let clock = HandClock()
+    var options = OfflineCacheOptions()
+    options.clock = clock
+    let cache = try OfflineCache(capacity: 16 << 20, directory: folder, options: options)
+    defer {
+      origin.stop()
+      cache.store.close()
+      try? FileManager.default.removeItem(at: folder)
+    }
+    let request = URLRequest(url: origin.url("/a"))
+    for (passed, source) in [(0, ResponseMetadata.Source.network), (90, .disk), (20, .network)] {
+      clock.nanoseconds.withLock { $0 += Int64(passed) * 1_000_000_000 }
+      let (_, response) = try await cache.data(for: request)
+      let metadata = try #require(response.metadata)
+      #expect(metadata.source == source || metadata.source == .memory && source == .disk)
+      if source == .disk { #expect((90...91).contains(metadata.age)) }
+    }
+    #expect(origin.requests.count == 2)
+  }
+}
