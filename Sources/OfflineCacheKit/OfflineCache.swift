@@ -133,7 +133,7 @@ public final class OfflineCache: Sendable {
   /// Tells whether there is a network; nil where nobody knows.
   public var reachability: (any NetworkReachability)? { options.reachability }
 
-  /// Is asked and told; held weakly.
+  /// The delegate; held weakly. See ``OfflineCacheDelegate`` for the threads on which it is called.
   public var delegate: (any OfflineCacheDelegate)? {
     get { delegates.delegate }
     set {
@@ -204,7 +204,7 @@ public final class OfflineCache: Sendable {
         let size = self.size
         guard size != last else { continue }
         last = size
-        callOut { delegate.offlineCache(self, didChangeSize: size) }
+        await delegate.offlineCache(self, didChangeSize: size)
       }
     }
   }

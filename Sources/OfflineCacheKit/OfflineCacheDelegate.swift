@@ -4,19 +4,37 @@
   public import Foundation
 #endif
 
-/// Gets asked and told by an ``OfflineCache``, from any thread; must be quick and must not block.
+/// Decides on stored responses, and is told of changes of the size.
+///
+/// A type of any isolation can be a delegate. A `@MainActor` class implements
+/// ``offlineCache(_:didChangeSize:)`` as an ordinary method, and
+/// ``offlineCache(_:shouldReturnCachedResponse:for:)``, if it needs it, as a `nonisolated` one: that call is
+/// answered within a look-up, on the thread that looks up. No lock of the cache is held during a call.
+///
+/// ```swift
+/// @MainActor final class SizeModel: OfflineCacheDelegate {
+///   var text = ""
+///
+///   func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) {
+///     text = "\(size.physical >> 20) MB"
+///   }
+/// }
+/// ```
 public protocol OfflineCacheDelegate: AnyObject, Sendable {
   /// Decides, after the rules of HTTP, whether a stored response may answer a request.
   ///
-  /// Where it may not, the network is asked, or there is no answer. Asked for each hit, before its
-  /// body is looked at; the default allows all.
+  /// If it may not, the network is asked, or there is no answer. Called for each hit, before the body is
+  /// read, on the thread that looks up; must not block. The default allows all.
   func offlineCache(
     _ cache: OfflineCache, shouldReturnCachedResponse response: HTTPURLResponse,
     for request: URLRequest
   ) -> Bool
 
-  /// Tells that the size has changed; several changes in a row may be told as one, the last.
-  func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size)
+  /// Is told that the size has changed; several changes in a row may be reported as one, the last.
+  ///
+  /// Called in a task of the cache, on the actor of the delegate if it has one. The next call comes after
+  /// this one has returned. The default does nothing.
+  func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) async
 }
 
 extension OfflineCacheDelegate {
@@ -27,5 +45,5 @@ extension OfflineCacheDelegate {
   ) -> Bool { true }
 
   /// Does nothing.
-  public func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) {}
+  public func offlineCache(_ cache: OfflineCache, didChangeSize size: OfflineCache.Size) async {}
 }

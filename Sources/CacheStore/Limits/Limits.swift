@@ -56,8 +56,11 @@ public struct Limits: Sendable, Hashable {
 }
 
 /// Defines the size that the byte limit is held against, for a user who counts otherwise.
+///
+/// A type of any isolation can be a delegate. Since the store needs the answer at once, on the thread that
+/// changes it, a `@MainActor` class implements the method as `nonisolated`.
 public protocol StoreSizeDelegate: AnyObject, Sendable {
-  /// Gives the bytes that the store counts as holding.
+  /// Returns the bytes that the store counts as held.
   ///
   /// Called after each change, from any thread, and must be quick. Must not call the store.
   func size(of statistics: Statistics) -> UInt64
