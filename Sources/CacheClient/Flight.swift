@@ -46,6 +46,13 @@ final class Flight: Sendable {
     self.sending = sending
   }
 
+  /// Returns whether the request is sent with these options, whatever their priority is.
+  func isSent(as options: TransportOptions) -> Bool {
+    var options = options
+    options.priority = sending.priority
+    return options == sending
+  }
+
   /// Keeps the task, to cancel it when nobody waits any more.
   func carry(_ task: Task<Void, Never>) {
     state.withLock { $0.task = task }
@@ -109,7 +116,7 @@ final class Flights: Sendable {
   ) -> (flight: Flight, asker: Flight.Asker)? {
     flights.withLock { flights in
       if let flight = flights[forwarding.key]?[forwarding.selection] {
-        guard flight.sending == sending else { return nil }
+        guard flight.isSent(as: sending) else { return nil }
         if let asker = flight.join(forwarding.original) { return (flight, asker) }
       }
       let flight = Flight(forwarding, sending)

@@ -24,7 +24,8 @@ public struct CurlSetup: Sendable, Hashable {
   /// With more than 16 transfers at once each that starts to wait has less, down to 8 KiB.
   public var bufferBytes: Int
 
-  /// Bounds the connections to one host; more transfers than that wait for their turn.
+  /// Bounds the connections to one host; more transfers than that wait for their turn, in the order of
+  /// ``TransportOptions/priority``.
   ///
   /// A body that is open and not read holds its connection: who keeps this many of them open and
   /// waits for one more from the same host waits for ever. 0: no bound.

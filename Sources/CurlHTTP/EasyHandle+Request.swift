@@ -7,13 +7,18 @@ import HTTPTransports
 extension EasyHandle {
   /// Sets everything that the request and the options ask for.
   ///
+  /// - Parameter timeLeft: What is left of the whole timeout; `nil` for all of it.
   /// - Returns: false if libcurl does not take an option, for want of memory for instance.
-  func configure(_ transfer: Transfer, _ setup: CurlSetup, readBytes: Int) -> Bool {
+  func configure(
+    _ transfer: Transfer, _ setup: CurlSetup, readBytes: Int, timeLeft: Duration? = nil
+  ) -> Bool {
     let request = transfer.request
+    var options = transfer.options
+    if let timeLeft { options.wholeTimeout = timeLeft }
     return set(CURLOPT_URL, request.url.string) && set(CURLOPT_PATH_AS_IS, 1)
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
-      && setFields(transfer, setup) && setTimeouts(transfer.options)
+      && setFields(transfer, setup) && setTimeouts(options)
       && setTrust(setup, request.url) && setConnection(setup, readBytes: readBytes)
   }
 

@@ -17,6 +17,9 @@ final class RunningTransfer {
   /// to be started again; nothing has been sent then.
   private(set) var needsOtherConnection = false
 
+  /// Whether the answer came by HTTP/2, whose connections are shared.
+  private(set) var sharesConnection = false
+
   private let setup: CurlSetup
   private let readBytes: Int
   private let sockets: IdleSockets
@@ -195,6 +198,7 @@ extension RunningTransfer {
       callOut { transfer.onInterim(head) }
     case .head(let head, let version):
       hasHead = true
+      sharesConnection = version == "2"
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
       var head = head

@@ -21,6 +21,7 @@ final class TransferDriver {
   private var running: [ObjectIdentifier: RunningTransfer] = [:]
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
   private var uploading: Set<ObjectIdentifier> = []
+  private let queues: OriginQueues
   private var nextOverCheck: ContinuousClock.Instant?
 
   /// A time before which no idle timeout can pass. Activity only moves deadlines away, so that the
@@ -37,14 +38,16 @@ final class TransferDriver {
     self.load = load
     self.sockets = sockets
     cookies = setup.keepsCookies ? CookieJar() : nil
+    queues = OriginQueues(limit: setup.connectionsPerHost)
   }
 
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
     switch command {
-    case .start: start(transfer)
+    case .start: if !transfer.hasEnded, queues.admit(transfer) { start(transfer) }
     case .resumeReceiving: running[ObjectIdentifier(transfer)]?.resumeReceiving()
     case .resumeSending: running[ObjectIdentifier(transfer)]?.resumeSending()
-    case .remove: remove(ObjectIdentifier(transfer))
+    case .remove:
+      if !remove(ObjectIdentifier(transfer)) { queues.withdraw(transfer) }
     }
   }
 
@@ -61,9 +64,11 @@ final class TransferDriver {
       }
       let outcome = ended.outcome(of: result)
       sockets.noteEnd(on: ended.handle)
+      if ended.sharesConnection { queues.noteSharedConnection(ended.transfer) }
       // Out of libcurl first: when the reader sees the end, the connection is free again.
       remove(id)
       if ended.needsOtherConnection {
+        queues.enter(ended.transfer)
         start(ended.transfer)
       } else {
         ended.transfer.finish(outcome)
@@ -71,6 +76,27 @@ final class TransferDriver {
     }
     checkOver()
     checkIdle()
+    startWaiting()
+  }
+
+  /// Starts the transfers that have waited for a connection and get one now.
+  private func startWaiting() {
+    guard queues.waitingCount > 0 else { return }
+    if setup.usesHTTP2 {
+      for other in running.values where other.sharesConnection {
+        queues.noteSharedConnection(other.transfer)
+      }
+    }
+    while let next = queues.takeNext() {
+      let timeLeft = next.timeLeft(at: .now)
+      if let timeLeft, timeLeft <= .zero {
+        queues.leave(next.transfer)
+        next.transfer.finish(
+          .failure(next.transfer.error(.timeout, "no connection became free in time")))
+      } else {
+        start(next.transfer, timeLeft: timeLeft)
+      }
+    }
   }
 
   /// Waits until the network, libcurl's timers, an idle timeout or a command has something to do.
@@ -85,28 +111,36 @@ final class TransferDriver {
       remove(ObjectIdentifier(ended.transfer))
       ended.transfer.finish(.failure(ended.transfer.error(.cancelled)))
     }
+    for transfer in queues.removeAll() { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
-  private func start(_ transfer: Transfer) {
-    guard !transfer.hasEnded else { return }
+  /// Hands a transfer that counts as running in its queue to libcurl.
+  ///
+  /// - Parameter timeLeft: What is left of the whole timeout after a wait; `nil` for all of it.
+  private func start(_ transfer: Transfer, timeLeft: Duration? = nil) {
+    guard !transfer.hasEnded else { return queues.leave(transfer) }
     guard let handle = EasyHandle() else {
+      queues.leave(transfer)
       transfer.finish(.failure(transfer.error(.failed, "libcurl has no memory")))
       return
     }
     load.add()
     let readBytes = load.readBytes
     let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
-    guard handle.configure(transfer, setup, readBytes: readBytes), sockets.watch(handle),
-      cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies, new.installCallbacks()
-    else {
-      load.remove()
-      transfer.finish(.failure(transfer.error(.failed, "libcurl does not take an option")))
-      return
+    var fault: String?
+    if !handle.configure(transfer, setup, readBytes: readBytes, timeLeft: timeLeft)
+      || !sockets.watch(handle) || !new.installCallbacks()
+      || !(cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies)
+    {
+      fault = "libcurl does not take an option"
+      // Safety: both handles are valid; `running` keeps the easy one until it is taken out again.
+    } else if unsafe curl_multi_add_handle(multi, handle.raw) != CURLM_OK {
+      fault = "libcurl takes no more transfers"
     }
-    // Safety: both handles are valid; `running` keeps the easy one until it is taken out again.
-    guard unsafe curl_multi_add_handle(multi, handle.raw) == CURLM_OK else {
+    if let fault {
       load.remove()
-      transfer.finish(.failure(transfer.error(.failed, "libcurl takes no more transfers")))
+      queues.leave(transfer)
+      transfer.finish(.failure(transfer.error(.failed, fault)))
       return
     }
     running[ObjectIdentifier(transfer)] = new
@@ -117,13 +151,17 @@ final class TransferDriver {
     }
   }
 
-  private func remove(_ id: ObjectIdentifier) {
-    guard let ended = running.removeValue(forKey: id) else { return }
+  /// Takes a running transfer out of libcurl; false if it does not run.
+  @discardableResult
+  private func remove(_ id: ObjectIdentifier) -> Bool {
+    guard let ended = running.removeValue(forKey: id) else { return false }
     transferOfHandle[ended.handle.id] = nil
     uploading.remove(id)
     load.remove()
+    queues.leave(ended.transfer)
     // Safety: the handle was added to this multi handle and is freed after this.
     unsafe curl_multi_remove_handle(multi, ended.handle.raw)
+    return true
   }
 
   private func failAll(_ detail: String) {

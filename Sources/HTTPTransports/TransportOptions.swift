@@ -25,14 +25,22 @@ public struct TransportOptions: Sendable, Hashable {
   /// (``TransportError/Code/insecureRedirect``). For those that follow redirects: transports do not.
   public var allowsInsecureRedirects = false
 
+  /// The place of the request among those that wait for a connection: higher ones first, equal ones in
+  /// the order in which they were sent.
+  ///
+  /// Requests wait if a transport has as many connections to their server as it may have. A request that
+  /// does not wait is sent at once, whatever its priority is.
+  public var priority: Int
+
   /// Makes options; the defaults suit an interactive program.
   public init(
     connectTimeout: Duration? = .seconds(30), idleTimeout: Duration? = .seconds(60),
-    wholeTimeout: Duration? = nil, addsDefaultFields: Bool = true
+    wholeTimeout: Duration? = nil, addsDefaultFields: Bool = true, priority: Int = 0
   ) {
     self.connectTimeout = connectTimeout
     self.idleTimeout = idleTimeout
     self.wholeTimeout = wholeTimeout
     self.addsDefaultFields = addsDefaultFields
+    self.priority = priority
   }
 }

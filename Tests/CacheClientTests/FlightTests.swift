@@ -42,6 +42,16 @@ struct FlightTests {
         == .waiter(takesStale: false))
   }
 
+  @Test func `requests of different priorities share one, those with other timeouts do not`() throws
+  {
+    let flights = Flights()
+    let asked = try forwarding(request())
+    let first = try #require(flights.join(asked, TransportOptions(priority: -1)))
+    let second = try #require(flights.join(asked, TransportOptions(priority: 9)))
+    #expect(second.flight === first.flight)
+    #expect(flights.join(asked, TransportOptions(idleTimeout: .seconds(1), priority: -1)) == nil)
+  }
+
   private func forwarding(_ request: HTTPRequest) throws -> Forwarding {
     let sandbox = try ClientSandbox(Answer())
     guard

@@ -136,6 +136,20 @@ struct TLSTests {
     #expect(try await transport.fetch(url).body.hasSuffix("hello"))
   }
 
+  @Test("transfers that wait for a connection get one", arguments: [true, false])
+  func waiting(usesHTTP2: Bool) async throws {
+    let origin = try await makeOrigin()
+    var ours = setup(origin)
+    ours.usesHTTP2 = usesHTTP2
+    ours.connectionsPerHost = 1
+    let transport = try CurlTransport(ours)
+    let url = try NormalizedURL(origin.address())
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<40 { group.addTask { try await transport.fetch(url).body } }
+      for try await text in group { #expect(text.hasSuffix("hello")) }
+    }
+  }
+
   @Test("pins hold behind a proxy that tunnels", arguments: [true, false])
   func tunnelled(isRight: Bool) async throws {
     let origin = try await makeOrigin()

@@ -1,0 +1,129 @@
+import HTTPSemantics
+import HTTPTransports
+
+/// The transfers that wait for a connection to their origin, in the order in which they will get one:
+/// higher priority first, equal ones in the order of their start. Used on the loop's thread only.
+///
+/// Over HTTP/1 each running transfer takes a connection, and there is a limit of connections. libcurl has
+/// a queue for that, too, but it knows no priorities. An origin that speaks HTTP/2 runs many transfers on
+/// one connection, so its transfers do not wait here.
+final class OriginQueues {
+  /// A transfer that waits, and since when.
+  struct Waiting {
+    let transfer: Transfer
+    let since: ContinuousClock.Instant
+
+    /// Returns what is left of the timeout for the whole transfer; `nil` if there is none. Zero or less
+    /// if the time is over.
+    func timeLeft(at now: ContinuousClock.Instant) -> Duration? {
+      transfer.options.wholeTimeout.map { $0 - (now - since) }
+    }
+  }
+
+  private struct Queue {
+    var running = 0
+    var sharesConnections = false
+    /// The next transfer is the last element.
+    var waiting: [Waiting] = []
+  }
+
+  /// The limit of connections to one origin; 0 for none.
+  private let limit: Int
+  private var queues: [NormalizedURL.Origin: Queue] = [:]
+  /// The origins for which a waiting transfer may be allowed to run now.
+  private var changed: Set<NormalizedURL.Origin> = []
+  /// The number of waiting transfers.
+  private(set) var waitingCount = 0
+
+  init(limit: Int) { self.limit = max(0, limit) }
+
+  /// Counts a transfer as running if it gets a connection now; otherwise it waits.
+  ///
+  /// - Returns: whether it is to run.
+  func admit(_ transfer: Transfer, now: ContinuousClock.Instant = .now) -> Bool {
+    let origin = transfer.origin
+    guard limit > 0, let queue = queues[origin], !queue.sharesConnections,
+      queue.running >= limit || !queue.waiting.isEmpty
+    else {
+      enter(transfer)
+      return true
+    }
+    let place = queue.waiting.firstPlace { $0.transfer.priority >= transfer.priority }
+    queues[origin]?.waiting.insert(Waiting(transfer: transfer, since: now), at: place)
+    waitingCount += 1
+    return false
+  }
+
+  /// Counts a transfer as running, whatever the limit is.
+  func enter(_ transfer: Transfer) {
+    if limit > 0 { queues[transfer.origin, default: Queue()].running += 1 }
+  }
+
+  /// Counts a running transfer as ended.
+  func leave(_ transfer: Transfer) {
+    let origin = transfer.origin
+    guard limit > 0, var queue = queues.removeValue(forKey: origin) else { return }
+    queue.running -= 1
+    if queue.running > 0 || !queue.waiting.isEmpty { queues[origin] = queue }
+    if !queue.waiting.isEmpty { changed.insert(origin) }
+  }
+
+  /// Notes that the origin of a running transfer speaks HTTP/2; holds as long as transfers of it run.
+  func noteSharedConnection(_ transfer: Transfer) {
+    let origin = transfer.origin
+    queues[origin]?.sharesConnections = true
+    if queues[origin]?.waiting.isEmpty == false { changed.insert(origin) }
+  }
+
+  /// Takes a transfer that was cancelled out of its queue.
+  func withdraw(_ transfer: Transfer) {
+    let origin = transfer.origin
+    guard let place = queues[origin]?.waiting.firstIndex(where: { $0.transfer === transfer }) else {
+      return
+    }
+    queues[origin]?.waiting.remove(at: place)
+    waitingCount -= 1
+  }
+
+  /// Removes and returns a waiting transfer that gets a connection now; it counts as running.
+  func takeNext() -> Waiting? {
+    while let origin = changed.first {
+      if let queue = queues[origin], queue.sharesConnections || queue.running < limit,
+        let next = queues[origin]?.waiting.popLast()
+      {
+        queues[origin]?.running += 1
+        waitingCount -= 1
+        return next
+      }
+      changed.remove(origin)
+      if queues[origin]?.running == 0 { queues[origin] = nil }
+    }
+    return nil
+  }
+
+  /// Removes and returns all waiting transfers.
+  func removeAll() -> [Transfer] {
+    defer { (queues, waitingCount) = ([:], 0) }
+    return queues.values.flatMap { $0.waiting.map(\.transfer) }
+  }
+}
+
+extension Transfer {
+  fileprivate var origin: NormalizedURL.Origin { NormalizedURL.Origin(request.url) }
+  fileprivate var priority: Int { options.priority }
+}
+
+extension Array {
+  /// Returns the index of the first element for which the predicate holds; once it holds, it has to hold
+  /// for all later elements. Returns the count if it holds for none.
+  ///
+  /// - Complexity: O(log *n*).
+  fileprivate func firstPlace(where holds: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if holds(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
