@@ -24,9 +24,10 @@ struct AskedRequest: Sendable {
 
   /// Translates a request.
   ///
+  /// - Parameter priority: The place among requests that wait for a connection.
   /// - Throws: `unsupportedURL` for schemes other than http and https, `badURL` for what is no URL that
   ///   can be fetched; with ``InvalidURL`` underneath.
-  init(_ asked: URLRequest, mode: OfflineMode) throws(URLError) {
+  init(_ asked: URLRequest, mode: OfflineMode, priority: Int = 0) throws(URLError) {
     guard let url = asked.url else {
       throw URLError(.badURL, url: nil, cause: "the request has no URL", underlying: nil)
     }
@@ -52,6 +53,7 @@ struct AskedRequest: Sendable {
       policy: mode == .always ? .offline : CachePolicy(asked.cachePolicy),
       transport: Self.timeouts(asked.timeoutInterval),
       credential: hasCredentials ? Self.credential(url) : nil)
+    options.transport?.priority = priority
     options.decidesAtOnce = true
   }
 

@@ -26,19 +26,23 @@ extension OfflineCache {
     try await data(AskedRequest(request, mode: offlineMode))
   }
 
-  /// Answers a request as ``data(for:)`` does, with a lifetime of the caller's.
+  /// Answers a request as ``data(for:)`` does, with a lifetime and a priority.
   ///
   /// - Parameters:
-  ///   - request: The request. Its policy has to be `useProtocolCachePolicy`; with another one the
-  ///     lifetime has no effect.
+  ///   - request: The request.
   ///   - expiresAfter: The seconds for which a stored response is the answer after it came or was last
-  ///     confirmed, whatever its server says, also `no-cache`. An older one is validated.
+  ///     confirmed, whatever its server says, also `no-cache`; an older one is validated. Counts with the
+  ///     policy `useProtocolCachePolicy`. `nil`: as the server says.
+  ///   - priority: The place among the requests that wait for a connection to the server: higher ones
+  ///     first, equal ones in their order. Requests wait if as many run as there may be connections
+  ///     (`OfflineCacheOptions.network.connectionsPerHost`); over HTTP/2 none waits. A request that joins
+  ///     an equal one that was sent before has the place of that one.
   /// - Throws: as ``data(for:)``.
   public func data(
-    for request: URLRequest, expiresAfter: TimeInterval
+    for request: URLRequest, expiresAfter: TimeInterval? = nil, priority: Int = 0
   ) async throws(URLError) -> (Data, OfflineURLResponse) {
-    var asked = try AskedRequest(request, mode: offlineMode)
-    asked.options.lifetime = AskedRequest.lifetime(expiresAfter)
+    var asked = try AskedRequest(request, mode: offlineMode, priority: priority)
+    asked.options.lifetime = expiresAfter.map(AskedRequest.lifetime)
     return try await data(asked)
   }
 
@@ -52,11 +56,12 @@ extension OfflineCache {
     try await data(for: URLRequest(url: url))
   }
 
-  /// Fetches a URL with `GET` and returns the whole content; see ``data(for:expiresAfter:)``.
+  /// Fetches a URL with `GET` and returns the whole content; see
+  /// ``data(for:expiresAfter:priority:)``.
   public func data(
-    from url: URL, expiresAfter: TimeInterval
+    from url: URL, expiresAfter: TimeInterval? = nil, priority: Int = 0
   ) async throws(URLError) -> (Data, OfflineURLResponse) {
-    try await data(for: URLRequest(url: url), expiresAfter: expiresAfter)
+    try await data(for: URLRequest(url: url), expiresAfter: expiresAfter, priority: priority)
   }
 
   /// Sends data and returns the whole answer; see ``data(for:)``.

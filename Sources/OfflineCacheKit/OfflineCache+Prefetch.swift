@@ -1,0 +1,89 @@
+public import CacheClient
+public import Foundation
+import HTTPTransports
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// The result of one request of a prefetch.
+public enum PrefetchResult: Sendable {
+  /// The content is stored, or a substitute has it. The response tells whether it was fetched now.
+  case stored(OfflineURLResponse)
+  /// The server has answered, but the content is not stored, for this reason.
+  case notStored(OfflineURLResponse, NotStored)
+  /// There is no response.
+  case failed(URLError)
+
+  /// The response; `nil` if there is none.
+  public var response: OfflineURLResponse? {
+    switch self {
+    case .stored(let response), .notStored(let response, _): response
+    case .failed: nil
+    }
+  }
+}
+
+extension OfflineCache {
+  /// Fetches what requests ask for into the cache, without returning the content.
+  ///
+  /// Each request is answered as by ``data(for:)``: what is fresh in the store is not fetched again, what is
+  /// stale is validated. Content is stored while it is read, in bounded memory, and what may not be stored
+  /// is not read. If the task is cancelled, the requests that have no result yet fail with `cancelled`;
+  /// what was stored stays.
+  ///
+  /// ```swift
+  /// let results = await cache.prefetch(articles.map { URLRequest(url: $0.url) })
+  /// for case .failed(let error) in results { print(error.localizedDescription) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - requests: `GET` requests, in the order in which they are begun.
+  ///   - maximumTransfers: The limit of requests that run at once, at least 1.
+  ///   - priority: The place among the requests that wait for a connection, as in
+  ///     ``data(for:expiresAfter:priority:)``. By default they go after the others.
+  /// - Returns: A result for each request, in the order of the requests.
+  /// - Durability: That of the options, for what is `stored`.
+  public func prefetch(
+    _ requests: [URLRequest], maximumTransfers: Int = 4, priority: Int = -1
+  ) async -> [PrefetchResult] {
+    await withTaskGroup(of: (Int, PrefetchResult).self) { group in
+      var results: [Int: PrefetchResult] = [:]
+      for (index, request) in requests.enumerated() {
+        if index >= max(1, maximumTransfers), let (done, result) = await group.next() {
+          results[done] = result
+        }
+        group.addTask { [self] in (index, await prefetch(request, priority: priority)) }
+      }
+      for await (done, result) in group { results[done] = result }
+      return requests.indices.compactMap { results[$0] }
+    }
+  }
+
+  private func prefetch(_ request: URLRequest, priority: Int) async -> PrefetchResult {
+    do throws(URLError) {
+      let asked = try AskedRequest(request, mode: offlineMode, priority: priority)
+      let (obstacle, response) = try await answering(asked, Self.readIntoStore)
+      return obstacle.map { .notStored(response, $0) } ?? .stored(response)
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  /// Reads a body from the network to its end, so that it is stored; returns why it is not.
+  private static func readIntoStore(
+    _ response: ClientResponse
+  ) async throws(ClientError) -> NotStored? {
+    guard response.source == .network else {
+      response.body.cancel()
+      return nil
+    }
+    if case .notStored(let reason) = response.body.storing {
+      response.body.cancel()
+      return reason
+    }
+    while try await response.body.next() != nil {}
+    if case .notStored(let reason) = response.body.storing { return reason }
+    return nil
+  }
+}
