@@ -46,7 +46,7 @@ extension CachingClient {
 
   /// Answers a request, and asks for credentials where a server does.
   func authenticated(
-    _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, _ login: inout Login
+    _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, login: inout Login
   ) async throws(ClientError) -> ClientResponse {
     // A function and no closure, for which a caller on an actor would change threads, there and back.
     func send(

@@ -28,7 +28,9 @@ extension CachingClient {
       )
       .map { stored($0, forwarding, status) }
     case .direct(let head, let body, let reason):
-      return isFirst ? direct(head, body, reason, forwarding, status) : nil
+      return isFirst
+        ? direct(
+          head, body, notStored: reason, forwarding: forwarding, status: status) : nil
     case .shared(let head, let body):
       var head = head
       if !isFirst {
@@ -38,7 +40,7 @@ extension CachingClient {
         else { return nil }
         head = collapsed
       }
-      return shared(head, body, forwarding, status)
+      return shared(head, body, forwarding: forwarding, status: status)
     }
   }
 
@@ -82,8 +84,8 @@ extension CachingClient {
   }
 
   private func direct(
-    _ head: HTTPResponseHead, _ body: any TransportBody, _ reason: NotStored,
-    _ forwarding: Forwarding, _ status: CacheStatus
+    _ head: HTTPResponseHead, _ body: any TransportBody, notStored reason: NotStored,
+    forwarding: Forwarding, status: CacheStatus
   ) -> ClientResponse {
     let request = forwarding.original
     let hasBody = request.method != .head && head.status != 204 && head.status != 304
@@ -97,8 +99,8 @@ extension CachingClient {
   }
 
   private func shared(
-    _ head: HTTPResponseHead, _ body: SharedBody, _ forwarding: Forwarding,
-    _ status: CacheStatus
+    _ head: HTTPResponseHead, _ body: SharedBody, forwarding: Forwarding,
+    status: CacheStatus
   ) -> ClientResponse? {
     let request = forwarding.original
     var status = status

@@ -71,7 +71,7 @@ public final class CachingClient: Sendable {
     for _ in 0...max(0, options.maximumRedirects) {
       let offered = ContentDecoding.offer(request, options)
       let again = body.repeated
-      let response = try await authenticated(offered, body, options, &login)
+      let response = try await authenticated(offered, body, options, login: &login)
       guard options.maximumRedirects > 0,
         let next = try next(after: response, to: request, body, again, options)
       else { return ContentDecoding.decode(response, asked: request, options) }

@@ -61,15 +61,16 @@ struct OriginFetcher: Sendable {
       case .validated(let serving): return .stored(serving, status: 304)
       case .stale(let serving, let status): return .stored(serving, status: status)
       case .pass(let head, let storing):
-        return await pass(head, storing, answer.body, forwarding, permit)
+        return await pass(
+          head, answer.body, storing: storing, forwarding: forwarding, permit: permit)
       }
     }
   }
 
   /// Hands the origin's own answer on.
   private func pass(
-    _ head: HTTPResponseHead, _ storing: Storing, _ body: any TransportBody,
-    _ forwarding: Forwarding, _ permit: StoringPermit
+    _ head: HTTPResponseHead, _ body: any TransportBody, storing: Storing,
+    forwarding: Forwarding, permit: StoringPermit
   ) async -> Outcome {
     let isUnsafe = await invalidate(forwarding.original, head)
     let plan: StoringPlan
@@ -87,7 +88,9 @@ struct OriginFetcher: Sendable {
     let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
     return .shared(
       head,
-      SharedBody(whole, plan, permit, store, length: head.fields.contentLength, url: url))
+      SharedBody(
+        whole, plan: plan, permit: permit, store: store, length: head.fields.contentLength, url: url
+      ))
   }
 
   /// Keeps answers that are under way from being stored after an unsafe request has changed what

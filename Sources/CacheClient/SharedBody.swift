@@ -74,7 +74,7 @@ final class SharedBody: Sendable {
   private let permit: StoringPermit
 
   init(
-    _ body: any TransportBody, _ plan: StoringPlan, _ permit: StoringPermit, _ store: AsyncStore,
+    _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
     length: UInt64?, url: String
   ) {
     self.body = body

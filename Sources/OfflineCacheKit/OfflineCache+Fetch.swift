@@ -131,12 +131,12 @@ extension OfflineCache {
       if Task.isCancelled { throw cancelled(asked) }
       do throws(ClientError) {
         let (response, standIn) = try await fetch(asked)
-        return try await finish(asked, response, standIn, use)
+        return try await finish(asked, response, standIn: standIn, use)
       } catch {
         guard offlineMode == .whenUnreachable, error.isUnreachable,
           let stored = stored(asked, .offline)
         else { throw error }
-        return try await finish(asked, stored, .failure(error), use)
+        return try await finish(asked, stored, standIn: .failure(error), use)
       }
     } catch {
       throw failure(error, asked)
@@ -187,7 +187,7 @@ extension OfflineCache {
   }
 
   private func finish<R: Sendable>(
-    _ asked: AskedRequest, _ response: ClientResponse, _ standIn: StandIn?,
+    _ asked: AskedRequest, _ response: ClientResponse, standIn: StandIn?,
     _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
   ) async throws(ClientError) -> (R, OfflineURLResponse) {
     if let fault = redirectFault(response) {

@@ -37,8 +37,8 @@ extension OfflineCache {
       try check(made?.finish(), wanted, asked)
       let status = try await target.complete()
       let file = await note(
-        answer, wanted, asked,
-        WrittenFile(
+        answer, to: asked, for: wanted,
+        written: WrittenFile(
           length: status.length, modified: status.modified, began: began,
           confirmed: client.lastConfirmed(answer)?.nanoseconds ?? .max))
       try await target.moveIntoPlace()
@@ -67,8 +67,8 @@ extension OfflineCache {
   /// Notes what a file is that was written, so that it can expire, and be compared with the server's;
   /// nil for what no server has given as a whole.
   private func note(
-    _ answer: ClientResponse, _ wanted: DownloadRequest, _ asked: AskedRequest,
-    _ written: WrittenFile
+    _ answer: ClientResponse, to asked: AskedRequest, for wanted: DownloadRequest,
+    written: WrittenFile
   ) async -> DownloadedFile? {
     guard answer.source != .substitute, answer.head.status == 200, asked.isPlainGet else {
       return nil

@@ -23,7 +23,7 @@ extension CachingClient {
     {
       return nil
     }
-    return answer(request, file, rule, substitutes.digests, now)
+    return answer(request, file, rule: rule, digests: substitutes.digests, now: now)
   }
 
   /// Tells whether a request takes what is no answer of the origin.
@@ -47,8 +47,8 @@ extension CachingClient {
   }
 
   private func answer(
-    _ request: HTTPRequest, _ file: SubstituteFile, _ rule: SubstituteRule,
-    _ digests: SubstituteDigests, _ now: HTTPDate
+    _ request: HTTPRequest, _ file: SubstituteFile, rule: SubstituteRule,
+    digests: SubstituteDigests, now: HTTPDate
   ) -> ClientResponse? {
     let length = file.status.length
     var content: [UInt8]?
@@ -79,7 +79,10 @@ extension CachingClient {
     status.detail = "substitute"
     var response = ClientResponse(
       request: request, head: head, source: .substitute, reason: nil, cacheStatus: status,
-      entry: nil, body: body(file, content, request.method == .head ? 0..<0 : range, request))
+      entry: nil,
+      body: body(
+        of: file, content: content, range: request.method == .head ? 0..<0 : range,
+        url: request.url.string))
     response.substituteLength = length
     return response
   }
@@ -119,7 +122,7 @@ extension CachingClient {
   }
 
   private func body(
-    _ file: SubstituteFile, _ content: [UInt8]?, _ range: Range<UInt64>, _ request: HTTPRequest
+    of file: SubstituteFile, content: [UInt8]?, range: Range<UInt64>, url: String
   ) -> ResponseBody {
     if range.isEmpty { return ResponseBody(BytesSource([]), .bytes([])) { .fromStore } }
     if let content {
@@ -128,7 +131,7 @@ extension CachingClient {
         ? content : Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
       return ResponseBody(BytesSource(bytes), .bytes(bytes)) { .fromStore }
     }
-    let source = SubstituteSource(file, range, asyncStore, url: request.url.string)
+    let source = SubstituteSource(file, range, asyncStore, url: url)
     return ResponseBody(source, .stream(length: UInt64(range.count))) { .fromStore }
   }
 }
