@@ -26,12 +26,14 @@ extension CachingClient {
   ///     would offer are added to it, and it counts as sent with the credential that would be.
   ///   - userInfo: Gives what is kept beside it.
   ///   - options: Says how the request would have been answered.
+  ///   - inMemoryOnly: Whether it is kept in memory, up to ``ClientOptions/memoryOnlyBytes``, and not
+  ///     stored. It takes the place of a stored one, and ends with the client.
   /// - Returns: what is stored, or why the rules of HTTP do not let it be.
   /// - Throws: as `Store.put`.
   /// - Durability: that of the store, once it has returned.
   public func store(
     _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
-    options: FetchOptions = FetchOptions()
+    options: FetchOptions = FetchOptions(), inMemoryOnly: Bool = false
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
     // An unsafe method has done nothing to a server here, so it makes nothing invalid either.
     let asked = named(ContentDecoding.offer(request, options), options.credential)
@@ -48,8 +50,14 @@ extension CachingClient {
     case .pass(_, .yes(let plan)):
       var metadata = plan.metadata
       metadata.userInfo += userInfo
-      return .success(
-        try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata))
+      if inMemoryOnly {
+        let info = try cache.keepInMemory(body, plan, metadata: metadata, now: now)
+        try store.remove(plan.key, variant: plan.variant)
+        return .success(info)
+      }
+      let info = try store.put(body, for: plan.key, variant: plan.variant, metadata: metadata)
+      cache.removeFromMemory(plan.key, variant: plan.variant)
+      return .success(info)
     case .pass(_, .no(let reason)): return .failure(.forbidden(reason))
     case .validated, .stale, .again: return .failure(.forbidden(.status(head.status)))
     }
@@ -65,7 +73,15 @@ extension CachingClient {
     let key = key(of: request)
     flights.end(key)
     permits.revoke(key)
-    return try store.remove(key)
+    return cache.removeFromMemory(key) + (try store.remove(key))
+  }
+
+  /// Whether a response is kept in memory and not stored.
+  package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.keepsInMemory(info) }
+
+  /// Removes the responses that have been kept in memory, and not stored, since a moment.
+  package func removeFromMemory(since moment: Timestamp) {
+    cache.removeAllFromMemory(since: moment)
   }
 
   /// Removes everything, and keeps answers that are under way from being stored.
@@ -74,6 +90,7 @@ extension CachingClient {
   public func removeAll() throws(StoreError) {
     flights.endAll()
     permits.revokeAll()
+    cache.removeAllFromMemory()
     try store.removeAll()
   }
 }

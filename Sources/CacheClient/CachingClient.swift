@@ -40,6 +40,7 @@ public final class CachingClient: Sendable {
     cache = ResponseCache(
       store: store, rules: options.rules, keyRule: options.keyRule,
       fingerprintKey: options.fingerprintKey, hotBytes: options.hotBytes,
+      memoryOnlyBytes: options.memoryOnlyBytes,
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
     authenticator = Authenticator(provider: options.credentials)

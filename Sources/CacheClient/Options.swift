@@ -25,6 +25,10 @@ public struct ClientOptions: Sendable {
   /// for often, bodies up to 64 KiB included; 0 keeps none. Up to 128 larger bodies stay open.
   public var hotBytes: Int
 
+  /// The limit of memory, in bytes, for responses that are kept there and not stored
+  /// (``CachingClient/store(_:_:for:userInfo:options:inMemoryOnly:)``); the oldest are removed first.
+  public var memoryOnlyBytes = 4 << 20
+
   /// Bounds how many stale responses are validated in the background at the same time; what is
   /// above is served stale without a validation.
   public var maximumBackgroundFetches: Int

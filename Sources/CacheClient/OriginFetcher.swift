@@ -103,6 +103,7 @@ struct OriginFetcher: Sendable {
     for key in keys {
       flights.end(key)
       await permits.revokeAndWait(key)
+      cache.removeFromMemory(key)
       _ = try? await store.remove(key)
     }
     return !keys.isEmpty

@@ -17,6 +17,8 @@ extension ResponseCache {
   func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
     var found = FoundVariants()
     var variants = stored(key, &found.reason)
+    let kept = memory.find(key)
+    if !kept.isEmpty { variants += kept }
     if variants.isEmpty, request.method == .head {
       var ignored = found.reason
       variants = stored(keyRule.headKey(of: request), &ignored)

@@ -24,7 +24,10 @@ extension ResponseCache {
     {
       return .stale(serving, status: head.status)
     }
-    for key in invalidated(by: forwarding.original, head) { _ = try? store.remove(key) }
+    for key in invalidated(by: forwarding.original, head) {
+      memory.remove(key)
+      _ = try? store.remove(key)
+    }
     if forwarding.original.method == .head, forwarding.reason != .requestBody {
       learn(from: head, forwarding, times)
     }
@@ -112,9 +115,11 @@ extension ResponseCache {
       return (variant.with(fresh), false)
     }
     if selection == nil {
+      memory.remove(variant.info.key) { $0.created == variant.info.created }
       _ = try? store.remove(variant.info.key, variant: variant.info.variant)
       return (variant.with(fresh), false)
     }
+    if memory.replace(variant, by: variant.with(fresh)) { return (variant.with(fresh), true) }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
       guard metadata == known else { return }
@@ -161,6 +166,10 @@ extension ResponseCache {
 
   /// Makes a stored response stale: there is a newer one, but without a network it is all there is.
   private func outdate(_ variant: StoredVariant, now: Timestamp) {
+    if memory.contains(variant.info) {
+      memory.remove(variant.info.key) { $0.variant == variant.info.variant }
+      return
+    }
     // As if it had come so long ago that it is just not fresh any more.
     let lifetime = rules.freshnessLifetime(of: variant.response).seconds
     let (seconds, overflow) = now.date.seconds.subtractingReportingOverflow(max(lifetime, 0) + 1)

@@ -14,6 +14,7 @@ package struct ResponseCache: Sendable {
   package let rules: CacheRules
   let keyRule: KeyRule
   let hot: HotResponses
+  let memory: MemoryResponses
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
@@ -29,11 +30,13 @@ package struct ResponseCache: Sendable {
   /// - Parameters:
   ///   - fingerprintKey: conceals credentials that select stored responses.
   ///   - hotBytes: bounds the memory for stored responses that are kept decoded, bodies included.
+  ///   - memoryOnlyBytes: bounds the memory for responses that are kept there and not stored.
   ///   - mayReturnStored: decides, after the rules, whether a stored response may be returned for
   ///     a request.
   package init(
     store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url,
     fingerprintKey: FingerprintKey = FingerprintKey(), hotBytes: Int = 0,
+    memoryOnlyBytes: Int = 0,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) {
     self.store = store
@@ -41,6 +44,7 @@ package struct ResponseCache: Sendable {
     self.keyRule = keyRule
     self.fingerprintKey = fingerprintKey
     hot = HotResponses(bytes: hotBytes)
+    memory = MemoryResponses(bytes: memoryOnlyBytes)
     self.mayReturnStored = mayReturnStored
   }
 

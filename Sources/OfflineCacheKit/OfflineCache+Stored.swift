@@ -22,15 +22,19 @@ extension OfflineCache {
       let bytes = try? answer.storedBytes(limit: options.maximumDataBytes),
       let response = OfflineURLResponse.make(answer, to: asked)
     else { return nil }
+    let isInMemoryOnly = answer.entry.map(client.keepsInMemoryOnly) ?? false
     return CachedURLResponse(
       response: response, data: Data(bytes),
-      userInfo: answer.entry.flatMap { UserInfo.decode($0.userInfo) }, storagePolicy: .allowed)
+      userInfo: answer.entry.flatMap { UserInfo.decode($0.userInfo) },
+      storagePolicy: isInMemoryOnly ? .allowedInMemoryOnly : .allowed)
   }
 
   /// Stores a response by hand, in place of what was there, as if a server had sent it now.
   ///
   /// The rules of HTTP say whether it may be, and how long it is fresh. The data are taken for the
-  /// content: `Content-Encoding` is left out, as URLSession has taken the coding off.
+  /// content: `Content-Encoding` is left out, as URLSession has taken the coding off. With the storage
+  /// policy `allowedInMemoryOnly` a response is kept in memory, up to
+  /// ``OfflineCacheOptions/memoryOnlyCapacity``, as long as the cache, and is not written to disk.
   ///
   /// - Returns: the keys of user info that are not kept, as they are not text, or their values are
   ///   nothing that a property list can have (text, data, dates, numbers, Booleans, arrays and
@@ -42,7 +46,7 @@ extension OfflineCache {
     _ cached: CachedURLResponse, for request: URLRequest
   ) throws(StoringError) -> [AnyHashable] {
     guard let response = cached.response as? HTTPURLResponse else { throw .notHTTP }
-    guard cached.storagePolicy == .allowed else { throw .storagePolicy }
+    guard cached.storagePolicy != .notAllowed else { throw .storagePolicy }
     let asked: AskedRequest
     do throws(URLError) {
       asked = try AskedRequest(request, mode: .always)
@@ -62,7 +66,8 @@ extension OfflineCache {
     let outcome: Result<EntryInfo, NotStored>
     do throws(StoreError) {
       outcome = try client.store(
-        [UInt8](cached.data), head, for: asked.request, userInfo: info, options: asked.options)
+        [UInt8](cached.data), head, for: asked.request, userInfo: info, options: asked.options,
+        inMemoryOnly: cached.storagePolicy == .allowedInMemoryOnly)
     } catch {
       throw .store(error)
     }

@@ -97,6 +97,7 @@ public final class OfflineCache: Sendable {
     var clientOptions = ClientOptions(
       transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
       mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)
+    clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes
     clientOptions.fingerprintKey = options.fingerprintKey
     clientOptions.transport.allowsInsecureRedirects = options.allowsInsecureRedirects

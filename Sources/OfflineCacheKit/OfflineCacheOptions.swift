@@ -46,6 +46,10 @@ public struct OfflineCacheOptions: Sendable {
   /// stay in memory nevertheless, up to 4 MiB.
   public var memoryCapacity: Int
 
+  /// The limit of memory, in bytes, for responses whose storage policy is `allowedInMemoryOnly`
+  /// (``OfflineCache/store(_:for:)``); the oldest are removed first.
+  public var memoryOnlyCapacity = 4 << 20
+
   /// Says what survives when a response has been stored.
   public var durability: Durability
 

@@ -8,7 +8,7 @@ public enum StoringError: Error, Sendable, CustomStringConvertible {
   case request(URLError)
   /// The response is no `HTTPURLResponse`.
   case notHTTP
-  /// Its storage policy does not let it go to disk: `notAllowed`, or `allowedInMemoryOnly`.
+  /// Its storage policy is `notAllowed`.
   case storagePolicy
   /// The rules of HTTP do not let it be stored.
   case rules(NotStored)
@@ -20,7 +20,7 @@ public enum StoringError: Error, Sendable, CustomStringConvertible {
     switch self {
     case .request(let error): error.localizedDescription
     case .notHTTP: "the response is none of HTTP; store its bytes with Store.put"
-    case .storagePolicy: "the storage policy keeps the response off the disk; make it .allowed"
+    case .storagePolicy: "the storage policy of the response is .notAllowed; make it .allowed"
     case .rules(let reason): "the response is not stored: \(reason)"
     case .store(let error): error.description
     }
