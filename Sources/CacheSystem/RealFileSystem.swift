@@ -9,17 +9,20 @@ public struct RealFileSystem: FileSystem {
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
   ) throws(SystemError) -> Int32 {
     Int32(
-      unsafe try check(path.withCString { unsafe cp_open(directory, $0, options.rawValue, mode) }))
+      try check {
+        unsafe path.withCString { unsafe cp_open(directory, $0, options.rawValue, mode) }
+      })
   }
 
   public func openOnce(userPath: String, _ options: OpenOptions) throws(SystemError) -> Int32 {
     let flags = options.union(.follow).rawValue
-    return Int32(unsafe try check(userPath.withCString { unsafe cp_open(-1, $0, flags, 0) }))
+    return Int32(try check { unsafe userPath.withCString { unsafe cp_open(-1, $0, flags, 0) } })
   }
 
   public func makeDirectory(userPath: String, mode: UInt16) throws(SystemError) {
-    unsafe try check(
-      userPath.withCString { unsafe cp_make_directory(cp_working_directory(), $0, mode) })
+    try check {
+      unsafe userPath.withCString { unsafe cp_make_directory(cp_working_directory(), $0, mode) }
+    }
   }
 
   public func close(_ descriptor: Int32) { cp_close(descriptor) }
@@ -28,53 +31,54 @@ public struct RealFileSystem: FileSystem {
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
     // Safety: the buffer's own count bounds the call.
-    unsafe try check(cp_read(descriptor, buffer.baseAddress, buffer.count, offset ?? -1))
+    try check { unsafe cp_read(descriptor, buffer.baseAddress, buffer.count, offset ?? -1) }
   }
 
   public func readFile(
     _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
     // Safety: the buffer's own count bounds the call.
-    unsafe try check(
-      path.withCString {
+    try check {
+      unsafe path.withCString {
         unsafe cp_read_file(directory, $0, buffer.baseAddress, buffer.count)
-      })
+      }
+    }
   }
 
   public func writeOnce(
     _ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
     // Safety: the buffer's own count bounds the call.
-    unsafe try check(cp_write(descriptor, buffer.baseAddress, buffer.count, offset ?? -1))
+    try check { unsafe cp_write(descriptor, buffer.baseAddress, buffer.count, offset ?? -1) }
   }
 
   public func length(of descriptor: Int32) throws(SystemError) -> Int64 {
-    Int64(try check(cp_length(descriptor)))
+    Int64(try check { cp_length(descriptor) })
   }
 
   public func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError) {
-    try check(cp_truncate(descriptor, length))
+    try check { cp_truncate(descriptor, length) }
   }
 
   public func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError) {
-    try check(cp_synchronize(descriptor, names ? 1 : 0))
+    try check { cp_synchronize(descriptor, names ? 1 : 0) }
   }
 
   public func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     var found = cp_status()
-    unsafe try check(cp_status_of(descriptor, &found))
+    try check { unsafe cp_status_of(descriptor, &found) }
     return FileStatus(found)
   }
 
   public func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus {
     var found = cp_status()
-    unsafe try check(name.withCString { unsafe cp_status_at(directory, $0, &found) })
+    try check { unsafe name.withCString { unsafe cp_status_at(directory, $0, &found) } }
     return FileStatus(found)
   }
 
   public func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     var found = cp_volume()
-    unsafe try check(cp_volume_of(descriptor, &found))
+    try check { unsafe cp_volume_of(descriptor, &found) }
     return VolumeStatus(
       blockBytes: found.block_size, availableBytes: found.available_bytes,
       availableFiles: found.available_files)
@@ -83,50 +87,52 @@ public struct RealFileSystem: FileSystem {
   public func makeDirectory(
     _ name: PathName, in directory: Int32, mode: UInt16
   ) throws(SystemError) {
-    unsafe try check(name.withCString { unsafe cp_make_directory(directory, $0, mode) })
+    try check { unsafe name.withCString { unsafe cp_make_directory(directory, $0, mode) } }
   }
 
   public func removeFile(_ name: PathName, in directory: Int32) throws(SystemError) {
-    unsafe try check(name.withCString { unsafe cp_remove(directory, $0, 0) })
+    try check { unsafe name.withCString { unsafe cp_remove(directory, $0, 0) } }
   }
 
   public func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError) {
-    unsafe try check(name.withCString { unsafe cp_remove(directory, $0, 1) })
+    try check { unsafe name.withCString { unsafe cp_remove(directory, $0, 1) } }
   }
 
   public func rename(
     _ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32
   ) throws(SystemError) {
-    unsafe try check(
-      from.withCString { source in
+    try check {
+      unsafe from.withCString { source in
         unsafe to.withCString { unsafe cp_rename(fromDirectory, source, toDirectory, $0) }
-      })
+      }
+    }
   }
 
   public func link(
     _ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32
   ) throws(SystemError) {
-    unsafe try check(
-      from.withCString { source in
+    try check {
+      unsafe from.withCString { source in
         unsafe to.withCString { unsafe cp_link(fromDirectory, source, toDirectory, $0) }
-      })
+      }
+    }
   }
 
   public func changeMode(
     at name: PathName, in directory: Int32, to mode: UInt16
   ) throws(SystemError) {
-    unsafe try check(name.withCString { unsafe cp_change_mode(directory, $0, mode) })
+    try check { unsafe name.withCString { unsafe cp_change_mode(directory, $0, mode) } }
   }
 
   public func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError) {
-    try check(cp_lock(descriptor, exclusive ? 1 : 0, wait ? 1 : 0))
+    try check { cp_lock(descriptor, exclusive ? 1 : 0, wait ? 1 : 0) }
   }
 
   public func unlock(_ descriptor: Int32) { _ = cp_unlock(descriptor) }
 
   public func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer {
     var address: UnsafeRawPointer?
-    unsafe try check(cp_map(descriptor, count, &address))
+    try check { unsafe cp_map(descriptor, count, &address) }
     return unsafe UnsafeRawBufferPointer(start: address, count: count)
   }
 
@@ -146,14 +152,12 @@ public struct RealFileSystem: FileSystem {
     _ descriptor: Int32, isFresh: Bool, _ body: (PathName, FileKind) -> Bool
   ) throws(SystemError) {
     var stream: UnsafeMutableRawPointer?
-    unsafe try check(cp_list_open(descriptor, isFresh ? 1 : 0, &stream))
+    try check { unsafe cp_list_open(descriptor, isFresh ? 1 : 0, &stream) }
     defer { unsafe cp_list_close(stream) }
     while true {
       var name: UnsafePointer<CChar>?
       var kind: UInt8 = 0
-      let found = unsafe cp_list_next(stream, &name, &kind)
-      if found == 0 { return }
-      try check(found)
+      if try check({ unsafe cp_list_next(stream, &name, &kind) }) == 0 { return }
       // Safety: the name is NUL-terminated and valid until the next call; it is copied here.
       guard let name = unsafe name,
         let path = unsafe PathName(
@@ -163,10 +167,16 @@ public struct RealFileSystem: FileSystem {
     }
   }
 
+  /// Makes a call, and makes it again if a signal interrupts it: POSIX allows that for a few calls only,
+  /// but a file system in user space (FUSE) may return EINTR for any.
   @discardableResult
-  private func check<Value: SignedInteger>(_ result: Value) throws(SystemError) -> Int {
-    if result < 0 { throw SystemError(Int32(-result)) }
-    return Int(result)
+  private func check<Value: SignedInteger>(_ call: () -> Value) throws(SystemError) -> Int {
+    while true {
+      let result = call()
+      if result >= 0 { return Int(result) }
+      let error = SystemError(Int32(-result))
+      if error != .interrupted { throw error }
+    }
   }
 }
 
