@@ -79,6 +79,9 @@ extension CachingClient {
   /// Whether a response is kept in memory and not stored.
   package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.keepsInMemory(info) }
 
+  /// The memory in bytes that responses take, roughly.
+  package var memoryBytes: Int { cache.memoryBytes }
+
   /// Removes the responses that have been kept in memory, and not stored, since a moment.
   package func removeFromMemory(since moment: Timestamp) {
     cache.removeAllFromMemory(since: moment)

@@ -34,6 +34,9 @@ final class HotResponses: Sendable {
   private let maximumBytes: Int
   private let state = Mutex(State())
 
+  /// The memory in use in bytes, roughly.
+  var bytes: Int { state.withLock { $0.young.bytes + $0.old.bytes } }
+
   /// - Parameter bytes: bounds the memory; 0 keeps nothing.
   init(bytes: Int) {
     maximumBytes = bytes

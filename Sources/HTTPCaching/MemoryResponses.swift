@@ -25,6 +25,9 @@ final class MemoryResponses: Sendable {
   /// - Parameter bytes: The limit of memory; 0 keeps nothing.
   init(bytes: Int) { maximumBytes = max(0, bytes) }
 
+  /// The memory in use in bytes, roughly.
+  var bytes: Int { state.withLock { $0.bytes } }
+
   /// The responses of a key.
   func find(_ key: ByteString) -> [StoredVariant] {
     guard isUsed.load(ordering: .acquiring) else { return [] }
@@ -109,6 +112,9 @@ final class MemoryResponses: Sendable {
 }
 
 extension ResponseCache {
+  /// The memory in bytes that stored responses and those that are in memory only take, roughly.
+  package var memoryBytes: Int { hot.bytes + memory.bytes }
+
   /// Keeps a response in memory, and not in the store.
   ///
   /// - Parameter metadata: That of the plan, with what the user adds.

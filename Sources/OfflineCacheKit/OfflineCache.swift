@@ -83,7 +83,7 @@ public final class OfflineCache: Sendable {
     let store = try Store(
       at: directory.path,
       options: Options(
-        durability: options.durability, memoryBytes: max(0, options.memoryCapacity),
+        durability: options.durability,
         sizeDelegate: options.sizeDelegate, clock: options.clock))
     var limits = store.limits
     if limits.bytes != bytes {
@@ -97,6 +97,7 @@ public final class OfflineCache: Sendable {
     var clientOptions = ClientOptions(
       transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
       mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)
+    clientOptions.hotBytes = max(0, options.memoryCapacity)
     clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes
     clientOptions.fingerprintKey = options.fingerprintKey

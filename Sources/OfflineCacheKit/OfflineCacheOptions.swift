@@ -42,8 +42,8 @@ public struct OfflineCacheOptions: Sendable {
     set { rules.ignoresAuthorization = newValue }
   }
 
-  /// Bounds the memory for bodies in front of the disk, in bytes; 0: those that are asked for often
-  /// stay in memory nevertheless, up to 4 MiB.
+  /// The limit of memory in bytes for stored responses that are requested often, with bodies of up to
+  /// 64 KiB; 0 keeps none in memory.
   public var memoryCapacity: Int
 
   /// The limit of memory, in bytes, for responses whose storage policy is `allowedInMemoryOnly`
@@ -85,7 +85,7 @@ public struct OfflineCacheOptions: Sendable {
   public init(
     keyRule: KeyRule = .url, offlineMode: OfflineMode = .whenUnreachable,
     reachability: (any NetworkReachability)? = SystemReachability.shared,
-    rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 0,
+    rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 4 << 20,
     durability: Durability = .process,
     maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup(),
     credentials: CredentialProvider? = nil

@@ -61,7 +61,7 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
   public override var currentDiskUsage: Int { cache.size.physical }
 
   /// Gives the bytes in memory.
-  public override var currentMemoryUsage: Int { cache.store.statistics.memoryBytes }
+  public override var currentMemoryUsage: Int { cache.client.memoryBytes }
 
   /// Gives or changes the most bytes on disk; 0 or less changes nothing.
   public override var diskCapacity: Int {
