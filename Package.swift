@@ -332,3 +332,16 @@ if let names = Context.environment["OFFLINECACHE_TARGETS"]?.split(separator: ","
   package.targets = needed(by: names, of: package.targets)
   package.products = []
 }
+
+/// With `OFFLINECACHE_OPTIMIZED` set (Tools/test), a debug build optimizes the engine: the tests that
+/// crash a store thousands of times then take a quarter of the time. Assertions still trap.
+if Context.environment["OFFLINECACHE_OPTIMIZED"] != nil {
+  let engine: Set = [
+    "CacheSystem", "CacheFormat", "CacheStore", "StoreChecking", "SimulatedFiles", "TestSupport",
+    "storeprobe", "lifeprobe",
+  ]
+  for target in package.targets where engine.contains(target.name) {
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+  }
+}

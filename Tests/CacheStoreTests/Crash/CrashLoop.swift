@@ -55,8 +55,12 @@ struct CrashLoop {
   }
 
   /// Strikes at each place after the other until there is none, and tells `body` of each.
+  ///
+  /// - Parameter step: the distance between the places. With more than 1, a sample is tried: the first
+  ///   place, and one of each `step` after it, beginning with a random one.
   mutating func strikeEach(
     _ effect: SimulatedFault.Effect, lasts: Bool = false, atMost: Int = .max,
+    step: Int = TestScale.sampleStep,
     _ matches: @escaping @Sendable (SimulatedOperation) -> Bool,
     _ body: (inout CrashLoop, Struck, String) -> Void
   ) {
@@ -66,7 +70,7 @@ struct CrashLoop {
     {
       let place = "\(effect)\(lasts ? " from" : "") \(number), \(struck.operation)"
       body(&self, struck, place)
-      number += 1
+      number += number == 1 ? Int.random(in: 1...step) : step
     }
   }
 

@@ -13,7 +13,8 @@ import Testing
     let segment = try #require(original.segments.first)
     #expect(original.segments.count == 1)
     let bytes = original.bytes(segment)
-    for offset in stride(from: part, to: bytes.count, by: Self.parts) {
+    let first = Int.random(in: 0..<TestScale.sampleStep) * Self.parts + part
+    for offset in stride(from: first, to: bytes.count, by: TestScale.sampleStep * Self.parts) {
       let folder = try JournalFolder(copying: original)
       var damaged = bytes
       damaged[offset] ^= 1 << UInt8(offset / Self.parts % 8)

@@ -44,4 +44,9 @@ enum TestScale {
 
   /// Whether this is the full run.
   static var isFull: Bool { operations >= 1_000_000 }
+
+  /// The distance between the places that the crash loops try. The quick run sets the variable
+  /// (`Tools/test` says to what); without it every place is tried.
+  static let sampleStep =
+    ProcessInfo.processInfo.environment["OFFLINECACHE_TEST_SAMPLE"].flatMap { Int($0) } ?? 1
 }
