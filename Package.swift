@@ -342,6 +342,8 @@ if Context.environment["OFFLINECACHE_OPTIMIZED"] != nil {
   ]
   for target in package.targets where engine.contains(target.name) {
     target.swiftSettings =
-      (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+      (target.swiftSettings ?? []) + [
+        .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+      ]
   }
 }
