@@ -26,6 +26,13 @@ private func forwarding(_ request: HTTPRequest?) -> [String] {
     .sorted()
 }
 
+/// Names and addresses to listen at, and whether others can connect to them.
+private let listenHosts: [(String, Bool)] =
+  localNames.map { ($0, false) } + [
+    ("127.0.0.1", false), ("::1", false), ("2130706433", false), ("127.1", false),
+    ("::ffff:127.0.0.1", false), ("0.0.0.0", true), ("::", true), ("0", true),
+  ]
+
 @Suite(.timeLimit(.minutes(1))) struct `A reverse proxy` {
   @Test(arguments: ["/", "/.offlinecache/", "/.offlinecache/status"])
   func `on loopback gives nothing to a name that is not its own`(target: String) async throws {
@@ -52,10 +59,7 @@ private func forwarding(_ request: HTTPRequest?) -> [String] {
     }
   }
 
-  @Test(arguments: [
-    ("127.0.0.1", false), ("localhost", false), ("::1", false), ("2130706433", false),
-    ("127.1", false), ("::ffff:127.0.0.1", false), ("0.0.0.0", true), ("::", true), ("0", true),
-  ])
+  @Test(arguments: listenHosts)
   func `knows by the address that is bound who can connect`(host: String, isOpen: Bool) async throws
   {
     let server = ProxyServer(
