@@ -22,8 +22,9 @@ package enum Base64 {
     }
   }
 
-  /// Gives the bytes of `text`; nil when it is not padded to fours, has another character, or sets
-  /// bits that no byte takes up: one value has one spelling.
+  /// Returns the bytes of `text`, or `nil` if its length is not a multiple of four, if it contains
+  /// another character, or if the unused bits of the last digit are not zero. So every value has
+  /// exactly one spelling.
   package static func decode(_ text: [UInt8]) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     let digits = text.count - text.suffix(2).count(where: { $0 == padding })

@@ -1,10 +1,10 @@
-/// A string of bytes that is text by habit, not by promise: keys, header fields, tags.
+/// A string of bytes that is usually, but not always, UTF-8 text: keys, header fields, tags.
 ///
-/// HTTP field values and file names are bytes; most are UTF-8, and none has to be. Equality, order
-/// and hashing are those of the bytes: two spellings of one character (composed or not) are two
-/// different byte strings.
+/// HTTP field values and file names are bytes. Most are UTF-8, but none has to be. Strings are
+/// compared, ordered and hashed by their bytes: the composed and the decomposed form of a character
+/// are two different byte strings.
 public struct ByteString: Sendable {
-  /// Holds the bytes, without a terminator.
+  /// The bytes, without a terminator.
   public var bytes: [UInt8]
 
   /// Creates a byte string from the UTF-8 form of `string`.
@@ -30,22 +30,22 @@ public struct ByteString: Sendable {
     bytes = unsafe Array(buffer)
   }
 
-  /// Counts the bytes.
+  /// The number of bytes.
   @inlinable
   public var count: Int { bytes.count }
 
-  /// Tells whether there is no byte at all.
+  /// Whether there are no bytes.
   @inlinable
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Gives the text, or nil when the bytes are not valid UTF-8.
+  /// The text, or `nil` if the bytes are not valid UTF-8.
   ///
   /// - Complexity: O(length).
   public var string: String? {
     String(validating: bytes, as: UTF8.self)
   }
 
-  /// Tells whether the string starts with all the bytes of `prefix`; the empty prefix always fits.
+  /// Returns whether the string starts with the bytes of `prefix`; true for the empty prefix.
   ///
   /// - Complexity: O(length of the prefix).
   package func hasPrefix(_ prefix: ByteString) -> Bool {
@@ -104,7 +104,7 @@ extension ByteString: ExpressibleByStringLiteral {
 extension ByteString: ExpressibleByStringInterpolation {}
 
 extension ByteString: CustomStringConvertible {
-  /// Gives the text for people: what is not valid UTF-8 is replaced by U+FFFD.
+  /// The text for people; bytes that are not valid UTF-8 are replaced by U+FFFD.
   public var description: String {
     String(decoding: bytes, as: UTF8.self)
   }
@@ -117,7 +117,7 @@ private func equalBytes(
   guard let a = unsafe a, let b = unsafe b else { return count == 0 }
   if unsafe a == b { return true }
   var offset = 0
-  // Safety: the callers vouch for `count` bytes at both addresses; no load goes past them.
+  // Safety: the callers guarantee `count` bytes at both addresses; no load goes past them.
   while offset + 8 <= count {
     let left = unsafe a.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     let right = unsafe b.loadUnaligned(fromByteOffset: offset, as: UInt64.self)

@@ -2,9 +2,10 @@ internal import CXXHash
 
 /// The checksum of records and documents: XXH3 with 64 bits.
 ///
-/// It finds damage; it is no defence against somebody who writes into the store on purpose.
+/// It detects accidental damage. It does not protect against somebody who modifies the store on
+/// purpose.
 package enum Checksum {
-  /// Gives the checksum of `bytes`.
+  /// Returns the checksum of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
   package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
@@ -12,7 +13,7 @@ package enum Checksum {
     unsafe cxxhash_xxh3_64(bytes.baseAddress, bytes.count, seed)
   }
 
-  /// Gives the checksum of `bytes`.
+  /// Returns the checksum of `bytes`.
   ///
   /// - Complexity: O(length), without allocation.
   package static func of(_ bytes: [UInt8], seed: UInt64 = 0) -> UInt64 {

@@ -1,19 +1,21 @@
-/// How far the journal went when a process closed the store: the 32 bytes in the file `lock`.
+/// The end of the journal at the time when a process closed the store: the first 32 bytes of the
+/// file `lock`.
 ///
 ///     0  "OCCLOSED"
 ///     8  sequence number of the last record u64
-///     16 what it holds for u64: 0 for ever, as the journal was synced first; otherwise until the
-///        machine starts again: the XXH3-64 of the name that the system gave its run
+///     16 validity u64: 0 if the mark is valid for ever, because the journal was synced first;
+///        otherwise the XXH3-64 of the name of this boot: the mark is valid until the next boot
 ///     24 checksum u64: XXH3-64 of the 24 bytes before, seeded with the hash seed
 ///
-/// A journal that ends before it has been cut, also where the cut is just between two records.
+/// If the journal ends before this record, it has been cut, even if the cut lies between two
+/// records.
 package struct ClosingMark: Sendable, Hashable {
   /// The number of bytes.
   package static let count = 32
 
   /// The sequence number of the last record.
   package var sequence: UInt64
-  /// The run of the machine that it holds for; nil: for all.
+  /// The hash of the name of the boot that the mark is valid in; `nil` if it is valid in all.
   package var boot: UInt64?
 
   /// Creates a mark.
@@ -22,7 +24,7 @@ package struct ClosingMark: Sendable, Hashable {
     self.boot = boot
   }
 
-  /// Reads a mark; nil where there is none, or a damaged one.
+  /// Reads a mark; `nil` if there is none or if it is damaged.
   package init?(decoding bytes: [UInt8], hashSeed: UInt64) {
     guard bytes.count == Self.count, bytes.starts(with: Array("OCCLOSED".utf8)) else { return nil }
     var cursor = RecordCursor(bytes, from: 8, to: Self.count)

@@ -1,15 +1,15 @@
 internal import CXXHash
 
-/// The name of a body: the XXH3 of its bytes with 128 bits and seed 0, or, where another body of the
-/// same key has that name already, with the hash seed of the store (Docs/Format.md, "Hashes").
+/// The name of a body: the 128-bit XXH3 of its bytes. The seed is 0; if another body of the same
+/// key already has that name, it is the hash seed of the store (Docs/Format.md, "Hashes").
 ///
-/// XXH3 is no cryptographic hash: two equal digests are a reason to compare the bytes, not proof
-/// that they are equal.
+/// XXH3 is not a cryptographic hash. Bodies with equal digests are probably equal, but only a
+/// comparison of their bytes proves it.
 public struct Digest: Sendable, Hashable, BitwiseCopyable {
-  /// Holds the upper half, written first.
+  /// The upper half, written first.
   public var high: UInt64
 
-  /// Holds the lower half.
+  /// The lower half.
   public var low: UInt64
 
   /// Creates a digest from its halves.
@@ -51,10 +51,10 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
     unsafe bytes.withUnsafeBytes { unsafe names($0, hashSeed: hashSeed) }
   }
 
-  /// Counts the digits of the written form.
+  /// The number of digits of the written form.
   package static let digitCount = 32
 
-  /// Reads exactly 32 lower-case hex digits; nil for anything else.
+  /// Reads exactly 32 lower-case hex digits; `nil` for anything else.
   @inlinable
   package init?(digits: some Collection<UInt8>) {
     guard digits.count == 32,
@@ -64,19 +64,19 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
     self.init(high: high, low: low)
   }
 
-  /// Writes the 32 hex digits to `target`, which is the caller's and has room for 32 bytes.
+  /// Writes the 32 hex digits to `target`. The caller owns `target`, which has room for 32 bytes.
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
   package func write(to target: UnsafeMutablePointer<UInt8>) {
-    // Safety: the caller vouches for 32 bytes; each half writes 16 of them.
+    // Safety: the caller guarantees 32 bytes; each half writes 16 of them.
     unsafe Hexadecimal.write(high, to: target)
     unsafe Hexadecimal.write(low, to: target + 16)
   }
 }
 
 extension Digest: CustomStringConvertible {
-  /// Gives 32 hex digits, the upper half first: the canonical form of the xxHash specification.
+  /// The 32 hex digits, the upper half first: the canonical form of the xxHash specification.
   public var description: String {
     Hexadecimal.string(high) + Hexadecimal.string(low)
   }

@@ -1,21 +1,21 @@
 internal import CXXHash
 
-/// Computes a digest while the bytes pass, in any number of pieces.
+/// Computes the digest of bytes that arrive in any number of pieces.
 ///
-/// It owns a state of about 600 bytes. It may be handed from thread to thread, and used by one at
+/// It owns a state of about 600 bytes. It can be passed between threads, but only one may use it at
 /// a time.
 @safe
 package struct DigestHasher: ~Copyable, @unchecked Sendable {
-  // Safety of `Sendable`: the state is reached through this value alone, and `update` is mutating,
-  // so exclusive access is the compiler's rule; `digest` only reads.
+  // Safety of `Sendable`: only this value refers to the state. `update` is mutating, so the
+  // compiler enforces exclusive access; `digest` only reads.
   private let state: OpaquePointer
 
   private let seed: UInt64
 
-  /// Counts the bytes so far.
+  /// The number of bytes so far.
   package private(set) var count: UInt64 = 0
 
-  /// Creates a hasher that has seen no byte; traps when the machine has no 600 bytes left.
+  /// Creates a hasher without bytes; traps if the 600 bytes cannot be allocated.
   package init(seed: UInt64 = 0) {
     guard let created = unsafe cxxhash_state_create() else {
       fatalError("no memory for the state of a digest")
@@ -26,7 +26,7 @@ package struct DigestHasher: ~Copyable, @unchecked Sendable {
   }
 
   deinit {
-    // Safety: the state was made by `init`, and nobody else can free it.
+    // Safety: the state was created by `init`, and nothing else frees it.
     unsafe cxxhash_state_free(state)
   }
 
@@ -47,14 +47,14 @@ package struct DigestHasher: ~Copyable, @unchecked Sendable {
     unsafe bytes.withUnsafeBytes { unsafe update($0) }
   }
 
-  /// Gives the digest of all bytes so far; more may follow.
+  /// Returns the digest of all bytes so far; more bytes may follow.
   package borrowing func digest() -> Digest {
     // Safety: the state is alive until `deinit`, and is only read.
     let hash = unsafe cxxhash_state_digest(state)
     return Digest(high: hash.high, low: hash.low)
   }
 
-  /// Forgets all bytes, so that a new body can begin.
+  /// Discards all bytes, so that another body can be hashed.
   package mutating func reset() {
     // Safety: the state is alive until `deinit`.
     unsafe cxxhash_state_reset(state, seed)

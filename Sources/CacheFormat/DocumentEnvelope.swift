@@ -1,16 +1,17 @@
-/// What all documents of a store have in common: the first members, the checksum at the end.
+/// The parts that all documents of a store have in common: the first members, and the checksum at
+/// the end.
 ///
-/// The first line is `{`, the second the member `format`; the last member is `checksum`, in a suffix
-/// of fixed length. Later formats keep to this, so that any version can tell a newer document from a
-/// damaged one.
+/// The first line is `{`, and the second is the member `format`. The last member is `checksum`, in
+/// a suffix of fixed length. Later formats keep this layout, so that every version can distinguish
+/// a newer document from a damaged one.
 package enum DocumentEnvelope {
-  /// Counts the bytes of the suffix: `,\n "checksum": "` + 16 digits + `"\n}\n`.
+  /// The number of bytes of the suffix: `,\n "checksum": "` + 16 digits + `"\n}\n`.
   static let suffixLength = beforeDigits.count + 16 + afterDigits.count
 
   private static let beforeDigits = Array(",\n \"checksum\": \"".utf8)
   private static let afterDigits = Array("\"\n}\n".utf8)
 
-  /// Appends the suffix; the checksum covers all that was written before it.
+  /// Appends the suffix. The checksum covers everything that was written before it.
   package static func seal(_ writer: inout JSONWriter, seed: UInt64) {
     let checksum = Checksum.of(writer.bytes, seed: seed)
     writer.append(",\n \"checksum\": ")
@@ -18,11 +19,11 @@ package enum DocumentEnvelope {
     writer.append("\n}\n")
   }
 
-  /// Reads a document, each member by `member`, after its checksum has been verified.
+  /// Verifies the checksum of a document, then reads the document; `member` reads each member.
   ///
   /// - Returns: the length of the document.
-  /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum` or `notJSON`, or as
-  ///   `member` throws.
+  /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum` or `notJSON`, or the
+  ///   error of `member`.
   package static func read(
     _ bytes: [UInt8], maximumBytes: Int, seed: UInt64,
     _ member: (inout JSONReader, _ name: String) throws(FormatError) -> Void
@@ -39,7 +40,7 @@ package enum DocumentEnvelope {
     return reader.offset
   }
 
-  /// Checks that the suffix is there, and gives the checksum that it holds.
+  /// Checks that the suffix is there, and returns the checksum in it.
   ///
   /// - Throws: ``FormatError`` with `tooLarge` or `incomplete`.
   static func writtenChecksum(
@@ -77,7 +78,7 @@ package enum DocumentEnvelope {
     }
   }
 
-  /// Checks the number of the format against the newest one that is known.
+  /// Checks that the format number is at least 1 and at most `newest`.
   ///
   /// - Throws: ``FormatError`` with `newerFormat` or `outOfBounds`.
   package static func check(format: UInt64, newest: UInt64, at offset: Int) throws(FormatError) {

@@ -1,11 +1,10 @@
-/// All that is known of one entry, read from its record only as far as it is asked for.
+/// The description of one entry; each property is decoded only when it is read.
 ///
-/// A hit hands this out without decoding anything: the record's bytes are kept, and each property
-/// reads what it needs from them.
+/// It keeps the bytes of the entry's record, so a hit returns it without decoding anything.
 public struct EntryInfo: Sendable {
   private let record: PutRecord
 
-  /// Tells when the entry was last asked for; newer than what the record says.
+  /// The time of the last access; may be later than the one in the record.
   public let accessed: Timestamp
 
   /// Creates the description of an entry from its record.
@@ -20,46 +19,46 @@ public struct EntryInfo: Sendable {
     self.accessed = accessed
   }
 
-  /// Holds the full key.
+  /// The full key.
   public var key: ByteString { record.key }
 
-  /// Tells the stored responses of one key apart; 0 where there is only one.
+  /// The number of this stored response among those of the key; 0 if there is only one.
   public var variant: UInt64 { record.head.variant }
 
-  /// Names the body.
+  /// The name of the body.
   public var digest: Digest { record.head.digest }
 
-  /// Counts the bytes of the body.
+  /// The number of bytes of the body.
   public var length: UInt64 { record.head.length }
 
-  /// Tells when the entry was stored.
+  /// The time at which the entry was stored.
   public var created: Timestamp { record.head.created }
 
-  /// Tells whether the entry is exempt from eviction.
+  /// Whether the entry is exempt from eviction.
   public var isPinned: Bool { record.head.isPinned }
 
-  /// Tells when the caller's policy lets the entry end; the store does nothing about it.
+  /// The time at which the caller considers the entry expired; the store itself ignores it.
   public var expires: Timestamp? { record.head.expires }
 
-  /// Gives the status, 0 to 999.
+  /// The status, 0 to 999.
   public var status: Int? { record.head.status }
 
-  /// Gives the header fields, in order, duplicates apart.
+  /// The header fields in their order; fields with the same name are separate elements.
   ///
   /// - Complexity: O(number of fields), decoded at each call.
   public var fields: [Field] { record.texts.fields }
 
-  /// Gives the user's own items.
+  /// The user's own items.
   ///
   /// - Complexity: O(number of items), decoded at each call.
   public var userInfo: [Field] { record.texts.userInfo }
 
-  /// Gives the tags.
+  /// The tags.
   ///
   /// - Complexity: O(number of tags), decoded at each call.
   public var tags: [ByteString] { record.texts.tags }
 
-  /// Gives what the caller said about the body, all of it.
+  /// The status, header fields, user items, tags and expiry.
   ///
   /// - Complexity: O(size of the metadata), decoded at each call.
   public var metadata: EntryMetadata { record.metadata }

@@ -1,19 +1,19 @@
-/// What a caller says about a body when it is stored; all of it may be changed later on without
-/// writing the body again.
+/// The data that a caller stores along with a body. All of it can be changed later without writing
+/// the body again.
 public struct EntryMetadata: Sendable, Hashable {
-  /// Holds the status of an HTTP response, 0 to 999; nil when the body is no response.
+  /// The status of an HTTP response, 0 to 999; `nil` if the body is not a response.
   public var status: Int?
 
-  /// Holds the header fields in their order; fields with the same name are kept apart.
+  /// The header fields in their order; fields with the same name are separate elements.
   public var fields: [Field]
 
-  /// Holds anything the user wants to keep with the body.
+  /// Anything the user wants to keep with the body.
   public var userInfo: [Field]
 
-  /// Names the groups the entry belongs to, for removal in one call.
+  /// The groups that the entry belongs to; the entries of a group can be removed in one call.
   public var tags: [ByteString]
 
-  /// Tells from when on the caller calls the body stale; the store itself never acts on it.
+  /// The time from which the caller considers the body stale; the store itself ignores it.
   public var expires: Timestamp?
 
   /// Creates metadata.

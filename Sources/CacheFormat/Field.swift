@@ -1,11 +1,11 @@
 /// A name with a value: an HTTP header field, or one item of a user's own metadata.
 ///
-/// Names are kept as they were given; the store compares nothing and folds no case.
+/// Names are kept as they were given. The store neither compares them nor changes their case.
 public struct Field: Sendable, Hashable {
-  /// Names the field.
+  /// The name of the field.
   public var name: ByteString
 
-  /// Holds the value, without surrounding white space of any protocol.
+  /// The value, without surrounding white space.
   public var value: ByteString
 
   /// Creates a field.
@@ -17,6 +17,6 @@ public struct Field: Sendable, Hashable {
 }
 
 extension Field: CustomStringConvertible {
-  /// Gives `name: value` for people.
+  /// `name: value`, for people.
   public var description: String { "\(name): \(value)" }
 }

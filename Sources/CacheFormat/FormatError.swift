@@ -1,11 +1,11 @@
-/// Tells why bytes are not the document they should be, or why a value cannot become one.
+/// The reason why bytes are not a valid document, or why a value cannot be encoded as one.
 package struct FormatError: Error, Sendable, Hashable {
-  /// Says what kind of error it is; new kinds may be added, so a `switch` needs a default.
+  /// The kind of an error. New kinds may be added, so a `switch` needs a default.
   package struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// Names the kind, as in `wrongChecksum`.
+    /// The name of the kind, such as `wrongChecksum`.
     package let description: String
 
-    /// Tells what a person can do about it.
+    /// The advice for the user.
     package let remedy: String
 
     /// Creates a kind; two kinds with one name are equal.
@@ -21,13 +21,13 @@ package struct FormatError: Error, Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(description) }
   }
 
-  /// Says what kind of error it is.
+  /// The kind of error.
   package var code: Code
 
-  /// Counts the bytes before the place where it was noticed; 0 when a value was to be written.
+  /// The number of bytes before the place of the error; 0 if the error occurred while writing.
   package var offset: Int
 
-  /// Says what is wrong, without the place and the remedy.
+  /// The description of the error, without the place and the remedy.
   package var detail: String
 
   /// Creates an error.
@@ -41,27 +41,27 @@ package struct FormatError: Error, Sendable, Hashable {
 extension FormatError.Code {
   private static let damaged = "the file is damaged; `cachefsck --repair` sets it aside"
 
-  /// The first or the last lines are missing: the file was cut, or is something else.
+  /// The first or the last lines are missing: the file was cut, or it is another kind of file.
   package static let incomplete = Self("incomplete", remedy: damaged)
 
-  /// The checksum does not fit the bytes before it.
+  /// The checksum does not match the bytes before it.
   package static let wrongChecksum = Self("wrongChecksum", remedy: damaged)
 
-  /// The bytes are not JSON as in RFC 8259, or JSON that is refused: members that stand twice,
-  /// values nested too deep.
+  /// The bytes are not JSON as in RFC 8259, or JSON that is refused: duplicate members, or values
+  /// nested too deeply.
   package static let notJSON = Self("notJSON", remedy: damaged)
 
-  /// A member that has to be there is not.
+  /// A required member is missing.
   package static let missingMember = Self("missingMember", remedy: damaged)
 
   /// A member has a value of another type.
   package static let wrongType = Self("wrongType", remedy: damaged)
 
-  /// A value has the right type and lies outside what is allowed.
+  /// A value has the right type but is outside the allowed range.
   package static let outOfBounds = Self(
     "outOfBounds", remedy: "keep to the bounds; a file that does not is damaged")
 
-  /// The document, or something it counts, is larger than its limit.
+  /// The document, or one of its collections, is larger than its limit.
   package static let tooLarge = Self(
     "tooLarge", remedy: "keep fewer or shorter items; a file that does not is damaged")
 
@@ -75,7 +75,7 @@ extension FormatError.Code {
 }
 
 extension FormatError: CustomStringConvertible {
-  /// Says the place, what is wrong and what to do, in one line.
+  /// The place, the description and the remedy in one line.
   package var description: String {
     "byte \(offset): \(detail) (\(code)); \(code.remedy)"
   }

@@ -1,12 +1,13 @@
-/// Numbers as hexadecimal digits of a fixed count: the names of files and the numbers in documents.
+/// Numbers as hexadecimal digits of a fixed count, used for file names and for numbers in
+/// documents.
 ///
-/// Lower case only, most significant digit first. An upper case digit is refused on the way back,
-/// so that one value has one name.
+/// The digits are lower case, the most significant one first. Reading refuses upper-case digits, so
+/// that every value has exactly one name.
 @usableFromInline
 package enum Hexadecimal {
   /// Writes the lowest `digits` digits (0 to 16) of `value` as ASCII to `target`.
   ///
-  /// `target` stays the caller's and must have room for that many bytes; no terminator is written.
+  /// The caller owns `target`, which must have room for `digits` bytes. No terminator is written.
   ///
   /// - Complexity: O(digits), without allocation.
   @inlinable
@@ -18,17 +19,17 @@ package enum Hexadecimal {
     var index = digits
     while index > 0 {
       index &-= 1
-      // Safety: 0 <= index < digits, and the caller vouches for that many bytes.
+      // Safety: 0 <= index < digits, and the caller guarantees that many bytes.
       unsafe target[index] = digit(UInt8(truncatingIfNeeded: rest & 15))
       rest &>>= 4
     }
   }
 
-  /// Gives the lowest `digits` digits (0 to 16) of `value`.
+  /// Returns the lowest `digits` digits (0 to 16) of `value`.
   package static func string(_ value: UInt64, digits: Int = 16) -> String {
     unsafe String(unsafeUninitializedCapacity: digits) { buffer in
       if let target = buffer.baseAddress {
-        // Safety: the buffer has room for at least the capacity asked for.
+        // Safety: the buffer has room for at least the requested capacity.
         unsafe write(value, digits: digits, to: target)
       }
       return digits
@@ -40,7 +41,7 @@ package enum Hexadecimal {
     String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
   }
 
-  /// Reads 1 to 16 digits that are all of `bytes`; nil for any other length or byte.
+  /// Returns the value of 1 to 16 digits; `nil` if there are fewer, more, or any other bytes.
   ///
   /// - Complexity: O(digits), without allocation.
   @inlinable
@@ -55,14 +56,14 @@ package enum Hexadecimal {
     return count > 0 ? value : nil
   }
 
-  /// Gives the ASCII digit of a value below 16.
+  /// Returns the ASCII digit of a value below 16.
   @inlinable
   static func digit(_ value: UInt8) -> UInt8 {
     // "0" is 48; "a" is 97, which is 39 more than "0" + 10.
     48 &+ value &+ (value > 9 ? 39 : 0)
   }
 
-  /// Gives the value of an ASCII digit; nil for any other byte, upper case included.
+  /// Returns the value of an ASCII digit; `nil` for any other byte, including upper-case digits.
   @inlinable
   static func digitValue(_ byte: UInt8) -> UInt8? {
     switch byte {
@@ -74,16 +75,16 @@ package enum Hexadecimal {
 }
 
 extension [UInt8] {
-  /// The bytes in hexadecimal digits, in lower case.
+  /// The bytes as lower-case hexadecimal digits.
   package var hexadecimal: String {
     String(
       decoding: flatMap { [Hexadecimal.digit($0 >> 4), Hexadecimal.digit($0 & 15)] },
       as: UTF8.self)
   }
 
-  /// Reads hexadecimal digits of either case, two for each byte; nil for anything else.
+  /// Reads hexadecimal digits of either case, two for each byte; `nil` for anything else.
   package init?(hexadecimal text: some StringProtocol) {
-    // `| 0x20` makes letters small and leaves digits alone.
+    // `| 0x20` makes letters lower case; digits are not changed.
     let digits = text.utf8.compactMap { Hexadecimal.digitValue($0 < 0x40 ? $0 : $0 | 0x20) }
     guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
     self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

@@ -1,7 +1,7 @@
-// Strings, and the byte strings that stand in them.
+// Strings, and the values that are written as strings.
 
 extension JSONReader {
-  /// Reads a string and gives its text as UTF-8; lone surrogates are refused.
+  /// Reads a string and returns its text as UTF-8; refuses lone surrogates.
   mutating func readString() throws(FormatError) -> [UInt8] {
     guard peek() == UInt8(ascii: "\"") else { throw typeError("a string") }
     _ = takeBytes(1)
@@ -48,7 +48,7 @@ extension JSONReader {
       throw syntaxError("half of a surrogate pair")
     }
     let second = try readCodeUnit()
-    // A lower half in the first place gives a number behind the last scalar.
+    // If the first half is a low surrogate, the result lies beyond the last Unicode scalar.
     guard (0xdc00...0xdfff).contains(second),
       let scalar = Unicode.Scalar(
         0x10000 + (UInt32(first) - 0xd800) << 10 + (UInt32(second) - 0xdc00))
@@ -59,7 +59,7 @@ extension JSONReader {
   private mutating func readCodeUnit() throws(FormatError) -> UInt16 {
     var value: UInt16 = 0
     for place in 2..<6 {
-      // JSON allows both cases here; `| 0x20` makes letters small and leaves digits alone.
+      // JSON allows both cases here; `| 0x20` makes letters lower case and does not change digits.
       guard let byte = byte(after: place),
         let digit = Hexadecimal.digitValue(byte < 0x40 ? byte : byte | 0x20)
       else { throw syntaxError("an escape needs four hex digits") }
@@ -69,7 +69,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a string, or an object with the member `base64`.
+  /// Reads a byte string: a string, or an object with the member `base64`.
   package mutating func readByteString() throws(FormatError) -> ByteString {
     guard peek() == UInt8(ascii: "{") else { return ByteString(bytes: try readString()) }
     var result: [UInt8]?
@@ -107,7 +107,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a string that is a moment.
+  /// Reads a string that contains a time.
   package mutating func readTime() throws(FormatError) -> Timestamp {
     _ = peek()
     let start = offset
@@ -119,7 +119,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads an array of pairs of name and value, at most ``MetadataDocument/maximumItems``.
+  /// Reads an array of name-value pairs, at most ``MetadataDocument/maximumItems``.
   package mutating func readFields() throws(FormatError) -> [Field] {
     var fields: [Field] = []
     try readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in

@@ -1,19 +1,19 @@
-/// Reads JSON (RFC 8259) from bytes, value by value, as the caller asks for them.
+/// Reads JSON (RFC 8259) from bytes, one value for each call.
 ///
-/// What is read is bounded: nesting by `maximumDepth`, the members of one object by
-/// `maximumMembers`; no count in the bytes decides how much memory is taken. Members that stand
-/// twice, bytes after the end and text that is not UTF-8 are refused.
+/// The input is bounded: nesting by `maximumDepth`, the members of one object by `maximumMembers`.
+/// No number in the input determines how much memory is allocated. Duplicate members, bytes after
+/// the end and text that is not UTF-8 are refused.
 package struct JSONReader {
-  /// Limits how deep arrays and objects may stand in each other; recursion goes no deeper.
+  /// The maximum nesting depth of arrays and objects; it bounds the recursion.
   static let maximumDepth = 16
 
-  /// Limits the members of one object.
+  /// The maximum number of members of one object.
   static let maximumMembers = 64
 
-  /// Counts the bytes read so far.
+  /// The number of bytes read so far.
   private(set) var offset = 0
 
-  /// Says in errors what is being read.
+  /// The name of the value being read, for error messages.
   var subject = "the document"
 
   private let bytes: [UInt8]
@@ -32,7 +32,7 @@ package struct JSONReader {
     }
   }
 
-  /// Checks that nothing but white space follows.
+  /// Checks that only white space follows.
   package mutating func finish() throws(FormatError) {
     guard peek() == nil else { throw syntaxError("there are bytes after the end") }
   }
@@ -40,7 +40,7 @@ package struct JSONReader {
 
 // Arrays and objects.
 extension JSONReader {
-  /// Reads an object; calls `member` with each name, and `member` reads the value.
+  /// Reads an object. Calls `member` with each name; `member` must read the value.
   package mutating func readObject(
     _ member: (inout JSONReader, _ name: [UInt8]) throws(FormatError) -> Void
   ) throws(FormatError) {
@@ -66,7 +66,7 @@ extension JSONReader {
     guard skip("}") else { throw syntaxError("an object does not end") }
   }
 
-  /// Reads an array of at most `limit` elements; `element` reads each.
+  /// Reads an array of at most `limit` elements; `element` must read each of them.
   package mutating func readArray(
     limit: Int, _ element: (inout JSONReader) throws(FormatError) -> Void
   ) throws(FormatError) {
@@ -91,7 +91,7 @@ extension JSONReader {
     depth += 1
   }
 
-  /// Reads any value and forgets it.
+  /// Skips a value of any type.
   package mutating func skipValue() throws(FormatError) {
     switch peek() {
     case UInt8(ascii: "{"):
@@ -148,8 +148,8 @@ extension JSONReader {
     offset += word.utf8.count
   }
 
-  /// Skips `-`, an integer, a fraction and an exponent (section 6). A zero ends the integer: digits
-  /// behind it are left over, and no value may be followed by them.
+  /// Skips `-`, an integer, a fraction and an exponent (section 6). An integer that starts with 0
+  /// ends there: further digits are not part of the number, so they cause an error.
   private mutating func skipNumber() throws(FormatError) {
     let negative = take("-")
     let isZero = take("0")
@@ -178,7 +178,7 @@ extension JSONReader {
 
 // Single bytes and errors.
 extension JSONReader {
-  /// Gives the next byte that is no white space, without taking it; nil at the end.
+  /// Returns the next byte that is not white space, without consuming it; `nil` at the end.
   mutating func peek() -> UInt8? {
     while offset < bytes.count {
       switch bytes[offset] {
@@ -189,43 +189,43 @@ extension JSONReader {
     return nil
   }
 
-  /// Takes the next byte that is no white space if it is `byte`.
+  /// Skips white space; then consumes the next byte if it is `byte`.
   private mutating func skip(_ byte: Unicode.Scalar) -> Bool {
     guard peek() == UInt8(ascii: byte) else { return false }
     offset += 1
     return true
   }
 
-  /// Takes the next byte if it is `byte`.
+  /// Consumes the next byte if it is `byte`.
   private mutating func take(_ byte: Unicode.Scalar) -> Bool {
     guard offset < bytes.count, bytes[offset] == UInt8(ascii: byte) else { return false }
     offset += 1
     return true
   }
 
-  /// Gives the byte `distance` after the next one, without taking it; nil behind the end.
+  /// Returns the byte `distance` after the next one, without consuming it; `nil` past the end.
   func byte(after distance: Int = 0) -> UInt8? {
     offset + distance < bytes.count ? bytes[offset + distance] : nil
   }
 
-  /// Takes `count` bytes and gives them; there must be as many.
+  /// Consumes and returns `count` bytes, which must be there.
   mutating func takeBytes(_ count: Int) -> ArraySlice<UInt8> {
     defer { offset += count }
     return bytes[offset..<offset + count]
   }
 
-  /// Creates an error on the subject at the present place.
+  /// Creates an error about the subject at the current place.
   package func error(_ code: FormatError.Code, _ what: String) -> FormatError {
     FormatError(code, at: offset, "\(subject) \(what)")
   }
 
-  /// Creates an error on JSON that is none.
+  /// Creates an error for invalid JSON.
   func syntaxError(_ detail: String) -> FormatError {
     FormatError(.notJSON, at: offset, detail)
   }
 
-  /// Creates the error for a next value of another type; at the end, or where no value can start,
-  /// the text is no JSON at all.
+  /// Creates the error for a value of an unexpected type. At the end of the input, or if no value
+  /// can start here, the error is that of invalid JSON.
   mutating func typeError(_ type: String) -> FormatError {
     guard let byte = peek(), "{[\"tfn-0123456789".utf8.contains(byte) else {
       return syntaxError("no JSON value")

@@ -1,32 +1,32 @@
-/// Appends JSON to bytes, without a String or a tree of values in between.
+/// Appends JSON directly to bytes, without an intermediate String or tree of values.
 ///
-/// It knows values, not grammar: whoever calls it puts the brackets and commas. All JSON of the store,
-/// the server and the tools is written by it.
+/// It writes values only; the caller writes the brackets and commas. The store, the server and the
+/// tools write all their JSON with it.
 package struct JSONWriter {
   /// The JSON so far.
   package private(set) var bytes: [UInt8] = []
 
-  /// Makes an empty writer with room for so many bytes.
+  /// Creates an empty writer with room for `capacity` bytes.
   package init(capacity: Int = 0) {
     bytes.reserveCapacity(capacity)
   }
 
-  /// The JSON so far as text.
+  /// The JSON so far, as text.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Appends text as it is: punctuation and names of members.
+  /// Appends text without escapes: punctuation and names of members.
   package mutating func append(_ text: StaticString) {
-    // Safety: the literal lives as long as the program, and has that many bytes.
+    // Safety: the literal lives as long as the program and has that many bytes.
     unsafe bytes.append(
       contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Appends text of ASCII as it is: numbers, punctuation, line feeds.
+  /// Appends ASCII text without escapes: numbers, punctuation, line feeds.
   package mutating func append(raw text: some StringProtocol) {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Takes back the last byte if it is `byte`.
+  /// Removes the last byte if it is `byte`.
   package mutating func removeLast(_ byte: Unicode.Scalar) {
     if bytes.last == UInt8(ascii: byte) { bytes.removeLast() }
   }
@@ -62,7 +62,7 @@ package struct JSONWriter {
     }
   }
 
-  /// Appends the 30 bytes of a moment, without quotation marks.
+  /// Appends the 30 bytes of a time, without quotation marks.
   package mutating func appendTime(_ time: Timestamp) {
     var seconds = Int(time.nanoseconds / 1_000_000_000)
     var fraction = Int(time.nanoseconds % 1_000_000_000)
@@ -98,14 +98,15 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: separator))
   }
 
-  /// Appends a number; `null` for what is not finite, as JSON has no word for it.
+  /// Appends a number, or `null` if it is not finite, because JSON cannot represent that.
   package mutating func appendNumber(_ value: Double) {
     append(raw: value.isFinite ? "\(value)" : "null")
   }
 
-  /// Appends a JSON string of text that cannot steer a terminal (`Unicode.Scalar.steersTerminal`).
+  /// Appends text as a JSON string; escapes characters that could control a terminal
+  /// (`Unicode.Scalar.steersTerminal`).
   ///
-  /// - Parameter isASCII: whether all that is not ASCII is escaped, too.
+  /// - Parameter isASCII: whether all other characters outside ASCII are escaped, too.
   /// - Complexity: O(length).
   package mutating func appendText(_ text: String, isASCII: Bool = false) {
     append("\"")
@@ -125,7 +126,7 @@ package struct JSONWriter {
     append("\"")
   }
 
-  /// Appends a byte string of a document: a JSON string when it is valid UTF-8, else `{"base64": "…"}`.
+  /// Appends a byte string: a JSON string if it is valid UTF-8, otherwise `{"base64": "…"}`.
   ///
   /// - Complexity: O(length).
   package mutating func appendString(_ value: ByteString) {
@@ -145,7 +146,7 @@ package struct JSONWriter {
     }
   }
 
-  /// Appends an array of pairs of name and value, one in each line.
+  /// Appends an array of name-value pairs, one per line.
   package mutating func appendFields(_ fields: [Field]) {
     var isFirst = true
     for field in fields {
@@ -159,7 +160,7 @@ package struct JSONWriter {
     append(isFirst ? "[]" : "\n ]")
   }
 
-  /// Appends a string of the bytes in base 64.
+  /// Appends the bytes as a string in base 64.
   package mutating func appendBase64(_ value: [UInt8]) {
     append("\"")
     Base64.encode(value, into: &bytes)
@@ -190,13 +191,13 @@ package struct JSONWriter {
   }
 }
 
-/// Says how a byte string can stand in a document.
+/// The ways in which a byte string can be written in a document.
 private enum TextKind {
-  /// ASCII that stands between quotation marks as it is.
+  /// ASCII that needs no escapes.
   case plain
-  /// UTF-8 of which some bytes may need an escape.
+  /// UTF-8 that may need escapes.
   case escaped
-  /// No UTF-8.
+  /// Bytes that are not UTF-8.
   case binary
 
   init(_ bytes: [UInt8]) {
@@ -211,17 +212,18 @@ private enum TextKind {
     }
   }
 
-  /// Tells whether a byte of UTF-8 is escaped: quotation mark, backslash and the control characters
-  /// of ASCII. DEL needs no escape in JSON, and gets one for the sake of terminals.
+  /// Returns whether a byte of UTF-8 is escaped: quotation mark, backslash and the control
+  /// characters of ASCII. JSON does not require an escape for DEL; it is escaped to protect
+  /// terminals.
   static func needsEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == 0x22 || byte == 0x5c || byte == 0x7f
   }
 }
 
 extension Unicode.Scalar {
-  /// Whether a terminal would act on the character, or show it out of its place: control characters
-  /// (C0, DEL, C1, which some terminals take for escape sequences), marks of direction, and characters
-  /// without a width.
+  /// Whether the character can control a terminal or be displayed in a misleading way: control
+  /// characters (C0, DEL, and C1, which some terminals take for escape sequences), direction marks,
+  /// and characters without a width.
   package var steersTerminal: Bool {
     switch self {
     case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{61C}", "\u{200B}"..."\u{200F}",

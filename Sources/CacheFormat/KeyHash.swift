@@ -1,15 +1,15 @@
 internal import CXXHash
 
-/// The place of a key: the XXH3 of its bytes with 128 bits and the seed of the store.
+/// The hash of a key: the 128-bit XXH3 of its bytes with the hash seed of the store.
 ///
-/// It names the directory of the key (`entries/3f/a07c…`) and finds its slot in the index. Two keys
-/// may share a hash, so whoever finds an entry by it compares the full key.
+/// It is the name of the key's directory (`entries/3f/a07c…`) and finds the key's slot in the
+/// index. Two keys may have the same hash, so a lookup by hash must also compare the full key.
 @usableFromInline
 package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
-  /// Holds the upper half, written first.
+  /// The upper half, written first.
   @usableFromInline package var high: UInt64
 
-  /// Holds the lower half.
+  /// The lower half.
   @usableFromInline package var low: UInt64
 
   /// Creates a hash from its halves.
@@ -36,7 +36,7 @@ package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
     self = unsafe key.bytes.withUnsafeBytes { unsafe KeyHash(hashing: $0, seed: seed) }
   }
 
-  /// Feeds the lower half alone to the hasher: its bits are as good as those of a hash.
+  /// Feeds only the lower half to the hasher: its bits are already uniformly distributed.
   @inlinable
   package func hash(into hasher: inout Hasher) {
     hasher.combine(low)
@@ -45,42 +45,44 @@ package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
 
 // The names in the tree (Docs/Format.md, "The tree"): 2 digits for the shard, 30 for the directory.
 extension KeyHash {
-  /// Counts the bytes of a shard's name.
+  /// The number of bytes of a shard's name.
   package static let shardNameLength = 2
 
-  /// Counts the bytes of a directory's name.
+  /// The number of bytes of a directory's name.
   package static let directoryNameLength = 30
 
-  /// Gives the first 2 hex digits.
+  /// The first 2 hex digits.
   package var shardName: String {
     Hexadecimal.string(high &>> 56, digits: 2)
   }
 
-  /// Gives the other 30 hex digits.
+  /// The other 30 hex digits.
   package var directoryName: String {
     Hexadecimal.string(high, digits: 14) + Hexadecimal.string(low)
   }
 
-  /// Writes the first 2 hex digits to `target`, which is the caller's and has room for 2 bytes.
+  /// Writes the first 2 hex digits to `target`. The caller owns `target`, which has room for 2
+  /// bytes.
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
   package func writeShardName(to target: UnsafeMutablePointer<UInt8>) {
-    // Safety: the caller vouches for 2 bytes.
+    // Safety: the caller guarantees 2 bytes.
     unsafe Hexadecimal.write(high &>> 56, digits: 2, to: target)
   }
 
-  /// Writes the other 30 hex digits to `target`, which is the caller's and has room for 30 bytes.
+  /// Writes the other 30 hex digits to `target`. The caller owns `target`, which has room for 30
+  /// bytes.
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
   package func writeDirectoryName(to target: UnsafeMutablePointer<UInt8>) {
-    // Safety: the caller vouches for 30 bytes, of which the halves write 14 and 16.
+    // Safety: the caller guarantees 30 bytes, of which the halves write 14 and 16.
     unsafe Hexadecimal.write(high, digits: 14, to: target)
     unsafe Hexadecimal.write(low, to: target + 14)
   }
 
-  /// Reads the hash back from the names of its shard and its directory; nil for any other name.
+  /// Reads the hash from the names of its shard and directory; `nil` for any other names.
   ///
   /// - Complexity: O(1), without allocation.
   @inlinable
@@ -95,6 +97,6 @@ extension KeyHash {
 }
 
 extension KeyHash: CustomStringConvertible {
-  /// Gives 32 hex digits, the upper half first.
+  /// The 32 hex digits, the upper half first.
   @usableFromInline package var description: String { shardName + directoryName }
 }

@@ -1,10 +1,10 @@
-// Bytes to values: the checksum first, then the JSON, then the members.
+// Decoding: the checksum first, then the JSON, then the members.
 
 extension MetadataDocument {
   /// Reads a document.
   ///
-  /// With `hashSeed` given, the document must be of a store with that seed; without, the seed that
-  /// stands in it is taken, as a tree without store.json is read.
+  /// If `hashSeed` is given, the document must have that seed. Otherwise the seed in the document
+  /// is used, which makes a tree without store.json readable.
   ///
   /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
   ///   `foreignStore`, `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
@@ -36,7 +36,7 @@ extension MetadataDocument {
   }
 }
 
-/// The start of a document, which no format changes: it tells the seed of the checksum.
+/// The start of a document, which is the same in all formats. It contains the seed of the checksum.
 private struct Preamble {
   static let start = Array("{\n \"format\": ".utf8)
   private static let middle = Array(",\n \"seed\": \"".utf8)
@@ -46,7 +46,7 @@ private struct Preamble {
 
   init?(_ bytes: [UInt8]) {
     guard bytes.starts(with: Self.start) else { return nil }
-    // Nine digits are enough for any format number, and cannot overflow.
+    // Nine digits are enough for any format number and cannot overflow.
     let digits = bytes[Self.start.count...].prefix(9).prefix { (48...57).contains($0) }
     let rest = bytes[digits.endIndex...]
     guard !digits.isEmpty, rest.starts(with: Self.middle) else { return nil }
@@ -57,7 +57,7 @@ private struct Preamble {
   }
 }
 
-/// The members as they come in, in any order.
+/// The members read so far, in any order.
 private struct Draft {
   private var metadata = EntryMetadata()
   private var key: ByteString?
@@ -72,7 +72,7 @@ private struct Draft {
   private var length: UInt64?
   private(set) var sequence: UInt64?
 
-  /// Reads the value of a member, or skips it when its name is not known.
+  /// Reads the value of a member, or skips it if the name is unknown.
   mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
     reader.subject = name
     switch name {
@@ -119,7 +119,7 @@ private struct Draft {
     return Int(status)
   }
 
-  /// Gives the entry when every member that has to be there came in.
+  /// Returns the entry if all required members were read.
   func entry(at end: Int) throws(FormatError) -> StoredEntry {
     func required<Value>(_ value: Value?, _ name: String) throws(FormatError) -> Value {
       guard let value else {

@@ -1,25 +1,25 @@
-/// The metadata file of one entry (Docs/Format.md, "The metadata file"): what `<variant>.json` holds.
+/// The metadata file of one entry, `<variant>.json` (Docs/Format.md, "The metadata file").
 ///
-/// It is JSON for people, for repair and for other tools; a lookup reads the journal's record
-/// instead. The checksum makes sure that half a file, or a changed one, is never taken for a whole.
+/// It is JSON for people, for repair and for other tools; a lookup reads the record in the journal
+/// instead. The checksum detects files that are incomplete or were changed.
 package struct MetadataDocument: Sendable, Hashable {
-  /// The format that is written, and the newest that is read.
+  /// The format that is written, and the newest that can be read.
   package static let format: UInt64 = 1
 
-  /// Limits the size of a document.
+  /// The maximum size of a document in bytes.
   package static let maximumBytes = 8 << 20
 
-  /// Limits the header fields, the items of user info, and the tags: each of the three alone.
+  /// The maximum number of header fields, of user items, and of tags, each on its own.
   package static let maximumItems = 65_536
 
-  /// Holds the hash seed of the store the entry belongs to.
+  /// The hash seed of the store that the entry belongs to.
   package var hashSeed: UInt64
 
-  /// Holds all that is known of the entry.
+  /// The contents of the entry.
   package var entry: StoredEntry
 
-  /// The least sequence number that the record of the entry in the journal can have; `nil` in
-  /// documents that say nothing of it. A journal that ends before it has lost records.
+  /// The lowest sequence number that the entry's record in the journal can have; `nil` if the
+  /// document does not contain it. A journal that ends before this number has lost records.
   package var sequence: UInt64?
 
   /// Creates a document.
@@ -30,12 +30,12 @@ package struct MetadataDocument: Sendable, Hashable {
   }
 }
 
-// Values to bytes.
+// Encoding.
 extension MetadataDocument {
-  /// Gives the bytes of the document.
+  /// Returns the bytes of the document.
   ///
   /// - Throws: ``FormatError`` with `outOfBounds` for a status outside 0 to 999, `tooLarge` for too
-  ///   many items or bytes. Every document that is given here can be read again.
+  ///   many items or bytes. Every document that is returned can be read again.
   /// - Complexity: O(size), with one allocation in the usual case.
   package func encoded() throws(FormatError) -> [UInt8] {
     try checkBounds()
@@ -91,7 +91,7 @@ extension MetadataDocument {
     writer.append(",\n \"length\": ")
     writer.appendInteger(entry.length)
     if let sequence {
-      // A fixed length: the file takes the same room whatever the number.
+      // A fixed length, so that the size of the file does not depend on the number.
       writer.append(",\n \"sequence\": ")
       writer.appendHex(sequence)
     }
@@ -110,7 +110,7 @@ extension MetadataDocument {
     }
   }
 
-  /// Room for everything when little has to be escaped.
+  /// The estimated size of the document if few characters need an escape.
   private var estimatedBytes: Int {
     var count = 480 + entry.key.count
     for field in entry.fields { count += field.name.count + field.value.count + 16 }

@@ -1,4 +1,5 @@
-/// Reads little-endian numbers from a part of an array; each read is checked against its end.
+/// Reads little-endian numbers from a part of an array; each read is checked against the end of the
+/// part.
 struct RecordCursor {
   private let bytes: [UInt8]
   private(set) var position: Int

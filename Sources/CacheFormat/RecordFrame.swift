@@ -1,4 +1,4 @@
-/// What a record of the journal says (Docs/Format.md, "The journal").
+/// The type of a record of the journal (Docs/Format.md, "The journal").
 package struct RecordType: RawRepresentable, Sendable, Hashable {
   package var rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -6,13 +6,13 @@ package struct RecordType: RawRepresentable, Sendable, Hashable {
   package static let put = RecordType(rawValue: 1)
   /// An entry was removed.
   package static let remove = RecordType(rawValue: 2)
-  /// Entries were asked for.
+  /// Entries were accessed.
   package static let touch = RecordType(rawValue: 3)
-  /// All entries before it are gone.
+  /// All entries before it were removed.
   package static let clear = RecordType(rawValue: 4)
   /// The limits of the store.
   package static let limits = RecordType(rawValue: 5)
-  /// The journal goes on in another segment.
+  /// The journal continues in another segment.
   package static let seal = RecordType(rawValue: 6)
   /// The oldest segments are no longer needed.
   package static let drop = RecordType(rawValue: 7)
@@ -29,25 +29,25 @@ package struct RecordType: RawRepresentable, Sendable, Hashable {
 ///     26 reserved  6 bytes of 0
 ///     32 payload
 ///
-/// The seed of the checksum is secret (it is the hash seed of the store), so bytes that a web server
-/// chose can never pass for a record, and it contains the place, so a record that was written to a
-/// wrong place is none.
+/// The seed of the checksum contains the hash seed of the store, which is secret: a web server
+/// cannot choose bytes that pass for a record. It also contains the place of the record: a record
+/// that was written to the wrong place is invalid.
 package enum RecordFrame {
   /// The number of bytes before the payload.
   package static let headerCount = 32
-  /// The longest record in bytes; what claims to be longer is damage.
+  /// The longest record in bytes; a greater length is damage.
   package static let maximumLength = 4 << 20
-  /// Records begin at multiples of this many bytes.
+  /// The alignment of records in bytes.
   package static let alignment = 8
   /// "OCJ1", read as a little-endian number.
   package static let magic: UInt32 = 0x314A_434F
 
-  /// Gives the seed of the checksum of a record at `offset` of a segment.
+  /// Returns the seed of the checksum of a record at `offset` of a segment.
   package static func seed(hashSeed: UInt64, segment: UInt64, offset: UInt64) -> UInt64 {
     hashSeed ^ (segment &* 0x9E37_79B9_7F4A_7C15) ^ (offset &* 0xC2B2_AE3D_27D4_EB4F)
   }
 
-  /// Begins a record: a header whose open fields `finish` fills in.
+  /// Begins a record with a header; `pad` and `place` set its remaining fields.
   package static func begin(_ type: RecordType, reserving count: Int) -> [UInt8] {
     var bytes = [UInt8]()
     bytes.reserveCapacity(headerCount + count + alignment)
@@ -57,7 +57,7 @@ package enum RecordFrame {
     return bytes
   }
 
-  /// Pads a record and sets its length; what is left open is its place.
+  /// Pads a record and sets its length; `place` sets the rest.
   package static func pad(_ record: inout [UInt8]) {
     let padding = (alignment - record.count % alignment) % alignment
     record.append(contentsOf: repeatElement(0, count: padding))
@@ -65,7 +65,7 @@ package enum RecordFrame {
     record.set(UInt32(record.count), at: 12)
   }
 
-  /// Gives a padded record its place: sequence number and checksum.
+  /// Sets the sequence number of a padded record, then its checksum.
   package static func place(_ record: inout [UInt8], sequence: UInt64, seed: UInt64) {
     record.set(sequence, at: 16)
     // Safety: the slice lies within the array.
@@ -75,7 +75,7 @@ package enum RecordFrame {
     record.set(sum, at: 0)
   }
 
-  /// What the header of a record says, not yet trusted.
+  /// The contents of the header of a record.
   package struct Header: Sendable, Hashable {
     package var length: Int
     package var sequence: UInt64
@@ -83,13 +83,13 @@ package enum RecordFrame {
     package var payloadCount: Int
   }
 
-  /// What stands at a place of a segment.
+  /// The result of reading at a place of a segment.
   package enum Reading: Sendable, Hashable {
     /// A whole record.
     case record(Header)
-    /// Perhaps a record, of which more bytes are needed than there are.
+    /// There are too few bytes to decide whether this is a record.
     case incomplete
-    /// No record.
+    /// Not a record.
     case damaged
   }
 

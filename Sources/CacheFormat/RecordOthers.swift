@@ -1,14 +1,14 @@
-/// Why an entry was removed, as the journal has it.
+/// The reason for the removal of an entry, as recorded in the journal.
 public enum RemovalReason: UInt8, Sendable, Hashable, CaseIterable {
-  /// The caller asked for it.
+  /// The caller removed it.
   case asked = 0
-  /// The byte limit.
+  /// The byte limit was exceeded.
   case bytes = 1
-  /// The limit on the number of entries.
+  /// The limit on the number of entries was exceeded.
   case count = 2
-  /// The caller's age limit.
+  /// The age limit of the caller was exceeded.
   case age = 3
-  /// The free space to leave.
+  /// Too little space was free on the volume.
   case freeSpace = 4
   /// The entry was damaged.
   case damaged = 5
@@ -82,7 +82,7 @@ package enum TouchRecord {
     return bytes
   }
 
-  /// Reads the payload of a checked record; a rest that is no whole access is left out.
+  /// Reads the payload of a checked record; ignores an incomplete access at the end.
   package static func touches(payload: [UInt8]) -> [Touch] {
     var cursor = RecordCursor(payload, from: 0, to: payload.count)
     var touches: [Touch] = []
@@ -99,13 +99,14 @@ package enum TouchRecord {
   }
 }
 
-/// The limits of a store as numbers, in the order of Docs/Format.md; the largest number for none.
+/// The limits of a store as numbers, in the order of Docs/Format.md; the largest number means no
+/// limit.
 package struct LimitsRecord: Sendable, Hashable {
-  /// Bytes, entries, bytes of one entry, free bytes to leave, pinned bytes, accounting (0: bytes
-  /// allocated, 1: body lengths).
+  /// The limits: bytes, entries, bytes of one entry, free bytes to leave, pinned bytes, accounting
+  /// (0: bytes allocated, 1: body lengths).
   package var values: [UInt64]
 
-  /// The number of values of this version; a newer one may append more.
+  /// The number of values in this version; a newer version may append more.
   package static let count = 6
 
   /// Creates a record of exactly `count` values.
@@ -134,7 +135,7 @@ package struct LimitsRecord: Sendable, Hashable {
   }
 }
 
-/// The end of all entries so far: no payload.
+/// A record without payload: all entries before it were removed.
 package enum ClearRecord {
   /// Encodes the record, ready to be placed.
   package static var bytes: [UInt8] {
@@ -144,7 +145,7 @@ package enum ClearRecord {
   }
 }
 
-/// The last record of a segment: the number of the next one.
+/// The last record of a segment; it contains the number of the next segment.
 package enum SealRecord {
   /// Encodes the record, ready to be placed.
   package static func bytes(next: UInt64) -> [UInt8] {
@@ -161,7 +162,8 @@ package enum SealRecord {
   }
 }
 
-/// All segments up to a number were dropped, because nothing in them counts any more.
+/// A record that says that all segments up to a number were dropped, because no record in them is
+/// needed any more.
 package enum DropRecord {
   /// Encodes the record, ready to be placed.
   package static func bytes(through number: UInt64) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// The part of a put record with a fixed length: what the index keeps.
+/// The part of a put record with a fixed length, from which the index is built.
 ///
 ///     0  key hash   high u64, low u64
 ///     16 digest     high u64, low u64
@@ -7,10 +7,10 @@
 ///     48 created    i64  nanoseconds since 1970
 ///     56 accessed   i64
 ///     64 expires    i64, the least number for none
-///     72 body file  u64  inode number when it was written: equal bodies with equal numbers share
+///     72 body file  u64  a number: entries with equal digests and equal lower 32 bits share a file
 ///     80 overhead   u32  bytes allocated for the metadata file and the directory
 ///     84 status     u16, 65535 for none
-///     86 flags      u16  1: pinned; 2: kept for a body that follows in the record
+///     86 flags      u16  1: pinned; 2: reserved for a body inside the record
 ///     88 key count  u32
 ///     92 fields     u16, user items u16, tags u16, 2 bytes of 0
 ///     100 texts     u32  bytes of all texts after the key
@@ -23,16 +23,17 @@ package struct PutHead: Sendable, Hashable {
   package var keyHash: KeyHash
   package var digest: Digest
   package var variant: UInt64
-  /// The bytes of the body.
+  /// The number of bytes of the body.
   package var length: UInt64
   package var created: Timestamp
   package var accessed: Timestamp
   package var expires: Timestamp?
-  /// The inode number of the body when it was written.
+  /// The number of the body's file. Entries with equal digests and equal lower 32 bits of this
+  /// number share one file.
   package var bodyFile: UInt64
-  /// The bytes allocated for the metadata file and the directory.
+  /// The number of bytes allocated for the metadata file and the directory.
   package var overhead: UInt32
-  /// 0 to 999.
+  /// The status, 0 to 999; `nil` if there is none.
   package var status: Int?
   package var isPinned: Bool
 
@@ -55,7 +56,7 @@ package struct PutHead: Sendable, Hashable {
     self.isPinned = isPinned
   }
 
-  /// Reads the fixed part from a payload; nil where it is too short.
+  /// Reads the fixed part from a payload; `nil` if the payload is too short.
   @inline(__always)
   package init?(_ payload: UnsafeRawBufferPointer) {
     guard payload.count >= Self.count else { return nil }
@@ -111,15 +112,15 @@ package struct PutTexts: Sendable, Hashable {
   package var tags: [ByteString]
 }
 
-/// The record of one stored entry, kept as its bytes and decoded when asked.
+/// The record of one stored entry, kept as bytes. Its parts are decoded when they are read.
 @usableFromInline
 package struct PutRecord: Sendable {
-  /// The most fields, user items and tags, each.
+  /// The maximum number of fields, of user items, and of tags, each on its own.
   package static let maximumItems = 65_535
 
-  /// The fixed part, read at each call.
+  /// The fixed part, decoded at each call.
   package var head: PutHead {
-    // Safety: `init` has made sure that the fixed part is there.
+    // Safety: `init` ensured that the fixed part is there.
     unsafe bytes.withUnsafeBytes {
       unsafe PutHead(fixed: UnsafeRawBufferPointer(rebasing: $0[RecordFrame.headerCount...]))
     }
@@ -128,7 +129,7 @@ package struct PutRecord: Sendable {
   /// The whole record, with header and padding.
   package let bytes: [UInt8]
 
-  /// The sequence number; 0 as long as the record has no place in a journal.
+  /// The sequence number; 0 until the record is placed in a journal.
   package var sequence: UInt64 {
     // Safety: the header is there.
     unsafe bytes.withUnsafeBytes {
@@ -162,8 +163,8 @@ package struct PutRecord: Sendable {
     self.bytes = bytes
   }
 
-  /// Takes the bytes of a whole record whose frame was checked; nil where the payload is none of a
-  /// put record.
+  /// Takes the bytes of a whole record whose frame was checked; `nil` if the payload is not that of
+  /// a put record.
   ///
   /// - Complexity: O(1); the texts are checked when they are read.
   package init?(checked bytes: [UInt8]) {
@@ -176,11 +177,11 @@ package struct PutRecord: Sendable {
 
   private static let keyAt = RecordFrame.headerCount + PutHead.count
 
-  /// Where the payload ends and the padding begins.
+  /// The place where the payload ends and the padding begins.
   private var end: Int { bytes.count - Int(bytes[25]) }
 
   private var keyRange: Range<Int>? {
-    // Safety: `init` has made sure that the fixed part is there.
+    // Safety: `init` ensured that the fixed part is there.
     let count = unsafe bytes.withUnsafeBytes {
       unsafe Int(
         UInt32(
@@ -190,12 +191,12 @@ package struct PutRecord: Sendable {
     return count <= end - Self.keyAt ? Self.keyAt..<(Self.keyAt + count) : nil
   }
 
-  /// Gives the full key.
+  /// The full key.
   package var key: ByteString {
     keyRange.map { ByteString(bytes: Array(bytes[$0])) } ?? ByteString(bytes: [])
   }
 
-  /// Tells whether the full key is `other`.
+  /// Returns whether the full key is `other`.
   package func hasKey(_ other: ByteString) -> Bool {
     guard let range = keyRange else { return false }
     guard range.count == other.bytes.count else { return false }
@@ -209,7 +210,7 @@ package struct PutRecord: Sendable {
     }
   }
 
-  /// Decodes the texts; what is cut short is left out.
+  /// The decoded texts; texts that are cut short are left out.
   package var texts: PutTexts {
     var texts = PutTexts(fields: [], userInfo: [], tags: [])
     guard let range = keyRange else { return texts }
@@ -234,7 +235,7 @@ package struct PutRecord: Sendable {
     return texts
   }
 
-  /// Gives what the caller said about the body.
+  /// The metadata of the entry, decoded at each call.
   package var metadata: EntryMetadata {
     let texts = texts
     return EntryMetadata(
@@ -258,7 +259,7 @@ package struct PutRecord: Sendable {
 }
 
 extension PutRecord {
-  /// The record with another access time, ready to be placed.
+  /// Returns the bytes of the record with another access time, ready to be placed.
   package func accessed(_ nanoseconds: Int64) -> [UInt8] {
     var copy = bytes
     copy.set(UInt64(bitPattern: nanoseconds), at: RecordFrame.headerCount + 56)

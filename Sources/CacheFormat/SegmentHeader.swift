@@ -8,11 +8,11 @@
 ///     48 created i64, nanoseconds since 1970
 ///     56 checksum u64: XXH3-64 of the 56 bytes before, seed 0
 ///
-/// It repeats what store.json says, so that either can be restored from the other.
+/// It repeats the contents of store.json, so that each of them can be restored from the other.
 package struct SegmentHeader: Sendable, Hashable {
   /// The number of bytes.
   package static let count = 64
-  /// The version that this code writes, and the newest that it reads.
+  /// The version that is written, and the newest that can be read.
   package static let version: UInt32 = 1
 
   package var storeID: StoreDescription.ID
@@ -28,7 +28,7 @@ package struct SegmentHeader: Sendable, Hashable {
     self.created = created
   }
 
-  /// What the first bytes of a file are.
+  /// The result of reading a header.
   package enum Reading: Sendable, Hashable {
     case header(SegmentHeader)
     case newerFormat(UInt32)

@@ -1,18 +1,18 @@
-/// The file store.json at the root of a store (Docs/Format.md, "store.json"): written once, when the
-/// store is created.
+/// The file store.json at the root of a store (Docs/Format.md, "store.json"). It is written once,
+/// when the store is created.
 package struct StoreDescription: Sendable, Hashable {
-  /// The format that is written, and the newest that is read.
+  /// The format that is written, and the newest that can be read.
   package static let format: UInt64 = 1
 
-  /// Limits the size of the document.
+  /// The maximum size of the document in bytes.
   package static let maximumBytes = 64 << 10
 
-  /// Tells one store from any other: random, upper half first.
+  /// The random identifier of a store.
   package struct ID: Sendable, Hashable, CustomStringConvertible {
-    /// Holds the upper half, written first.
+    /// The upper half, written first.
     package var high: UInt64
 
-    /// Holds the lower half.
+    /// The lower half.
     package var low: UInt64
 
     /// Creates an id from its halves.
@@ -21,20 +21,20 @@ package struct StoreDescription: Sendable, Hashable {
       self.low = low
     }
 
-    /// Gives 32 hex digits.
+    /// The 32 hex digits.
     package var description: String {
       Hexadecimal.string(high) + Hexadecimal.string(low)
     }
   }
 
-  /// Tells this store from any other.
+  /// The identifier of this store.
   package var id: ID
 
-  /// Seeds the hashes of keys and the checksums of metadata, so that nobody outside can choose keys
-  /// that collide.
+  /// The secret seed of the hashes of keys and of the checksums of metadata. Because it is secret,
+  /// nobody outside can choose keys that collide.
   package var hashSeed: UInt64
 
-  /// Tells when the store was created.
+  /// The time at which the store was created.
   package var created: Timestamp
 
   /// Creates a description.
@@ -44,7 +44,7 @@ package struct StoreDescription: Sendable, Hashable {
     self.created = created
   }
 
-  /// Gives the bytes of the document.
+  /// Returns the bytes of the document.
   package func encoded() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.append("{\n \"format\": 1,\n \"id\": ")
@@ -73,8 +73,8 @@ package struct StoreDescription: Sendable, Hashable {
   }
 }
 
-/// The members as they come in. `format` stands first, so that a newer document is recognised before
-/// a member that it may have changed.
+/// The members read so far. `format` must be the first, so that a newer document is recognised
+/// before a member that its format may have changed.
 private struct Draft {
   private var hasFormat = false
   private var id: Digest?

@@ -1,27 +1,27 @@
-/// All that the metadata file of an entry says, as values.
+/// The contents of an entry's metadata file.
 package struct StoredEntry: Sendable, Hashable {
-  /// Holds the full key.
+  /// The full key.
   package var key: ByteString
 
-  /// Tells the stored responses of one key apart; 0 when there is only one.
+  /// The number of this stored response among those of the key; 0 if there is only one.
   package var variant: UInt64
 
-  /// Names the body.
+  /// The name of the body.
   package var digest: Digest
 
-  /// Counts the bytes of the body.
+  /// The number of bytes of the body.
   package var length: UInt64
 
-  /// Tells when the entry was stored.
+  /// The time at which the entry was stored.
   package var created: Timestamp
 
-  /// Tells when the body was last asked for, as far as it is recorded.
+  /// The time of the last recorded access to the body.
   package var accessed: Timestamp
 
-  /// Tells whether the entry is exempt from eviction.
+  /// Whether the entry is exempt from eviction.
   package var isPinned: Bool
 
-  /// Holds what the caller said about the body.
+  /// The status, header fields, user items, tags and expiry.
   package var metadata: EntryMetadata
 
   /// Creates the description of an entry.
@@ -39,18 +39,18 @@ package struct StoredEntry: Sendable, Hashable {
     self.metadata = metadata
   }
 
-  /// Gives the status of the metadata.
+  /// The status of the metadata.
   package var status: Int? { metadata.status }
 
-  /// Gives the header fields of the metadata.
+  /// The header fields of the metadata.
   package var fields: [Field] { metadata.fields }
 
-  /// Gives the user's items of the metadata.
+  /// The user's items of the metadata.
   package var userInfo: [Field] { metadata.userInfo }
 
-  /// Gives the tags of the metadata.
+  /// The tags of the metadata.
   package var tags: [ByteString] { metadata.tags }
 
-  /// Gives the expiry of the metadata.
+  /// The expiry of the metadata.
   package var expires: Timestamp? { metadata.expires }
 }

@@ -1,20 +1,20 @@
-// The written form of a moment: RFC 3339 in UTC with nanoseconds, always 30 bytes.
+// The written form of a time: RFC 3339 in UTC with nanoseconds, always 30 bytes.
 
 extension Timestamp: CustomStringConvertible {
-  /// Counts the bytes of the written form.
+  /// The number of bytes of the written form.
   package static let textLength = 30
 
-  /// Gives the moment as in `2026-11-20T20:01:48.123456789Z`.
+  /// The time in the form `2026-11-20T20:01:48.123456789Z`.
   public var description: String {
     var writer = JSONWriter(capacity: Self.textLength)
     writer.appendTime(self)
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// Reads the written form: all 30 bytes as `description` has them (RFC 3339, section 5.6), so
-  /// that one moment has one spelling.
+  /// Reads the written form: exactly 30 bytes, as `description` writes them (RFC 3339, section
+  /// 5.6), so that every time has exactly one spelling.
   ///
-  /// Nil for anything else, for a second 60, and for years outside the span of a timestamp.
+  /// `nil` for anything else, for second 60, and for times outside the range of a timestamp.
   ///
   /// - Complexity: O(1), without allocation.
   package init?(rfc3339 text: [UInt8]) {
@@ -60,16 +60,16 @@ extension Timestamp: CustomStringConvertible {
   }
 }
 
-/// A day of the Gregorian calendar, to and from days since 1970-01-01.
+/// A day of the Gregorian calendar, converted to and from days since 1970-01-01.
 ///
-/// The year is counted from March, so that the leap day is the last one: then every month starts at
-/// a fixed day of the year, and 400 years (an era) have 146,097 days.
+/// The calculation uses years that start in March, so that a leap day is the last day of the year.
+/// Then every month starts at a fixed day of the year, and 400 years (an era) have 146,097 days.
 struct CalendarDate: Equatable {
   var year: Int
   var month: Int
   var day: Int
 
-  /// Days from 0000-03-01, where the eras begin, to 1970-01-01.
+  /// The days from 0000-03-01, where the eras begin, to 1970-01-01.
   private static let daysBefore1970 = 719_468
 
   init(year: Int, month: Int, day: Int) {
@@ -78,7 +78,7 @@ struct CalendarDate: Equatable {
     self.day = day
   }
 
-  /// Creates the date of a day after 0000-03-01.
+  /// Creates the date of a day on or after 0000-03-01.
   init(daysSince1970 days: Int) {
     let (era, dayOfEra) = (days + Self.daysBefore1970).quotientAndRemainder(dividingBy: 146_097)
     let yearOfEra =
@@ -90,7 +90,7 @@ struct CalendarDate: Equatable {
     year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
   }
 
-  /// Counts the days since 1970-01-01; the year is 1 or later.
+  /// The days since 1970-01-01. The year must be 1 or later.
   var daysSince1970: Int {
     let yearFromMarch = month <= 2 ? year - 1 : year
     let (era, yearOfEra) = yearFromMarch.quotientAndRemainder(dividingBy: 400)
