@@ -2,17 +2,17 @@
   internal import Darwin
 #endif
 
-/// The name that the system gave the present run of the machine: another one after each start.
+/// The name of the current boot of the machine; it changes each time the machine starts.
 package enum BootName {
-  /// The name; nil where the system tells none.
+  /// The name; `nil` if the system does not provide one.
   package static let current: [UInt8]? = read()
 
   #if canImport(Darwin)
     private static func read() -> [UInt8]? {
-      // A UUID and its end, sysctl(3).
+      // A UUID with a terminating NUL, sysctl(3).
       var text = [UInt8](repeating: 0, count: 64)
       var count = text.count
-      // Safety: the buffer is as long as its count says.
+      // Safety: the buffer has `count` bytes.
       guard unsafe sysctlbyname("kern.bootsessionuuid", &text, &count, nil, 0) == 0, count > 1
       else { return nil }
       return Array(text[..<(count - 1)])

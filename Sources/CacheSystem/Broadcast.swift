@@ -1,7 +1,8 @@
-/// Tells any number of streams the newest of a series of values, in order.
+/// Sends the newest of a series of values to any number of streams, in order.
 ///
-/// No lock is held while a stream is told. One thread tells at a time; a value that comes meanwhile is left
-/// to it, so that two values never change places. A stream that is slow misses all but the newest.
+/// No lock is held while a value is sent. Only one thread sends at a time. If another thread has a
+/// new value meanwhile, the first thread sends it as well, so two values are never swapped. A slow
+/// reader receives only the newest value.
 package final class Broadcast<Value: Sendable>: Sendable {
   fileprivate struct State {
     var readers: [Int: AsyncStream<Value>.Continuation] = [:]
@@ -14,16 +15,16 @@ package final class Broadcast<Value: Sendable>: Sendable {
 
   private let state = Lock(State())
 
-  /// Makes a broadcast without readers.
+  /// Creates a broadcast without readers.
   package init() {}
 
-  /// The number of streams that are read.
+  /// The number of active streams.
   package var readerCount: Int { state.withLock { $0.readers.count } }
 
-  /// Makes a stream, which begins with the newest value.
+  /// Creates a stream, which begins with the newest value.
   ///
-  /// - Parameter newest: returns the newest value; nil if there is none to tell yet. Here and below it is
-  ///   called with no lock held.
+  /// - Parameter newest: returns the newest value; `nil` if there is none yet. Like the closures of
+  ///   the other methods, it is called while no lock is held.
   package func stream(_ newest: () -> Value?) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(1))
@@ -31,7 +32,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
       state.nextReader += 1
       return state.nextReader
     }
-    // Before it is known to anybody: it may be finished as soon as it is.
+    // Set before the stream is registered, because another thread may finish it as soon as it is.
     continuation.onTermination = { [weak self] _ in self?.forget(number) }
     state.withLock { state in
       state.readers[number] = continuation
@@ -41,13 +42,13 @@ package final class Broadcast<Value: Sendable>: Sendable {
     return stream
   }
 
-  /// Tells all streams that there is a new value.
+  /// Sends the newest value to all streams.
   package func tell(_ newest: () -> Value?) {
     state.withLock { $0.untold = Set($0.readers.keys) }
     tellUntold(newest)
   }
 
-  /// Ends all streams after the newest value, and those that are made later, too.
+  /// Ends all streams after the newest value. Streams that are created later end in the same way.
   package func finish(_ newest: () -> Value?) {
     state.withLock { $0.isFinished = true }
     tellUntold(newest)
@@ -70,13 +71,14 @@ package final class Broadcast<Value: Sendable>: Sendable {
 
   private func forget(_ number: Int) {
     let reader = state.withLock { $0.readers.removeValue(forKey: number) }
-    // Released outside of the lock: what goes with it may call anything.
+    // Released outside the lock, because its deinitialisation may run any code.
     _ = reader
   }
 }
 
 extension Broadcast.State {
-  /// Returns whom to tell next, and whether they are to end; nil ends the telling.
+  /// Returns the readers to serve next, and whether their streams end; `nil` if there is nothing
+  /// left to send.
   fileprivate mutating func nextTurn() -> (
     readers: [AsyncStream<Value>.Continuation], isLast: Bool
   )? {

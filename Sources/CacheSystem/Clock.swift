@@ -1,10 +1,11 @@
 internal import CPlatform
 
-/// Tells the time of day; injected, so that tests make their own.
+/// A source of the time of day; injected, so that tests can set the time.
 public protocol WallClock: Sendable {
-  /// The nanoseconds since 1970 in UTC. May jump, also backwards.
+  /// Returns the nanoseconds since 1970 in UTC. The value may jump, even backwards.
   func now() -> Int64
-  /// The same, perhaps some milliseconds behind where that is cheaper. The default is `now()`.
+  /// Returns the same time, possibly some milliseconds late if that is cheaper. The default is
+  /// `now()`.
   func roughly() -> Int64
 }
 
@@ -14,7 +15,7 @@ extension WallClock {
 
 /// The clock of the operating system, CLOCK_REALTIME of clock_gettime(2).
 public struct SystemClock: WallClock {
-  /// Makes the clock; it has no state.
+  /// Creates the clock; it has no state.
   public init() {}
 
   public func now() -> Int64 { cp_wall_nanoseconds() }

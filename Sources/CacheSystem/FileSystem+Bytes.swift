@@ -23,8 +23,8 @@ extension FileSystem {
     return bytes
   }
 
-  /// Reads a file that should have `length` bytes into a new array; a longer one shows by one byte
-  /// more, a shorter one by fewer.
+  /// Reads a file whose expected length is `length` into a new array. If the file is longer, the
+  /// array has one byte more than that; if it is shorter, the array has fewer bytes.
   package func readFile(
     _ path: PathName, in directory: borrowing Descriptor, expecting length: Int
   ) throws(SystemError) -> [UInt8] {
@@ -42,7 +42,7 @@ extension FileSystem {
 
   /// Reads a whole regular file of at most `limit` bytes.
   ///
-  /// - Throws: EFBIG (as `.tooLarge`) for a longer one, `.notAFile` for what is no regular file.
+  /// - Throws: `.tooLarge` (EFBIG) if the file is longer, `.notAFile` if it is not a regular file.
   package func readFile(
     _ path: PathName, in directory: borrowing Descriptor, limit: Int
   ) throws(SystemError) -> [UInt8] {
@@ -50,10 +50,10 @@ extension FileSystem {
     return try readFile(path, in: directory, limit: limit, &status)
   }
 
-  /// Reads a whole regular file of at most `limit` bytes, and tells its status once it is open, also
-  /// where it then cannot be read.
+  /// Reads a whole regular file of at most `limit` bytes. As soon as the file is open, `status` is
+  /// set, even if the file cannot be read then.
   ///
-  /// - Throws: as without the status.
+  /// - Throws: the same errors as the method without the status.
   package func readFile(
     _ path: PathName, in directory: borrowing Descriptor, limit: Int, _ status: inout FileStatus?
   ) throws(SystemError) -> [UInt8] {
@@ -83,7 +83,7 @@ extension FileSystem {
 extension FileSystem {
   private static var compareBytes: Int { 256 << 10 }
 
-  /// Whether a file holds just these bytes.
+  /// Returns whether a file begins with these bytes. The caller must compare the length.
   ///
   /// - Complexity: O(length), in memory of 256 KiB.
   package func isEqual(_ file: borrowing Descriptor, _ bytes: [UInt8]) -> Bool {
@@ -99,7 +99,7 @@ extension FileSystem {
   }
 
   private func hasSameBytes(_ bytes: [UInt8], at offset: Int, _ piece: [UInt8]) -> Bool {
-    // Safety: the caller has made sure that `offset + piece.count` bytes are there.
+    // Safety: the caller ensures that `offset + piece.count` bytes are there.
     unsafe bytes.withUnsafeBytes { whole in
       unsafe piece.withUnsafeBytes { part in
         guard let start = whole.baseAddress, let other = part.baseAddress
@@ -109,7 +109,7 @@ extension FileSystem {
     }
   }
 
-  /// Whether two files of `count` bytes hold the same bytes.
+  /// Returns whether the first `count` bytes of two files are equal.
   ///
   /// - Complexity: O(count), in memory of 512 KiB.
   package func isEqual(
@@ -128,10 +128,10 @@ extension FileSystem {
 }
 
 extension FileSystem {
-  /// Makes a file with these bytes; what was written in part is removed again.
+  /// Creates a file with these bytes; removes it again if it cannot be written completely.
   ///
-  /// - Parameter synced: whether it survives loss of power, too, once it has returned.
-  /// - Throws: EEXIST where the name is taken.
+  /// - Parameter synced: whether the file survives loss of power once the call has returned.
+  /// - Throws: EEXIST if the name is taken.
   package func writeNew(
     _ name: PathName, in directory: borrowing Descriptor, _ bytes: [UInt8], synced: Bool = false
   ) throws(SystemError) {
@@ -145,11 +145,11 @@ extension FileSystem {
     }
   }
 
-  /// Replaces a file, or makes it, by a rename: nobody ever sees a part of it.
+  /// Creates or replaces a file by a rename, so that other processes never see a part of it.
   ///
   /// - Parameters:
-  ///   - temporary: a name in the same directory that nobody uses.
-  ///   - synced: whether the bytes survive loss of power, too, once it has returned.
+  ///   - temporary: an unused name in the same directory.
+  ///   - synced: whether the bytes survive loss of power once the call has returned.
   package func replace(
     _ name: PathName, in directory: borrowing Descriptor, with bytes: [UInt8],
     through temporary: PathName, synced: Bool = false

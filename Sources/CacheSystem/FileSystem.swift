@@ -1,5 +1,5 @@
-/// How a file is opened. Never follows a symbolic link in any component (see `follow`), never
-/// blocks, and is closed on exec.
+/// The ways to open a file. Opening does not follow a symbolic link in any component (except with
+/// `follow`) and does not block; the descriptor is closed on exec.
 public struct OpenOptions: OptionSet, Sendable {
   public let rawValue: Int32
   public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -8,11 +8,11 @@ public struct OpenOptions: OptionSet, Sendable {
   package static let create = OpenOptions(rawValue: 4)
   package static let exclusive = OpenOptions(rawValue: 8)
   package static let directory = OpenOptions(rawValue: 16)
-  /// Links are followed: only for a path that the user gave.
+  /// Follows symbolic links; only for paths that the user gave.
   package static let follow = OpenOptions(rawValue: 32)
 }
 
-/// What a name in a directory stands for.
+/// The kind of file that a name in a directory refers to.
 public enum FileKind: UInt8, Sendable {
   case other = 0
   case file = 1
@@ -20,11 +20,11 @@ public enum FileKind: UInt8, Sendable {
   case link = 3
 }
 
-/// What fstat(2) says.
+/// The status of a file, from fstat(2).
 public struct FileStatus: Sendable, Hashable {
   /// The length in bytes.
   package var length: UInt64
-  /// The bytes really allocated.
+  /// The number of bytes that are actually allocated.
   package var allocated: UInt64
   /// The inode number.
   package var fileNumber: UInt64
@@ -37,7 +37,7 @@ public struct FileStatus: Sendable, Hashable {
   package var mode: UInt16
   package var kind: FileKind
 
-  /// Creates a status, for a file system of one's own.
+  /// Creates a status, for other implementations of ``FileSystem``.
   package init(
     length: UInt64, allocated: UInt64, fileNumber: UInt64, linkCount: UInt64, modified: Int64,
     owner: UInt32, mode: UInt16, kind: FileKind
@@ -53,16 +53,16 @@ public struct FileStatus: Sendable, Hashable {
   }
 }
 
-/// What statvfs(3) says.
+/// The status of a volume, from statvfs(3).
 public struct VolumeStatus: Sendable, Hashable {
   /// The size of a block in bytes.
   package var blockBytes: UInt64
-  /// The bytes that this user may still write.
+  /// The number of bytes that this user may still write.
   package var availableBytes: UInt64
-  /// The free inodes; `.max` where the file system has no such limit.
+  /// The number of free inodes; `.max` if the file system has no such limit.
   package var availableFiles: UInt64
 
-  /// Creates a status, for a file system of one's own.
+  /// Creates a status, for other implementations of ``FileSystem``.
   package init(blockBytes: UInt64, availableBytes: UInt64, availableFiles: UInt64) {
     self.blockBytes = blockBytes
     self.availableBytes = availableBytes
@@ -70,11 +70,11 @@ public struct VolumeStatus: Sendable, Hashable {
   }
 }
 
-/// The operating system's files, one method for each system call that the store uses.
+/// The files of the operating system, one method for each system call that the store uses.
 ///
-/// Each requirement is one call: it may transfer less than asked and may fail with EINTR. What
-/// retries and loops stands in the extension, above the place where a simulated file system fails.
-/// Descriptors are plain numbers here; `Descriptor` owns one.
+/// A method may transfer fewer bytes than requested and may fail with EINTR. The retries and loops
+/// are in the extension, so they also work with a simulated file system that fails. Descriptors are
+/// plain numbers here; a `Descriptor` owns one.
 public protocol FileSystem: Sendable {
   /// openat(2). A negative `directory` means the working directory.
   func openOnce(_ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16)
@@ -84,22 +84,24 @@ public protocol FileSystem: Sendable {
   /// mkdir(2) of a path that the user gave.
   func makeDirectory(userPath: String, mode: UInt16) throws(SystemError)
   func close(_ descriptor: Int32)
-  /// pread(2), or read(2) where `offset` is nil.
+  /// pread(2), or read(2) if `offset` is `nil`.
   func readOnce(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?)
     throws(SystemError) -> Int
-  /// Opens a file, reads from its beginning until the buffer is full or lacks one byte or the file
-  /// ends, and closes it: what a hit does, in one call. The default does it with the calls above.
+  /// Opens a file, reads from its beginning, and closes it. Reading stops at the end of the file or
+  /// when the buffer has room for at most one more byte. A hit needs only this call. The default
+  /// uses the calls above.
   func readFile(_ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer)
     throws(SystemError) -> Int
-  /// pwrite(2), or write(2) where `offset` is nil.
+  /// pwrite(2), or write(2) if `offset` is `nil`.
   func writeOnce(_ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?)
     throws(SystemError) -> Int
-  /// The length of a regular file in bytes, by lseek(2): the cheapest way to ask. Moves the
-  /// position, so positional calls alone may be used with it.
+  /// Returns the length of a regular file in bytes, by lseek(2), which is the cheapest way. It
+  /// moves the position of the descriptor, so only calls with an offset may be combined with it.
   func length(of descriptor: Int32) throws(SystemError) -> Int64
   /// ftruncate(2).
   func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError)
-  /// fdatasync(2), or fsync(2) where `names` is true: also what makes the file found.
+  /// fdatasync(2); fsync(2) if `names` is true, which also synchronizes the metadata that is needed
+  /// to find the file.
   func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError)
   func status(of descriptor: Int32) throws(SystemError) -> FileStatus
   /// fstatat(2) that does not follow a link.
@@ -110,22 +112,22 @@ public protocol FileSystem: Sendable {
   func removeDirectory(_ name: PathName, in directory: Int32) throws(SystemError)
   func rename(_ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32)
     throws(SystemError)
-  /// linkat(2): a second name for the same file.
+  /// linkat(2): adds a second name for the same file.
   func link(_ from: PathName, in fromDirectory: Int32, to: PathName, in toDirectory: Int32)
     throws(SystemError)
-  /// fchmodat(2) that does not follow a link, also of a file that cannot be opened.
+  /// fchmodat(2) that does not follow a link; also works for a file that cannot be opened.
   func changeMode(at name: PathName, in directory: Int32, to mode: UInt16) throws(SystemError)
-  /// flock(2). Fails with `.wouldBlock` where `wait` is false and another holds the lock.
+  /// flock(2). Fails with `.wouldBlock` if `wait` is false and the lock is held elsewhere.
   func lockOnce(_ descriptor: Int32, exclusive: Bool, wait: Bool) throws(SystemError)
   func unlock(_ descriptor: Int32)
   /// mmap(2) for reading. The bytes are valid until `unmap`.
   func map(_ descriptor: Int32, count: Int) throws(SystemError) -> UnsafeRawBufferPointer
   func unmap(_ bytes: UnsafeRawBufferPointer)
   /// readdir(3): calls `body` with each name and its kind until it returns false. "." and ".." are
-  /// left out. Names that come or go meanwhile may be seen or not.
+  /// left out. Names that are added or removed meanwhile may or may not be included.
   func list(_ descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError)
-  /// As `list`, with fewer calls, once for a directory of which nothing was read since it was opened:
-  /// it may be read through the descriptor itself. The default lists it as any other.
+  /// Does the same as `list`, with fewer calls. It may read through `descriptor` itself, so nothing
+  /// may have been read from that directory since it was opened. The default calls `list`.
   func list(fresh descriptor: Int32, _ body: (PathName, FileKind) -> Bool) throws(SystemError)
 }
 
@@ -150,7 +152,7 @@ extension FileSystem {
         unsafe try readOnce(number, into: rest, at: position)
       }
       done += got
-      // A file of the expected length leaves room for one byte: it has ended.
+      // The buffer has one byte more than the expected length, so the file has ended.
       if got == 0 || done + 1 == buffer.count { break }
     }
     return done
@@ -178,7 +180,8 @@ extension FileSystem {
 
   /// Reads until the buffer is full or the file ends.
   ///
-  /// - Returns: the number of bytes read; less than the buffer holds only at the end of the file.
+  /// - Returns: the number of bytes read; less than the size of the buffer only at the end of the
+  ///   file.
   package func read(
     _ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer,
     at offset: Int64?
@@ -209,13 +212,13 @@ extension FileSystem {
       let count = try retryOnInterrupt { () throws(SystemError) in
         unsafe try writeOnce(raw, from: rest, at: position)
       }
-      // A call that takes nothing and reports nothing would be asked for ever.
+      // A call that writes nothing and reports no error would be repeated for ever.
       if count == 0 { throw .inputOutput }
       done += count
     }
   }
 
-  /// Cuts or extends a file.
+  /// Shortens or extends a file.
   package func truncate(
     _ descriptor: borrowing Descriptor, to length: Int64
   ) throws(SystemError) {
@@ -223,8 +226,8 @@ extension FileSystem {
     try retryOnInterrupt { () throws(SystemError) in try truncateOnce(raw, to: length) }
   }
 
-  /// Makes what was written survive loss of power. After a failure the file counts as lost: a
-  /// second call may succeed without the data (fsync(2), "NOTES").
+  /// Makes the written data survive loss of power. After a failure, the file must be considered
+  /// lost, because a second call may succeed without the data (fsync(2), "NOTES").
   package func synchronize(
     _ descriptor: borrowing Descriptor, names: Bool
   ) throws(SystemError) {
@@ -232,7 +235,7 @@ extension FileSystem {
     try retryOnInterrupt { () throws(SystemError) in try synchronizeOnce(raw, names: names) }
   }
 
-  /// Takes the advisory lock of a file or directory, waiting for it.
+  /// Takes the advisory lock of a file or directory; waits until it is free.
   package func lock(_ descriptor: borrowing Descriptor, exclusive: Bool = true) throws(SystemError)
   {
     let raw = descriptor.raw
@@ -241,7 +244,7 @@ extension FileSystem {
     }
   }
 
-  /// Takes the advisory lock if nobody holds it.
+  /// Takes the advisory lock if it is free.
   ///
   /// - Returns: whether the lock was taken.
   package func tryLock(_ descriptor: borrowing Descriptor) throws(SystemError) -> Bool {
@@ -255,7 +258,7 @@ extension FileSystem {
   }
 }
 
-/// An open file: closed when its owner goes away.
+/// An open file, which is closed when this value is destroyed.
 package struct Descriptor: ~Copyable, Sendable {
   /// The number, valid as long as this value lives.
   package let raw: Int32

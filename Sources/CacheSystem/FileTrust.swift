@@ -6,26 +6,26 @@
   internal import Glibc
 #endif
 
-// Where others may write to a folder, they may have put a file there before this user did.
+// In a folder that other users may write to, another user may have created a file first.
 extension FileStatus {
-  /// Whether it belongs to the user with whose rights this process works.
+  /// Whether the file belongs to the effective user of this process.
   package var isOwn: Bool { owner == geteuid() }
 
-  /// Whether it is a regular file of that user.
+  /// Whether the file is a regular file of that user.
   package var isOwnFile: Bool { kind == .file && isOwn }
 
-  /// Whether it is one that nobody else may write to.
+  /// Whether the file is such a file that nobody else may write to.
   package var isPrivateFile: Bool { isOwnFile && mode & 0o022 == 0 }
 
-  /// Whether a user may put another file in the place of this one, in a folder that the user may write
-  /// to: the sticky bit keeps the files of others there, chmod(2).
+  /// Returns whether a user who may write to the folder may also replace this file. If the sticky
+  /// bit of the folder is set, other users' files cannot be replaced; see chmod(2).
   package func isReplaceable(in folder: FileStatus, by user: UInt32? = nil) -> Bool {
     let user = user ?? geteuid()
     return user == 0 || user == owner || user == folder.owner || folder.mode & 0o1000 == 0
   }
 
-  /// Whether somebody may have put it into a folder who is neither a user, nor the system, nor the
-  /// owner of the folder.
+  /// Returns whether the file may have been planted: the folder is writable for others, and the
+  /// owner of the file is neither `user`, nor root, nor the owner of the folder.
   package func isPlanted(in folder: FileStatus, for user: UInt32? = nil) -> Bool {
     let user = user ?? geteuid()
     return owner != user && owner != 0 && owner != folder.owner && folder.mode & 0o022 != 0
@@ -39,20 +39,20 @@ extension SystemError {
 
 /// Paths that the user gave.
 package enum UserPath {
-  /// Returns the folder of a path; for a name alone the working directory.
+  /// Returns the folder of a path; the working directory if the path is only a name.
   package static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Tells whether the file of a path, or the last link that leads to it, may have been planted; false
-  /// also where nothing is there.
+  /// Returns whether the file at a path, or the last link that leads to it, may have been planted;
+  /// false if there is no file.
   package static func isPlanted(_ path: String) -> Bool {
     isPlantedLink(path) || isPlanted(status(path, followsLink: true), path)
   }
 
-  /// Tells whether a path is a link that may have been planted. The system does not follow such links
-  /// (proc(5), `protected_symlinks`), but realpath(3) does.
+  /// Returns whether a path is a link that may have been planted. The system does not follow such
+  /// links (proc(5), `protected_symlinks`), but realpath(3) does.
   package static func isPlantedLink(_ path: String) -> Bool {
     let found = status(path, followsLink: false)
     return found?.kind == .link && isPlanted(found, path)
@@ -63,7 +63,8 @@ package enum UserPath {
     return file.isPlanted(in: folder)
   }
 
-  /// Returns owner, mode, and whether it is a link, which are all that counts here.
+  /// Returns a status with the owner, the mode, and whether it is a link; the other values are not
+  /// set.
   private static func status(_ path: String, followsLink: Bool) -> FileStatus? {
     var found = stat()
     // Safety: the path is passed as a zero-terminated copy, and the call fills the local.

@@ -1,10 +1,11 @@
 internal import CPlatform
 public import Synchronization
 
-/// The order in which a thread may take locks, the outermost first. Docs/Architecture.md has the rule.
+/// The order in which a thread may take locks, the outermost first. The rule is in
+/// Docs/Architecture.md.
 @usableFromInline
 package enum LockOrder: Int32, Sendable {
-  /// A list of things that have locks of their own: requests under way, downloads.
+  /// A list of objects that have locks of their own: requests under way, downloads.
   case registry = 1
   /// A member of such a list.
   case member
@@ -13,9 +14,9 @@ package enum LockOrder: Int32, Sendable {
   /// All others: no lock is taken while one of these is held.
   case inner
 
-  /// Notes that the thread takes a lock, and traps if that is out of order.
+  /// Records that the thread takes a lock. Traps if that violates the order.
   ///
-  /// - Returns: the order of the lock that it holds already; 0: none.
+  /// - Returns: the order of the lock that the thread already holds; 0 if there is none.
   @usableFromInline
   func enter() -> Int32 {
     let outer = cp_set_lock_order(rawValue)
@@ -23,7 +24,7 @@ package enum LockOrder: Int32, Sendable {
     return outer
   }
 
-  /// Notes that the thread has released a lock.
+  /// Records that the thread has released a lock.
   @usableFromInline
   static func leave(to outer: Int32) { _ = cp_set_lock_order(outer) }
 
@@ -32,10 +33,11 @@ package enum LockOrder: Int32, Sendable {
   static var isHeld: Bool { cp_lock_order() != 0 }
 }
 
-/// A mutex whose holders call nothing of other parties: no continuation is resumed, no task cancelled, no
-/// listener told. Those calls go through ``callOut(_:)``.
+/// A mutex under which no code of other parties may run: no continuation is resumed, no task
+/// cancelled, no listener called. Those calls go through ``callOut(_:)``.
 ///
-/// A debug build traps where that rule or the ``LockOrder`` is broken; a release build has the mutex alone.
+/// A debug build traps if that rule or the ``LockOrder`` is violated. A release build has only the
+/// mutex.
 @usableFromInline
 package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<Value>
@@ -43,7 +45,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     @usableFromInline let order: LockOrder
   #endif
 
-  /// Makes a lock around a value.
+  /// Creates a lock around a value.
   @inlinable
   package init(_ value: consuming sending Value, _ order: LockOrder = .inner) {
     mutex = Mutex(value)
@@ -52,9 +54,9 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     #endif
   }
 
-  /// Calls the closure with the value while no other thread has it.
+  /// Calls the closure with the value; no other thread can access the value meanwhile.
   ///
-  /// - Throws: what the closure throws.
+  /// - Throws: the error of the closure.
   @inlinable
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -67,10 +69,11 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   }
 }
 
-/// Calls code of another party: resumes a continuation, cancels a task, tells a delegate or listener.
+/// Calls code of another party: resumes a continuation, cancels a task, calls a delegate or
+/// listener.
 ///
-/// A debug build traps if the thread holds a ``Lock`` or is in a ``Monitor``: what is called may wait for
-/// that lock, in this thread or in another one.
+/// A debug build traps if the thread holds a ``Lock`` or the mutex of a ``Monitor``, because the
+/// called code may wait for that lock, in this thread or in another one.
 @inlinable
 package func callOut<Result>(_ call: () -> Result) -> Result {
   #if DEBUG

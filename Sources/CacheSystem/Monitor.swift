@@ -8,16 +8,16 @@ internal import CPlatform
 
 /// A mutex with a condition: threads wait until a state that they share has changed.
 ///
-/// `Synchronization.Mutex` has no way to wait; this is for the few places that need one. Waits are
-/// measured by a monotonic clock: a change of the wall clock neither shortens nor prolongs them.
+/// `Synchronization.Mutex` cannot wait; this class is for the few places that have to. Waits use a
+/// monotonic clock, so a change of the wall clock neither shortens nor prolongs them.
 @safe
 package final class Monitor<State>: @unchecked Sendable {
-  // Unchecked: `state` is touched with the mutex held only.
+  // Unchecked: `state` is accessed only while the mutex is held.
   private var state: State
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
-  /// Makes a monitor around a state.
+  /// Creates a monitor around a state.
   package init(_ state: sending State) {
     self.state = state
     // Safety: pthread objects must not move, so they live on the heap until deinit.
@@ -44,7 +44,7 @@ package final class Monitor<State>: @unchecked Sendable {
     unsafe mutex.deallocate()
   }
 
-  /// Takes the mutex; debug builds check that the thread holds no other ``LockOrder/inner`` lock.
+  /// Takes the mutex. Debug builds check that the thread holds no other ``LockOrder/inner`` lock.
   private func lock() -> Int32 {
     #if DEBUG
       let outer = LockOrder.inner.enter()
@@ -62,7 +62,7 @@ package final class Monitor<State>: @unchecked Sendable {
     #endif
   }
 
-  /// Changes the state and wakes every thread that waits.
+  /// Changes the state and wakes all threads that wait.
   package func change<R>(_ body: (inout State) -> R) -> R {
     let outer = lock()
     defer {
@@ -82,7 +82,8 @@ package final class Monitor<State>: @unchecked Sendable {
     }
   }
 
-  /// Waits until `body` returns a value, or for about `nanoseconds`, then returns nil.
+  /// Waits until `body` returns a value; returns `nil` if that takes longer than about
+  /// `nanoseconds`.
   package func wait<R>(nanoseconds: Int64, until body: (inout State) -> R?) -> R? {
     let end = monotonicNanoseconds() + nanoseconds
     let outer = lock()
@@ -93,7 +94,8 @@ package final class Monitor<State>: @unchecked Sendable {
     }
   }
 
-  /// Waits for a change until a time of ``monotonicNanoseconds()``; returns false where there was none.
+  /// Waits for a change until a time of ``monotonicNanoseconds()``; returns false if there was
+  /// none.
   private func waitForChange(until end: Int64) -> Bool {
     #if canImport(Darwin)
       var rest = timespec(nanoseconds: max(0, end - monotonicNanoseconds()))
@@ -119,9 +121,9 @@ extension timespec {
   }
 }
 
-/// Runs `body` on a thread of its own, with a stack of 1 MiB.
+/// Runs `body` on a new thread with a stack of 1 MiB.
 ///
-/// - Throws: EAGAIN where the system has no thread to give.
+/// - Throws: EAGAIN if the system cannot create another thread.
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
   // Safety: the box is retained here and released by the thread that consumes it.
   let box = unsafe Unmanaged.passRetained(ThreadBody(body))
@@ -141,10 +143,10 @@ private final class ThreadBody: Sendable {
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
-/// A number that no other running thread of the process has.
+/// Returns a number that no other running thread of the process has.
 package func threadNumber() -> UInt64 { cp_thread_number() }
 
-/// Sleeps for about so many nanoseconds.
+/// Sleeps for about `nanoseconds`.
 package func pause(nanoseconds: Int64) {
   _ = Monitor(()).wait(nanoseconds: nanoseconds) { _ -> Void? in nil }
 }

@@ -6,16 +6,16 @@
   internal import Glibc
 #endif
 
-/// Knows how many files this process may have open.
+/// The limit on the files that this process may have open at a time.
 package enum OpenFiles {
-  /// How many are asked for at most.
+  /// The highest limit that is requested.
   package static let wanted: UInt64 = 65_536
 
-  /// Raises the limit as far as it may be raised, and returns it.
+  /// Raises the limit as far as possible, at most to `wanted`, and returns it.
   @discardableResult
   package static func raiseLimit() -> UInt64 {
     var limit = rlimit()
-    // Safety: both calls read or write the local alone.
+    // Safety: both calls access only the local variable.
     guard unsafe getrlimit(resource, &limit) == 0 else { return 1024 }
     let best = min(UInt64(limit.rlim_max), wanted)
     if UInt64(limit.rlim_cur) < best {

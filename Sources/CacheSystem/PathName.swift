@@ -1,7 +1,8 @@
-/// A path relative to a directory descriptor, as bytes with a terminating NUL, without allocation.
+/// A path relative to a directory descriptor: bytes with a terminating NUL, stored without
+/// allocation.
 ///
 /// Names on disk are bytes, not Strings. The capacity of 255 bytes is the longest single name that
-/// Linux and Apple file systems allow, and more than any path that the store itself makes.
+/// Linux and Apple file systems allow, and longer than any path of the store.
 public struct PathName: Sendable {
   /// The longest path in bytes.
   package static let capacity = 255
@@ -11,15 +12,15 @@ public struct PathName: Sendable {
   /// The number of bytes, without the NUL.
   package private(set) var count = 0
 
-  /// Makes an empty path.
+  /// Creates an empty path.
   package init() {}
 
-  /// Makes a path of a literal or a short ASCII name; bytes beyond the capacity are a programmer's error.
+  /// Creates a path from a literal. The text must not exceed the capacity.
   package init(_ text: StaticString) {
     unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Makes a path of `bytes`, or nil where they are too many, none, or hold a NUL.
+  /// Creates a path from `bytes`; `nil` if there are too many or none, or if they contain a NUL.
   package init?(bytes: some Collection<UInt8>) {
     guard bytes.count <= Self.capacity, !bytes.isEmpty, !bytes.contains(0) else { return nil }
     for byte in bytes { append(byte) }
@@ -71,8 +72,8 @@ public struct PathName: Sendable {
     count += text.count
   }
 
-  /// The value of the lower-case hex digits in `range`, at most 16; nil where that is beyond the path or
-  /// something else stands there.
+  /// Returns the value of the 1 to 16 lower-case hex digits in `range`; `nil` if the range is not
+  /// within the path or contains anything else.
   ///
   /// - Complexity: O(digits), without allocation.
   package func hex(in range: Range<Int>) -> UInt64? {
@@ -90,13 +91,13 @@ public struct PathName: Sendable {
     return value
   }
 
-  /// Whether the path ends with `text`, which is ASCII.
+  /// Returns whether the path ends with `text`, which is ASCII.
   ///
   /// - Complexity: O(length of `text`), without allocation.
   package func hasSuffix(_ text: StaticString) -> Bool {
     let start = count - text.utf8CodeUnitCount
     guard start >= 0 else { return false }
-    // Safety: the literal has as many bytes as it says.
+    // Safety: the literal has `utf8CodeUnitCount` bytes.
     let bytes = unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     return bytes.indices.allSatisfy { unsafe bytes[$0] == storage[start + $0] }
   }
@@ -104,7 +105,7 @@ public struct PathName: Sendable {
   /// The bytes, without the NUL.
   package var bytes: [UInt8] { (0..<count).map { storage[$0] } }
 
-  /// The path for messages: UTF-8, repaired.
+  /// The path for messages; invalid UTF-8 is replaced.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Calls `body` with the NUL-terminated bytes, which are valid for the call only.

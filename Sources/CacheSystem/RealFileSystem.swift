@@ -2,7 +2,7 @@ internal import CPlatform
 
 /// The files of the operating system.
 public struct RealFileSystem: FileSystem {
-  /// Makes the file system; it has no state.
+  /// Creates the file system; it has no state.
   public init() {}
 
   public func openOnce(
@@ -30,14 +30,14 @@ public struct RealFileSystem: FileSystem {
   public func readOnce(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
-    // Safety: the buffer's own count bounds the call.
+    // Safety: the call accesses at most `count` bytes of the buffer.
     try check { unsafe cp_read(descriptor, buffer.baseAddress, buffer.count, offset ?? -1) }
   }
 
   public func readFile(
     _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
-    // Safety: the buffer's own count bounds the call.
+    // Safety: the call accesses at most `count` bytes of the buffer.
     try check {
       unsafe path.withCString {
         unsafe cp_read_file(directory, $0, buffer.baseAddress, buffer.count)
@@ -48,7 +48,7 @@ public struct RealFileSystem: FileSystem {
   public func writeOnce(
     _ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?
   ) throws(SystemError) -> Int {
-    // Safety: the buffer's own count bounds the call.
+    // Safety: the call accesses at most `count` bytes of the buffer.
     try check { unsafe cp_write(descriptor, buffer.baseAddress, buffer.count, offset ?? -1) }
   }
 
@@ -167,8 +167,8 @@ public struct RealFileSystem: FileSystem {
     }
   }
 
-  /// Makes a call, and makes it again if a signal interrupts it: POSIX allows that for a few calls only,
-  /// but a file system in user space (FUSE) may return EINTR for any.
+  /// Makes a call, and repeats it if a signal interrupts it. POSIX allows EINTR for a few calls
+  /// only, but a file system in user space (FUSE) may return it for any.
   @discardableResult
   private func check<Value: SignedInteger>(_ call: () -> Value) throws(SystemError) -> Int {
     while true {

@@ -4,11 +4,11 @@
   internal import Darwin
 #endif
 
-/// A file of a user that appears under its name when it is complete.
+/// A file for a user that gets its name only when it is complete.
 ///
-/// The bytes go to a hidden file beside it, which is renamed at the end. Until then an old file of that
-/// name stays as it is; after an error or a kill there is never a part of the new one. To be used by one
-/// thread at a time.
+/// The bytes go to a hidden file in the same folder, which is renamed at the end. Until then, an
+/// old file of that name is unchanged. An error or a kill never leaves a part of the new file under
+/// that name. Only one thread may use it at a time.
 package final class ReplacementFile {
   private let path: [UInt8]
   private let hiddenPath: [UInt8]
@@ -17,10 +17,10 @@ package final class ReplacementFile {
   /// The descriptor of the hidden file, for writing; -1 once it is closed.
   package private(set) var descriptor: Int32
 
-  /// Makes the hidden file in the folder of `path`.
+  /// Creates the hidden file in the folder of `path`.
   package init(at path: [UInt8]) throws(SystemError) {
     let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-    // 64 random bits, and short enough for any name.
+    // 64 random bits; short enough for any file system.
     let unique = String(UInt64.random(in: .min ... .max), radix: 36)
     let hiddenPath = Array(path[..<nameStart]) + Array(".offlinecache-\(unique).part".utf8)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -45,7 +45,7 @@ package final class ReplacementFile {
     if let number = writeBytes(bytes, to: descriptor) { throw SystemError(number) }
   }
 
-  /// Closes the hidden file, which is removed where that fails.
+  /// Closes the hidden file; removes it if that fails.
   package func close() throws(SystemError) {
     guard descriptor >= 0 else { return }
     #if canImport(Glibc)
@@ -60,7 +60,8 @@ package final class ReplacementFile {
     throw SystemError(number)
   }
 
-  /// Gives the file its name, in the place of an old one; rename(2). Where that fails, it is removed.
+  /// Renames the file to its final name and replaces an old one; rename(2). Removes the hidden file
+  /// if that fails.
   package func moveIntoPlace() throws(SystemError) {
     // Safety: `withPath` passes zero-terminated copies that live during the call.
     let number = unsafe withPath(hiddenPath) { from in
@@ -81,10 +82,10 @@ package final class ReplacementFile {
   }
 }
 
-/// Writes all bytes to a descriptor; returns nil, or the error number.
+/// Writes all bytes to a descriptor; returns `nil`, or the error number.
 ///
-/// Interrupted calls are repeated, and a descriptor in non-blocking mode (some parents leave the
-/// terminal so) is waited for.
+/// Interrupted calls are repeated. If the descriptor is in non-blocking mode (some parent processes
+/// leave the terminal in it), the function waits until it is writable.
 package func writeBytes(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
   var offset = 0
   while offset < bytes.count {

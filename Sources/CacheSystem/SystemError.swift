@@ -4,15 +4,15 @@
   internal import Darwin
 #endif
 
-/// The error number of a system call that failed, see errno(3).
+/// The error number of a failed system call, see errno(3).
 public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The value of errno, for example ENOSPC.
   public var code: Int32
 
-  /// Makes an error of an errno value.
+  /// Creates an error from an errno value.
   package init(_ code: Int32) { self.code = code }
 
-  /// What strerror(3) says.
+  /// The message of strerror(3).
   public var description: String {
     // Safety: strerror returns a NUL-terminated text that is copied at once.
     unsafe String(cString: strerror(code))
@@ -27,17 +27,17 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the volume or the user's quota is full.
   package var isNoSpace: Bool { code == ENOSPC || code == EDQUOT }
 
-  /// Whether the path, or a directory on it, is a symbolic link or of a wrong kind.
+  /// Whether the path, or a directory on it, is a symbolic link or has the wrong kind.
   package var isWrongKind: Bool { code == ELOOP || code == ENOTDIR || code == EISDIR }
 
-  /// Whether a hard link cannot be made here, so that a copy is needed: too many links, not
-  /// supported, another volume, not allowed.
+  /// Whether a copy is needed because no hard link is possible here: too many links, not supported,
+  /// another volume, or not allowed.
   package var isNoLink: Bool {
     code == EMLINK || code == ENOTSUP || code == EOPNOTSUPP || code == EXDEV || code == EPERM
   }
 }
 
-/// Calls `body` again as long as it fails with EINTR.
+/// Calls `body` until it no longer fails with EINTR.
 @inline(__always)
 func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R {
   while true {
@@ -46,17 +46,17 @@ func retryOnInterrupt<R>(_ body: () throws(SystemError) -> R) throws(SystemError
 }
 
 extension SystemError {
-  /// Whether the user may not do it.
+  /// Whether the user lacks the permission.
   package var isPermission: Bool { code == EACCES || code == EPERM }
 
-  /// Whether the file system can only be read.
+  /// Whether the file system is read-only.
   package var isReadOnly: Bool { code == EROFS }
 
   package static let notEmpty = SystemError(ENOTEMPTY)
 }
 
 extension SystemError {
-  /// No regular file stands there.
+  /// The name does not refer to a regular file.
   package static let notAFile = SystemError(EISDIR)
 
   /// The file is larger than the limit for its kind.
@@ -67,11 +67,11 @@ extension SystemError {
   /// Whether the process or the system has too many open files.
   package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
-  /// The file system can only be read.
+  /// The file system is read-only.
   package static let readOnlyFileSystem = SystemError(EROFS)
 }
 
 extension SystemError {
-  /// The file has another length than it should have.
+  /// The file does not have the expected length.
   package static let wrongLength = SystemError(EOVERFLOW)
 }

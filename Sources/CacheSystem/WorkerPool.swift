@@ -1,10 +1,10 @@
-/// Threads for calls that block, so that none of them sits on Swift's cooperative pool.
+/// Threads for blocking calls, so that these do not occupy threads of Swift's cooperative pool.
 ///
-/// Threads are started as they are needed, up to a number, and end when the pool goes away.
+/// Threads are started when they are needed, up to a maximum, and end when the pool is destroyed.
 package final class WorkerPool: Sendable {
   private struct State {
-    /// The jobs from `next` on; those before it were taken out, so that none ends under the lock with what
-    /// it holds.
+    /// The jobs from `next` on. The earlier elements are `nil`: jobs were taken out, so that no job
+    /// is destroyed, with the objects it captures, while the lock is held.
     var jobs: [(@Sendable () -> Void)?] = []
     var next = 0
     var threads = 0
@@ -15,7 +15,7 @@ package final class WorkerPool: Sendable {
   private let state = Monitor(State())
   private let maximumThreads: Int
 
-  /// Makes a pool of at most so many threads, at least one.
+  /// Creates a pool with a maximum number of threads, at least one.
   package init(threads: Int) { maximumThreads = max(1, threads) }
 
   deinit { state.change { $0.isStopping = true } }
@@ -39,7 +39,8 @@ package final class WorkerPool: Sendable {
         while let job = Self.next(state) { job() }
       }
     } catch {
-      // No thread to be had: where there is no other, the caller's own does the work.
+      // No thread could be started. If the pool has no other thread, the caller's thread runs the
+      // jobs.
       let isAlone = state.change { state -> Bool in
         state.threads -= 1
         return state.threads == 0
@@ -76,7 +77,7 @@ package final class WorkerPool: Sendable {
 }
 
 extension WorkerPool {
-  /// Runs a call that blocks, and gives its result or its error.
+  /// Runs a blocking call and returns its result or throws its error.
   package func call<R: Sendable, E: Error>(
     _ body: @escaping @Sendable () throws(E) -> R
   ) async throws(E) -> R {
