@@ -30,7 +30,7 @@
   } while (0)
 
 #if defined(__linux__)
-// For kernels and sandboxes without openat2(2): each component is opened by itself, O_NOFOLLOW.
+// For kernels and sandboxes without openat2(2): opens each component separately with O_NOFOLLOW.
 static int open_by_component(int directory, const char *path, int flags, mode_t mode) {
   int current = directory;
   char name[256];
@@ -110,7 +110,7 @@ int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count
     if (got < 0) result = -errno;
     if (got <= 0) break;
     done += (size_t)got;
-    // A file of the expected length leaves room for one byte: it has ended.
+    // The buffer has one byte more than the expected length, so the file has ended.
     if (done + 1 == count) break;
   }
   close(descriptor);
@@ -124,7 +124,7 @@ int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offse
 
 int64_t cp_length(int descriptor) {
   off_t length;
-  // lseek(2) knows no EINTR, but a file system in user space may pass one on.
+  // POSIX does not allow EINTR for lseek(2), but a file system in user space may return it.
   do length = lseek(descriptor, 0, SEEK_END);
   while (length < 0 && errno == EINTR);
   RETURN_RESULT((int64_t)length);
@@ -207,7 +207,7 @@ int cp_link(int from_directory, const char *from, int to_directory, const char *
 }
 
 int cp_change_mode(int directory, const char *name, uint16_t mode) {
-  // glibc does it with O_PATH and /proc where the kernel is older than 6.6.
+  // On kernels older than 6.6, glibc uses O_PATH and /proc for this.
   RETURN_RESULT(fchmodat(directory, name, (mode_t)mode, AT_SYMLINK_NOFOLLOW));
 }
 
@@ -233,7 +233,7 @@ static uint8_t kind_of(unsigned char type) {
                           : CP_KIND_OTHER;
 }
 
-// 1 where the name is to be told, 0 where it is to be passed over, or a negative errno.
+// Returns 1 if the name belongs to the listing, 0 if it must be skipped, or a negative errno.
 static int look_at(int directory, const char *name, unsigned char type, uint8_t *kind) {
   if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return 0;
   if (type != DT_UNKNOWN) {
@@ -248,7 +248,7 @@ static int look_at(int directory, const char *name, unsigned char type, uint8_t 
 }
 
 static int open_again(int descriptor) {
-  // A descriptor of its own: the position must not be shared with another listing.
+  // Another open file description, so that the position is not shared with another listing.
   int own;
   do own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   while (own < 0 && errno == EINTR);
@@ -256,7 +256,7 @@ static int open_again(int descriptor) {
 }
 
 #ifdef __linux__
-// As getdents64(2) has it; no header does.
+// The record of getdents64(2), which no header declares.
 struct name_record {
   uint64_t file_number;
   int64_t position;
@@ -265,12 +265,12 @@ struct name_record {
   char name[];
 };
 
-// getdents64(2) without fdopendir(3), which asks fcntl(2) and fstat(2) before it.
+// A listing by getdents64(2) without fdopendir(3), which would also call fcntl(2) and fstat(2).
 struct listing {
   int descriptor;
   int is_own;
   size_t next;   // the place of the next name in `bytes`
-  size_t count;  // the bytes that are filled
+  size_t count;  // the number of bytes that are filled
   _Alignas(8) char bytes[32 << 10];
 };
 
@@ -296,7 +296,7 @@ int cp_list_next(void *stream, const char **name, uint8_t *kind) {
       long count;
       do count = syscall(SYS_getdents64, listing->descriptor, listing->bytes, sizeof listing->bytes);
       while (count < 0 && errno == EINTR);
-      // Of a directory that was removed Linux says that there is none: nothing is in it.
+      // For a directory that was removed, Linux returns ENOENT: it has no names.
       if (count < 0) return errno == ENOENT ? 0 : -errno;
       if (count == 0) return 0;
       listing->next = 0;

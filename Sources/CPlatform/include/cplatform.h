@@ -1,15 +1,15 @@
-// What Swift cannot call, or what differs between platforms. Every function returns a negative
-// errno on failure, so that no caller can read errno too late.
+// Functions that Swift cannot call, or that differ between platforms. Every function that can fail
+// returns a negative errno, so that no caller can read errno too late.
 #ifndef CPLATFORM_H
 #define CPLATFORM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// What fstat(2) says, in one shape for all platforms.
+/// The result of fstat(2), the same on all platforms.
 struct cp_status {
   uint64_t length;       // bytes
-  uint64_t allocated;    // bytes really allocated
+  uint64_t allocated;    // bytes actually allocated
   uint64_t file_number;  // inode
   uint64_t link_count;
   int64_t modified_nanoseconds;  // since 1970
@@ -20,11 +20,11 @@ struct cp_status {
 
 enum { CP_KIND_OTHER = 0, CP_KIND_FILE = 1, CP_KIND_DIRECTORY = 2, CP_KIND_LINK = 3 };
 
-/// What statvfs(3) says.
+/// The result of statvfs(3).
 struct cp_volume {
   uint64_t block_size;       // bytes
-  uint64_t available_bytes;  // to this user
-  uint64_t available_files;  // free inodes; UINT64_MAX where the file system has no such limit
+  uint64_t available_bytes;  // that this user may still write
+  uint64_t available_files;  // free inodes; UINT64_MAX if the file system has no such limit
 };
 
 enum {
@@ -33,21 +33,23 @@ enum {
   CP_OPEN_CREATE = 4,
   CP_OPEN_EXCLUSIVE = 8,
   CP_OPEN_DIRECTORY = 16,
-  CP_OPEN_FOLLOW = 32,  // only for the path that the user gave
+  CP_OPEN_FOLLOW = 32,  // only for paths that the user gave
 };
 
-/// openat(2) that follows no symbolic link in any component, never blocks and closes on exec.
+/// openat(2) that follows no symbolic link in any component and does not block; the descriptor is
+/// closed on exec.
 int cp_open(int directory, const char *path, int options, uint16_t mode);
 void cp_close(int descriptor);
-/// One pread(2), or read(2) where offset is negative.
+/// One pread(2), or read(2) if `offset` is negative.
 int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset);
-/// Opens a file as cp_open, reads up to `count` bytes from its beginning, and closes it.
+/// Opens a file as cp_open does, reads up to `count` bytes from its beginning, and closes it. Also
+/// stops when only one byte of the buffer is left.
 int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count);
-/// One pwrite(2), or write(2) where offset is negative.
+/// One pwrite(2), or write(2) if `offset` is negative.
 int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset);
 int64_t cp_length(int descriptor);
 int cp_truncate(int descriptor, int64_t length);
-/// fdatasync(2), or with `full` fsync(2); on Apple platforms F_FULLFSYNC for both.
+/// fdatasync(2), or fsync(2) if `full` is not 0; on Apple platforms F_FULLFSYNC in both cases.
 int cp_synchronize(int descriptor, int full);
 int cp_status_of(int descriptor, struct cp_status *status);
 int cp_status_at(int directory, const char *name, struct cp_status *status);
@@ -56,36 +58,41 @@ int cp_make_directory(int directory, const char *name, uint16_t mode);
 int cp_remove(int directory, const char *name, int is_directory);
 int cp_rename(int from_directory, const char *from, int to_directory, const char *to);
 int cp_link(int from_directory, const char *from, int to_directory, const char *to);
-/// fchmodat(2) that does not follow a link; the file need not be one that can be opened.
+/// fchmodat(2) that does not follow a link; also works for a file that cannot be opened.
 int cp_change_mode(int directory, const char *name, uint16_t mode);
-/// flock(2): returns 0, or -EWOULDBLOCK where `wait` is 0 and another holds the lock.
+/// flock(2): returns 0, or -EWOULDBLOCK if `wait` is 0 and the lock is held elsewhere.
 int cp_lock(int descriptor, int exclusive, int wait);
 int cp_unlock(int descriptor);
-/// Maps `length` bytes for reading; *address is set.
+/// Maps `length` bytes for reading and sets *address.
 int cp_map(int descriptor, size_t length, const void **address);
 void cp_unmap(const void *address, size_t length);
 
-/// Opens a stream of the names in a directory; does not take over `descriptor`. With `is_fresh` nothing
-/// was read of it yet: then it may be read itself, and has to stay open as long as the stream.
+/// Opens a stream of the names in a directory; does not take over `descriptor`. If `is_fresh` is
+/// not 0, the stream may read through `descriptor` itself: nothing may have been read from it
+/// before, and it must stay open as long as the stream.
 int cp_list_open(int descriptor, int is_fresh, void **stream);
-/// 1 with *name (valid until the next call) and *kind, 0 at the end, or a negative errno.
+/// Returns 1 and sets *name (valid until the next call) and *kind; returns 0 at the end, or a
+/// negative errno.
 int cp_list_next(void *stream, const char **name, uint8_t *kind);
 void cp_list_close(void *stream);
 
 int64_t cp_wall_nanoseconds(void);
-/// As cp_wall_nanoseconds, but some milliseconds behind where that is cheaper.
+/// The same time as cp_wall_nanoseconds, but some milliseconds late if that is cheaper.
 int64_t cp_coarse_nanoseconds(void);
 /// AT_FDCWD.
 int cp_working_directory(void);
 size_t cp_text_length(const char *text);
 
-/// A thread that runs `body(context)` with a stack of 1 MiB, detached; 0 or a negative errno.
+/// Starts a detached thread that runs `body(context)` with a stack of 1 MiB; returns 0 or a
+/// negative errno.
 int cp_start_thread(void (*body)(void *), void *context);
-/// Bounds the heaps of glibc's malloc(3), M_ARENA_MAX of mallopt(3); elsewhere it does nothing.
+/// Limits the number of heaps of glibc's malloc(3), M_ARENA_MAX of mallopt(3); does nothing
+/// elsewhere.
 void cp_limit_heaps(int count);
-/// A number that no other thread of the process has.
+/// Returns a number that no other running thread of the process has.
 uint64_t cp_thread_number(void);
-/// Sets the order of the innermost lock that this thread holds, 0 for none, and returns the one before.
+/// Sets the order of the innermost lock that this thread holds (0 for none); returns the one
+/// before.
 int32_t cp_set_lock_order(int32_t order);
 int32_t cp_lock_order(void);
 
