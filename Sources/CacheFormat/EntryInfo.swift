@@ -22,7 +22,7 @@ public struct EntryInfo: Sendable {
   /// The full key.
   public var key: ByteString { record.key }
 
-  /// The number of this stored response among those of the key; 0 if there is only one.
+  /// A number that distinguishes the stored responses of one key; 0 if there is only one.
   public var variant: UInt64 { record.head.variant }
 
   /// The name of the body.

@@ -3,7 +3,7 @@ package struct StoredEntry: Sendable, Hashable {
   /// The full key.
   package var key: ByteString
 
-  /// The number of this stored response among those of the key; 0 if there is only one.
+  /// A number that distinguishes the stored responses of one key; 0 if there is only one.
   package var variant: UInt64
 
   /// The name of the body.

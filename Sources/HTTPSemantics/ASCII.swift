@@ -1,4 +1,4 @@
-/// Sorts bytes into the classes that the grammars of RFC 3986 and RFC 9110 name.
+/// Classes of bytes in the grammars of RFC 3986 and RFC 9110.
 enum ASCII {
   static func isDigit(_ byte: UInt8) -> Bool {
     byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
@@ -29,7 +29,8 @@ enum ASCII {
     isLetter(byte) || isDigit(byte) || contains("+-.", byte)
   }
 
-  /// What a registered name can hold: RFC 3986 allows more, but nothing that could be looked up.
+  /// The bytes of a host name. RFC 3986 allows more in a registered name, but a name with other
+  /// bytes could not be looked up.
   static func isHostByte(_ byte: UInt8) -> Bool {
     isUnreserved(byte)
   }
@@ -38,8 +39,9 @@ enum ASCII {
     hexValue(byte) != nil || contains(":.", byte)
   }
 
-  /// What may stand unescaped in path and query: `pchar`, `/` and `?` of RFC 3986, section 3.3, and
-  /// the brackets and bar that clients send as they are, so that servers tell them from escapes.
+  /// The bytes that are not escaped in path and query: `pchar`, `/` and `?` of RFC 3986, section
+  /// 3.3, and the brackets and the bar, which clients send unescaped and servers distinguish from
+  /// their escapes.
   static func isTargetByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&")...UInt8(ascii: ","),

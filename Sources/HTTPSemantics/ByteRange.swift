@@ -1,13 +1,13 @@
-/// Holds one wish of a `Range` field (RFC 9110, section 14.1.2).
+/// One range of a `Range` field (RFC 9110, section 14.1.2).
 public enum ByteRange: Sendable, Hashable {
-  /// Wishes the bytes from a position to the end, such as `bytes=500-`.
+  /// The bytes from a position to the end, such as `bytes=500-`.
   case from(UInt64)
-  /// Wishes the bytes from a position to another one, which is included, such as `bytes=0-499`.
+  /// The bytes from the first to the last position, both included, such as `bytes=0-499`.
   case between(first: UInt64, last: UInt64)
-  /// Wishes a number of bytes at the end, such as `bytes=-500`.
+  /// A number of bytes at the end, such as `bytes=-500`.
   case suffix(UInt64)
 
-  /// Returns the positions that are meant in a representation of a length; nil if it has none of
+  /// Returns the positions of the range in a representation of this length; `nil` if it has none of
   /// them.
   public func resolve(length: UInt64) -> ClosedRange<UInt64>? {
     guard length > 0 else { return nil }
@@ -20,7 +20,8 @@ public enum ByteRange: Sendable, Hashable {
     }
   }
 
-  /// Reads `0-499`, `500-` or `-500`; nil if it is none. Numbers beyond `Int64` are as large.
+  /// Reads `0-499`, `500-` or `-500`; `nil` for anything else. A number beyond `Int64` counts as
+  /// `Int64.max`.
   init?(_ text: ArraySlice<UInt8>) {
     guard let dash = text.firstIndex(of: UInt8(ascii: "-")) else { return nil }
     let after = text[(dash + 1)...]
@@ -44,15 +45,15 @@ public enum ByteRange: Sendable, Hashable {
   }
 }
 
-/// Tells what part of a representation a request asks for (RFC 9110, section 14.2).
+/// The part of a representation that a request asks for (RFC 9110, section 14.2).
 public enum ByteRangeRequest: Sendable, Hashable {
-  /// Asks for all: there is no `Range`, or the method is not `GET`.
+  /// The whole: there is no `Range`, or the method is not `GET`.
   case none
-  /// Asks for one range.
+  /// One range.
   case single(ByteRange)
-  /// Asks for several ranges; any server may answer these with the whole.
+  /// Several ranges; any server may answer these with the whole.
   case multiple
-  /// Has a `Range` that is malformed, of another unit, or there several times: it must be ignored.
+  /// A `Range` that is malformed, has another unit, or is repeated: it must be ignored.
   case ignored
 
   /// Reads the `Range` of a request.

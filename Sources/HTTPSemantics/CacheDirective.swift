@@ -1,4 +1,4 @@
-/// Names the cache directives that this package acts on.
+/// The cache directives that this package supports.
 ///
 /// All others are ignored, as RFC 9111, section 5.2.3 requires.
 enum CacheDirective {
@@ -6,7 +6,7 @@ enum CacheDirective {
   case noCache, noStore, noTransform, onlyIfCached, proxyRevalidate, sMaxAge, staleIfError
   case staleWhileRevalidate
 
-  /// Finds a directive by its name, whatever the case of its letters.
+  /// Finds a directive by its name, in any case.
   init?(_ name: PackedName) {
     guard let found = Self.byLength[name.count].first(where: { $0.name == name }) else {
       return nil
@@ -29,7 +29,7 @@ enum CacheDirective {
     ("stale-while-revalidate", .staleWhileRevalidate),
   ]
 
-  /// Holds the directives whose names have 0, 1, 2, ... bytes.
+  /// The directives by the length of their names: 0, 1, 2, ... bytes.
   private static let byLength: [[Entry]] = (0...PackedName.maximumLength).map { length in
     named.compactMap { text, directive in
       guard text.utf8.count == length, let name = PackedName(text) else { return nil }

@@ -1,13 +1,13 @@
 extension CacheRules {
   /// Returns the fields that are stored with a response (RFC 9111, section 3.1).
   ///
-  /// Left out are those of the connection and of the proxy, those that `Connection` names, and in a
-  /// shared cache those that `private` names, and `Set-Cookie` (``SetCookie/drop``). A `Date` is added where there is none (RFC 9110,
-  /// section 6.6.1).
+  /// These fields are left out: those of the connection and of the proxy, and those that
+  /// `Connection` names; in a shared cache also those that `private` names, and `Set-Cookie`
+  /// (``SetCookie/drop``). If there is no `Date`, it is added (RFC 9110, section 6.6.1).
   ///
   /// - Parameters:
   ///   - fields: The fields that were received.
-  ///   - time: When the response was received.
+  ///   - time: The time at which the response was received.
   public func fieldsToStore(_ fields: HTTPFields, receivedAt time: HTTPDate) -> HTTPFields {
     let isPrivate = isShared ? ResponseDirectives(fields, rules: self).isPrivate : .absent
     var stored = HTTPFields(
@@ -21,9 +21,9 @@ extension CacheRules {
 
   /// Returns the fields of an answer that is made from a stored response (RFC 9111, section 4).
   ///
-  /// `Age` tells the current age. After a validation it stands only where the validating response
-  /// came with one: its presence says that the origin was not asked (RFC 9111, section 5.1). Fields
-  /// that `no-cache` names are left out unless the response was validated.
+  /// `Age` contains the current age. After a validation, it is only present if the validating
+  /// response had one, because an `Age` implies that the origin was not contacted (RFC 9111,
+  /// section 5.1). Fields that `no-cache` names are left out unless the response was validated.
   ///
   /// - Parameters:
   ///   - response: The stored response.

@@ -1,6 +1,6 @@
-/// Tells how long a response is fresh and why.
+/// The time for which a response is fresh, and the source of that time.
 public struct FreshnessLifetime: Sendable, Hashable {
-  /// Names what gave the lifetime.
+  /// The source of a lifetime.
   public enum Basis: Sendable, Hashable {
     /// `s-maxage`, in a shared cache.
     case sMaxAge
@@ -10,17 +10,17 @@ public struct FreshnessLifetime: Sendable, Hashable {
     case expires
     /// The time since the last change (RFC 9111, section 4.2.2).
     case heuristic
-    /// Nothing: the response was never fresh.
+    /// Nothing: the response is not fresh at any time.
     case none
   }
 
-  /// Gives the lifetime, 0 to ``DeltaSeconds/maximum``.
+  /// The lifetime, 0 to ``DeltaSeconds/maximum``.
   public let seconds: Int64
 
-  /// Names what gave the lifetime.
+  /// The source of the lifetime.
   public let basis: Basis
 
-  /// Makes a lifetime; the seconds are brought into their range.
+  /// Creates a lifetime; the seconds are clamped to their range.
   public init(seconds: Int64, basis: Basis) {
     self.seconds = DeltaSeconds.clamped(seconds)
     self.basis = basis
@@ -50,13 +50,13 @@ extension CacheRules {
     let facts = response.facts
     guard facts.directives.isPublic || StatusCode.isHeuristicallyCacheable(response.status),
       let lastModified = facts.lastModified,
-      // Nobody said that it may be kept, and something in it is for one user.
+      // No explicit lifetime was given, and the response may contain data of one user.
       !forbidsForcedStaleness(of: response),
       role == .privateCache || !response.fields.contains("Set-Cookie")
     else { return FreshnessLifetime(seconds: 0, basis: .none) }
     let unchanged = (facts.date ?? response.responseTime).seconds(since: lastModified)
     let percent = Int64(max(0, min(heuristicPercent, 100)))
-    // More than the limit cannot come out of it, and a product of limited numbers fits.
+    // The limits keep the product in range, and a larger value could not change the result.
     let part = min(max(0, unchanged), DeltaSeconds.maximum * 100) * percent / 100
     return FreshnessLifetime(seconds: min(part, heuristicMaximumSeconds), basis: .heuristic)
   }
@@ -64,7 +64,8 @@ extension CacheRules {
   /// Returns the age of a response in seconds, 0 to ``DeltaSeconds/maximum`` (RFC 9111, section
   /// 4.2.3).
   ///
-  /// A clock that was set back never makes the age negative, nor less than it was at the receipt.
+  /// If the clock is set back, the age is neither negative nor less than it was when the response
+  /// was received.
   public func currentAge(of response: StoredResponse, at now: HTTPDate) -> Int64 {
     let facts = response.facts
     let received = response.responseTime

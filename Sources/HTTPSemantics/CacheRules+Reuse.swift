@@ -1,14 +1,14 @@
-/// Tells whether a stored response may answer a request, and how (RFC 9111, section 4).
+/// Whether and how a stored response may answer a request (RFC 9111, section 4).
 public enum Reuse: Sendable, Hashable {
-  /// It may, and is fresh for so many seconds yet, at least 1.
+  /// It may answer, and remains fresh for `ttl` seconds, at least 1.
   case fresh(ttl: Int64)
-  /// It may although it is stale by so many seconds, at least 0.
+  /// It may answer although it has been stale for `by` seconds, at least 0.
   case stale(by: Int64, StalePermission)
-  /// It may after the origin has confirmed it.
+  /// It may answer once the origin has confirmed it.
   case mustValidate(ValidationReason)
 }
 
-/// Names who permits the use of a stale response (RFC 9111, section 4.2.4).
+/// The party that permits the use of a stale response (RFC 9111, section 4.2.4).
 public enum StalePermission: Sendable, Hashable {
   /// The client: `max-stale`.
   case maxStale
@@ -16,20 +16,20 @@ public enum StalePermission: Sendable, Hashable {
   case staleWhileRevalidate
 }
 
-/// Tells why a stored response must be validated before use.
+/// The reason why a stored response must be validated before use.
 public enum ValidationReason: Sendable, Hashable, CustomStringConvertible {
-  /// It is stale by so many seconds.
+  /// It has been stale for `by` seconds.
   case stale(by: Int64)
-  /// Its `no-cache` demands it, or a directive that came with a later 304 forbids to store it.
+  /// Its own `no-cache` requires validation, or a directive of a later 304 forbids storing it.
   case noCache
-  /// The request's `no-cache` asks for it.
+  /// The `no-cache` of the request requires validation.
   case requestNoCache
   /// It is older than the request's `max-age`.
   case requestMaxAge
-  /// It does not stay fresh for as long as the request's `min-fresh`.
+  /// It does not remain fresh for the `min-fresh` of the request.
   case requestMinFresh
 
-  /// Says it for people.
+  /// The reason as text for people.
   public var description: String {
     switch self {
     case .stale(let seconds): "it has been stale for \(seconds) s"
@@ -41,19 +41,19 @@ public enum ValidationReason: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Tells how the way to the origin failed.
+/// The way in which a request to the origin failed.
 public enum ForwardFailure: Sendable, Hashable {
-  /// There was no answer: no connection, or none that held.
+  /// There was no response: no connection, or it broke.
   case unreachable
-  /// The answer had this status, 500 to 599.
+  /// The response had this status, 500 to 599.
   case serverError(Int)
 }
 
 extension CacheRules {
-  /// Decides whether a stored response that fits the request may answer it (RFC 9111, sections 4
-  /// and 4.2.4, 5.2.1; RFC 5861; RFC 8246).
+  /// Decides whether a stored response may answer a request (RFC 9111, sections 4 and 4.2.4, 5.2.1;
+  /// RFC 5861; RFC 8246).
   ///
-  /// That method, URL and selecting fields fit is for the caller to see.
+  /// The caller must ensure that method, URL and selecting fields match.
   ///
   /// - Complexity: O(1).
   public func reuse(
@@ -65,7 +65,7 @@ extension CacheRules {
     let age = currentAge(of: response, at: now)
     let ttl = freshnessLifetime(of: response).seconds - age
     if ttl <= 0 { return staleReuse(of: response, for: request, age: age, by: -ttl) }
-    // A max-age of 0 is how clients ask for validation, even within the second of the receipt.
+    // Clients use a max-age of 0 to ask for validation, even within a second of the receipt.
     if let maxAge = request.maxAge, age > maxAge || maxAge == 0, !directives.immutable {
       return .mustValidate(.requestMaxAge)
     }
@@ -73,10 +73,10 @@ extension CacheRules {
     return .fresh(ttl: ttl)
   }
 
-  /// Decides the same for a caller who states how long a response is good after it came or was last
-  /// confirmed, in place of what its server says of that.
+  /// Decides the same with a lifetime that the caller sets. It counts from the time at which the
+  /// response was received or last confirmed, and replaces the lifetime from the server.
   ///
-  /// Responses that were not to be stored, by a directive that came with a later 304, are validated
+  /// If a later 304 had a directive that forbids storing the response, it is validated
   /// nevertheless.
   ///
   /// - Parameters:
@@ -91,7 +91,7 @@ extension CacheRules {
     if forbidsUse(response.facts.directives) { return .mustValidate(.noCache) }
     if request.noCache { return .mustValidate(.requestNoCache) }
     let age = now.seconds(since: response.responseTime)
-    // A clock that was set back makes nothing good for longer than was asked for.
+    // If the clock was set back, no response may be used for longer than requested.
     guard age >= 0, age < lifetime else { return .mustValidate(.stale(by: max(0, age - lifetime))) }
     return .fresh(ttl: lifetime - age)
   }
@@ -110,23 +110,24 @@ extension CacheRules {
     case .seconds(let limit) where by <= limit: return .stale(by: by, .maxStale)
     default: break
     }
-    // A client that names an age does not take stale responses (RFC 9111, section 5.2.1.1).
+    // A client that sends `max-age` does not accept stale responses (RFC 9111, section 5.2.1.1).
     if request.maxAge == nil, let window = directives.staleWhileRevalidate, by < window {
       return .stale(by: by, .staleWhileRevalidate)
     }
     return .mustValidate(.stale(by: by))
   }
 
-  /// Decides whether a response that one request has got may also answer another one that has waited
-  /// for it (RFC 9111, section 4).
+  /// Decides whether the response to one request may also answer another request that waited for it
+  /// (RFC 9111, section 4).
   ///
   /// - Parameters:
-  ///   - response: The response that the first request has got.
-  ///   - request: The directives of the request that has waited.
+  ///   - response: The response to the first request.
+  ///   - request: The directives of the request that waited.
   ///   - now: The current time.
-  ///   - takesStale: Whether the response may be stale: the request came before it did, so that the
-  ///     origin's answer to the request itself would be no newer. What has to be validated for each
-  ///     request (`no-cache`, `must-revalidate`) is not used even so.
+  ///   - takesStale: Whether the response may be stale. This is right if the request came before
+  ///     the response: the origin's response to the request itself would not be newer. A response
+  ///     that must be validated for each request (`no-cache`, `must-revalidate`) is not used even
+  ///     then.
   public func mayCollapse(
     _ response: StoredResponse, for request: RequestDirectives, at now: HTTPDate, takesStale: Bool
   ) -> Bool {
@@ -137,13 +138,14 @@ extension CacheRules {
     }
   }
 
-  /// Decides whether a stored response may answer a request after the origin could not (RFC 9111,
-  /// sections 4.2.4 and 4.3.3; RFC 5861, section 4).
+  /// Decides whether a stored response may answer a request that the origin could not answer (RFC
+  /// 9111, sections 4.2.4 and 4.3.3; RFC 5861, section 4).
   ///
-  /// Without any connection it may unless the response or the request's `no-cache` forbids it: the
-  /// cache is disconnected. In place of an answer that tells of an error it may only as long as
-  /// `stale-if-error` of the response or the request lasts. What may be meant for one user may be used
-  /// only as long as its own `stale-if-error` lasts (``forbidsForcedStaleness(of:)``).
+  /// Without a connection, the cache is disconnected: the response may be used unless the response
+  /// or the request's `no-cache` forbids it. After an error response, it may be used only for the
+  /// time of `stale-if-error` of the response or the request. A response that may be meant for one
+  /// user may be used only for the time of its own `stale-if-error`
+  /// (``forbidsForcedStaleness(of:)``).
   public func mayServeStale(
     _ response: StoredResponse, for request: RequestDirectives, at now: HTTPDate,
     after failure: ForwardFailure
@@ -162,21 +164,21 @@ extension CacheRules {
     }
   }
 
-  /// Tells whether the response must be validated however fresh it is.
+  /// Returns whether the response must be validated even if it is fresh.
   private func demandsValidation(_ directives: ResponseDirectives) -> Bool {
     directives.noCache.isAll || forbidsUse(directives)
   }
 
-  /// Tells whether the response must not be stored.
+  /// Returns whether the response must not be stored.
   ///
-  /// Such a directive cannot be there at first, but may come with the 304 to a validation; from then
-  /// on the origin does not want the response to be used again (RFC 9111, section 3.2).
+  /// A stored response has no such directive at first, but a 304 to a validation may add one. From
+  /// then on, the origin does not want the response to be used again (RFC 9111, section 3.2).
   private func forbidsUse(_ directives: ResponseDirectives) -> Bool {
     (directives.noStore && !directives.mustUnderstand) || (isShared && directives.isPrivate.isAll)
   }
 
-  /// Tells whether the response must be validated once it is stale, whatever else (RFC 9111,
-  /// sections 5.2.2.2, 5.2.2.8 and 5.2.2.10).
+  /// Returns whether the response must always be validated once it is stale (RFC 9111, sections
+  /// 5.2.2.2, 5.2.2.8 and 5.2.2.10).
   private func forbidsStale(_ directives: ResponseDirectives) -> Bool {
     directives.mustRevalidate
       || (isShared && (directives.proxyRevalidate || directives.sMaxAge != nil))

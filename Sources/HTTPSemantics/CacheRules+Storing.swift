@@ -1,13 +1,14 @@
 extension CacheRules {
-  /// Decides whether a response may be stored; nil if so (RFC 9111, sections 3, 3.3 and 3.5).
+  /// Returns why a response must not be stored; `nil` if it may be stored (RFC 9111, sections 3,
+  /// 3.3 and 3.5).
   ///
-  /// A response is stored even where it will have to be validated before each use, or can only be
-  /// used while the origin cannot be reached.
+  /// A response may be stored even if it has to be validated before each use, or can be used only
+  /// while the origin cannot be reached.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - head: The head of the response.
-  ///   - now: When the response was received.
+  ///   - now: The time at which the response was received.
   /// - Complexity: O(*n*) in the fields of both.
   public func whyNotStored(
     _ request: HTTPRequest, _ head: HTTPResponseHead, now: HTTPDate
@@ -25,15 +26,15 @@ extension CacheRules {
       return .authorization
     }
     if let reason = whyPersonal(request, head.fields, facts) { return reason }
-    // Only whether there is a selection counts here, so nothing needs to be concealed.
+    // Only the existence of a selection matters here, so no value needs to be concealed.
     if Selection(varyOf: head.fields, request: request.fields, conceal: { $0 }) == nil {
       return .varyAll
     }
     return allowsStoring(head.status, facts) ? nil : .noExplicitFreshness(head.status)
   }
 
-  /// Tells whether the answer to a `POST` is what a `GET` of the same URL would get: it says so in
-  /// `Content-Location`, and has an explicit lifetime (RFC 9110, section 9.3.3).
+  /// Returns whether the response to a `POST` is the one that a `GET` of the same URL would get:
+  /// its `Content-Location` is that URL, and it has an explicit lifetime (RFC 9110, section 9.3.3).
   private func isAnswerToGet(
     _ request: HTTPRequest, _ head: HTTPResponseHead, _ facts: ResponseFacts
   ) -> Bool {
@@ -44,13 +45,13 @@ extension CacheRules {
     return url == request.url
   }
 
-  /// Tells whether the response says itself how long it is fresh (RFC 9111, section 4.2.1).
+  /// Returns whether the response has an explicit lifetime (RFC 9111, section 4.2.1).
   func hasExplicitLifetime(_ facts: ResponseFacts) -> Bool {
     facts.directives.maxAge != nil || facts.expires != .absent
       || isShared && facts.directives.sMaxAge != nil
   }
 
-  /// Finds what makes a response no answer to any other request, whatever its directives say.
+  /// Returns why a response cannot answer any other request, whatever its directives are.
   private func whyNotUsable(
     _ head: HTTPResponseHead, for request: HTTPRequest
   ) -> NotStoredReason? {
@@ -58,7 +59,7 @@ extension CacheRules {
     case 206:
       if !request.fields.contains("Range") { return .partNotRequested }
       return PartialRefusal(of: head.fields, bodyLength: nil).map { .partial($0) }
-    // These answer conditions or a range of the one request that had them.
+    // These statuses depend on the conditions or the range of their own request.
     case 304, 412, 416: return .status(head.status)
     default: return (200...999).contains(head.status) ? nil : .status(head.status)
     }
@@ -68,8 +69,8 @@ extension CacheRules {
     _ status: Int, _ directives: ResponseDirectives
   ) -> NotStoredReason? {
     if directives.mustUnderstand {
-      // A cache that understands ignores no-store, which is for those that do not know
-      // must-understand (RFC 9111, section 5.2.2.3).
+      // A cache that supports must-understand ignores no-store, which is for caches that do not
+      // support it (RFC 9111, section 5.2.2.3).
       if !StatusCode.isUnderstood(status) { return .notUnderstood(status) }
     } else if directives.noStore {
       return .noStoreResponse
@@ -77,15 +78,15 @@ extension CacheRules {
     return isShared && directives.isPrivate.isAll ? .privateResponse : nil
   }
 
-  /// Tells whether the response may be shared although its request had `Authorization` (RFC 9111,
+  /// Returns whether the response may be shared although its request had `Authorization` (RFC 9111,
   /// section 3.5).
   ///
-  /// A malformed `s-maxage` counts as 0, and must not be what permits it.
+  /// A malformed `s-maxage` counts as 0 and does not permit sharing.
   private func allowsSharedUseWithAuthorization(_ directives: ResponseDirectives) -> Bool {
     directives.mustRevalidate || directives.isPublic || (directives.sMaxAge ?? 0) > 0
   }
 
-  /// Tells whether at least one of the things is there that RFC 9111, section 3 lists last.
+  /// Returns whether at least one condition of the last list in RFC 9111, section 3 is met.
   private func allowsStoring(_ status: Int, _ facts: ResponseFacts) -> Bool {
     let directives = facts.directives
     return directives.isPublic || directives.maxAge != nil || facts.expires != .absent

@@ -1,25 +1,28 @@
-// What a shared cache keeps from other users although no field of the response says so.
+// Responses that a shared cache keeps from other users although no field of the response requires
+// it.
 extension CacheRules {
-  /// Says what a shared cache does with answers that may be meant for one user: those with
+  /// The treatment of responses that may be meant for one user, in a shared cache: those with
   /// `Set-Cookie`, and those to requests with `Cookie` or `Authorization`.
   public enum SetCookie: String, Sendable, Hashable, CaseIterable {
-    /// Follows the letter of RFC 9111: such answers are stored and used like others, and each
-    /// `Set-Cookie` is given to everybody.
+    /// Follows RFC 9111 literally: such responses are stored and used like others, and each
+    /// `Set-Cookie` is sent to all clients.
     case keep
-    /// Stores no `Set-Cookie`; an answer with one only if it says `public`; an answer to a request
-    /// with `Cookie` only with an explicit lifetime. No client can have a stale answer to a request
-    /// with `Cookie` or `Authorization`, unless the answer itself permits it.
+    /// Does not store `Set-Cookie`. A response with `Set-Cookie` is stored only if it is `public`;
+    /// a response to a request with `Cookie` only if it has an explicit lifetime. The response to a
+    /// request with `Cookie` or `Authorization` is used stale only if the response itself permits
+    /// it.
     case drop
   }
 
-  /// Whether ``SetCookie/drop`` counts: in shared caches only.
+  /// Whether ``SetCookie/drop`` applies: only in shared caches.
   var guardsUsers: Bool { isShared && setCookie == .drop }
 
-  /// Tells whether a field is neither stored nor served from the store.
+  /// Returns whether a field is neither stored nor served from the store.
   func isForOneUser(_ field: HTTPField) -> Bool { guardsUsers && field.isNamed("Set-Cookie") }
 
-  /// Tells whether a response could have been stored by a cache with these rules: one store may have
-  /// served a private cache before, and what was meant for one user stays so.
+  /// Returns whether a cache with these rules could have stored the response. A shared cache may
+  /// use a store that a private cache used before; it must not use responses that were meant for
+  /// one user.
   public func mayUse(_ response: StoredResponse) -> Bool {
     guard isShared else { return true }
     let directives = response.facts.directives
@@ -27,19 +30,20 @@ extension CacheRules {
     return setCookie == .keep || directives.isPublic || !response.fields.contains("Set-Cookie")
   }
 
-  /// Tells whether a response may be used stale only where its own fields permit that, and not
-  /// because a client or the state of the network asks for it.
+  /// Returns whether a response may be used stale only if its own fields permit it, and not because
+  /// of the client or the state of the network.
   public func forbidsForcedStaleness(of response: StoredResponse) -> Bool {
     guardsUsers && response.isPersonal
   }
 
-  /// Returns the fields of a 304 that its caller gets beside those of the stored response, as they are
-  /// not stored.
+  /// Returns the fields of a 304 that are not stored but must be sent to the caller along with
+  /// those of the stored response.
   public func fieldsForCaller(of update: HTTPFields) -> [HTTPField] {
     update.filter(isForOneUser)
   }
 
-  /// Returns why a response is kept from other users.
+  /// Returns why a response that may be meant for one user is not stored; `nil` if it may be
+  /// stored.
   func whyPersonal(
     _ request: HTTPRequest, _ fields: HTTPFields, _ facts: ResponseFacts
   ) -> NotStoredReason? {
@@ -50,13 +54,13 @@ extension CacheRules {
 }
 
 extension HTTPRequest {
-  /// Tells whether two requests name the same user, or none.
+  /// Returns whether two requests identify the same user, or both identify none.
   package func hasSameUser(as other: HTTPRequest) -> Bool {
     ["Cookie", "Authorization"].allSatisfy { name in
       fields.all(named: name).map(\.value) == other.fields.all(named: name).map(\.value)
     }
   }
 
-  /// Whether the request has a field that tells its user: `Cookie` or `Authorization`.
+  /// Whether the request has a field that identifies its user: `Cookie` or `Authorization`.
   public var isPersonal: Bool { fields.contains("Cookie") || fields.contains("Authorization") }
 }

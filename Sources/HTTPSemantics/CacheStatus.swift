@@ -1,56 +1,56 @@
-/// Says how a cache handled a request, as the `Cache-Status` field does (RFC 9211).
+/// The way in which a cache handled a request, for the `Cache-Status` field (RFC 9211).
 public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
-  /// Tells why a request went forward (RFC 9211, section 2.2).
+  /// The reason why a request was forwarded (RFC 9211, section 2.2).
   public enum Forward: String, Sendable, Hashable, CaseIterable {
-    /// The cache was told not to handle the request.
+    /// The cache was configured not to handle the request.
     case bypass
     /// The semantics of the method require it.
     case method
-    /// Nothing is stored for the URL.
+    /// No response is stored for the URL.
     case uriMiss = "uri-miss"
-    /// Something is stored for the URL, but selected by other request fields.
+    /// Responses are stored for the URL, but they do not match the selecting fields of the request.
     case varyMiss = "vary-miss"
-    /// Nothing stored could be used, for either of these reasons.
+    /// No stored response could be used, for either of these reasons.
     case miss
     /// A fresh response is stored, but the directives of the request do not allow its use.
     case request
     /// The stored response is stale.
     case stale
-    /// What is stored does not have all of the range that was asked for.
+    /// The stored response does not contain the whole range that was requested.
     case partial
   }
 
-  /// The longest key or detail that is written, in bytes; longer ones are left out.
+  /// The maximum length of a key or detail in bytes; longer ones are left out.
   public static let maximumTextLength = 1024
 
-  /// Names the cache.
+  /// The name of the cache.
   public var cacheName: String
 
-  /// Tells whether the request was satisfied without going forward; ``forward`` is ignored then.
+  /// Whether the request was answered without forwarding; ``forward`` is ignored then.
   public var isHit: Bool
 
-  /// Tells why the request went forward.
+  /// The reason why the request was forwarded.
   public var forward: Forward?
 
-  /// Gives the status of the answer from there, if it is not that of the answer to the client.
+  /// The status of the response to the forwarded request, if the client got another one.
   public var forwardStatus: Int?
 
-  /// Tells whether the answer from there was stored.
+  /// Whether the response to the forwarded request was stored.
   public var isStored: Bool
 
-  /// Tells whether the request shared the way forward with another one.
+  /// Whether the request shared one forwarded request with another request.
   public var isCollapsed: Bool
 
-  /// Gives the seconds that the response stays fresh; negative if it is stale.
+  /// The seconds for which the response stays fresh; negative if it is stale.
   public var ttl: Int64?
 
-  /// Gives the cache key.
+  /// The cache key.
   public var key: String?
 
-  /// Gives what else a person should know.
+  /// Additional information for people.
   public var detail: String?
 
-  /// Makes a status that says nothing but the name of the cache.
+  /// Creates a status; the properties that are not parameters are not set.
   public init(cacheName: String, isHit: Bool = false, forward: Forward? = nil) {
     self.cacheName = cacheName
     self.isHit = isHit
@@ -59,9 +59,9 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     isCollapsed = false
   }
 
-  /// Gives the value of a `Cache-Status` field, such as `OfflineCache; hit; ttl=30`.
+  /// The value of a `Cache-Status` field, such as `OfflineCache; hit; ttl=30`.
   ///
-  /// It is always an item with parameters of RFC 9651, whatever the texts hold.
+  /// It is a valid item with parameters of RFC 9651 for any texts.
   public var description: String {
     var text = Self.isToken(cacheName) ? cacheName : Self.quoted(cacheName)
     if isHit {
@@ -80,12 +80,12 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     return text
   }
 
-  /// Bounds a number to the 15 digits that an integer may have (RFC 9651, section 3.3.1).
+  /// Clamps a number to the 15 digits that an integer may have (RFC 9651, section 3.3.1).
   private static func integer(_ number: Int64) -> Int64 {
     min(max(number, -999_999_999_999_999), 999_999_999_999_999)
   }
 
-  /// Tells whether a text is a token (RFC 9651, section 3.3.4).
+  /// Returns whether a text is a token (RFC 9651, section 3.3.4).
   private static func isToken(_ text: String) -> Bool {
     guard let first = text.utf8.first, ASCII.isLetter(first) || first == UInt8(ascii: "*") else {
       return false
@@ -95,7 +95,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns a string of RFC 9651, section 3.3.3, with `?` for what it cannot hold.
+  /// Returns a string of RFC 9651, section 3.3.3; characters that it cannot contain are replaced by
+  /// `?`.
   private static func quoted(_ text: String) -> String {
     var result: [UInt8] = [UInt8(ascii: "\"")]
     for scalar in text.unicodeScalars {

@@ -20,7 +20,8 @@ struct ChallengeParser {
     }
   }
 
-  /// A scheme ends at a space, a comma or the end; `=` would make it a parameter without a scheme.
+  /// Whether a scheme may end here: at a space, a comma or the end. At `=`, the token is the name
+  /// of a parameter.
   private var isSchemeEnd: Bool {
     guard let next = peek else { return true }
     guard next == UInt8(ascii: ",") || ListSyntax.isWhiteSpace(next) else { return false }
@@ -51,13 +52,13 @@ struct ChallengeParser {
     return Challenge(scheme: scheme, parameters: parameters)
   }
 
-  /// Tells whether a token stands here that ends as a scheme does.
+  /// Whether a token that ends as a scheme does begins here.
   private var beginsChallenge: Bool {
     var look = self
     return look.token() != nil && look.isSchemeEnd
   }
 
-  /// Takes a name and the `=` after it; takes nothing where there is none.
+  /// Consumes a name and the `=` after it; consumes nothing if there is no such name.
   private mutating func parameterName() -> String? {
     let start = position
     guard let name = token() else { return nil }
@@ -87,7 +88,8 @@ struct ChallengeParser {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Takes a `token68` that fills the rest of the member; `a=b` is a parameter, `a=` is none.
+  /// Consumes a `token68` that fills the rest of the member. `a=b` is a parameter, but `a=` is a
+  /// token.
   private mutating func token68() -> String? {
     let start = position
     skip { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._~+/".utf8.contains($0) }
@@ -102,7 +104,7 @@ struct ChallengeParser {
     return String(decoding: bytes[start..<end], as: UTF8.self)
   }
 
-  /// Goes to the comma that ends the member, over quoted strings.
+  /// Moves to the comma that ends the member; skips quoted strings.
   private mutating func skipMember() {
     while let byte = peek, byte != UInt8(ascii: ",") {
       if byte == UInt8(ascii: "\""), let close = closingQuote() { position = close }
@@ -110,8 +112,8 @@ struct ChallengeParser {
     }
   }
 
-  /// Returns where the quoted string ends that begins here. After one that never ends, no other is
-  /// looked for: that bounds the time.
+  /// Returns the end of the quoted string that begins here. After a string without an end, no other
+  /// end is searched for, which bounds the time.
   private mutating func closingQuote() -> Int? {
     guard !quotesEnd else { return nil }
     let close = ListSyntax.closingQuote(in: bytes.span, after: position)

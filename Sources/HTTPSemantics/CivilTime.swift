@@ -1,7 +1,7 @@
-/// Converts between seconds and dates of the proleptic Gregorian calendar.
+/// A date and time of the proleptic Gregorian calendar, converted to and from seconds.
 ///
-/// The days are counted in eras of 400 years, each of 146,097 days, that begin on 1 March, so that
-/// the leap day is the last of its year.
+/// The days are counted in eras of 400 years (146,097 days), which begin on 1 March, so that a leap
+/// day is the last day of its year.
 struct CivilTime {
   /// The first second of the year 0.
   static let earliest: Int64 = -62_167_219_200
@@ -19,7 +19,7 @@ struct CivilTime {
     self.year = year
   }
 
-  /// Splits a time.
+  /// Creates the date and time of a number of seconds since 1970.
   init(seconds: Int64) {
     let days = Self.floorDivide(seconds, 86_400)
     let rest = Int(seconds - days * 86_400)
@@ -38,12 +38,12 @@ struct CivilTime {
     second = rest % 60
   }
 
-  /// Gives the seconds since 1970.
+  /// The seconds since 1970.
   var seconds: Int64 {
     days * 86_400 + Int64(hour * 3_600 + minute * 60 + second)
   }
 
-  /// Gives the day of the week, 0 for Sunday.
+  /// The day of the week, 0 for Sunday.
   var weekday: Int {
     // 1 January 1970 was a Thursday.
     let day = (days + 4) % 7
@@ -60,7 +60,7 @@ struct CivilTime {
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  /// Tells whether there is such a day in the calendar.
+  /// Whether the calendar has this day.
   var hasValidDay: Bool {
     day >= 1 && day <= Self.length(ofMonth: month, in: year)
   }

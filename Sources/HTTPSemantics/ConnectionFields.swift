@@ -1,6 +1,6 @@
-/// Knows the fields that are meant for the next hop alone and end there (RFC 9110, section 7.6.1).
+/// The fields that are meant for the next hop only (RFC 9110, section 7.6.1).
 public enum ConnectionFields {
-  /// Tells whether a field of this name never passes a cache or proxy.
+  /// Returns whether a field of this name is never forwarded by a cache or proxy.
   public static func isHopByHop(_ name: String) -> Bool {
     switch name.utf8.count {
     case 2: ASCII.equalsIgnoringCase(name, "TE")
@@ -13,8 +13,8 @@ public enum ConnectionFields {
     }
   }
 
-  /// Tells whether a field of this name is for a proxy that asks for credentials, and so is never
-  /// stored (RFC 9111, section 3.1) nor sent on to an origin.
+  /// Returns whether a field of this name is for the authentication at a proxy. Such a field is
+  /// never stored (RFC 9111, section 3.1) nor sent to an origin.
   public static func isForProxies(_ name: String) -> Bool {
     switch name.utf8.count {
     case 18: ASCII.equalsIgnoringCase(name, "Proxy-Authenticate")
@@ -24,16 +24,16 @@ public enum ConnectionFields {
     }
   }
 
-  /// Returns the fields of a request or response that are passed on: without those for the next
-  /// hop and without those that `Connection` names.
+  /// Returns the fields of a request or response that are forwarded: without those for the next hop
+  /// and without those that `Connection` names.
   ///
-  /// Fields that frame the message or say who may reuse it stay even if `Connection` names them. A
-  /// sender must not do that (RFC 9110, section 7.6.1), and a message that lost its `Vary` or
-  /// `Cache-Control` on the way would be taken for one that may be given to anybody.
+  /// Fields that frame the message or control its reuse are kept even if `Connection` names them,
+  /// which the sender must not do (RFC 9110, section 7.6.1). A message without its `Vary` or
+  /// `Cache-Control` could be reused for any user.
   ///
   /// - Complexity: O(*n*) in the size of the fields.
   public static func removed(from fields: HTTPFields) -> HTTPFields {
-    // Nearly all messages have none of them, `Connection` included.
+    // Most messages have no such field, not even `Connection`.
     guard fields.containsName(where: isHopByHop) else { return fields }
     let named = options(of: fields)
     return HTTPFields(
@@ -42,13 +42,13 @@ public enum ConnectionFields {
       })
   }
 
-  /// Returns the names that `Connection` lists and that may be removed, in lower case.
+  /// Returns the names in `Connection` that may be removed, in lower case.
   static func options(of fields: HTTPFields) -> Set<String> {
     var names: Set<String> = []
     for field in fields where field.isNamed("Connection") {
       for member in field.value.split(separator: UInt8(ascii: ",")) {
         let name = lowercased(String(decoding: FieldBytes.trimmed(member), as: UTF8.self))
-        // What most messages say names no field that would have to be looked for.
+        // The most frequent options are not names of fields to remove.
         guard name != "keep-alive", name != "close", HTTPField.isToken(name) else { continue }
         names.insert(name)
       }

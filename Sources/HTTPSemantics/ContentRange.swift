@@ -1,16 +1,17 @@
-/// Tells which bytes of a representation a 206 response holds (RFC 9110, section 14.4).
+/// The bytes of a representation that a 206 response contains (RFC 9110, section 14.4).
 public struct ContentRange: Sendable, Hashable {
-  /// Gives the position of the first byte; the representation starts with 0.
+  /// The position of the first byte; the representation starts at 0.
   public let first: UInt64
 
-  /// Gives the position of the last byte, which is included; at least ``first``.
+  /// The position of the last byte, inclusive; at least ``first``.
   public let last: UInt64
 
-  /// Gives the length of the whole representation in bytes, greater than ``last``; nil: unknown.
+  /// The length of the whole representation in bytes, greater than ``last``; `nil` if it is
+  /// unknown.
   public let completeLength: UInt64?
 
-  /// Makes a range; nil if the last byte lies before the first or behind the end, or a number is
-  /// beyond `Int64`.
+  /// Creates a range; `nil` if the last byte lies before the first or past the end, or if a number
+  /// is beyond `Int64`.
   public init?(first: UInt64, last: UInt64, completeLength: UInt64?) {
     guard first <= last, last < UInt64(Int64.max) else { return nil }
     if let completeLength {
@@ -21,10 +22,11 @@ public struct ContentRange: Sendable, Hashable {
     self.completeLength = completeLength
   }
 
-  /// Reads `bytes 0-4/10` or `bytes 0-4/*`; nil for any other form, unit or contradiction.
+  /// Reads `bytes 0-4/10` or `bytes 0-4/*`; `nil` for another form, another unit, or a
+  /// contradiction.
   ///
-  /// A `Content-Range` that makes no sense must not be used to put parts together (RFC 9110,
-  /// section 14.4), so nothing is guessed here.
+  /// An invalid `Content-Range` must not be used to combine parts (RFC 9110, section 14.4), so this
+  /// initializer makes no guesses.
   public init?(_ value: [UInt8]) {
     guard let rest = Self.afterUnit(value),
       let slash = rest.firstIndex(of: UInt8(ascii: "/")),
@@ -42,38 +44,40 @@ public struct ContentRange: Sendable, Hashable {
     }
   }
 
-  /// Reads the `Content-Range` of a message; nil if there is none, more than one, or a bad one.
+  /// Reads the `Content-Range` of a message; `nil` if there is none, more than one, or an invalid
+  /// one.
   public init?(of fields: HTTPFields) {
     guard let field = fields.only(named: "Content-Range") else { return nil }
     self.init(field.value)
   }
 
-  /// Gives the number of bytes, at least 1.
+  /// The number of bytes, at least 1.
   public var count: UInt64 { last - first + 1 }
 
-  /// Gives the positions of the bytes.
+  /// The positions of the bytes.
   public var positions: ClosedRange<UInt64> { first...last }
 
-  /// Tells whether the part is all of the representation.
+  /// Whether the part is the whole representation.
   public var isWhole: Bool { first == 0 && completeLength == last + 1 }
 
-  /// Gives the value of a `Content-Range` field, such as `bytes 0-4/10`.
+  /// The value of a `Content-Range` field, such as `bytes 0-4/10`.
   public var fieldValue: String {
     "bytes \(first)-\(last)/\(completeLength.map(String.init) ?? "*")"
   }
 
-  /// Returns the value for a 416 response, such as `bytes */10`: no byte is as was wished.
+  /// Returns the value for a 416 response, such as `bytes */10`: no requested byte exists.
   public static func unsatisfiedFieldValue(completeLength: UInt64) -> String {
     "bytes */\(completeLength)"
   }
 
-  /// Reads the length out of `bytes */10`; nil for any other form.
+  /// Reads the length from `bytes */10`; `nil` for any other form.
   public static func unsatisfiedLength(_ value: [UInt8]) -> UInt64? {
     guard let rest = afterUnit(value), rest.starts(with: "*/".utf8) else { return nil }
     return FieldBytes.number(rest.dropFirst(2))
   }
 
-  /// Returns what follows `bytes` and the space; names of units have no case (RFC 9110, 14.1).
+  /// Returns the part after `bytes` and the space. Names of units are compared without regard to
+  /// case (RFC 9110, section 14.1).
   private static func afterUnit(_ value: [UInt8]) -> ArraySlice<UInt8>? {
     let trimmed = FieldBytes.trimmed(value[...])
     guard FieldBytes.starts(trimmed, withLowercase: "bytes ") else { return nil }

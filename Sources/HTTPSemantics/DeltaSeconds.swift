@@ -1,18 +1,18 @@
-/// Reads numbers of seconds (RFC 9111, section 1.2.2).
+/// Numbers of seconds (RFC 9111, section 1.2.2).
 public enum DeltaSeconds {
-  /// The largest number that is told apart: 2^31, about 68 years.
+  /// The maximum: 2^31, about 68 years.
   ///
-  /// RFC 9111, section 1.2.2 names this value for numbers that are too large to be held.
+  /// RFC 9111, section 1.2.2 specifies this value for numbers that are too large.
   public static let maximum: Int64 = 2_147_483_648
 
-  /// Reads a number that fills the whole value; nil unless it is one or more digits.
+  /// Reads a number that fills the whole value; `nil` unless it is one or more digits.
   ///
-  /// What is larger than ``maximum`` counts as ``maximum``, however many digits there are.
+  /// A number larger than ``maximum`` counts as ``maximum``, however many digits it has.
   public static func parse(_ bytes: Span<UInt8>) -> Int64? {
     parse(bytes, in: 0..<bytes.count)
   }
 
-  /// Reads a number that fills a part of the value; nil unless it is one or more digits.
+  /// Reads a number that fills a part of the value; `nil` unless it is one or more digits.
   ///
   /// - Complexity: O(*n*) in the length of the part.
   package static func parse(_ bytes: Span<UInt8>, in range: Range<Int>) -> Int64? {
@@ -25,20 +25,20 @@ public enum DeltaSeconds {
     return value
   }
 
-  /// Brings a number of seconds into 0 to ``maximum``.
+  /// Clamps a number of seconds to 0...``maximum``.
   static func clamped(_ seconds: Int64) -> Int64 {
     max(0, min(seconds, maximum))
   }
 }
 
 extension Int64 {
-  /// Adds without overflow: the result stays at the end of the range.
+  /// Adds; on overflow, returns the nearest end of the range.
   func saturatingAdd(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum
   }
 
-  /// Subtracts without overflow: the result stays at the end of the range.
+  /// Subtracts; on overflow, returns the nearest end of the range.
   func saturatingSubtract(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other < 0 ? .max : .min) : difference

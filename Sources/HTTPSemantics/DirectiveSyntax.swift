@@ -1,24 +1,24 @@
-/// Splits one member of a `Cache-Control` list into name and argument (RFC 9111, section 5.2).
+/// One member of a `Cache-Control` list, split into name and argument (RFC 9111, section 5.2).
 struct DirectiveSyntax {
-  /// Tells what follows the name.
+  /// The part after the name.
   enum Argument {
     /// Nothing.
     case none
-    /// The bytes after `=`, or between the quotation marks there; both forms mean the same.
+    /// The bytes after `=`, or between quotation marks there; both forms mean the same.
     ///
-    /// Escapes stay as they are: neither a number nor a field name has one.
+    /// Escapes are not decoded: numbers and field names have none.
     case value(Range<Int>)
-    /// Something that is no argument: white space around `=`, text behind the quote.
+    /// An invalid argument: white space around `=`, or text after the closing quote.
     case malformed
   }
 
-  /// Gives the name, or nil if it is longer than any known one.
+  /// The name, or `nil` if it is longer than any known one.
   let name: PackedName?
 
-  /// Gives what follows the name.
+  /// The part after the name.
   let argument: Argument
 
-  /// Reads a member; nil if it does not start with a token.
+  /// Reads a member; `nil` if it does not start with a token.
   init?(_ line: Span<UInt8>, _ member: Range<Int>) {
     var end = member.lowerBound
     while end < member.upperBound, ASCII.isTokenByte(line[end]) { end += 1 }

@@ -1,8 +1,9 @@
-/// Removes `.` and `..` from a path (RFC 3986, section 5.2.4).
+/// Removal of `.` and `..` from a path (RFC 3986, section 5.2.4).
 enum DotSegments {
   /// Returns the path without dot segments; it starts with `/` even if the input is empty.
   ///
-  /// A `..` above the root is dropped. Empty segments (`//`) stay: they are part of the name.
+  /// A `..` above the root is dropped. Empty segments (`//`) are kept, because they are part of the
+  /// name.
   ///
   /// - Complexity: O(*n*).
   static func removed(from path: [UInt8]) -> [UInt8] {

@@ -1,25 +1,25 @@
-/// Names one state of a representation, as an `ETag` field gives it (RFC 9110, section 8.8.3).
+/// The identifier of one state of a representation, from an `ETag` field (RFC 9110, section 8.8.3).
 ///
-/// Origins also send tags that are none, such as `abcdef` without quotation marks. They keep their
-/// bytes, so that a client that repeats them is understood, but count only as equal to the same
-/// bytes and never as strong.
+/// Some origins send malformed tags, such as `abcdef` without quotation marks. Their bytes are
+/// kept, so that a client can send them back. Such a tag matches only the same bytes, and is never
+/// strong.
 public struct EntityTag: Sendable, Hashable {
-  /// The longest tag that is accepted, in bytes; a longer one counts as absent.
+  /// The maximum length of a tag in bytes; a longer one counts as absent.
   public static let maximumLength = 4096
 
-  /// Gives the tag as it was received, without the white space around it.
+  /// The tag as it was received, without surrounding white space.
   public let bytes: [UInt8]
 
-  /// Tells whether the tag has the form `[W/]"..."`.
+  /// Whether the tag has the form `[W/]"..."`.
   public let isWellFormed: Bool
 
-  /// Tells whether the tag starts with `W/`: equal tags mean equivalent, not equal bytes.
+  /// Whether the tag starts with `W/`: equal tags mean equivalent content, not equal bytes.
   public let isWeak: Bool
 
   /// Reads the value of an `ETag` field, or one member of `If-None-Match`.
   ///
-  /// Returns nil if it is empty, longer than ``maximumLength``, or holds a control character, so
-  /// that it could not be sent back.
+  /// `nil` if it is empty, longer than ``maximumLength``, or contains a control character, so that
+  /// it could not be sent back.
   ///
   /// - Complexity: O(*n*) in the length of the value.
   public init?(_ value: [UInt8]) {
@@ -36,20 +36,20 @@ public struct EntityTag: Sendable, Hashable {
     isWeak = isWellFormed && Self.hasWeakPrefix(trimmed)
   }
 
-  /// Tells whether the tag may stand for equal bytes: well-formed and not weak.
+  /// Whether the tag can identify exact bytes: well-formed and not weak.
   public var isStrong: Bool { isWellFormed && !isWeak }
 
-  /// Compares strongly: both are strong and the same (RFC 9110, section 8.8.3.2).
+  /// Compares strongly: both are strong and identical (RFC 9110, section 8.8.3.2).
   public func matchesStrongly(_ other: EntityTag) -> Bool {
     isStrong && other.isStrong && bytes == other.bytes
   }
 
-  /// Compares weakly: the same but for `W/` (RFC 9110, section 8.8.3.2).
+  /// Compares weakly: identical except for `W/` (RFC 9110, section 8.8.3.2).
   public func matchesWeakly(_ other: EntityTag) -> Bool {
     matchesWeakly(other.bytes[...])
   }
 
-  /// Compares weakly with the bytes of a tag, without making a value of them.
+  /// Compares weakly with the bytes of a tag.
   func matchesWeakly(_ other: ArraySlice<UInt8>) -> Bool {
     guard isWellFormed else { return bytes[...] == other }
     let opaque = isWeak ? bytes.dropFirst(2) : bytes[...]
@@ -57,11 +57,11 @@ public struct EntityTag: Sendable, Hashable {
     return opaque == otherOpaque
   }
 
-  /// Tells whether a line of `If-None-Match` or `If-Match` has a member that the test accepts, or is
-  /// `*`.
+  /// Returns whether a line of `If-None-Match` or `If-Match` is `*`, or has a member for which
+  /// `accepts` returns true.
   ///
-  /// Quotation marks enclose a tag and a backslash is a byte like others (RFC 9110, section 8.8.3),
-  /// which is why this is not the list of quoted strings.
+  /// A tag is enclosed in quotation marks, but a backslash in it is an ordinary byte (RFC 9110,
+  /// section 8.8.3), so the parser for lists with quoted strings cannot be used.
   static func list(
     _ line: [UInt8], isAnyOrHas accepts: (ArraySlice<UInt8>) -> Bool
   ) -> Bool {
@@ -85,7 +85,7 @@ public struct EntityTag: Sendable, Hashable {
       && tag[tag.startIndex + 1] == UInt8(ascii: "/")
   }
 
-  /// Returns the part in quotation marks, including these, or nil if the tag is malformed.
+  /// Returns the part in quotation marks, including these; `nil` if the tag is malformed.
   private static func opaqueTag(of tag: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     let opaque = hasWeakPrefix(tag) ? tag.dropFirst(2) : tag
     guard opaque.count >= 2, opaque.first == UInt8(ascii: "\""),

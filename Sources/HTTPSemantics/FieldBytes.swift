@@ -1,6 +1,6 @@
-/// Reads the small parts that the values of many fields are made of.
+/// Parsers for small parts of field values.
 package enum FieldBytes {
-  /// Returns a value without the spaces and tabs around it (`OWS` of RFC 9110, section 5.6.3).
+  /// Returns a value without surrounding spaces and tabs (`OWS` of RFC 9110, section 5.6.3).
   package static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var rest = value
     while let first = rest.first, isSpace(first) { rest.removeFirst() }
@@ -12,9 +12,9 @@ package enum FieldBytes {
     byte == 0x20 || byte == 0x09
   }
 
-  /// Reads `1*DIGIT`; nil for anything else and for what does not fit into an `Int64`.
+  /// Reads `1*DIGIT`; `nil` for anything else and for numbers that do not fit into an `Int64`.
   ///
-  /// The bound lets every position and length be an `Int` and be counted up by one.
+  /// So every position and length fits into an `Int` and can be incremented by one.
   package static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
     guard !digits.isEmpty else { return nil }
     var number: UInt64 = 0
@@ -27,7 +27,7 @@ package enum FieldBytes {
     return number
   }
 
-  /// Tells whether a value starts with a name, without regard to the case of letters.
+  /// Returns whether a value starts with `name`, without regard to case.
   static func starts(_ value: ArraySlice<UInt8>, withLowercase name: String) -> Bool {
     value.count >= name.utf8.count
       && zip(value, name.utf8).allSatisfy { ASCII.lowercased($0) == $1 }

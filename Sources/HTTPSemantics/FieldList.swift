@@ -1,28 +1,29 @@
-/// Tells to which fields of a response `no-cache` or `private` applies (RFC 9111, sections 5.2.2.4
-/// and 5.2.2.7).
+/// The fields of a response that `no-cache` or `private` applies to (RFC 9111, sections 5.2.2.4 and
+/// 5.2.2.7).
 public enum FieldList: Sendable, Hashable {
-  /// The directive is not there.
+  /// The directive is absent.
   case absent
   /// The directive applies to the whole response.
   case all
   /// The directive applies to these fields only; names in lower case, at least one.
   case fields([String])
 
-  /// The most names that are kept; with more the directive applies to the whole response.
+  /// The maximum number of names; with more, the directive applies to the whole response.
   public static let maximumNames = 64
 
-  /// Tells whether the directive applies to the whole response.
+  /// Whether the directive applies to the whole response.
   public var isAll: Bool { self == .all }
 
-  /// Tells whether the directive names a field, without regard to case.
+  /// Returns whether the directive names a field, without regard to case.
   ///
-  /// False for ``all``, which does not name any.
+  /// False for ``all``, which names no field.
   public func names(_ field: String) -> Bool {
     guard case .fields(let names) = self else { return false }
     return names.contains { ASCII.equalsIgnoringCase($0, field) }
   }
 
-  /// Adds one more occurrence of the directive: it restricts what others restrict, and more.
+  /// Adds another occurrence of the directive: the result restricts everything that either of them
+  /// restricts.
   mutating func add(_ other: FieldList) {
     switch (self, other) {
     case (.all, _), (_, .absent): break
@@ -33,9 +34,10 @@ public enum FieldList: Sendable, Hashable {
     }
   }
 
-  /// Reads the argument of a directive: field names with commas between them.
+  /// Reads the argument of a directive: field names separated by commas.
   ///
-  /// Whatever is no such list makes it apply to the whole response, which is the cautious reading.
+  /// If the argument is not such a list, the directive applies to the whole response, which is the
+  /// safe interpretation.
   init(argument bytes: Span<UInt8>, in range: Range<Int>) {
     var names: [String] = []
     var start = range.lowerBound

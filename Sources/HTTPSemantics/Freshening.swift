@@ -1,18 +1,20 @@
-/// Updates stored responses from newer ones that say they are still current (RFC 9111, sections
-/// 3.2, 4.3.3 to 4.3.5).
+/// Updates stored responses from newer messages that confirm them (RFC 9111, sections 3.2, 4.3.3 to
+/// 4.3.5).
 public enum Freshening {
-  /// Returns the fields of a stored response after those of a newer one have been put in place of
-  /// them (RFC 9111, section 3.2).
+  /// Returns the fields of a stored response, replaced by those of a newer message (RFC 9111,
+  /// section 3.2).
   ///
-  /// Left as they are: the fields that are bound to the stored bytes (`Content-Length`,
-  /// `Content-Encoding`, `Content-Range`) and those that are never stored. `Age` and `Date` are
-  /// those of the newer message even if it has none, since they tell of the message and not of the
-  /// representation; the old ones would make the response look old the moment it was validated.
+  /// These fields are not replaced: those that belong to the stored bytes (`Content-Length`,
+  /// `Content-Encoding`, `Content-Range`), and those that are never stored. `Age` and `Date` are
+  /// always those of the newer message, even if it has none, because they describe the message and
+  /// not the representation. With the old ones, the response would seem old immediately after its
+  /// validation.
   ///
   /// - Parameters:
   ///   - stored: The stored fields, which keep their order.
   ///   - update: The fields of a 304, of a 200 to `HEAD`, or of a 206 to be combined.
-  ///   - received: When the newer message came; its `Date` if it has none (RFC 9110, 6.6.1).
+  ///   - received: The time of the newer message; used as its `Date` if it has none (RFC 9110,
+  ///     6.6.1).
   /// - Complexity: O(*n* + *m*) in the size of both.
   public static func freshened(
     _ stored: HTTPFields, by update: HTTPFields, receivedAt received: HTTPDate
@@ -27,26 +29,29 @@ public enum Freshening {
     return HTTPFields(rest + changes)
   }
 
-  /// Tells whether a field stays what it is for as long as the stored bytes do, or is not stored.
+  /// Returns whether a field describes the stored bytes, or is never stored, so that it must not be
+  /// replaced.
   private static func isKept(_ name: String) -> Bool {
     ConnectionFields.isForProxies(name)
       || ["Content-Length", "Content-Encoding", "Content-Range", "Trailer"]
         .contains { ASCII.equalsIgnoringCase($0, name) }
   }
 
-  /// Returns which stored responses a 304 says to be current (RFC 9111, section 4.3.4), as indexes.
+  /// Returns the indexes of the stored responses that a 304 confirms (RFC 9111, section 4.3.4).
   ///
-  /// The first one is to be the answer. It is empty if the 304 is about something that is not
-  /// stored: then nothing may be updated, and the request has to be sent again without conditions.
+  /// The first one is the response to use. The result is empty if the 304 refers to a response that
+  /// is not stored. Then no response may be updated, and the request has to be sent again without
+  /// conditions.
   ///
-  /// A 304 without validators cannot name what it means. RFC 9111 has it update a response that
-  /// has no validator either; here it also updates the only one that the request asked about,
-  /// as many servers leave out the tag in a 304, and no other response can be meant.
+  /// A 304 without validators does not identify a response. According to RFC 9111, it updates a
+  /// response that has no validator either. Here it also updates the response that was validated if
+  /// there was only one: many servers omit the tag in a 304, and it cannot refer to any other
+  /// response.
   ///
   /// - Parameters:
   ///   - stored: The responses that the request was validating, see ``HTTPRequest/validating(_:)``.
   ///   - update: The fields of the 304.
-  ///   - now: When it came.
+  ///   - now: The time at which it was received.
   public static func chosen(
     from stored: [StoredResponse], by update: HTTPFields, now: HTTPDate
   ) -> [Int] {
@@ -56,23 +61,23 @@ public enum Freshening {
     if new.isStrong {
       let strong = candidates.filter { new.matchStrongly($0.validators) }
       if !strong.isEmpty { return latestFirst(strong.map(\.index), of: stored) }
-      // A strong tag that matches none forbids to go on; a date may still match as a weak one,
-      // where it was stored with a tag that this 304 does not repeat.
+      // If a strong tag does not match, the search ends. A strong date may still match as a weak
+      // one if the stored response has a tag that this 304 omits.
       if new.entityTag != nil { return [] }
     }
     let weak = candidates.filter { new.matchWeakly($0.validators) }
     return Array(latestFirst(weak.map(\.index), of: stored).prefix(1))
   }
 
-  /// Returns which stored response a 304 confirms though it must not update any, as an index.
+  /// Returns the index of the stored response that a 304 confirms without updating it.
   ///
-  /// Some servers answer a question about `W/"a"` with a 304 that has `"a"`, as nginx does for
-  /// content that it compresses. RFC 9111, section 4.3.4, forbids to take its fields; still it says
-  /// that the response with the tag that was asked about may be used this once.
+  /// Some servers answer a validation of `W/"a"` with a 304 that has `"a"`, for example nginx for
+  /// compressed content. RFC 9111, section 4.3.4, forbids using its fields; but it confirms that
+  /// the stored response with the tag `W/"a"` may be used for this request.
   ///
   /// - Parameters:
   ///   - stored: The responses that the request was validating.
-  ///   - update: The fields of a 304 for which ``chosen(from:by:now:)`` has returned nothing.
+  ///   - update: The fields of a 304 for which ``chosen(from:by:now:)`` returned an empty array.
   public static func confirmed(from stored: [StoredResponse], by update: HTTPFields) -> Int? {
     guard let tag = update.first(named: "ETag").flatMap({ EntityTag($0.value) }), tag.isWellFormed
     else { return nil }
@@ -88,23 +93,23 @@ public enum Freshening {
     stored.facts.date ?? stored.responseTime
   }
 
-  /// Tells what an answer to `HEAD` means for a stored response to `GET`.
+  /// The effect of a response to `HEAD` on a stored response to `GET`.
   public enum HeadOutcome: Sendable, Hashable {
-    /// It is current: ``freshened(_:by:receivedAt:)`` gives its new fields.
+    /// The stored response is current: ``freshened(_:by:receivedAt:)`` returns its new fields.
     case freshen
-    /// It is of another state of the representation: it counts as stale from now on.
+    /// The stored response has another state of the representation: it is stale from now on.
     case invalidate
-    /// The answer says nothing about it.
+    /// The response to `HEAD` gives no information.
     case nothing
   }
 
-  /// Compares an answer to `HEAD` with a stored response that could have been chosen for the
+  /// Compares a response to `HEAD` with a stored response that could have been chosen for the
   /// request (RFC 9111, section 4.3.5).
   ///
   /// - Parameters:
-  ///   - head: The answer; only a 200 says something about the response to a `GET`.
+  ///   - head: The response to `HEAD`; only a 200 gives information about the response to a `GET`.
   ///   - stored: The stored response.
-  ///   - bodyLength: The bytes of the stored body.
+  ///   - bodyLength: The number of bytes of the stored body.
   public static func outcome(
     ofHead head: HTTPResponseHead, for stored: StoredResponse, bodyLength: UInt64
   ) -> HeadOutcome {

@@ -1,22 +1,23 @@
-/// Holds a time as HTTP tells it: whole seconds, UTC (RFC 9110, section 5.6.7).
+/// A time as in HTTP: whole seconds, UTC (RFC 9110, section 5.6.7).
 public struct HTTPDate: Sendable, Hashable, Comparable {
-  /// Gives the seconds since 1970-01-01 00:00:00 UTC, without leap seconds; any number.
+  /// The seconds since 1970-01-01 00:00:00 UTC, without leap seconds; any number is allowed.
   public var seconds: Int64
 
-  /// Makes a time from the seconds since 1970-01-01 00:00:00 UTC.
+  /// Creates a time from the seconds since 1970-01-01 00:00:00 UTC.
   public init(seconds: Int64) {
     self.seconds = seconds
   }
 
-  /// Reads a date in one of the three formats of RFC 9110, section 5.6.7; nil if it is none.
+  /// Reads a date in one of the three formats of RFC 9110, section 5.6.7; `nil` for anything else.
   ///
-  /// The format is taken strictly, as a cache is to treat an invalid `Expires` as past (RFC 9111,
-  /// section 5.3): single spaces, two-digit times, `GMT` and no other zone. The names of days and
-  /// months may have any case (RFC 9111, section 4.2), and the day of the week need not fit the date.
+  /// The parser is strict, because a cache must treat an invalid `Expires` as past (RFC 9111,
+  /// section 5.3): single spaces, two-digit times, only the zone `GMT`. The names of days and
+  /// months may have any case (RFC 9111, section 4.2), and the day of the week need not match the
+  /// date.
   ///
   /// - Parameters:
-  ///   - bytes: The value without white space around it.
-  ///   - now: The time by which a two-digit year is understood: it is at most 50 years ahead.
+  ///   - bytes: The value without surrounding white space.
+  ///   - now: The time for interpreting a two-digit year: the date is at most 50 years after it.
   /// - Complexity: O(1).
   public init?(_ bytes: Span<UInt8>, now: HTTPDate) {
     var parser = HTTPDateParser(now: now)
@@ -29,24 +30,23 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     self.init(Array(text.utf8).span, now: now)
   }
 
-  /// Tells which time is earlier.
+  /// Returns whether the left time is earlier.
   public static func < (left: HTTPDate, right: HTTPDate) -> Bool {
     left.seconds < right.seconds
   }
 
-  /// Returns how many seconds have passed since another time; negative if that is later.
+  /// Returns the seconds that have passed since another time; negative if that is later.
   ///
-  /// Stays at the ends of `Int64` where the difference does not fit.
+  /// Clamped to the range of `Int64`.
   public func seconds(since other: HTTPDate) -> Int64 {
     seconds.saturatingSubtract(other.seconds)
   }
 }
 
 extension HTTPDate: CustomStringConvertible {
-  /// Gives the time as an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// The time as an IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`.
   ///
-  /// A time outside the years 0 to 9999, which the format cannot hold, is written as the nearest
-  /// one that it can hold.
+  /// The format has the years 0 to 9999 only; a time outside them is clamped.
   public var description: String {
     let shown = max(CivilTime.earliest, min(seconds, CivilTime.latest))
     let time = CivilTime(seconds: shown)

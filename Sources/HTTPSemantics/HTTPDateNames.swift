@@ -1,4 +1,4 @@
-/// Lists the names in dates, beginning with Sunday and January.
+/// The names in dates, starting with Sunday and January.
 enum HTTPDateNames {
   static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
   static let months = [

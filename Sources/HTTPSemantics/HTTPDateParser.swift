@@ -1,4 +1,4 @@
-/// Reads the three date formats of RFC 9110, section 5.6.7 from one value.
+/// A parser for the three date formats of RFC 9110, section 5.6.7.
 ///
 ///     Sun, 06 Nov 1994 08:49:37 GMT       IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT      RFC 850
@@ -14,7 +14,7 @@ struct HTTPDateParser {
     self.now = now
   }
 
-  /// Returns the seconds since 1970, or nil if the value is no date.
+  /// Returns the seconds since 1970, or `nil` if the value is not a date.
   mutating func parse(_ bytes: Span<UInt8>) -> Int64? {
     guard bytes.count <= Self.longest else { return nil }
     while position < bytes.count, ASCII.isLetter(bytes[position]) { position += 1 }
@@ -63,7 +63,7 @@ struct HTTPDateParser {
     return true
   }
 
-  /// Takes the latest year with these two digits in which the date is at most 50 years ahead.
+  /// Sets the latest year with these two digits for which the date is at most 50 years ahead.
   private mutating func setYear(ofTwoDigits digits: Int64) -> Bool {
     var limit = CivilTime(seconds: max(CivilTime.earliest, min(now.seconds, CivilTime.latest)))
     limit.year += 50
@@ -90,7 +90,8 @@ struct HTTPDateParser {
     else { return false }
     time.hour = hour
     time.minute = minute
-    // A leap second has no number of its own; the one before is the nearest that is not later.
+    // A leap second has no number of its own; the previous second is the nearest one that is not
+    // later.
     time.second = min(second, 59)
     return true
   }

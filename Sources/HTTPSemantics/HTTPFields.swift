@@ -1,35 +1,36 @@
-/// Holds the fields of a message in their order, with lines of the same name kept apart.
+/// The fields of a message in their order; lines with the same name are separate elements.
 ///
-/// Whether lines may be joined depends on the field (RFC 9110, section 5.3): `Set-Cookie` must not
-/// be, `Cache-Control` may. So they are kept as they came, and who reads them decides.
+/// Whether lines may be joined depends on the field (RFC 9110, section 5.3): `Cache-Control` may be
+/// joined, `Set-Cookie` must not. So the lines are kept as they were received, and the reader
+/// decides.
 public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
   private var fields: [HTTPField]
 
-  /// Makes a list from fields, in their order.
+  /// Creates a list of fields, in their order.
   public init(_ fields: [HTTPField] = []) {
     self.fields = fields
   }
 
-  /// Makes a list from fields, in their order.
+  /// Creates a list of fields, in their order.
   public init(arrayLiteral elements: HTTPField...) {
     self.init(elements)
   }
 
-  /// Returns all fields of a name, in their order.
+  /// Returns all fields with a name, in their order.
   ///
   /// - Complexity: O(*n*) in the number of fields.
   public func all(named name: String) -> [HTTPField] {
     fields.filter { $0.isNamed(name) }
   }
 
-  /// Returns the index of the first field of a name, or nil.
+  /// Returns the index of the first field with a name, or `nil`.
   ///
-  /// A look through a span copies no field, which is what takes the time in other loops: a cache
-  /// looks for a dozen names in every request.
+  /// The search goes through a span and copies no field, because copying takes most of the time of
+  /// such a loop: a cache searches for a dozen names in every request.
   ///
   /// - Parameters:
   ///   - name: The name, in any case.
-  ///   - start: Where to begin; 0 to ``endIndex``.
+  ///   - start: The index at which to start; 0 to ``endIndex``.
   /// - Complexity: O(*n*) in the number of fields.
   public func firstIndex(named name: String, from start: Int = 0) -> Int? {
     let lines = fields.span
@@ -41,30 +42,30 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     return nil
   }
 
-  /// Returns the first field of a name, or nil.
+  /// Returns the first field with a name, or `nil`.
   public func first(named name: String) -> HTTPField? {
     firstIndex(named: name).map { fields[$0] }
   }
 
-  /// Returns the only field of a name; nil if there is none, or more than one.
+  /// Returns the only field with a name; `nil` if there is none, or more than one.
   func only(named name: String) -> HTTPField? {
     guard let index = firstIndex(named: name), firstIndex(named: name, from: index + 1) == nil
     else { return nil }
     return fields[index]
   }
 
-  /// Gives the number of the first `Content-Length` (RFC 9110, section 8.6); nil if there is none,
-  /// or it is not digits alone, or beyond 2^63 - 1.
+  /// The number in the first `Content-Length` (RFC 9110, section 8.6); `nil` if there is none, if
+  /// it has anything but digits, or if it is beyond 2^63 - 1.
   package var contentLength: UInt64? {
     first(named: "Content-Length").flatMap { FieldBytes.number($0.value[...]) }
   }
 
-  /// Tells whether there is a field of a name.
+  /// Returns whether there is a field with a name.
   public func contains(_ name: String) -> Bool {
     firstIndex(named: name) != nil
   }
 
-  /// Tells whether there is a field whose name is accepted; copies no field, see
+  /// Returns whether there is a field for whose name `accepts` returns true. Copies no field; see
   /// ``firstIndex(named:from:)``.
   ///
   /// - Complexity: O(*n*) in the number of fields.
@@ -74,15 +75,17 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     return false
   }
 
-  /// Returns the values of a name joined with `, ` (RFC 9110, section 5.3), or nil if there is none.
+  /// Returns the values of all fields with a name, joined with `, ` (RFC 9110, section 5.3), or
+  /// `nil` if there are none.
   ///
-  /// Right for fields whose value is a list; never for `Set-Cookie`.
+  /// Only for fields whose value is a list; never for `Set-Cookie`.
   public func combinedValue(of name: String) -> [UInt8]? {
     let lines = all(named: name)
     return lines.isEmpty ? nil : Array(lines.map(\.value).joined(separator: Array(", ".utf8)))
   }
 
-  /// The codings of `Content-Encoding`, the one applied first first; `nil` without that field.
+  /// The codings of `Content-Encoding` in the order in which they were applied; `nil` without that
+  /// field.
   package var contentCodings: [String]? {
     guard let codings = combinedValue(of: "Content-Encoding") else { return nil }
     return String(decoding: codings, as: UTF8.self).split(separator: ",")
@@ -99,13 +102,13 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
     fields += added
   }
 
-  /// Puts one field in place of all those of its name.
+  /// Replaces all fields that have the name of `field` by `field`.
   public mutating func replace(with field: HTTPField) {
     removeAll(named: field.name)
     fields.append(field)
   }
 
-  /// Removes all fields of a name.
+  /// Removes all fields with a name.
   public mutating func removeAll(named name: String) {
     guard contains(name) else { return }
     fields.removeAll { $0.isNamed(name) }
@@ -113,10 +116,10 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
 }
 
 extension HTTPFields: RandomAccessCollection {
-  /// Gives the index of the first field: 0.
+  /// The index of the first field: 0.
   public var startIndex: Int { fields.startIndex }
 
-  /// Gives the index after the last field: the number of fields.
+  /// The index after the last field: the number of fields.
   public var endIndex: Int { fields.endIndex }
 
   /// Returns the field at an index.

@@ -1,17 +1,17 @@
 extension HTTPRequest {
-  /// The most entity tags that one request asks about.
+  /// The maximum number of entity tags in one request.
   public static let maximumValidatedTags = 32
 
   /// Returns the request that asks the origin whether stored responses are still current (RFC 9111,
   /// section 4.3.1).
   ///
-  /// `If-None-Match` and `If-Modified-Since` of the request itself give way to those of the stored
-  /// responses; against them the request is evaluated once the answer is there. All other fields
-  /// stay, those that select (`Vary`) among them. The request comes back unchanged if no stored
-  /// response has a validator.
+  /// `If-None-Match` and `If-Modified-Since` of the request itself are replaced by those for the
+  /// stored responses; they are evaluated once the response is there. All other fields are kept,
+  /// including those that `Vary` names. If no stored response has a validator, the request is
+  /// returned unchanged.
   ///
-  /// - Parameter stored: The stored responses in the order of preference; with several of them
-  ///   only their tags are sent, since a date does not tell which one is meant.
+  /// - Parameter stored: The stored responses, the preferred one first. If there are several, only
+  ///   their tags are sent, because a date does not identify one of them.
   public func validating(_ stored: [StoredResponse]) -> HTTPRequest {
     let tags = Self.tags(of: stored)
     var date: HTTPField?
@@ -27,21 +27,22 @@ extension HTTPRequest {
       request.fields.append(HTTPField(name: "If-None-Match", value: value))
     }
     if let date {
-      // The bytes as they came: servers are known to compare them as text.
+      // The bytes as they were received, because some servers compare them as text.
       request.fields.append(HTTPField(name: "If-Modified-Since", value: date.value))
     }
     return request
   }
 
   /// Returns the request for the bytes that are missing from a stored partial response (RFC 9111,
-  /// section 3.4), which the origin answers with all of them if the representation has changed.
+  /// section 3.4). If the representation has changed, the origin responds with all of it.
   ///
-  /// Returns nil if the stored response has no strong validator: then nothing tells whether the
-  /// new bytes belong to the old ones. The request's own conditions and `Range` are replaced.
+  /// Returns `nil` if the stored response has no strong validator, because then it is unknown
+  /// whether the new bytes belong to the stored ones. The request's own conditions and `Range` are
+  /// replaced.
   ///
   /// - Parameters:
-  ///   - missing: The positions; where they end with the representation, `Range` is open.
-  ///   - stored: The 206 response that is to be completed.
+  ///   - missing: The positions. If they reach the end of the representation, `Range` has no end.
+  ///   - stored: The 206 response to be completed.
   public func completing(
     _ missing: ClosedRange<UInt64>, of stored: StoredResponse
   ) -> HTTPRequest? {
@@ -54,7 +55,7 @@ extension HTTPRequest {
     return asking(forBytes: "\(missing.lowerBound)-\(last)", if: validator)
   }
 
-  /// Returns the request for a range, under the condition of a strong validator and no other.
+  /// Returns the request for a range with a strong validator as its only condition.
   func asking(forBytes range: String, if validator: HTTPField) -> HTTPRequest {
     var request = self
     for name in ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"] {
@@ -65,8 +66,7 @@ extension HTTPRequest {
     return request
   }
 
-  /// Returns the request that asks whether a copy with these fields is still current, by both of its
-  /// validators.
+  /// Returns the request that validates a copy with these fields, with both of its validators.
   package func confirming(_ copy: HTTPFields) -> HTTPRequest {
     var request = self
     for (field, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
@@ -77,10 +77,10 @@ extension HTTPRequest {
     return request
   }
 
-  /// Returns the tags to send, each once.
+  /// Returns the tags to send, without duplicates.
   ///
-  /// One that is malformed goes only alone: within a list it could be read as several others. One
-  /// that would be read as "any" or as several even alone never goes.
+  /// A malformed tag is sent only if it is the only one: in a list it could be read as several
+  /// tags. It is never sent if it could be read as "any" or as several tags even then.
   private static func tags(of stored: [StoredResponse]) -> [EntityTag] {
     var tags: [EntityTag] = []
     for tag in stored.lazy.compactMap(\.facts.entityTag) where !tags.contains(tag) {

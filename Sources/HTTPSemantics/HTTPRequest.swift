@@ -1,36 +1,36 @@
-/// Names what a request asks for (RFC 9110, section 9); names are case-sensitive.
+/// The method of a request (RFC 9110, section 9); names are case-sensitive.
 public struct HTTPMethod: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-  /// Gives the name.
+  /// The name.
   public let rawValue: String
 
-  /// Makes a name; see the constants for those that are in use.
+  /// Creates a method from its name; the common ones are constants.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }
 
-  /// Asks for the current representation.
+  /// Requests the current representation.
   public static let get = HTTPMethod(rawValue: "GET")
-  /// Asks for the head that `GET` would get.
+  /// Requests the head of the response that `GET` would get.
   public static let head = HTTPMethod(rawValue: "HEAD")
-  /// Asks to process the content of the request.
+  /// Requests that the server process the content of the request.
   public static let post = HTTPMethod(rawValue: "POST")
 
-  /// Gives the name.
+  /// The name.
   public var description: String { rawValue }
 }
 
-/// Holds a request without a body: what, where, and the fields that go with it.
+/// A request without a body: method, target and fields.
 public struct HTTPRequest: Sendable, Hashable {
-  /// Gives the method.
+  /// The method.
   public var method: HTTPMethod
 
-  /// Gives the target.
+  /// The target.
   public var url: NormalizedURL
 
-  /// Gives the fields that the caller adds to those that a transport sends by itself.
+  /// The fields from the caller; a transport adds its own.
   public var fields: HTTPFields
 
-  /// Makes a request.
+  /// Creates a request.
   public init(method: HTTPMethod = .get, url: NormalizedURL, fields: HTTPFields = []) {
     self.method = method
     self.url = url

@@ -1,12 +1,12 @@
-/// Holds what comes before the body of a response: the status and the fields.
+/// The part of a response before the body: the status and the fields.
 public struct HTTPResponseHead: Sendable, Hashable {
-  /// Gives the status code, 100 to 999.
+  /// The status code, 100 to 999.
   public var status: Int
 
-  /// Gives the fields in the order of the wire.
+  /// The fields in the order in which they were sent.
   public var fields: HTTPFields
 
-  /// Makes a head.
+  /// Creates a head.
   public init(status: Int, fields: HTTPFields = []) {
     self.status = status
     self.fields = fields

@@ -1,39 +1,40 @@
-/// Tells why a string is no URL that this package can fetch.
+/// The reason why this package cannot fetch a URL.
 public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause; open, so that later versions can add causes.
+  /// The cause; later versions may add causes.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// Gives the name.
+    /// The name.
     public let rawValue: String
 
-    /// Makes a name; see the constants for those that are in use.
+    /// Creates a cause from its name; the known ones are constants.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
 
-    /// There is no `scheme:` in front.
+    /// The URL does not start with a scheme.
     public static let noScheme = Code(rawValue: "noScheme")
     /// The scheme is neither `http` nor `https`.
     public static let unsupportedScheme = Code(rawValue: "unsupportedScheme")
     /// There is no host between `//` and the path.
     public static let noHost = Code(rawValue: "noHost")
-    /// The host holds a byte that no host name has.
+    /// The host contains a byte that is not allowed in a host name.
     public static let invalidHost = Code(rawValue: "invalidHost")
-    /// There is a bracket around the host, and no IPv6 address in it, or something else behind it.
+    /// The host is in brackets but is not an IPv6 address, or there is other text after the
+    /// brackets.
     public static let invalidAddress = Code(rawValue: "invalidAddress")
     /// The port is not a number from 1 to 65,535.
     public static let invalidPort = Code(rawValue: "invalidPort")
-    /// There is a control character (0x00-0x1F or 0x7F) somewhere.
+    /// The URL contains a control character (0x00-0x1F or 0x7F).
     public static let controlCharacter = Code(rawValue: "controlCharacter")
     /// The URL is longer than ``NormalizedURL/maximumLength``.
     public static let tooLong = Code(rawValue: "tooLong")
   }
 
-  /// Names the cause.
+  /// The cause.
   public let code: Code
 
-  /// Shows the start of the refused URL, without user-info and control characters.
+  /// The start of the URL, without user-info and control characters.
   ///
-  /// At most 200 characters, so that an error message stays readable whatever was passed in.
+  /// At most 200 characters, so that error messages stay readable.
   public let url: String
 
   init(_ code: Code, in text: String) {
@@ -41,15 +42,15 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
     self.url = InvalidURL.excerpt(of: text)
   }
 
-  /// Says which URL, what is wrong with it, and what to do.
+  /// The URL, the problem and the remedy.
   public var description: String {
     "\(url): \(parts.problem); \(parts.remedy)"
   }
 
-  /// Says which URL and what is wrong with it.
+  /// The URL and the problem.
   public var problem: String { "\(url): \(parts.problem)" }
 
-  /// Says what to do.
+  /// The advice for the user.
   public var remedy: String { parts.remedy }
 
   private var parts: (problem: String, remedy: String) {
@@ -75,10 +76,10 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
 
   private static let excerptLength = 200
 
-  /// Returns what of a refused URL may stand in a log: no credentials, nothing that moves a cursor.
+  /// Returns the part of an invalid URL that may be logged: no credentials, no control characters.
   private static func excerpt(of text: String) -> String {
     var bytes = Array(text.utf8.prefix(4 * excerptLength))
-    // Whatever stands before an "@" may be a password, and this text is known to be malformed.
+    // The URL is malformed, so any text before an "@" may be a password.
     if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
       var start = 0
       if let slashes = bytes.indices.first(where: { bytes[$0...].starts(with: "//".utf8) }) {

@@ -1,7 +1,7 @@
-/// Finds what a change at the origin makes useless in a cache (RFC 9111, section 4.4).
+/// Invalidation of stored responses after a change at the origin (RFC 9111, section 4.4).
 public enum Invalidation {
-  /// Tells whether a method is known to change nothing (RFC 9110, section 9.2.1, and the registry
-  /// of methods); names that are not known count as unsafe.
+  /// Returns whether a method is known to be safe (RFC 9110, section 9.2.1, and the registry of
+  /// methods); an unknown method is unsafe.
   public static func isSafe(_ method: HTTPMethod) -> Bool {
     switch method.rawValue {
     case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY": true
@@ -9,10 +9,11 @@ public enum Invalidation {
     }
   }
 
-  /// Returns the URLs whose stored responses must not be used again without validation: the target
-  /// itself and, of the same origin only, those in `Location` and `Content-Location`.
+  /// Returns the URLs whose stored responses must not be used again without validation: the target,
+  /// and the URLs in `Location` and `Content-Location` if they have the same origin.
   ///
-  /// It is empty for safe methods and for all but 2xx and 3xx: an error has changed nothing.
+  /// The result is empty for safe methods and for all statuses except 2xx and 3xx, because an error
+  /// changes nothing.
   public static func targets(
     of request: HTTPRequest, answered head: HTTPResponseHead
   ) -> [NormalizedURL] {
@@ -21,7 +22,7 @@ public enum Invalidation {
     for name in ["Location", "Content-Location"] {
       guard let field = head.fields.first(named: name),
         let url = try? request.url.resolving(field.text),
-        // One origin must not empty the cache of another.
+        // An origin must not invalidate the responses of another one.
         url.isSameOrigin(as: request.url), !targets.contains(url)
       else { continue }
       targets.append(url)

@@ -1,20 +1,20 @@
-/// Splits values that are lists (RFC 9110, section 5.6.1) at the commas outside quoted strings.
+/// Lists in field values (RFC 9110, section 5.6.1), split at the commas outside quoted strings.
 package enum ListSyntax {
-  /// Walks over the members of one field line without allocating.
+  /// An iterator over the members of one field line, without allocation.
   ///
-  /// Each line of a name is a list of its own, and all of them together are the list. A quoted
-  /// string does not go on in the next line. A quote that is never closed is an ordinary byte: it
-  /// must not hide the directives behind it.
+  /// Each line with a name is a list, and all of them together are one list. A quoted string cannot
+  /// continue in the next line. A quotation mark that is never closed is an ordinary byte, so it
+  /// cannot hide the directives after it.
   package struct Cursor {
     private var position = 0
     private var quotesEnd = false
 
-    /// Starts before the first member.
+    /// Creates a cursor before the first member.
     package init() {}
 
-    /// Returns where the next member is, without the white space around it, or nil at the end.
+    /// Returns the range of the next member, without surrounding white space; `nil` at the end.
     ///
-    /// Empty members are left out (RFC 9110, section 5.6.1.2). Call it with the same line always.
+    /// Empty members are left out (RFC 9110, section 5.6.1.2). All calls must have the same line.
     ///
     /// - Complexity: O(*n*) in the length of the line, for all members together.
     package mutating func next(in line: Span<UInt8>) -> Range<Int>? {
@@ -46,7 +46,7 @@ package enum ListSyntax {
     }
   }
 
-  /// Returns the members of all lines of a name, in their order.
+  /// Returns the members of all lines with a name, in their order.
   ///
   /// - Complexity: O(*n*) in the bytes of those lines.
   package static func members(of name: String, in fields: HTTPFields) -> [ArraySlice<UInt8>] {
@@ -60,7 +60,8 @@ package enum ListSyntax {
     return members
   }
 
-  /// Returns where the quoted string that begins at an index ends, or nil if it never does.
+  /// Returns the index of the quotation mark that closes the string which begins at `open`; `nil`
+  /// if there is none.
   static func closingQuote(in line: Span<UInt8>, after open: Int) -> Int? {
     var index = open + 1
     while index < line.count {
@@ -73,7 +74,7 @@ package enum ListSyntax {
     return nil
   }
 
-  /// Returns a part without the spaces and tabs at its ends (`OWS`, RFC 9110, section 5.6.3).
+  /// Returns a range without the spaces and tabs at its ends (`OWS`, RFC 9110, section 5.6.3).
   package static func trimmed(_ line: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
     var lower = range.lowerBound
     var upper = range.upperBound

@@ -1,9 +1,9 @@
-/// The media types of files, by the extension of their names.
+/// The media types of files, by file name extension.
 package enum MediaTypes {
   /// The media type for an unknown extension.
   package static let unknown = "application/octet-stream"
 
-  /// Returns the media type for the extension of a file name, in upper or lower case.
+  /// Returns the media type for the extension of a file name, without regard to case.
   ///
   /// Text has the charset UTF-8, except for JSON, which is always UTF-8, and for XML and SVG, which
   /// declare their own.
@@ -14,7 +14,8 @@ package enum MediaTypes {
     return table[base[base.utf8.index(after: dot)...].lowercased()] ?? unknown
   }
 
-  /// Returns the media type of an ending in lower case, without parameters; nil for an unknown one.
+  /// Returns the media type of a lower-case extension, without parameters; `nil` for an unknown
+  /// one.
   package static func essence(ofEnding ending: String) -> String? {
     table[ending].map { String($0.prefix { $0 != ";" }) }
   }

@@ -1,5 +1,5 @@
 extension NormalizedURL {
-  /// Names scheme, host and port of a URL (RFC 6454, section 4).
+  /// The scheme, host and port of a URL (RFC 6454, section 4).
   package struct Origin: Sendable, Hashable {
     private let scheme: Scheme
     private let host: String
@@ -10,11 +10,11 @@ extension NormalizedURL {
     }
   }
 
-  /// Tells whether scheme, host and port are the same (RFC 6454, section 5).
+  /// Returns whether scheme, host and port are the same (RFC 6454, section 5).
   public func isSameOrigin(as other: NormalizedURL) -> Bool { Origin(self) == Origin(other) }
 
-  /// Tells whether the host is this machine itself, by its name or address (RFC 6761, section 6.3; RFC
-  /// 1122, section 3.2.1.3; RFC 4291, section 2.5.3): a network is not needed for it.
+  /// Whether the host is this machine, by name or address (RFC 6761, section 6.3; RFC 1122, section
+  /// 3.2.1.3; RFC 4291, section 2.5.3), so that no network is needed to reach it.
   package var isLoopback: Bool {
     let name = host.last == "." ? host.dropLast() : host[...]
     if name == "localhost" || name.hasSuffix(".localhost") || name == "[::1]" { return true }

@@ -1,8 +1,9 @@
 extension NormalizedURL {
-  /// Returns the URL that a reference means when it stands in an answer from this one, as in
+  /// Returns the URL that a reference in a response from this URL stands for, for example in
   /// `Location` (RFC 3986, section 5.2).
   ///
-  /// Strict: `http:g` is no URL and not relative to this one. Fragments are left out.
+  /// Resolution is strict: `http:g` is not relative to this URL, and it is not a valid URL.
+  /// Fragments are removed.
   ///
   /// - Throws: ``InvalidURL`` if the result is not a URL that can be fetched.
   /// - Complexity: O(*n*) in the length of both.
@@ -21,16 +22,16 @@ extension NormalizedURL {
     case UInt8(ascii: "?"): base = path
     default: base = Self.directory(of: path)
     }
-    // Dot segments are removed when the whole is normalised.
+    // The initializer removes the dot segments.
     return try NormalizedURL("\(origin)\(Substring(base))\(reference)")
   }
 
-  /// Gives the URL up to the target, such as `http://example.com:8080`.
+  /// The URL up to the target, such as `http://example.com:8080`.
   private var origin: Substring {
     Substring(string.utf8.dropLast(target.utf8.count))
   }
 
-  /// Returns a path up to its last slash, which is included.
+  /// Returns a path up to and including its last slash.
   private static func directory(of path: Substring.UTF8View) -> Substring.UTF8View {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return path.prefix(0) }
     return path[...slash]

@@ -1,25 +1,25 @@
-/// Holds an `http` or `https` URL in its normal form, in which equivalent URLs are equal.
+/// An `http` or `https` URL in its normal form, in which equivalent URLs are equal.
 ///
-/// The form is that of RFC 3986, sections 6.2.2 (syntax: case, percent-encoding, dot segments) and
-/// 6.2.3 (scheme: default port, empty path). The fragment and the user-info are left out: neither
-/// is sent to a server as part of the target, and neither may divide or leak into a cache key. Who
-/// needs credentials sends an `Authorization` field.
+/// The normal form is that of RFC 3986, sections 6.2.2 (syntax: case, percent-encoding, dot
+/// segments) and 6.2.3 (scheme: default port, empty path). The fragment and the user-info are
+/// removed. They are not sent to a server as part of the target, and they must not become part of a
+/// cache key. A client with credentials sends an `Authorization` field.
 ///
-/// The same text is the cache key and what goes over the wire, so that two URLs that share a stored
-/// response would also have asked for the same thing. Nothing beyond the RFC is merged: `a%2Fb` is
-/// not `a/b`, `?` is not the absence of a query, and the order in a query stays.
+/// The same text is the cache key and is sent to the server. So two URLs that share a stored
+/// response also cause the same request. No other URLs are merged: `a%2Fb` is not `a/b`, an empty
+/// query is not the same as no query, and the order of the query is kept.
 public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
-  /// The longest URL that is accepted, in bytes, before and after normalisation: 64 KiB.
+  /// The maximum length of a URL in bytes, before and after normalisation: 64 KiB.
   public static let maximumLength = 64 * 1024
 
-  /// Names the schemes that can be fetched.
+  /// The supported schemes.
   public enum Scheme: String, Sendable, Hashable {
     /// Without TLS.
     case http
     /// With TLS.
     case https
 
-    /// Gives the port that is meant when none is written.
+    /// The port of a URL that has none.
     public var defaultPort: Int {
       switch self {
       case .http: 80
@@ -28,26 +28,26 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Gives the whole URL in its normal form; always ASCII.
+  /// The whole URL in its normal form; always ASCII.
   public let string: String
 
-  /// Gives the scheme.
+  /// The scheme.
   public let scheme: Scheme
 
-  /// Gives the host in lower case; an IPv6 address keeps its brackets.
+  /// The host in lower case; an IPv6 address keeps its brackets.
   public let host: String
 
-  /// Gives the port, the scheme's default when none was written.
+  /// The port; the default port of the scheme if the URL has none.
   public let port: Int
 
-  /// Gives the path and, if there is one, `?` and the query; starts with `/`.
+  /// The path and, if there is a query, `?` and the query; starts with `/`.
   public let target: String
 
   /// Normalises a URL.
   ///
-  /// Bytes that may not stand in a URL, such as spaces and letters beyond ASCII, are
-  /// percent-encoded in path and query, as browsers do; in a host they are an error. So is a
-  /// `%` that starts no escape.
+  /// In path and query, bytes that are not allowed in a URL, such as spaces and letters outside
+  /// ASCII, are percent-encoded, as browsers do. A `%` that starts no escape is encoded, too. In a
+  /// host, such bytes are an error.
   ///
   /// - Throws: ``InvalidURL`` with the cause.
   /// - Complexity: O(*n*) in the length of the text.
@@ -71,11 +71,12 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     guard string.utf8.count <= Self.maximumLength else { throw InvalidURL(.tooLong, in: text) }
   }
 
-  /// Returns the URL of the same server with another target: path and query, normalised.
+  /// Returns the URL with the same server and another target: path and query, normalised.
   ///
-  /// A target that is in its normal form already, as nearly all are, is taken as it is.
+  /// A target that already is in its normal form is used unchanged, which is the usual case.
   ///
-  /// - Throws: ``InvalidURL`` if it does not start with `/`, or as ``init(_:)``.
+  /// - Throws: ``InvalidURL`` if the target does not start with `/`, and the errors of
+  ///   ``init(_:)``.
   /// - Complexity: O(*n*) in the length of the target.
   public func replacingTarget(_ target: String) throws(InvalidURL) -> NormalizedURL {
     let server = string.utf8.count - self.target.utf8.count
@@ -94,10 +95,10 @@ public struct NormalizedURL: Sendable, Hashable, CustomStringConvertible {
     string = "\(Substring(other.string.utf8.prefix(server)))\(normalTarget)"
   }
 
-  /// Gives the whole URL in its normal form.
+  /// The whole URL in its normal form.
   public var description: String { string }
 
-  /// Compares the whole URL; the parts follow from it.
+  /// Compares the whole URLs; the parts follow from them.
   public static func == (left: NormalizedURL, right: NormalizedURL) -> Bool {
     left.string == right.string
   }

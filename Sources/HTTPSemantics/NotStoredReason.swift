@@ -1,36 +1,37 @@
-/// Tells why a response is not stored (RFC 9111, section 3).
+/// The reason why a response is not stored (RFC 9111, section 3).
 public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible {
   /// Responses to this method are not stored.
   case method(String)
-  /// The request had a body, so the response answers more than its URL.
+  /// The request had a body, so the response does not depend on the URL alone.
   case requestBody
   /// Responses with this status cannot answer later requests.
   case status(Int)
-  /// The request says `no-store`.
+  /// The request has `no-store`.
   case noStoreRequest
-  /// The response says `no-store`.
+  /// The response has `no-store`.
   case noStoreResponse
   /// The response is `private`, and the cache is shared.
   case privateResponse
-  /// The request had `Authorization`, and nothing allows a shared cache to store the response.
+  /// The request had `Authorization`, and no directive allows a shared cache to store the response.
   case authorization
-  /// The response sets a cookie, is not `public`, and the cache is shared (``CacheRules/SetCookie``).
+  /// The response sets a cookie, is not `public`, and the cache is shared
+  /// (``CacheRules/SetCookie``).
   case setCookie
   /// The request had `Cookie`, the response has no explicit lifetime, and the cache is shared
   /// (``CacheRules/SetCookie``).
   case cookie
-  /// The response says `must-understand`, and the status is unknown.
+  /// The response has `must-understand`, and the status is unknown.
   case notUnderstood(Int)
-  /// `Vary` has the member `*`, or names what cannot be compared: no other request would fit.
+  /// `Vary` has the member `*`, or a member that is not a field name: no other request would match.
   case varyAll
-  /// Nothing says that a response with this status may be stored.
+  /// No field or rule allows storing a response with this status.
   case noExplicitFreshness(Int)
-  /// The response is partial although no range was asked for.
+  /// The response is partial although no range was requested.
   case partNotRequested
-  /// It is not certain which part of the representation the response holds.
+  /// The part of the representation that the response contains is uncertain.
   case partial(PartialRefusal)
 
-  /// Says it for people.
+  /// The reason as text for people.
   public var description: String {
     switch self {
     case .method(let name): "responses to \(name) are not stored"

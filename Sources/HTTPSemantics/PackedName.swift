@@ -1,17 +1,17 @@
-/// Holds a name of at most 24 bytes, in lower case, in three machine words.
+/// A lower-case name of at most 24 bytes in three machine words.
 ///
-/// Names of fields and of cache directives are compared thousands of times a second without regard
-/// to case; three words compare in a nanosecond, and need no string.
+/// Names of fields and cache directives are compared thousands of times a second without regard to
+/// case. Comparing three words takes a nanosecond and needs no string.
 struct PackedName: Equatable {
   /// The longest name that fits; `stale-while-revalidate` has 22.
   static let maximumLength = 24
 
   private var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
 
-  /// Gives the number of bytes.
+  /// The number of bytes.
   let count: Int
 
-  /// Packs part of a line; nil when it is longer than ``maximumLength``.
+  /// Packs a part of a line; `nil` if it is longer than ``maximumLength``.
   init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     guard range.count <= Self.maximumLength else { return nil }
     count = range.count
@@ -20,7 +20,7 @@ struct PackedName: Equatable {
     }
   }
 
-  /// Packs a text; nil when it is longer than ``maximumLength``.
+  /// Packs a text; `nil` if it is longer than ``maximumLength``.
   init?(_ text: String) {
     count = text.utf8.count
     guard count <= Self.maximumLength else { return nil }
@@ -29,7 +29,7 @@ struct PackedName: Equatable {
     }
   }
 
-  /// Moves all bytes up by one and puts a new one below.
+  /// Shifts all bytes up by one and adds a new lowest byte.
   private mutating func append(_ byte: UInt8) {
     words.2 = words.2 << 8 | words.1 >> 56
     words.1 = words.1 << 8 | words.0 >> 56

@@ -1,24 +1,24 @@
-/// Tells why a 206 response is never stored: nothing says for sure which bytes it holds (RFC 9110,
+/// The reason why a 206 response is not stored: the position of its bytes is uncertain (RFC 9110,
 /// section 14.4; RFC 9111, section 3.3).
 public enum PartialRefusal: Sendable, Hashable, CustomStringConvertible {
   /// It has no `Content-Range`.
   case noContentRange
   /// It has several parts in one body (`multipart/byteranges`).
   case severalParts
-  /// Its `Content-Range` is there more than once, malformed or contradicts itself.
+  /// Its `Content-Range` is repeated, malformed or contradictory.
   case malformedContentRange
-  /// Its `Content-Range` tells of another number of bytes than it has.
+  /// Its `Content-Range` has another length than its body.
   case otherLength(told: UInt64, found: UInt64)
 
-  /// Examines a 206 response; nil if its bytes have a known place.
+  /// Checks a 206 response; `nil` if the position of its bytes is known.
   ///
   /// - Parameters:
-  ///   - fields: Its fields.
-  ///   - bodyLength: The bytes of the body; nil while it has not come to its end, when only
-  ///     `Content-Length` can be examined.
+  ///   - fields: The fields of the response.
+  ///   - bodyLength: The number of bytes of the body; `nil` if the body is not complete yet. Then
+  ///     only `Content-Length` is checked.
   public init?(of fields: HTTPFields, bodyLength: UInt64?) {
-    // RFC 9110, section 15.3.7.2: several parts have no `Content-Range` around them, and one that is
-    // there says nothing of the bytes that follow.
+    // RFC 9110, section 15.3.7.2: a response with several parts has no `Content-Range` of its own.
+    // If it has one, that does not describe the bytes of the body.
     let type = fields.first(named: "Content-Type")?.value ?? []
     guard !FieldBytes.starts(FieldBytes.trimmed(type[...]), withLowercase: "multipart/byteranges")
     else {
@@ -37,7 +37,7 @@ public enum PartialRefusal: Sendable, Hashable, CustomStringConvertible {
     self = .otherLength(told: range.count, found: found)
   }
 
-  /// Says what is wrong.
+  /// The reason as text for people.
   public var description: String {
     switch self {
     case .noContentRange: "a partial response without Content-Range"

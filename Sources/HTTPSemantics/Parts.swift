@@ -1,15 +1,16 @@
-/// Puts stored parts of a representation together (RFC 9111, sections 3.3 and 3.4).
+/// Combines stored parts of a representation (RFC 9111, sections 3.3 and 3.4).
 public enum Parts {
-  /// Tells where bytes of a wanted range come from.
+  /// A piece of a requested range.
   public enum Piece: Sendable, Hashable {
-    /// They are stored: this many bytes from this offset in the body of this part.
+    /// The bytes are stored: `count` bytes from `offset` in the body of the part with this index.
     case stored(part: Int, offset: UInt64, count: UInt64)
-    /// They are not stored: these positions of the representation.
+    /// The bytes are not stored: these positions of the representation.
     case missing(ClosedRange<UInt64>)
   }
 
-  /// Tells whether two stored responses hold bytes of the same state of a representation, so that
-  /// they may be combined: the same strong validator, and nothing that contradicts it.
+  /// Returns whether two stored responses contain bytes of the same state of a representation, so
+  /// that they may be combined: they have the same strong validator and do not contradict each
+  /// other.
   public static func mayCombine(_ left: StoredResponse, _ right: StoredResponse) -> Bool {
     guard isPart(left), isPart(right), Validators(left).matchStrongly(Validators(right)) else {
       return false
@@ -27,11 +28,11 @@ public enum Parts {
     stored.status == 200 || stored.status == 206 && stored.contentRange != nil
   }
 
-  /// Returns the pieces that make up a wanted range, in their order and without gap or overlap.
+  /// Returns the pieces of a requested range, in their order and without gaps or overlaps.
   ///
   /// - Parameters:
   ///   - wanted: The positions in the representation.
-  ///   - parts: What each stored part holds; they may overlap and come in any order.
+  ///   - parts: The ranges of the stored parts; they may overlap and have any order.
   /// - Complexity: O(*n* log *n*) in the number of parts.
   public static func cover(
     _ wanted: ClosedRange<UInt64>, by parts: [ContentRange]
@@ -44,7 +45,7 @@ public enum Parts {
       var best: Int?
       while next < order.count, parts[order[next]].first <= position {
         if let current = best, parts[current].last >= parts[order[next]].last {
-          // The one found before reaches at least as far.
+          // The previous one ends at the same position or later.
         } else {
           best = order[next]
         }

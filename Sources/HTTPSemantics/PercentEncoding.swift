@@ -1,7 +1,7 @@
-/// Brings percent-escapes to their normal form (RFC 3986, section 6.2.2.2).
+/// Normalisation of percent-escapes (RFC 3986, section 6.2.2.2).
 enum PercentEncoding {
-  /// Decodes escapes of unreserved bytes, writes the others in upper case, and escapes the bytes
-  /// that are not allowed to stand as they are.
+  /// Decodes the escapes of unreserved bytes, changes the other escapes to upper case, and escapes
+  /// the bytes for which `isAllowed` returns false.
   ///
   /// - Complexity: O(*n*).
   static func normalized(_ bytes: ArraySlice<UInt8>, isAllowed: (UInt8) -> Bool) -> [UInt8] {
@@ -20,8 +20,8 @@ enum PercentEncoding {
           index += 3
           continue
         }
-        // No escape follows. Left alone it could form one with what is decoded after it, as in
-        // "%%341", and the normal form would not be normal.
+        // This is not an escape. Unescaped, it could form one with the bytes that are decoded after
+        // it, as in "%%341". Then the result would not be in normal form.
         appendEscape(of: byte, to: &result)
       } else if isAllowed(byte) {
         result.append(byte)

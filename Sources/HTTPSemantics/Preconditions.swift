@@ -1,35 +1,35 @@
-/// Evaluates the conditions of a client's request against a stored response that may be used
-/// (RFC 9111, section 4.3.2).
+/// Evaluates the conditions of a client's request against a stored response that may be used (RFC
+/// 9111, section 4.3.2).
 public enum Preconditions {
-  /// Tells what the conditions of a request come to.
+  /// The result of the conditions of a request.
   public enum Outcome: Sendable, Hashable {
-    /// No condition hinders: the stored response is the answer.
+    /// No condition applies: the stored response is sent.
     case proceed
-    /// The client has it already: the answer is 304 with ``notModifiedFields(of:)``.
+    /// The client already has it: the response is 304 with ``notModifiedFields(of:)``.
     case notModified
   }
 
-  /// Evaluates `If-None-Match` and, only where that is absent, `If-Modified-Since` (RFC 9110,
-  /// section 13.2.2).
+  /// Evaluates `If-None-Match` or, if that is absent, `If-Modified-Since` (RFC 9110, section
+  /// 13.2.2).
   ///
-  /// `If-Match` and `If-Unmodified-Since` are for origins alone (RFC 9111, section 4.3.2): requests
-  /// with them are better sent on. For `If-Range` see ``RangeAnswer``.
+  /// `If-Match` and `If-Unmodified-Since` are for origins only (RFC 9111, section 4.3.2); requests
+  /// with them should be forwarded. For `If-Range` see ``RangeAnswer``.
   ///
   /// - Parameters:
   ///   - request: The request with the conditions.
   ///   - stored: The stored response, which may be used for the request.
-  ///   - now: The current time, by which two-digit years are understood.
+  ///   - now: The current time, for interpreting two-digit years.
   /// - Complexity: O(*n*) in the number of fields and the length of the conditions.
   public static func evaluate(
     _ request: HTTPRequest, against stored: StoredResponse, now: HTTPDate
   ) -> Outcome {
-    // Conditions count only where the answer without them would be a 2xx (RFC 9110, 13.2.1).
+    // Conditions apply only if the response without them would be a 2xx (RFC 9110, 13.2.1).
     guard (200..<300).contains(stored.status), request.method == .get || request.method == .head
     else { return .proceed }
     if let first = request.fields.firstIndex(named: "If-None-Match") {
       return hasTag(of: stored, request.fields, from: first) ? .notModified : .proceed
     }
-    // One that is no date, or there several times, is ignored (RFC 9110, section 13.1.3).
+    // A field that is not a date or is repeated is ignored (RFC 9110, section 13.1.3).
     guard let field = request.fields.only(named: "If-Modified-Since"),
       let since = HTTPDate(field.value.span, now: now)
     else { return .proceed }
@@ -50,18 +50,18 @@ public enum Preconditions {
     return false
   }
 
-  /// Returns the time to compare with `If-Modified-Since`; without a `Last-Modified` it is when
-  /// the response was made or came in (RFC 9111, section 4.3.2).
+  /// Returns the time to compare with `If-Modified-Since`. Without a `Last-Modified`, it is the
+  /// time at which the response was made or received (RFC 9111, section 4.3.2).
   private static func modificationTime(of stored: StoredResponse) -> HTTPDate {
     stored.facts.lastModified ?? stored.facts.date ?? stored.responseTime
   }
 
-  /// Returns the fields of the 304 that stands for a response (RFC 9110, section 15.4.5): all but
-  /// those that describe content, which it does not have.
+  /// Returns the fields of the 304 in place of a response (RFC 9110, section 15.4.5): all except
+  /// those that describe content, because a 304 has none.
   ///
   /// - Parameter fields: The fields that the 200 would have had.
   public static func notModifiedFields(of fields: HTTPFields) -> HTTPFields {
-    // A date beside a tag helps nobody; without a tag it tells the client which copy is meant.
+    // If there is a tag, the date is not needed. Without a tag, it identifies the copy.
     let hasTag = fields.contains("ETag")
     return HTTPFields(
       fields.filter { field in

@@ -1,18 +1,18 @@
-/// Brings lists of preferences, such as `Accept-Language`, to a normal form: neither the order of
-/// the members nor the case of their names says anything (RFC 9110, sections 12.4.2 and 12.5).
+/// Normalisation of lists of preferences, such as `Accept-Language`: the order of the members and
+/// the case of their names have no meaning (RFC 9110, sections 12.4.2 and 12.5).
 struct Preferences {
-  /// The most members that are sorted; a longer list is left in its order.
+  /// The maximum number of members that are sorted; a longer list keeps its order.
   static let maximumMembers = 32
 
-  /// The normal forms of the members, one after the other.
+  /// The normal forms of the members, concatenated.
   private var bytes: [UInt8] = []
   private var members: [Range<Int>] = []
 
-  /// Returns `de,en;q=0.5` for ` EN ; Q=0.50, de`; nil for what is not understood.
+  /// Returns `de,en;q=0.5` for ` EN ; Q=0.50, de`; `nil` if the value cannot be parsed.
   ///
   /// - Complexity: O(*n*) in the length of the value.
   static func normalized(_ value: [UInt8]) -> [UInt8]? {
-    // A comma or semicolon within quotation marks would not divide anything.
+    // A comma or semicolon in quotation marks would not be a separator.
     guard !value.contains(UInt8(ascii: "\"")) else { return nil }
     var list = Preferences()
     list.bytes.reserveCapacity(value.count)
@@ -21,7 +21,7 @@ struct Preferences {
     return list.sorted()
   }
 
-  /// Reads all members that are not empty; false if one is not understood.
+  /// Reads all members that are not empty; returns false if one cannot be parsed.
   private mutating func readMembers(of value: Span<UInt8>) -> Bool {
     var start = 0
     while start < value.count {
@@ -61,8 +61,8 @@ struct Preferences {
     return true
   }
 
-  /// Writes a weight in its shortest form and the weight 1 not at all; false if it is none
-  /// (RFC 9110, section 12.4.2).
+  /// Writes a weight in its shortest form, and omits the weight 1; returns false if it is not a
+  /// weight (RFC 9110, section 12.4.2).
   private mutating func readWeight(_ weight: Range<Int>, in value: Span<UInt8>) -> Bool {
     guard (1...5).contains(weight.count) else { return false }
     let whole = value[weight.lowerBound]
@@ -81,8 +81,7 @@ struct Preferences {
     return true
   }
 
-  /// Returns the members in the order of their bytes; they are put there by insertion, as they are
-  /// few.
+  /// Returns the members sorted by their bytes. Insertion sort is enough for so few members.
   private mutating func sorted() -> [UInt8] {
     for index in members.indices.dropFirst() {
       var place = index
@@ -114,7 +113,7 @@ struct Preferences {
     for index in range { bytes.append(ASCII.lowercased(value[index])) }
   }
 
-  /// Returns the index of the next such byte in a range, or the end of the range.
+  /// Returns the index of the next `byte` in a range, or the end of the range.
   private static func end(of range: Range<Int>, in value: Span<UInt8>, at byte: UInt8) -> Int {
     var index = range.lowerBound
     while index < range.upperBound, value[index] != byte { index += 1 }

@@ -1,9 +1,11 @@
-/// Writes quoted strings (RFC 9110, section 5.6.4).
+/// Quoted strings (RFC 9110, section 5.6.4).
 package enum QuotedString {
-  /// Returns the text between quotes, with a backslash before each quote and backslash in it.
+  /// Returns the text in quotation marks, with a backslash before each quotation mark and
+  /// backslash.
   ///
-  /// Goes by scalars: a quote with a combining mark after it is one character of Swift, and not equal
-  /// to a quote, but whoever reads bytes sees the quote.
+  /// The text is processed by scalars. A quotation mark with a combining mark after it is one
+  /// Character in Swift, which is not equal to a quotation mark; but a reader of the bytes sees a
+  /// quotation mark.
   ///
   /// - Complexity: O(*n*) in the length of the text.
   package static func quote(_ text: String) -> String {

@@ -1,43 +1,43 @@
-/// Tells how a request that may ask for a range is answered from what is stored (RFC 9111, section
-/// 3.3; RFC 9110, sections 13.1.5 and 14.2).
+/// The response to a request, possibly with a range, from the stored bytes (RFC 9111, section 3.3;
+/// RFC 9110, sections 13.1.5 and 14.2).
 public enum RangeAnswer: Sendable, Hashable {
   /// The whole stored representation, with its own status.
   case whole
-  /// These positions of it, with 206 and a `Content-Range`.
+  /// These positions of the representation, with 206 and a `Content-Range`.
   case part(ClosedRange<UInt64>)
-  /// No byte, with 416 and `Content-Range: bytes */length`.
+  /// No bytes, with 416 and `Content-Range: bytes */length`.
   case unsatisfiable(length: UInt64)
-  /// Not from what is stored: some of it is missing.
+  /// None: some of the requested bytes are not stored.
   case unanswerable
 
-  /// Decides for a stored response with a whole body.
+  /// Decides for a stored response with a complete body.
   ///
   /// - Parameters:
   ///   - request: The request with the range.
   ///   - stored: The stored response, which may be used for the request.
-  ///   - length: The bytes of its body.
-  ///   - now: The current time, by which two-digit years are understood.
+  ///   - length: The number of bytes of its body.
+  ///   - now: The current time, for interpreting two-digit years.
   /// - Complexity: O(*n*) in the number of fields.
   public static func answer(
     to request: HTTPRequest, from stored: StoredResponse, length: UInt64, now: HTTPDate
   ) -> RangeAnswer {
-    // A range counts only where the answer without it would be 200 (RFC 9110, section 14.2).
+    // A range applies only if the response without it would be 200 (RFC 9110, section 14.2).
     guard stored.status == 200, case .single(let wish) = ByteRangeRequest(request),
       ifRangeHolds(request.fields, for: stored, now: now)
     else { return .whole }
     if let range = wish.resolve(length: length) { return .part(range) }
-    // The end of nothing is wished for: that is all there is, and no Content-Range could say so.
+    // A suffix of an empty body is the whole body, and no Content-Range can describe it.
     if case .suffix(let count) = wish, count > 0 { return .whole }
     return .unsatisfiable(length: length)
   }
 
-  /// Decides for stored 206 responses that may be combined with each other, see
-  /// ``Parts/mayCombine(_:_:)``, and that may be used for the request.
+  /// Decides for stored 206 responses that may be used for the request and may be combined; see
+  /// ``Parts/mayCombine(_:_:)``.
   ///
   /// - Parameters:
   ///   - request: The request with the range.
   ///   - parts: The stored 206 responses.
-  ///   - now: The current time, by which two-digit years are understood.
+  ///   - now: The current time, for interpreting two-digit years.
   /// - Complexity: O(*n* log *n*) in the number of parts, O(*m*) in that of fields.
   public static func answer(
     to request: HTTPRequest, fromParts parts: [StoredResponse], now: HTTPDate
@@ -68,7 +68,7 @@ public enum RangeAnswer: Sendable, Hashable {
     } else if case .between(let first, let last) = wish {
       range = first...last
     } else {
-      // Where the end is not known, nothing can be counted from it.
+      // Without a known length, positions cannot be counted from the end.
       return .unanswerable
     }
     return isCovered(range, by: held) ? .part(range) : .unanswerable
@@ -80,9 +80,10 @@ public enum RangeAnswer: Sendable, Hashable {
     }
   }
 
-  /// Tells whether `If-Range` lets the range count: it is absent, or names just the stored bytes.
+  /// Returns whether the range applies according to `If-Range`: it is absent, or it identifies
+  /// exactly the stored bytes.
   ///
-  /// Only strong validators can do that (RFC 9110, section 13.1.5).
+  /// Only a strong validator can do that (RFC 9110, section 13.1.5).
   private static func ifRangeHolds(
     _ fields: HTTPFields, for stored: StoredResponse, now: HTTPDate
   ) -> Bool {

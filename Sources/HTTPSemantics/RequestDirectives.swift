@@ -1,41 +1,41 @@
-/// Holds what a request asks of caches (RFC 9111, section 5.2.1; RFC 5861, section 4).
+/// The cache directives of a request (RFC 9111, section 5.2.1; RFC 5861, section 4).
 ///
-/// All of this is advice to a cache. A malformed argument counts the cautious way: `max-age` as 0,
-/// `min-fresh` as the maximum, and the two that permit stale answers as absent. Of two directives
-/// of one name the first counts.
+/// All of them are advice to a cache. A malformed argument is interpreted in the safe way:
+/// `max-age` as 0, `min-fresh` as the maximum, and the two directives that permit stale responses
+/// as absent. If a directive is repeated, the first one counts.
 public struct RequestDirectives: Sendable, Hashable {
-  /// Tells how stale a response the client takes (RFC 9111, section 5.2.1.2).
+  /// The staleness that the client accepts (RFC 9111, section 5.2.1.2).
   public enum MaxStale: Sendable, Hashable {
     /// Any staleness: `max-stale` without an argument.
     case any
-    /// At most so many seconds.
+    /// At most this many seconds.
     case seconds(Int64)
   }
 
-  /// Gives the greatest age that the client takes, in seconds.
+  /// The maximum age that the client accepts, in seconds.
   public var maxAge: Int64?
-  /// Gives how stale a response the client takes.
+  /// The staleness that the client accepts.
   public var maxStale: MaxStale?
-  /// Gives for how many seconds the response shall stay fresh at least.
+  /// The minimum number of seconds for which the response must stay fresh.
   public var minFresh: Int64?
-  /// Gives how many seconds stale an answer may be in place of an error (RFC 5861).
+  /// The maximum staleness of a response in place of an error, in seconds (RFC 5861).
   public var staleIfError: Int64?
-  /// Tells whether the answer shall not come from the store without validation.
+  /// Whether a stored response must be validated before use.
   public var noCache = false
-  /// Tells whether nothing of the exchange may be stored.
+  /// Whether nothing of the exchange may be stored.
   public var noStore = false
-  /// Tells whether the content shall not be transformed.
+  /// Whether the content must not be transformed.
   public var noTransform = false
-  /// Tells whether the answer shall come from the store or not at all.
+  /// Whether only a stored response is acceptable.
   public var onlyIfCached = false
 
-  /// Makes directives that ask for nothing.
+  /// Creates an empty set of directives.
   public init() {}
 
   /// Reads the directives of a request.
   ///
-  /// `Pragma: no-cache` counts as `no-cache` where there is no `Cache-Control`, as RFC 7234, section
-  /// 5.4 had it; RFC 9111 leaves that open.
+  /// `Pragma: no-cache` counts as `no-cache` if there is no `Cache-Control`, as in RFC 7234,
+  /// section 5.4; RFC 9111 leaves that open.
   ///
   /// - Complexity: O(*n*) in the bytes of `Cache-Control` and `Pragma`.
   public init(_ fields: HTTPFields) {
@@ -88,19 +88,19 @@ public struct RequestDirectives: Sendable, Hashable {
 }
 
 extension DirectiveSyntax.Argument {
-  /// Gives the number of seconds, or nil if the argument is none.
+  /// Returns the number of seconds, or `nil` if the argument is not a number.
   func seconds(_ line: Span<UInt8>) -> Int64? {
     guard case .value(let range) = self else { return nil }
     return DeltaSeconds.parse(line, in: range)
   }
 
-  /// Gives the field names, or all where there is no list of names.
+  /// Returns the field names, or ``FieldList/all`` if the argument is not a list of names.
   func fieldList(_ line: Span<UInt8>) -> FieldList {
     guard case .value(let range) = self else { return .all }
     return FieldList(argument: line, in: range)
   }
 
-  /// Tells whether there is no argument, as it should be with most directives.
+  /// Whether there is no argument, which is right for most directives.
   var isAbsent: Bool {
     if case .none = self { return true }
     return false

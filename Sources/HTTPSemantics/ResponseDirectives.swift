@@ -1,39 +1,39 @@
-/// Holds what a response tells caches (RFC 9111, section 5.2.2; RFC 5861; RFC 8246; RFC 9213).
+/// The cache directives of a response (RFC 9111, section 5.2.2; RFC 5861; RFC 8246; RFC 9213).
 ///
-/// Malformed arguments count the cautious way: a lifetime as 0, a permission as absent, a field
-/// list as the whole response, a prohibition as if it stood alone. Of two lifetimes the first
-/// counts (RFC 9111, section 4.2.1).
+/// A malformed argument is interpreted in the safe way: a lifetime as 0, a permission as absent, a
+/// field list as the whole response, a prohibition as if it had no argument. If a lifetime is
+/// repeated, the first one counts (RFC 9111, section 4.2.1).
 public struct ResponseDirectives: Sendable, Hashable {
-  /// Gives the freshness lifetime in seconds.
+  /// The freshness lifetime in seconds.
   public var maxAge: Int64?
-  /// Gives the freshness lifetime in seconds in a shared cache.
+  /// The freshness lifetime in a shared cache, in seconds.
   public var sMaxAge: Int64?
-  /// Gives for how many seconds a stale response may be used while it is validated (RFC 5861).
+  /// The seconds for which a stale response may be used while it is validated (RFC 5861).
   public var staleWhileRevalidate: Int64?
-  /// Gives for how many seconds a stale response may be used in place of an error (RFC 5861).
+  /// The seconds for which a stale response may be used in place of an error (RFC 5861).
   public var staleIfError: Int64?
-  /// Tells whether nothing of the response may be stored.
+  /// Whether nothing of the response may be stored.
   public var noStore = false
-  /// Tells whether a stale response may never be used without validation.
+  /// Whether a stale response must never be used without validation.
   public var mustRevalidate = false
-  /// Tells whether that holds in shared caches.
+  /// Whether ``mustRevalidate`` applies in shared caches.
   public var proxyRevalidate = false
-  /// Tells whether only caches that understand the status may store the response.
+  /// Whether only caches that understand the status may store the response.
   public var mustUnderstand = false
-  /// Tells whether any cache may store the response.
+  /// Whether any cache may store the response.
   public var isPublic = false
-  /// Tells whether the content must not be transformed.
+  /// Whether the content must not be transformed.
   public var noTransform = false
-  /// Tells whether the response does not change while it is fresh (RFC 8246).
+  /// Whether the response does not change while it is fresh (RFC 8246).
   public var immutable = false
-  /// Tells what must not be used without validation.
+  /// The fields, or the response, that must not be used without validation.
   public var noCache = FieldList.absent
-  /// Tells what only private caches may store.
+  /// The fields, or the response, that only private caches may store.
   public var isPrivate = FieldList.absent
-  /// Tells whether a targeted field took the place of `Cache-Control` and `Expires` (RFC 9213).
+  /// Whether a targeted field replaced `Cache-Control` and `Expires` (RFC 9213).
   public internal(set) var isTargeted = false
 
-  /// Makes directives that say nothing.
+  /// Creates an empty set of directives.
   public init() {}
 
   /// Reads the directives of a response.
@@ -75,7 +75,7 @@ public struct ResponseDirectives: Sendable, Hashable {
     }
   }
 
-  /// Adds a directive that has no argument: what forbids counts even if it has one.
+  /// Adds a directive that should have no argument. A prohibition counts even if it has one.
   mutating func add(_ directive: CacheDirective, isBare: Bool) {
     switch directive {
     case .noStore: noStore = true

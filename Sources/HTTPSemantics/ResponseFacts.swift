@@ -1,37 +1,37 @@
-/// Holds what the fields of a response mean for a cache, read once.
+/// The meaning of a response's fields for a cache, parsed once.
 ///
-/// Of a field that should stand once but comes several times the first line counts (RFC 9111,
-/// sections 4.2.1 and 5.1).
+/// If a field that must not be repeated is repeated, the first line counts (RFC 9111, sections
+/// 4.2.1 and 5.1).
 public struct ResponseFacts: Sendable, Hashable {
-  /// Tells what `Expires` says (RFC 9111, section 5.3).
+  /// The value of `Expires` (RFC 9111, section 5.3).
   public enum Expires: Sendable, Hashable {
     /// There is no such field.
     case absent
-    /// There is one that is no date: the response was stale from the start.
+    /// The field is not a date: the response was stale from the start.
     case invalid
     /// The response is stale after this time.
     case at(HTTPDate)
   }
 
-  /// Gives the directives.
+  /// The directives.
   public let directives: ResponseDirectives
-  /// Gives when the message was made, by the clock of its origin; nil without a valid `Date`.
+  /// The time at which the origin made the message, by its own clock; `nil` without a valid `Date`.
   public let date: HTTPDate?
-  /// Gives the seconds in `Age`; 0 without a valid one, at most ``DeltaSeconds/maximum``.
+  /// The seconds in `Age`; 0 without a valid one, at most ``DeltaSeconds/maximum``.
   public let age: Int64
-  /// Gives what `Expires` says; ``Expires/absent`` where a targeted field replaces it.
+  /// The value of `Expires`; ``Expires/absent`` if a targeted field replaces it.
   public let expires: Expires
-  /// Gives when the representation was last changed; nil without a valid `Last-Modified`.
+  /// The time of the last change of the representation; `nil` without a valid `Last-Modified`.
   public let lastModified: HTTPDate?
-  /// Gives the entity tag; nil without one.
+  /// The entity tag; `nil` if there is none.
   public let entityTag: EntityTag?
 
   /// Reads the fields of a response.
   ///
   /// - Parameters:
   ///   - fields: The fields of the response.
-  ///   - rules: The rules, which say what targeted fields count.
-  ///   - now: The time by which two-digit years are understood: when it was received.
+  ///   - rules: The rules, which contain the names of the targeted fields.
+  ///   - now: The time of receipt, for interpreting two-digit years.
   /// - Complexity: O(*n*) in the number of fields and the bytes of those that matter.
   public init(_ fields: HTTPFields, rules: CacheRules, now: HTTPDate) {
     var scan = ResponseScan(now: now)
@@ -55,7 +55,8 @@ public struct ResponseFacts: Sendable, Hashable {
 
 /// Collects the facts in one pass over the fields.
 private struct ResponseScan {
-  /// Holds what the first line of a name said, so that a second one is not taken for it.
+  /// The value of the first line with a name, even if it is invalid, so that a second line is
+  /// ignored.
   struct First<Value> {
     let value: Value?
   }
@@ -73,7 +74,7 @@ private struct ResponseScan {
     self.now = now
   }
 
-  /// Takes one field; its length tells most of those apart that do not matter.
+  /// Reads one field. The length of its name excludes most of the other fields.
   mutating func take(_ field: HTTPField, targetedFields: [String]) {
     switch field.name.utf8.count {
     case 3: if field.isNamed("Age") { takeAge(field.value.span) }
@@ -97,7 +98,7 @@ private struct ResponseScan {
     }
   }
 
-  /// Takes the first member of the first line (RFC 9111, section 5.1).
+  /// Reads the first member of the first line (RFC 9111, section 5.1).
   private mutating func takeAge(_ value: Span<UInt8>) {
     guard age == nil else { return }
     var end = 0

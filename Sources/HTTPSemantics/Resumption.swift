@@ -1,15 +1,15 @@
-/// Says what is there of a representation whose first bytes came in an earlier answer, and judges
-/// whether more bytes belong to them (RFC 9110, sections 13.1.5 and 14).
+/// The state of a representation whose first bytes are already there from an earlier response. It
+/// decides whether more bytes belong to them (RFC 9110, sections 13.1.5 and 14).
 package struct Resumption: Sendable {
-  /// Says what is to be done with an answer.
+  /// The way to use a response.
   package enum Answer: Sendable, Hashable {
-    /// The body goes on where the bytes end, up to the byte before `end`.
+    /// The body continues after the present bytes, up to the byte before `end`.
     case goOn(end: UInt64, completeLength: UInt64)
-    /// The body is the whole representation, perhaps another one.
+    /// The body is the whole representation, possibly a changed one.
     case startOver
-    /// The body is of no use: ask for the whole, without a range.
+    /// The body is useless: request the whole representation, without a range.
     case askForWhole
-    /// The status is no content: an error of the server or of the request.
+    /// The status has no usable content: an error of the server or of the request.
     case refused
   }
 
@@ -18,14 +18,13 @@ package struct Resumption: Sendable {
   private let completeLength: UInt64?
   private let now: HTTPDate
 
-  /// Makes one; nil where there are no bytes, or no strong validator tells whether others belong to
-  /// them.
+  /// Creates the state; `nil` if there are no bytes, or if no strong validator identifies them.
   ///
   /// - Parameters:
-  ///   - fields: Those of the answer that the bytes came with.
-  ///   - offset: Counts the bytes that are there.
-  ///   - completeLength: The length of the representation, where it is known.
-  ///   - now: The time of this clock, for dates with two digits of the year.
+  ///   - fields: The fields of the response that the bytes came with.
+  ///   - offset: The number of bytes that are already there.
+  ///   - completeLength: The length of the representation, if it is known.
+  ///   - now: The current time, for interpreting two-digit years.
   package init?(
     of fields: HTTPFields, offset: UInt64, completeLength: UInt64?, now: HTTPDate
   ) {
@@ -36,24 +35,24 @@ package struct Resumption: Sendable {
     self.now = now
   }
 
-  /// Returns a request for the bytes that are missing; for the whole if the representation has
-  /// changed.
+  /// Returns a request for the missing bytes. If the representation has changed, the server
+  /// responds with all of it.
   package func request(_ request: HTTPRequest) -> HTTPRequest {
     let hasTag = Validators(fields, now: now).entityTag != nil
-    // There is one, as the initializer has made sure.
+    // The initializer ensured that there is a validator.
     guard let validator = fields.first(named: hasTag ? "ETag" : "Last-Modified") else {
       return request
     }
     return request.asking(forBytes: "\(offset)-", if: validator)
   }
 
-  /// Judges the head of the answer to ``request(_:)``.
+  /// Decides how to use the response to ``request(_:)``.
   ///
-  /// A 206 goes on only where it begins with the first byte that is missing, states the same length
-  /// and the same strong validator, is coded as the bytes are, and contradicts itself nowhere. A
-  /// server that leaves the validator out is not believed: it may not know `If-Range`. Where nobody
-  /// has told the complete length, no part can be known to be the last one. A 304 or 412 speaks of
-  /// conditions that were not asked for.
+  /// A 206 is used only if it begins with the first missing byte, has the same length, the same
+  /// strong validator and the same content coding, and does not contradict itself. A 206 without a
+  /// validator is not used, because the server may not support `If-Range`. If the complete length
+  /// is unknown, no part can be recognised as the last one, so the body is not used. A 304 or 412
+  /// refers to conditions that the request did not have.
   package func judge(_ head: HTTPResponseHead) -> Answer {
     switch head.status {
     case 200, 203: return .startOver
@@ -72,7 +71,7 @@ package struct Resumption: Sendable {
     return .goOn(end: range.last + 1, completeLength: length)
   }
 
-  /// Tells whether bytes with these fields could be gone on with.
+  /// Returns whether a download with these fields can be resumed.
   package static func isPossible(_ fields: HTTPFields, now: HTTPDate) -> Bool {
     Validators(fields, now: now).isStrong
   }

@@ -1,6 +1,6 @@
-/// Reads the field by which a server says when to come again (RFC 9110, section 10.2.3).
+/// The field with the time at which a client may retry (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-  /// Returns the seconds to wait; nil if the field is absent or says nothing.
+  /// Returns the seconds to wait; `nil` if the field is absent or invalid.
   package static func seconds(_ fields: HTTPFields, now: HTTPDate) -> Int64? {
     guard let field = fields.first(named: "Retry-After") else { return nil }
     if let seconds = DeltaSeconds.parse(field.value.span) { return seconds }

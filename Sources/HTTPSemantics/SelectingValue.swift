@@ -1,7 +1,8 @@
-/// Brings the values of selecting fields to a form in which those that mean the same are equal
+/// Normalisation of the values of selecting fields, so that values with the same meaning are equal
 /// (RFC 9111, section 4.1).
 package enum SelectingValue {
-  /// Names the fields, in lower case, whose values are secrets: they must not stand in a store.
+  /// Returns whether the value of a field is secret and must not be stored; `name` is in lower
+  /// case.
   package static func isCredential(_ name: String) -> Bool {
     name == "authorization" || name == "cookie" || name == "proxy-authorization"
   }
@@ -10,8 +11,8 @@ package enum SelectingValue {
     length > Selection.maximumValueLength || isCredential(name)
   }
 
-  /// Returns what is kept of a field of a request: the normal form, concealed where it has to be;
-  /// nil if there is no such field.
+  /// Returns the value of a request's field as it is stored: in its normal form, and concealed if
+  /// necessary; `nil` if there is no such field.
   ///
   /// - Parameter name: The name in lower case.
   static func kept(
@@ -19,7 +20,7 @@ package enum SelectingValue {
   ) -> [UInt8]? {
     guard let first = request.firstIndex(named: name) else { return nil }
     var joined = request[first].value
-    // Cookies that came in several lines are joined as they would have been sent in one.
+    // Several lines of cookies are joined as one line would contain them.
     let separator = name == "cookie" ? "; " : ","
     var last = first
     while let next = request.firstIndex(named: name, from: last + 1) {
@@ -39,20 +40,20 @@ package enum SelectingValue {
     case "accept", "accept-charset", "accept-encoding", "accept-language":
       Preferences.normalized(value) ?? spaced(value)
     case "user-agent":
-      // No list, and long enough that a look at each byte would be felt.
+      // Not a list, and so long that the check of each byte would take noticeable time.
       Array(FieldBytes.trimmed(value[...]))
     default:
       spaced(value)
     }
   }
 
-  /// Removes the white space around commas and both ends, but for what stands in quotation marks.
+  /// Removes the white space around commas and at both ends, except in quotation marks.
   private static func spaced(_ value: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(value.count)
     var isQuoted = false
     var isEscaped = false
-    // The length up to which the result is quoted, so that no white space there is taken away.
+    // The length of the result up to the last quoted byte; white space before it is kept.
     var kept = 0
     for byte in FieldBytes.trimmed(value[...]) {
       if isQuoted {

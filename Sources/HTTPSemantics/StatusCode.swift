@@ -1,6 +1,6 @@
-/// Sorts status codes by what a cache may do with them.
+/// Classes of status codes for caches.
 enum StatusCode {
-  /// Tells whether responses with the status may be given a heuristic lifetime (RFC 9110, section
+  /// Returns whether responses with the status may have a heuristic lifetime (RFC 9110, section
   /// 15.1).
   static func isHeuristicallyCacheable(_ status: Int) -> Bool {
     switch status {
@@ -9,8 +9,8 @@ enum StatusCode {
     }
   }
 
-  /// Tells whether this package knows what the status means for a cache, as `must-understand` asks
-  /// (RFC 9111, section 5.2.2.3): the final ones of RFC 9110, section 15.
+  /// Returns whether this package supports the status for `must-understand` (RFC 9111, section
+  /// 5.2.2.3): the final ones of RFC 9110, section 15.
   static func isUnderstood(_ status: Int) -> Bool {
     switch status {
     case 200...206, 300...305, 307, 308, 400...417, 421, 422, 426, 500...505: true
@@ -18,8 +18,8 @@ enum StatusCode {
     }
   }
 
-  /// Tells whether the status stands for a server that failed, as `stale-if-error` means it (RFC
-  /// 5861, section 4).
+  /// Returns whether the status means a failure of the server for `stale-if-error` (RFC 5861,
+  /// section 4).
   static func isServerFailure(_ status: Int) -> Bool {
     switch status {
     case 500, 502, 503, 504: true

@@ -1,23 +1,23 @@
-/// Holds a dictionary of structured field values (RFC 9651, section 3.2), as targeted
-/// cache-control fields are.
+/// A dictionary of structured field values (RFC 9651, section 3.2). Targeted cache-control fields
+/// have this form.
 ///
-/// Parsing is strict, as section 4.2 requires: a value with one error in it is no dictionary at all.
+/// Parsing is strict, as section 4.2 requires: a value with an error is not a dictionary at all.
 package struct StructuredDictionary: Sendable, Hashable {
-  /// The most members that are taken, as many as RFC 9651, section 3.2 asks for at least.
+  /// The maximum number of members, which is the minimum that RFC 9651, section 3.2 requires.
   package static let maximumMembers = 1024
 
-  /// The longest value that is read, in bytes: 64 KiB.
+  /// The maximum length of a value in bytes: 64 KiB.
   package static let maximumLength = 64 * 1024
 
-  /// Holds a value without its parameters, which no directive has.
+  /// A value without its parameters, because directives have none.
   package enum Value: Sendable, Hashable {
     /// At most 15 digits with a sign.
     case integer(Int64)
-    /// The number itself is not kept, as with the other types that no directive has.
+    /// A decimal number. Its value is not kept, because no directive has this type.
     case decimal
     case string(String)
     case token(String)
-    /// In base 64, as it was written (RFC 4648, section 4).
+    /// Base 64 as it was written (RFC 4648, section 4).
     case byteSequence(String)
     case boolean(Bool)
     case date
@@ -25,20 +25,20 @@ package struct StructuredDictionary: Sendable, Hashable {
     case innerList
   }
 
-  /// Holds one member.
+  /// One member.
   package struct Member: Sendable, Hashable {
-    /// Gives the key; always in lower case.
+    /// The key; always in lower case.
     package let key: String
-    /// Gives the value, true where none was written.
+    /// The value; true if there is none.
     package var value: Value
   }
 
-  /// Gives the members in the order in which their keys appeared first, each key once.
+  /// The members in the order in which their keys first appeared, without duplicates.
   package let members: [Member]
 
-  /// Reads the value of a field, its lines joined with commas; nil unless all of it is valid.
+  /// Reads the value of a field whose lines are joined with commas; `nil` if any part is invalid.
   ///
-  /// An empty value is a dictionary without members. Of two members with one key the last counts.
+  /// An empty value is a dictionary without members. If a key is repeated, the last member counts.
   ///
   /// - Complexity: O(*n*) in the length of the value.
   package init?(_ bytes: Span<UInt8>) {
@@ -48,7 +48,7 @@ package struct StructuredDictionary: Sendable, Hashable {
     self.members = members
   }
 
-  /// Returns the value of a key, or nil.
+  /// Returns the value for a key, or `nil`.
   package subscript(key: String) -> Value? {
     members.first { $0.key == key }?.value
   }

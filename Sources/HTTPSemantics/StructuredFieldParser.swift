@@ -1,4 +1,4 @@
-/// Follows the parsing algorithms of RFC 9651, section 4.2 step by step.
+/// A parser that follows the algorithms of RFC 9651, section 4.2 step by step.
 struct StructuredFieldParser {
   private let end: Int
   private var position = 0
@@ -7,7 +7,7 @@ struct StructuredFieldParser {
     self.end = end
   }
 
-  /// Parses a dictionary (section 4.2.2); nil on any error.
+  /// Parses a dictionary (section 4.2.2); returns `nil` on any error.
   mutating func dictionary(_ bytes: Span<UInt8>) -> [StructuredDictionary.Member]? {
     var members: [StructuredDictionary.Member] = []
     var indexes: [String: Int] = [:]
@@ -39,7 +39,7 @@ struct StructuredFieldParser {
     return value
   }
 
-  /// Parses an inner list (section 4.2.1.2), whose items are checked and dropped.
+  /// Parses an inner list (section 4.2.1.2). Its items are checked but not kept.
   private mutating func innerList(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
     guard take("(", bytes) else { return nil }
     while position < end {
@@ -52,7 +52,7 @@ struct StructuredFieldParser {
     return nil
   }
 
-  /// Parses parameters (section 4.2.3.2), which are checked and dropped.
+  /// Parses parameters (section 4.2.3.2). They are checked but not kept.
   private mutating func parameters(_ bytes: Span<UInt8>) -> Bool {
     while take(";", bytes) {
       skip(bytes) { $0 == 0x20 }
@@ -144,7 +144,7 @@ struct StructuredFieldParser {
     return .token(text(bytes, start..<position))
   }
 
-  /// Parses a byte sequence (section 4.2.7) as far as its alphabet; the padding is not checked.
+  /// Parses a byte sequence (section 4.2.7). Only the alphabet is checked, not the padding.
   private mutating func byteSequence(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
     guard take(":", bytes) else { return nil }
     let start = position
@@ -171,7 +171,7 @@ struct StructuredFieldParser {
     return .date
   }
 
-  /// Parses a display string (section 4.2.10); that its bytes are UTF-8 is not checked.
+  /// Parses a display string (section 4.2.10). Its bytes are not checked to be UTF-8.
   private mutating func displayString(_ bytes: Span<UInt8>) -> StructuredDictionary.Value? {
     guard take("%", bytes), take("\"", bytes) else { return nil }
     while let byte = next(bytes) {

@@ -1,7 +1,7 @@
 extension ResponseDirectives {
-  /// Reads the first of the targeted fields that is there and valid (RFC 9213, section 2.2).
+  /// Reads the first of the targeted fields that is present and valid (RFC 9213, section 2.2).
   ///
-  /// Returns nil if none is; then `Cache-Control` counts.
+  /// Returns `nil` if there is none; then `Cache-Control` applies.
   init?(targetedIn fields: HTTPFields, _ names: [String]) {
     for name in names {
       guard let value = fields.combinedValue(of: name),
@@ -16,8 +16,8 @@ extension ResponseDirectives {
 
   /// Reads a dictionary whose members are directives (RFC 9213, section 2.1).
   ///
-  /// Returns nil if a known directive has a value of another type than it should have: the field
-  /// is not what it claims to be then, and is ignored as a whole.
+  /// Returns `nil` if a known directive has a value of the wrong type. Then the whole field is
+  /// invalid and ignored.
   private init?(_ dictionary: StructuredDictionary) {
     self.init()
     isTargeted = true

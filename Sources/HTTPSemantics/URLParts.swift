@@ -1,4 +1,4 @@
-/// Splits a URL and normalises each part (RFC 3986, sections 3, 6.2.2 and 6.2.3).
+/// The normalised parts of a URL (RFC 3986, sections 3, 6.2.2 and 6.2.3).
 struct URLParts {
   let scheme: NormalizedURL.Scheme
   let host: String
@@ -38,8 +38,8 @@ struct URLParts {
   private static func hostAndPort(
     _ authority: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
   ) throws(InvalidURL) -> (String, Int) {
-    // Programs disagree on what a backslash in front of an "@" means; that is how one host is
-    // shown and another one asked.
+    // Programs interpret a backslash before an "@" differently. An attacker could use that to show
+    // one host and contact another.
     guard !authority.contains(UInt8(ascii: "\\")) else { throw InvalidURL(.invalidHost, in: text) }
     var hostport = authority
     if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
@@ -77,7 +77,7 @@ struct URLParts {
     return String(decoding: decoded.map(ASCII.lowercased), as: UTF8.self)
   }
 
-  /// Reads what follows the host: nothing, a lone colon (RFC 3986, section 6.2.3), or a number.
+  /// Reads the port after the host: nothing, a colon alone (RFC 3986, section 6.2.3), or a number.
   private static func port(
     _ raw: ArraySlice<UInt8>, scheme: NormalizedURL.Scheme, in text: String
   ) throws(InvalidURL) -> Int {
@@ -95,12 +95,12 @@ struct URLParts {
     return port
   }
 
-  /// Normalises path and query and leaves the fragment out.
+  /// Normalises path and query and removes the fragment.
   private static func target(_ raw: ArraySlice<UInt8>) -> String {
     if isNormal(raw) { return String(decoding: raw, as: UTF8.self) }
     let withoutFragment = raw.prefix { $0 != UInt8(ascii: "#") }
     let rawPath = withoutFragment.prefix { $0 != UInt8(ascii: "?") }
-    // Escapes first: "%2E%2E" is a dot segment once its escapes are gone.
+    // Escapes are decoded first, because "%2E%2E" is a dot segment after that.
     let path = DotSegments.removed(
       from: PercentEncoding.normalized(rawPath) { ASCII.isTargetByte($0) })
     let query = PercentEncoding.normalized(withoutFragment[rawPath.endIndex...]) {
@@ -109,8 +109,8 @@ struct URLParts {
     return String(decoding: path + query, as: UTF8.self)
   }
 
-  /// Tells whether nothing in a target needs a second look, as in nearly all: no escape, no dot segment,
-  /// no fragment.
+  /// Returns whether a target needs no normalisation, which is the usual case: it has no escape, no
+  /// dot segment and no fragment.
   static func isNormal(_ target: some Sequence<UInt8>) -> Bool {
     var previous: UInt8 = 0
     for byte in target {
