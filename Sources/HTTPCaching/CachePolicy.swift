@@ -1,26 +1,27 @@
-/// Says what the caller wants of stored responses; the first six are those of
+/// The use of stored responses that a caller wants. The first six policies are those of
 /// `URLRequest.CachePolicy`.
 public enum CachePolicy: String, Sendable, Hashable, CaseIterable {
-  /// As RFC 9111 and the fields of request and response say.
+  /// Follows RFC 9111 and the fields of request and response.
   case protocolRules
-  /// From the origin, whatever is stored; what comes is stored
-  /// (`reloadIgnoringLocalCacheData`).
+  /// Always contacts the origin, and stores its response (`reloadIgnoringLocalCacheData`).
   case reload
-  /// The same, and asks the caches on the way to do so, too
+  /// Does the same as `reload`, and requests it from the caches on the way, too
   /// (`reloadIgnoringLocalAndRemoteCacheData`).
   case reloadFromOrigin
-  /// From the store whatever its age, else from the origin (`returnCacheDataElseLoad`). Responses
-  /// that must not be used without validation (`no-cache`, `must-revalidate` when stale) are
-  /// validated.
+  /// Uses the stored response whatever its age, otherwise contacts the origin
+  /// (`returnCacheDataElseLoad`). Responses that must not be used without validation (`no-cache`,
+  /// `must-revalidate` when stale) are validated.
   case storedElseLoad
-  /// From the store whatever its age, else not at all (`returnCacheDataDontLoad`).
+  /// Uses the stored response whatever its age, and never contacts the origin
+  /// (`returnCacheDataDontLoad`).
   case storedOnly
-  /// From the store if the origin confirms it (`reloadRevalidatingCacheData`).
+  /// Uses the stored response only if the origin confirms it (`reloadRevalidatingCacheData`).
   case revalidate
-  /// From the store, however old and even where validation is demanded: there is no network. In a
-  /// shared cache not what may be meant for one user (`CacheRules.SetCookie`).
+  /// Uses the stored response whatever its age, even if it must be validated, because there is no
+  /// network. In a shared cache, this excludes responses that may be meant for one user
+  /// (`CacheRules.SetCookie`).
   case offline
 
-  /// Tells whether the network may be asked.
+  /// Whether the network may be used.
   package var allowsNetwork: Bool { self != .storedOnly && self != .offline }
 }

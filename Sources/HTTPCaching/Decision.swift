@@ -1,83 +1,85 @@
 package import CacheFormat
 package import HTTPSemantics
 
-/// Says what is to be done with a request.
+/// The way to handle a request.
 package enum Decision: Sendable {
-  /// Answer from the store.
+  /// Serve the request from the store.
   case serve(Serving)
-  /// Ask the origin.
+  /// Forward the request to the origin.
   case forward(Forwarding)
-  /// Give no answer: the network must not be asked, and the store has none, for this reason.
+  /// Refuse the request, for this reason: the network must not be used, and the store has no
+  /// response.
   case refuse(ForwardReason)
 }
 
-/// Holds an answer from the store: a head, and the slices of stored bodies that belong to it.
+/// A response from the store: a head, and slices of stored bodies.
 package struct Serving: Sendable {
-  /// Gives the stored response.
+  /// The stored response.
   package let variant: StoredVariant
-  /// Gives the head to send: `Age` is set, fields of a connection are gone.
+  /// The head to send: with `Age`, and without the fields of a connection.
   package internal(set) var head: HTTPResponseHead
-  /// Gives the slices of the content in their order; none for an answer without content.
+  /// The slices of the content in their order; empty for a response without content.
   package let slices: [BodySlice]
-  /// Counts the seconds for which the response stays fresh; negative once it is stale.
+  /// The seconds for which the response stays fresh; negative if it is stale.
   package let ttl: Int64
-  /// Gives the request with which to validate it in the background (RFC 5861, section 3).
+  /// The request for validating the response in the background (RFC 5861, section 3).
   package var revalidation: Forwarding? = nil
-  /// Tells whether others may be answered with it, too: not, where the origin's 304 was for one
-  /// caller.
+  /// Whether other requests may be answered with the response, too; false if the origin's 304 was
+  /// valid for one caller only.
   var isForAll = true
 }
 
-/// Holds a part of a stored body.
+/// A part of a stored body.
 package struct BodySlice: Sendable {
-  /// Gives the body.
+  /// The body.
   package let body: StoredBody
-  /// Gives the offsets of the bytes that are meant.
+  /// The offsets of the bytes in the body.
   package let range: Range<UInt64>
 }
 
-/// Holds what is needed to ask the origin, and to judge its answer.
+/// The data for a request to the origin and for the evaluation of its response.
 package struct Forwarding: Sendable {
-  /// Gives the caller's request.
+  /// The caller's request.
   package let original: HTTPRequest
-  /// Gives the request to send: the caller's, perhaps with conditions.
+  /// The request to send: the caller's, possibly with conditions.
   package var request: HTTPRequest
-  /// Tells why the store does not answer.
+  /// The reason why the store does not serve the request.
   package let reason: ForwardReason
-  /// Gives the key.
+  /// The key.
   package let key: ByteString
-  /// The stored responses that a 304 can be about.
+  /// The stored responses that a 304 can confirm.
   var validating: [StoredVariant]
-  /// What answers the request once it is confirmed.
+  /// The stored bytes that answer the request once they are confirmed.
   let selected: Representation?
-  /// The stored beginning whose rest the request asks for (RFC 9111, section 3.4).
+  /// The stored beginning of the representation, if the request is for the rest (RFC 9111, section
+  /// 3.4).
   var completing: StoredVariant? = nil
-  /// What the rules may let answer it should the origin fail; a caller who asks for a validation
-  /// takes nothing else.
+  /// The response to use, if the rules permit it, when the origin fails; `nil` if the caller
+  /// requires a validation.
   var fallback: Representation? { reason == .policy(.revalidate) ? nil : selected }
-  /// Tells whether others that ask for the same may wait for this answer.
+  /// Whether other identical requests may wait for this response.
   package let isShareable: Bool
-  /// What of the request is known to select its answer: requests that differ here do not wait for
-  /// one another.
+  /// The request fields that are known to select the response, with their values. Requests with
+  /// other values do not wait for one another.
   package let selection: Selection
 }
 
-/// Says what is to be done with the origin's answer.
+/// The way to handle the origin's response.
 package enum Receipt: Sendable {
-  /// Hand it on, and store it or not.
+  /// Pass it to the caller, and possibly store it.
   case pass(HTTPResponseHead, Storing)
-  /// Serve what is stored: the origin has confirmed it.
+  /// Serve the stored response: the origin has confirmed it.
   case validated(Serving)
-  /// Serve what is stored although it is stale: the origin has failed with this status.
+  /// Serve the stored response although it is stale: the origin failed with this status.
   case stale(Serving, status: Int)
-  /// Ask again with this request: the 304 is about nothing that is stored.
+  /// Send this request instead: the 304 does not refer to a stored response.
   case again(Forwarding)
 }
 
-/// Says whether a response is to be stored.
+/// Whether a response is stored.
 package enum Storing: Sendable {
-  /// It is not, for this reason.
+  /// It is not stored, for this reason.
   case no(NotStoredReason)
-  /// It is, when its body has come to its end.
+  /// It is stored once its body is complete.
   case yes(StoringPlan)
 }

@@ -2,19 +2,20 @@ import CacheFormat
 import CacheStore
 import HTTPSemantics
 
-/// Translates between a response and the metadata of an entry (Docs/Format.md, section "What the
-/// HTTP client keeps there").
+/// Converts between a response and the metadata of an entry (Docs/Format.md, section "What the HTTP
+/// client keeps there").
 enum EntryFields {
-  /// Names of the user info that an entry of a response has.
+  /// The names of the user info in the entry of a response.
   private static let urlName = ByteString("http-url")
   private static let requestTimeName = ByteString("http-request-time")
   private static let responseTimeName = ByteString("http-response-time")
   private static let selectingName = ByteString("http-selecting")
   private static let personalName = ByteString("http-personal")
 
-  /// Returns what is stored beside the body.
+  /// Returns the metadata to store with the body.
   ///
-  /// - Parameter expires: until when it is fresh; for people and tools, the rules compute it anew.
+  /// - Parameter expires: the time at which it becomes stale; for people and tools only, as the
+  ///   rules compute it again.
   static func metadata(
     _ response: StoredResponse, url: NormalizedURL, times: ResponseTimes, expires: Timestamp?
   ) -> EntryMetadata {
@@ -34,14 +35,16 @@ enum EntryFields {
       + response.selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
   }
 
-  /// Returns fields as the store keeps them.
+  /// Returns fields in the form of the store.
   static func fields(_ fields: HTTPFields) -> [Field] {
     fields.map { Field(ByteString($0.name), ByteString(bytes: $0.value)) }
   }
 
-  /// Returns what the rules see of an entry; nil if it is no response, or its user info is not ours.
+  /// Returns the response of an entry; `nil` if the entry is not a response, or if its user info
+  /// has another form.
   ///
-  /// On the way of every hit: the record is decoded once, and gone through once.
+  /// It is called for every hit, so the record is decoded only once and its items are read in one
+  /// pass.
   static func response(of info: EntryInfo, _ rules: CacheRules) -> StoredResponse? {
     let metadata = info.metadata
     guard let status = metadata.status else { return nil }
@@ -69,12 +72,14 @@ enum EntryFields {
       rules: rules)
   }
 
-  /// Returns when the head of a stored response came, as exactly as it was noted.
+  /// Returns the time at which the head of a stored response was received, as exactly as it is
+  /// recorded.
   static func responseTime(of info: EntryInfo) -> Timestamp {
     info.userInfo.first { $0.name == responseTimeName }.flatMap(timestamp) ?? info.created
   }
 
-  /// Puts a freshened response into the metadata of an entry; the rest stays.
+  /// Replaces the response in the metadata of an entry by a freshened one; does not change the
+  /// rest.
   static func freshen(
     _ metadata: inout EntryMetadata, _ fresh: StoredResponse, times: ResponseTimes,
     expires: Timestamp?
@@ -86,12 +91,12 @@ enum EntryFields {
     metadata.userInfo += userInfo(times, fresh)
   }
 
-  /// Reads decimal digits with a sign, as they are written above.
+  /// Reads decimal digits with a sign, as written above.
   private static func timestamp(_ field: Field) -> Timestamp? {
     Int64(field.value.description).map { Timestamp(nanoseconds: $0) }
   }
 
-  /// A selecting field is written `name:value`, one that the request did not have `name`.
+  /// Returns `name:value`, or `name` if the request did not have the field.
   private static func text(of field: SelectedField) -> [UInt8] {
     Array(field.name.utf8) + (field.value.map { [UInt8(ascii: ":")] + $0 } ?? [])
   }

@@ -1,31 +1,34 @@
 import MessageDigests
 import Synchronization
 
-/// A secret of the user's with which the values of `Authorization` and `Cookie` that select stored
-/// responses are made unrecognisable: a store has their HMAC-SHA256, and the key lies elsewhere.
+/// A secret of the user that conceals the values of `Authorization` and `Cookie` which select
+/// stored responses. The store contains only the HMAC-SHA256 of these values; the key is kept
+/// elsewhere.
 ///
-/// Who has the store's files alone can neither read nor guess them. With another key, what is stored
-/// for a credential is not found; nothing else depends on it.
+/// Somebody who has only the files of the store can neither read nor guess the values. With another
+/// key, the responses that were stored for a credential are not found; everything else works as
+/// before.
 ///
-/// The file is read, or made, when the first value has to be concealed. Where it cannot be used, a
-/// random key takes its place until the process ends.
+/// The file is read or created when the first value is concealed. If it cannot be used, a random
+/// key is used until the process ends.
 public final class FingerprintKey: Sendable {
   /// The number of bytes of a key.
   package static let byteCount = 32
 
-  /// Takes the place of files that cannot be used.
+  /// The key that is used if a file cannot be used.
   private static let ofProcess = randomBytes()
 
   private let file: FingerprintKeyFile?
   private let onProblem: @Sendable (FingerprintKeyError) -> Void
   private let bytes: Mutex<[UInt8]?>
 
-  /// Uses the key in a file, which is made with a random key if there is none.
+  /// Uses the key in a file. If there is no file, it is created with a random key.
   ///
   /// - Parameters:
-  ///   - path: of the file; nil: `fingerprint.key` in `offlinecache` below `$XDG_STATE_HOME`, or below
-  ///     `~/.local/state` (on Apple platforms `~/Library/Application Support`).
-  ///   - onProblem: is told, once, why the file cannot be used.
+  ///   - path: the path of the file; `nil` for `fingerprint.key` in `offlinecache` below
+  ///     `$XDG_STATE_HOME`, or below `~/.local/state` (on Apple platforms
+  ///     `~/Library/Application Support`).
+  ///   - onProblem: is called once if the file cannot be used.
   public init(
     path: String? = nil, onProblem: @escaping @Sendable (FingerprintKeyError) -> Void = { _ in }
   ) {
@@ -34,7 +37,7 @@ public final class FingerprintKey: Sendable {
     bytes = Mutex(nil)
   }
 
-  /// Uses these bytes; at least ``byteCount`` that nobody can guess.
+  /// Uses a given key: at least ``byteCount`` bytes that nobody can guess.
   public init(bytes: [UInt8]) {
     precondition(bytes.count >= Self.byteCount, "a key has at least \(Self.byteCount) bytes")
     file = nil
@@ -42,10 +45,10 @@ public final class FingerprintKey: Sendable {
     self.bytes = Mutex(bytes)
   }
 
-  /// Makes a key that nobody else will ever have.
+  /// Creates a random key.
   public static func random() -> FingerprintKey { FingerprintKey(bytes: randomBytes()) }
 
-  /// Reads the key now, or makes it, for a program that wants no other one in its place.
+  /// Reads or creates the key now, for a program that must not use a temporary key instead.
   ///
   /// - Throws: ``FingerprintKeyError`` if the file cannot be used.
   public func load() throws(FingerprintKeyError) {
@@ -54,7 +57,7 @@ public final class FingerprintKey: Sendable {
     bytes.withLock { $0 = $0 ?? key }
   }
 
-  /// Returns what stands for a value in a store: ``byteCount`` bytes.
+  /// Returns the ``byteCount`` bytes that the store contains in place of a value.
   func fingerprint(of value: [UInt8]) -> [UInt8] {
     MessageDigest.authenticationCode(of: value, key: key(), .sha256)
   }
@@ -63,7 +66,7 @@ public final class FingerprintKey: Sendable {
     if let key = bytes.withLock({ $0 }) { return key }
     var problem: FingerprintKeyError?
     do throws(FingerprintKeyError) { try load() } catch { problem = error }
-    // Of several threads the first one counts, for the key and for the message.
+    // If several threads get here, the first one decides on the key and reports the problem.
     let (key, isFirst) = bytes.withLock { bytes -> ([UInt8], Bool) in
       if let bytes { return (bytes, false) }
       bytes = Self.ofProcess
@@ -73,7 +76,7 @@ public final class FingerprintKey: Sendable {
     return key
   }
 
-  /// The system's generator is a cryptographic one.
+  /// The system's generator is cryptographically secure.
   static func randomBytes() -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

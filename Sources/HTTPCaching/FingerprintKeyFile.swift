@@ -8,33 +8,33 @@ public import CacheSystem
   import Glibc
 #endif
 
-/// Tells why the file of a ``FingerprintKey`` cannot be used.
+/// The reason why the file of a ``FingerprintKey`` cannot be used.
 public struct FingerprintKeyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// The cause.
   public enum Cause: Sendable, Hashable {
-    /// Neither `XDG_STATE_HOME` nor `HOME` names a folder.
+    /// Neither `XDG_STATE_HOME` nor `HOME` contains the path of a folder.
     case noFolder
-    /// It is a link, a folder or something else that is no plain file.
+    /// It is a link, a folder or something else than a regular file.
     case notAFile
-    /// It belongs to another user, with this number.
+    /// It belongs to another user, with this user id.
     case owner(UInt32)
-    /// It has several names, so that others may have put it there.
+    /// It has this many names (hard links), one of which may belong to another user.
     case links(UInt64)
-    /// Others than its owner may read or write it; the permission bits.
+    /// Other users may read or write it; the permission bits.
     case mode(UInt16)
-    /// It has not as many bytes as a key.
+    /// Its length is not that of a key.
     case length(UInt64)
-    /// It cannot be read or made.
+    /// It cannot be read or created.
     case system(SystemError)
   }
 
-  /// The path of the file; empty where no folder is known.
+  /// The path of the file; empty if no folder is known.
   public let path: String
 
-  /// Names the cause.
+  /// The cause.
   public let cause: Cause
 
-  /// Says which file, what is wrong, and what to do.
+  /// The file, the problem and the remedy.
   public var description: String {
     switch cause {
     case .noFolder:
@@ -58,9 +58,9 @@ public struct FingerprintKeyError: Error, Sendable, Hashable, CustomStringConver
   }
 }
 
-/// Reads and makes the file of a ``FingerprintKey``.
+/// Reads and creates the file of a ``FingerprintKey``.
 struct FingerprintKeyFile: Sendable {
-  /// nil: no folder is known.
+  /// The path of the file; `nil` if no folder is known.
   private let path: String?
   private let files: RealFileSystem
 
@@ -69,7 +69,7 @@ struct FingerprintKeyFile: Sendable {
     files = RealFileSystem()
   }
 
-  /// Reads the key; makes one where there is none.
+  /// Reads the key; creates it if there is none.
   func key() throws(FingerprintKeyError) -> [UInt8] {
     guard let path else { throw FingerprintKeyError(path: "", cause: .noFolder) }
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
@@ -85,7 +85,7 @@ struct FingerprintKeyFile: Sendable {
     }
   }
 
-  /// Carries a cause to the one who knows the path.
+  /// A cause without the path, which the caller adds.
   private struct Failure: Error {
     let cause: FingerprintKeyError.Cause
   }
@@ -106,7 +106,7 @@ struct FingerprintKeyFile: Sendable {
     return try found.get()
   }
 
-  /// Makes the key under a lock: processes that begin at the same time get the same one.
+  /// Creates the key under a lock, so that processes which start at the same time get the same key.
   private func readOrMake(
     _ name: PathName, _ directory: borrowing Descriptor
   ) throws(SystemError) -> Result<[UInt8], Failure> {
@@ -116,7 +116,7 @@ struct FingerprintKeyFile: Sendable {
     return .success(try make(name, directory))
   }
 
-  /// Returns the key, or what is wrong with the file; nil where there is none.
+  /// Returns the key, or the problem of the file; `nil` if there is no file.
   private func read(
     _ name: PathName, _ directory: borrowing Descriptor
   ) throws(SystemError) -> Result<[UInt8], Failure>? {
@@ -125,7 +125,7 @@ struct FingerprintKeyFile: Sendable {
       let status = try files.status(of: file.raw)
       if let cause = Self.fault(of: status) { return .failure(Failure(cause: cause)) }
       let bytes = try files.readBytes(file, count: FingerprintKey.byteCount, at: 0)
-      // A file that became shorter meanwhile.
+      // The file was shortened meanwhile.
       guard bytes.count == FingerprintKey.byteCount else {
         return .failure(Failure(cause: .length(UInt64(bytes.count))))
       }
@@ -137,7 +137,7 @@ struct FingerprintKeyFile: Sendable {
     }
   }
 
-  /// Returns why a file that is open is not to be trusted.
+  /// Returns the reason why an open file must not be trusted; `nil` if there is none.
   private static func fault(of status: FileStatus) -> FingerprintKeyError.Cause? {
     if status.kind != .file { return .notAFile }
     if status.owner != geteuid() { return .owner(status.owner) }
@@ -146,7 +146,7 @@ struct FingerprintKeyFile: Sendable {
     return status.length == UInt64(FingerprintKey.byteCount) ? nil : .length(status.length)
   }
 
-  /// Makes the file, by rename, so that it is never there in part.
+  /// Creates the file by a rename, so that it is never incomplete.
   private func make(
     _ name: PathName, _ directory: borrowing Descriptor
   ) throws(SystemError) -> [UInt8] {
@@ -158,7 +158,8 @@ struct FingerprintKeyFile: Sendable {
     return key
   }
 
-  /// Makes what is missing of the folder; the opening after it tells whether that did.
+  /// Creates the missing parts of the folder. Errors are ignored, because opening the folder fails
+  /// then.
   private func makeFolders(_ folder: String) {
     var prefix = folder.hasPrefix("/") ? "/" : ""
     for part in folder.split(separator: "/") {
@@ -168,7 +169,7 @@ struct FingerprintKeyFile: Sendable {
     }
   }
 
-  /// The XDG Base Directory Specification has relative paths ignored.
+  /// According to the XDG Base Directory Specification, relative paths are ignored.
   private static var usualPath: String? {
     if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") {
       return base + "/offlinecache/fingerprint.key"

@@ -1,36 +1,37 @@
 import CacheStore
 public import HTTPSemantics
 
-/// Tells why the store did not answer a request by itself.
+/// The reason why a request is not served from the store.
 public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
-  /// Nothing is stored for the key.
+  /// No response is stored for the key.
   case absent
-  /// What is stored cannot be read as it was stored.
+  /// The stored response is damaged.
   case damaged
-  /// What is stored belongs to another key with the same hash.
+  /// The stored entry belongs to another key with the same hash.
   case collision
-  /// What is stored is no response of a server, as it has no status.
+  /// The stored entry is not a response, because it has no status.
   case notAResponse
-  /// What is stored was chosen by other request fields (RFC 9111, section 4.1), a credential among them.
+  /// The stored responses have other values of the selecting fields (RFC 9111, section 4.1),
+  /// possibly credentials.
   case otherVariant
-  /// Only other parts of it are stored (RFC 9111, section 3.4).
+  /// Only other parts of the representation are stored (RFC 9111, section 3.4).
   case otherPart
-  /// What is stored must be validated first (RFC 9111, section 4).
+  /// The stored response must be validated first (RFC 9111, section 4).
   case mustValidate(ValidationReason)
-  /// The caller's policy asks for the network.
+  /// The caller's policy requires the network.
   case policy(CachePolicy)
-  /// The request says `no-store`.
+  /// The request has `no-store`.
   case requestNoStore
-  /// A method that is not answered from the store.
+  /// Responses to the method are never served from the store.
   case method(String)
   /// A `GET` or `HEAD` with a body.
   case requestBody
-  /// A condition that the origin alone can judge, such as `If-Match`.
+  /// The request has a condition that only the origin can evaluate, such as `If-Match`.
   case condition(String)
-  /// The user's own function did not allow the stored response.
+  /// The user's own function refused the stored response.
   case refused
 
-  /// Names the reason as `fwd` of Cache-Status does (RFC 9211, section 2.2).
+  /// The reason as `fwd` of Cache-Status (RFC 9211, section 2.2).
   package var forwarded: CacheStatus.Forward {
     switch self {
     case .absent: .uriMiss
@@ -47,7 +48,7 @@ public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Says the reason in a few words.
+  /// The reason in a few words.
   public var description: String {
     switch self {
     case .absent: "nothing is stored for it"

@@ -2,14 +2,14 @@ import CacheFormat
 import CacheStore
 import Synchronization
 
-/// Keeps what was decoded and read of stored responses that are asked for often, so that the next
-/// hit costs neither a read nor a parse. The store is asked each time whether it is still what is
-/// stored.
+/// Decoded stored responses that are requested often, so that the next hit needs neither a read nor
+/// a parse. For each hit, the store is queried whether they are still current.
 ///
-/// Two generations: what is used moves into the young one; when that is full it becomes the old one,
-/// and the old one is forgotten. So all is O(1), and what was not used for a while goes.
+/// There are two generations. A response that is used moves into the young one. When that is full,
+/// it becomes the old one, and the previous old one is discarded. So all operations are O(1), and
+/// responses that were not used for some time are removed.
 final class HotResponses: Sendable {
-  /// Holds all stored responses of one key.
+  /// All stored responses of one key.
   struct Item: Sendable {
     let outline: [VariantOutline]
     var variants: [StoredVariant]
@@ -26,9 +26,9 @@ final class HotResponses: Sendable {
     var old = Generation()
   }
 
-  /// What an item takes beside its bodies, roughly: decoded fields and tables.
+  /// The estimated memory of an item without its bodies: decoded fields and tables.
   private static let overhead = 4096
-  /// The most files that one generation keeps open.
+  /// The maximum number of files that one generation keeps open.
   private static let maximumFiles = 64
 
   private let maximumBytes: Int
@@ -37,7 +37,7 @@ final class HotResponses: Sendable {
   /// The memory in use in bytes, roughly.
   var bytes: Int { state.withLock { $0.young.bytes + $0.old.bytes } }
 
-  /// - Parameter bytes: bounds the memory; 0 keeps nothing.
+  /// - Parameter bytes: the maximum amount of memory; 0 keeps nothing.
   init(bytes: Int) {
     maximumBytes = bytes
   }
@@ -58,7 +58,7 @@ final class HotResponses: Sendable {
     state.withLock { insert(key, kept, &$0) }
   }
 
-  /// Puts a stored response whose body has been opened in place of itself.
+  /// Replaces a stored response by the same one with an open body.
   func update(_ variant: StoredVariant) {
     state.withLock { state in
       let key = variant.info.key
@@ -80,7 +80,7 @@ final class HotResponses: Sendable {
   private func insert(_ key: ByteString, _ item: Item, _ state: inout State) {
     let (bytes, files) = Self.weight(item, key)
     guard bytes <= maximumBytes / 8 else { return }
-    // What is replaced stays in the sums: it only makes the generation end a little earlier.
+    // The sums still contain a replaced item. So the generation only ends a little earlier.
     state.young.items[key] = item
     state.young.bytes += bytes
     state.young.files += files

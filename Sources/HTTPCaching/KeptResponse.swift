@@ -1,20 +1,20 @@
 package import CacheFormat
 package import HTTPSemantics
 
-/// Holds a response that another cache has kept and that moves into this one, without its body.
+/// A response from another cache, without its body, that is to be moved into this cache.
 package struct KeptResponse: Sendable {
-  /// Gives the request that was answered; its fields select (`Vary`).
+  /// The request of the response; its fields select (`Vary`).
   package var request: HTTPRequest
-  /// Gives the head; its fields describe the body as it is stored.
+  /// The head; its fields describe the body as it is stored.
   package var head: HTTPResponseHead
-  /// Tells when it was asked for and received, as far as is known.
+  /// The times at which it was requested and received, as far as they are known.
   package var times: ResponseTimes
-  /// Tells until when the other cache calls it fresh; nil: the rules tell.
+  /// The time until which the other cache considers it fresh; `nil` to use the rules.
   package var expires: Timestamp?
-  /// Gives what else is to be kept; names that begin with `http-` are left out.
+  /// Additional user info; names that begin with `http-` are left out.
   package var userInfo: [Field]
 
-  /// Makes a response.
+  /// Creates a response.
   package init(
     request: HTTPRequest, head: HTTPResponseHead, times: ResponseTimes, expires: Timestamp? = nil,
     userInfo: [Field] = []
@@ -28,13 +28,13 @@ package struct KeptResponse: Sendable {
 }
 
 extension ResponseCache {
-  /// Says where and with what a response of another cache is to be stored.
+  /// Returns the key and the metadata for storing a response of another cache.
   ///
-  /// It is stored even where this cache would not have kept it (RFC 9111, section 3), since it was
-  /// kept: what is not fresh any more, or never was, is found by the policies that do not ask for
-  /// that. An answer to `HEAD` gets a key of its own, so it never stands for the answer to a `GET`.
+  /// It is stored even if this cache would not have stored it (RFC 9111, section 3). A response
+  /// that is stale, or never was fresh, is found by the policies that ignore freshness. A response
+  /// to `HEAD` gets its own key, so it is never used as a response to `GET`.
   ///
-  /// - Returns: nil where no request could ever be answered with it (`Vary: *`).
+  /// - Returns: `nil` if it could not answer any request (`Vary: *`).
   package func adopting(_ kept: KeptResponse) -> StoringPlan? {
     let request = kept.request
     guard
@@ -56,14 +56,15 @@ extension ResponseCache {
       variant: Self.variant(selecting, nil), metadata: metadata, response: response, prefix: nil)
   }
 
-  /// Returns a selection without `Accept-Encoding` where the body is not coded: such a body suits
-  /// every request, and the caches of others hand out decoded ones whatever was asked for.
+  /// Returns the selection without `Accept-Encoding` if the body is not coded. Such a body suits
+  /// every request, and other caches return decoded bodies whatever was requested.
   private static func narrowed(_ selection: Selection, _ fields: HTTPFields) -> Selection {
     if fields.contains("Content-Encoding") { return selection }
     return Selection(fields: selection.fields.filter { $0.name != "accept-encoding" })
   }
 
-  /// Tells when the head of a stored response came; without a note of it, when it was stored.
+  /// Returns the time at which the head of a stored response was received; if it is not recorded,
+  /// the time at which the response was stored.
   package func responseTime(of info: EntryInfo) -> Timestamp {
     EntryFields.responseTime(of: info)
   }

@@ -1,26 +1,29 @@
 public import CacheFormat
 public import HTTPSemantics
 
-/// Makes the key of a request: what two requests must have in common to share a stored response.
+/// A rule for the key of a request. Requests with the same key can share a stored response.
 ///
-/// `GET` and `HEAD` of one target have the same key (RFC 9111, section 2). Credentials of a URL are
-/// no part of a `NormalizedURL`, so they are no part of a key.
+/// `GET` and `HEAD` of one target have the same key (RFC 9111, section 2). A `NormalizedURL` has no
+/// credentials, so they are not part of a key.
 public struct KeyRule: Sendable {
   private let text: @Sendable (HTTPRequest) -> String
 
-  /// Makes a rule from a function that gives any text of 1 byte to 64 KiB less 4 bytes.
+  /// Creates a rule from a function that returns a text of 1 byte to 64 KiB less 5 bytes.
   ///
-  /// Requests of equal text get one another's responses: leave out only what does not change them.
+  /// Requests with equal texts share their responses, so the text must contain everything that
+  /// changes the response.
   public init(_ text: @escaping @Sendable (HTTPRequest) -> String) {
     self.text = text
   }
 
-  /// Takes the whole normal URL.
+  /// The rule that uses the whole normalised URL.
   public static let url = KeyRule { $0.url.string }
 
-  /// Takes the URL without some parameters of its query, such as the signature of a signed URL.
+  /// Returns the rule that uses the URL without some parameters of its query, such as the signature
+  /// of a signed URL.
   ///
-  /// A parameter is what stands between `&`; its name ends at `=`. The others keep their order.
+  /// Parameters are separated by `&`, and their names end at `=`. The other parameters keep their
+  /// order.
   public static func url(ignoringQueryParameters names: Set<String>) -> KeyRule {
     names.isEmpty ? .url : KeyRule { without(names, $0.url.string) }
   }
@@ -30,13 +33,13 @@ public struct KeyRule: Sendable {
     ByteString("GET \(text(request))")
   }
 
-  /// Returns the key of an answer to `HEAD` that came from another cache: it has no body, so it
-  /// must not stand where the answer to a `GET` is looked for.
+  /// Returns the key of a response to `HEAD` from another cache. It has no body, so it must not be
+  /// found as a response to `GET`.
   func headKey(of request: HTTPRequest) -> ByteString {
     ByteString("\(Self.headPrefix)\(text(request))")
   }
 
-  /// What such a key begins with.
+  /// The prefix of such a key.
   static let headPrefix = "HEAD "
 
   private static func without(_ names: Set<String>, _ url: String) -> String {

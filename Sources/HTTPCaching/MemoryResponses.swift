@@ -2,10 +2,10 @@ package import CacheFormat
 package import CacheStore
 import Synchronization
 
-/// Responses that are kept in memory and not stored, because the user has asked for that. They end with
-/// the process.
+/// Responses that are kept in memory and not stored, because the user requested that. They are lost
+/// when the process ends.
 ///
-/// The oldest are removed first if all together take more than the limit.
+/// The oldest are removed first if the total exceeds the limit.
 final class MemoryResponses: Sendable {
   private struct State {
     var variants: [ByteString: [StoredVariant]] = [:]
@@ -14,12 +14,12 @@ final class MemoryResponses: Sendable {
     var bytes = 0
   }
 
-  /// What a response takes beside key, metadata and body, roughly.
+  /// The estimated memory of a response without its key, metadata and body.
   private static let overhead = 1024
 
   private let maximumBytes: Int
   private let state = Mutex(State())
-  /// Spares the look-ups of programs that keep nothing here a lock.
+  /// Avoids taking the lock in programs that keep no response here.
   private let isUsed = Atomic(false)
 
   /// - Parameter bytes: The limit of memory; 0 keeps nothing.
@@ -28,7 +28,7 @@ final class MemoryResponses: Sendable {
   /// The memory in use in bytes, roughly.
   var bytes: Int { state.withLock { $0.bytes } }
 
-  /// The responses of a key.
+  /// Returns the responses of a key.
   func find(_ key: ByteString) -> [StoredVariant] {
     guard isUsed.load(ordering: .acquiring) else { return [] }
     return state.withLock { $0.variants[key] ?? [] }
@@ -38,7 +38,7 @@ final class MemoryResponses: Sendable {
     find(info.key).contains { $0.info.variant == info.variant && $0.info.created == info.created }
   }
 
-  /// Keeps a response, in place of the same variant of its key.
+  /// Keeps a response, and replaces the same variant of its key.
   ///
   /// - Returns: Whether it is kept; false if it alone exceeds the limit.
   func insert(_ new: StoredVariant) -> Bool {
@@ -48,7 +48,7 @@ final class MemoryResponses: Sendable {
     return true
   }
 
-  /// Puts a freshened response in the place of itself; false if it is not kept here any more.
+  /// Replaces a response by its freshened form; returns false if it is not kept here any more.
   func replace(_ old: StoredVariant, by new: StoredVariant) -> Bool {
     guard isUsed.load(ordering: .acquiring) else { return false }
     return state.withLock { state in
@@ -77,7 +77,7 @@ final class MemoryResponses: Sendable {
     return state.withLock { remove({ holds($0.info) }, of: key, &$0) }
   }
 
-  /// Removes what was kept at a moment or later; all of it without one.
+  /// Removes the responses that were kept at `moment` or later; by default all of them.
   func removeAll(since moment: Timestamp = .distantPast) {
     state.withLock { state in
       for variant in state.order where variant.info.created >= moment {
@@ -117,7 +117,7 @@ extension ResponseCache {
 
   /// Keeps a response in memory, and not in the store.
   ///
-  /// - Parameter metadata: That of the plan, with what the user adds.
+  /// - Parameter metadata: The metadata of the plan, with the user's additions.
   /// - Throws: `entryTooLarge` if it alone exceeds the limit for such responses.
   package func keepInMemory(
     _ body: [UInt8], _ plan: StoringPlan, metadata: EntryMetadata, now: Timestamp
@@ -138,16 +138,17 @@ extension ResponseCache {
     return info
   }
 
-  /// Whether a response is kept in memory alone.
+  /// Returns whether a response is kept in memory only.
   package func keepsInMemory(_ info: EntryInfo) -> Bool { memory.contains(info) }
 
-  /// Removes what is kept in memory alone for a key, or one variant of it, and returns the number.
+  /// Removes the responses of a key, or one variant, that are kept in memory only; returns their
+  /// number.
   @discardableResult
   package func removeFromMemory(_ key: ByteString, variant: UInt64? = nil) -> Int {
     memory.remove(key) { variant == nil || $0.variant == variant }
   }
 
-  /// Removes what has been kept in memory alone since a moment; all of it without one.
+  /// Removes the responses that were kept in memory only since a moment; by default all of them.
   package func removeAllFromMemory(since moment: Timestamp = .distantPast) {
     memory.removeAll(since: moment)
   }

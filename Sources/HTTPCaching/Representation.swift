@@ -1,19 +1,19 @@
 import CacheFormat
 import HTTPSemantics
 
-/// Holds the stored responses that make one answer together: a whole one, or parts of one state of a
+/// The stored responses that together answer a request: a whole one, or parts of one state of a
 /// representation (RFC 9111, section 3.4).
 struct Representation {
-  /// The one whose fields and age count: the newest.
+  /// The newest one; its fields and its age are used.
   var base: StoredVariant
-  /// The parts, the base among them; empty where the base is whole.
+  /// The parts, including the base; empty if the base is whole.
   var parts: [StoredVariant] = []
-  /// What of it answers the request.
+  /// The bytes that answer the request.
   let answer: RangeAnswer
 
-  /// Finds the newest that can answer a request; nil if none can.
+  /// Finds the newest representation that can answer a request; `nil` if there is none.
   ///
-  /// - Parameter matching: What the request selects, the newest first.
+  /// - Parameter matching: The responses that the request selects, the newest first.
   init?(_ matching: [StoredVariant], _ request: HTTPRequest, now: HTTPDate) {
     for variant in matching {
       let parts = Self.parts(of: variant, matching)
@@ -35,7 +35,7 @@ struct Representation {
     self.answer = answer
   }
 
-  /// Returns the parts that belong to the same state as one; none for one that is whole.
+  /// Returns the parts of the same state as a part; none for a whole response.
   private static func parts(
     of variant: StoredVariant, _ matching: [StoredVariant]
   ) -> [StoredVariant] {
@@ -46,7 +46,7 @@ struct Representation {
     }
   }
 
-  /// Gives the complete length, where it is known.
+  /// The complete length, if it is known.
   var completeLength: UInt64? {
     parts.isEmpty
       ? base.length : parts.lazy.compactMap(\.response.contentRange?.completeLength).first

@@ -2,11 +2,11 @@ import CacheFormat
 import CacheStore
 package import HTTPSemantics
 
-// Completing a stored beginning (RFC 9111, section 3.4).
+// Completing a representation whose beginning is stored (RFC 9111, section 3.4).
 extension ResponseCache {
-  /// Returns what to send when the beginning of what is asked for is stored: a request for the rest,
-  /// which the origin answers with all of it where it has changed. Nil if there is no such
-  /// beginning.
+  /// Returns the decision if the beginning of the representation is stored: a request for the rest.
+  /// If the representation has changed, the origin responds with all of it. `nil` if there is no
+  /// such beginning.
   func completing(_ matching: [StoredVariant], _ question: Question) -> Decision? {
     guard question.request.method == .get, question.policy == .protocolRules,
       !question.directives.noCache, !question.request.hasRangeOrCondition
@@ -25,8 +25,9 @@ extension ResponseCache {
     return nil
   }
 
-  /// Puts the rest behind the stored beginning; asks for the whole where they do not fit together, or
-  /// where the whole must not be stored: only what is stored is put together.
+  /// Appends the rest to the stored beginning. Requests the whole representation instead if they do
+  /// not belong together, or if the whole must not be stored, because only stored bytes are
+  /// combined.
   func complete(
     _ beginning: StoredVariant, _ head: HTTPResponseHead, _ forwarding: Forwarding,
     _ times: ResponseTimes
@@ -42,7 +43,8 @@ extension ResponseCache {
     {
       var whole = HTTPResponseHead(
         status: 200,
-        // With all fields of the answer: those that are not stored decide on whether the rest is.
+        // All fields of the response, because fields that are not stored decide whether the rest
+        // is.
         fields: Freshening.freshened(beginning.response.fields, by: head.fields, receivedAt: now))
       whole.fields.removeAll(named: "Content-Range")
       whole.fields.replace(with: HTTPField("Content-Length", String(second.last + 1)))
@@ -58,12 +60,12 @@ extension ResponseCache {
 }
 
 extension HTTPRequest {
-  /// Tells whether a 304 can be the answer.
+  /// Whether the response can be a 304.
   package var hasCondition: Bool {
     fields.contains("If-None-Match") || fields.contains("If-Modified-Since")
   }
 
-  /// Tells whether the request asks for a part, or for an answer that depends on what the client
-  /// has.
+  /// Whether the request is for a part, or has a condition, so that the response depends on the
+  /// client.
   var hasRangeOrCondition: Bool { fields.contains("Range") || hasCondition }
 }

@@ -3,14 +3,15 @@ import CacheStore
 package import HTTPSemantics
 
 extension ResponseCache {
-  /// Decides what is to be done with a request (RFC 9111, section 4).
+  /// Decides how to handle a request (RFC 9111, section 4).
   ///
   /// - Parameters:
-  ///   - hasBody: tells whether content goes with the request.
-  ///   - lifetime: for how many seconds a response is good after it came or was last confirmed,
-  ///     whatever its server says; nil: as the server says. Counts with ``CachePolicy/protocolRules``.
-  ///   - now: tells the time.
-  /// - Complexity: O(number of variants), and what the store takes to look them up.
+  ///   - hasBody: whether the request has a body.
+  ///   - lifetime: the seconds for which a response may be used after it was received or last
+  ///     confirmed, in place of the lifetime from the server; `nil` to use that. Applies to
+  ///     ``CachePolicy/protocolRules``.
+  ///   - now: the current time.
+  /// - Complexity: O(number of variants), plus their look-up in the store.
   package func decide(
     _ request: HTTPRequest, hasBody: Bool = false, policy: CachePolicy = .protocolRules,
     lifetime: Int64? = nil, now: Timestamp
@@ -68,9 +69,9 @@ extension ResponseCache {
     return .serve(serving)
   }
 
-  /// Tells how a stored response may be used, with the caller's policy.
+  /// Returns how a stored response may be used with the caller's policy.
   ///
-  /// Whether it is fresh counts here, for how long does not.
+  /// The result states whether it is fresh; the duration is not always right.
   private func reuse(of variant: StoredVariant, _ question: Question) -> Reuse {
     switch question.policy {
     case .offline where !rules.forbidsForcedStaleness(of: variant.response):
@@ -78,7 +79,7 @@ extension ResponseCache {
     case .revalidate: return .mustValidate(.requestNoCache)
     case .storedElseLoad, .storedOnly, .offline:
       let reuse = rules.reuse(of: variant.response, for: RequestDirectives([]), at: question.now)
-      // Age is ignored, demands for validation are not.
+      // Ignores the age, but not the requirement of a validation.
       if case .mustValidate = reuse,
         rules.mayServeStale(
           variant.response, for: RequestDirectives([]), at: question.now, after: .unreachable)
@@ -95,7 +96,7 @@ extension ResponseCache {
     }
   }
 
-  /// Returns why a request has nothing to do with the store; nil if it has.
+  /// Returns why the store cannot be used for a request; `nil` if it can.
   private func bypass(_ request: HTTPRequest, hasBody: Bool) -> ForwardReason? {
     guard request.method == .get || request.method == .head else {
       return .method(request.method.rawValue)
@@ -108,12 +109,12 @@ extension ResponseCache {
     return nil
   }
 
-  /// Returns those of other selections whose tags the origin may confirm for this request, too
-  /// (RFC 9111, section 4.3.1).
+  /// Returns the responses of other selections whose tags the origin may confirm for this request,
+  /// too (RFC 9111, section 4.3.1).
   ///
-  /// Weak tags do not say that the bytes are the same. Where credentials select there are none: a
-  /// server that gives the pages of all its users one tag must not make the page of one the answer
-  /// to another.
+  /// Weak tags are excluded, because they do not imply equal bytes. If credentials select, the
+  /// result is empty: a server may use one tag for the pages of all its users, and one user must
+  /// not get the page of another.
   private func taggedWholes(
     _ others: [StoredVariant], _ request: HTTPRequest
   ) -> [StoredVariant] {
@@ -125,11 +126,11 @@ extension ResponseCache {
       }.prefix(Self.maximumTags))
   }
 
-  /// The most tags that are sent in one request.
+  /// The maximum number of responses of other selections whose tags are sent.
   private static let maximumTags = 8
 }
 
-/// Holds a request while it is decided on.
+/// A request during its decision.
 struct Question {
   let request: HTTPRequest
   let key: ByteString
@@ -137,12 +138,12 @@ struct Question {
   let policy: CachePolicy
   let lifetime: Int64?
   let now: HTTPDate
-  /// The names of fields that select even where `Vary` does not name them.
+  /// The names of fields that select even if `Vary` does not contain them.
   let implicit: [String]
-  /// What is stored for the key, once it has been looked up.
+  /// The stored responses of the key, once they have been looked up.
   var found = FoundVariants()
 
-  /// Returns what is to be done when the store does not answer.
+  /// Returns the decision for a request that the store does not answer.
   func without(
     _ reason: ForwardReason, selected: Representation? = nil, validating: [StoredVariant] = []
   ) -> Decision {
@@ -156,7 +157,7 @@ struct Question {
     var validating = selected.map { [$0.base] } ?? validating
     var sent = unconditional.validating(validating.map(\.response))
     if sent == unconditional {
-      // Nothing stored can be confirmed: a 304 would be about what the caller has.
+      // No stored response can be confirmed: a 304 would refer to the caller's copy.
       validating = []
       sent = request
     }
@@ -169,8 +170,8 @@ struct Question {
       selected: selected, isShareable: isShareable(reason), selection: knownSelection)
   }
 
-  /// What selects an answer to the request, as far as what is stored tells. Stays in memory, so
-  /// nothing is concealed.
+  /// The fields that select a response to the request, as far as the stored responses show. The
+  /// values are only used in memory, so they are not concealed.
   private var knownSelection: Selection {
     let variants = found.matching + found.others
     let names = Set(variants.flatMap { $0.response.selection.fields.map(\.name) })
@@ -179,7 +180,7 @@ struct Question {
       varyOf: [vary], request: request.fields, and: implicit, conceal: { $0 }) ?? .none
   }
 
-  /// Gives the request without the conditions that those of stored responses take the place of.
+  /// The request without the conditions that are replaced by those for stored responses.
   private var unconditional: HTTPRequest {
     var bare = request
     bare.fields.removeAll(named: "If-None-Match")
@@ -187,15 +188,15 @@ struct Question {
     return bare
   }
 
-  /// Tells whether others may wait for this answer: those that ask for the whole, with no condition
-  /// of their own.
+  /// Returns whether other requests may wait for this response: the request is for the whole
+  /// representation and has no condition of its own.
   private func isShareable(_ reason: ForwardReason) -> Bool {
     guard request.method == .get, policy != .reload, policy != .reloadFromOrigin else {
       return false
     }
     switch reason {
     case .method, .requestBody, .condition, .requestNoStore, .refused, .policy: return false
-    // The answer to another request is never a validation for this one.
+    // The response to another request is never a validation for this one.
     case .mustValidate(.noCache): return false
     default: break
     }

@@ -2,18 +2,18 @@ import CacheFormat
 import CacheStore
 package import HTTPSemantics
 
-/// Holds the stored responses of a key, seen from one request.
+/// The stored responses of a key, divided by whether a request selects them.
 struct FoundVariants {
-  /// Those that the request selects (RFC 9111, section 4.1), the newest first.
+  /// The responses that the request selects (RFC 9111, section 4.1), the newest first.
   var matching: [StoredVariant] = []
-  /// The others.
+  /// The other responses.
   var others: [StoredVariant] = []
-  /// Why there is none.
+  /// The reason why there are none.
   var reason = ForwardReason.absent
 }
 
 extension ResponseCache {
-  /// Finds what is stored for a request.
+  /// Finds the stored responses for a request.
   func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
     var found = FoundVariants()
     var variants = stored(key, &found.reason)
@@ -35,14 +35,15 @@ extension ResponseCache {
     return found
   }
 
-  /// Returns when the response that would answer a request from the store was last changed, by the word
-  /// of its server: `Last-Modified`, else when it was made; nil where nothing is stored.
+  /// Returns the time of the last change of the response that would be served from the store: its
+  /// `Last-Modified`, otherwise the time at which it was made; `nil` if there is no such response.
   package func lastChanged(_ request: HTTPRequest) -> HTTPDate? {
     guard let newest = find(request, key(of: request)).matching.first?.response else { return nil }
     return newest.facts.lastModified ?? newest.facts.date ?? newest.responseTime
   }
 
-  /// Returns all stored responses of a key: from memory if they are still the same, else read.
+  /// Returns all stored responses of a key: from memory if they are still current, otherwise from
+  /// the store.
   private func stored(_ key: ByteString, _ reason: inout ForwardReason) -> [StoredVariant] {
     if let item = hot.find(key) {
       if store.revisit(key, item.outline) { return item.variants }
@@ -64,7 +65,7 @@ extension ResponseCache {
     return variants
   }
 
-  /// Tells whether a request selects a stored response.
+  /// Returns whether a request selects a stored response.
   func isSelected(_ selection: Selection, by request: HTTPRequest) -> Bool {
     for name in implicitlySelecting(request)
     where !selection.fields.contains(where: { $0.name == name }) { return false }
@@ -75,8 +76,8 @@ extension ResponseCache {
       .matches(request.fields, conceal: conceal)
   }
 
-  /// The most recent response is chosen (RFC 9111, section 4); within one second of `Date` that is
-  /// the one that came last.
+  /// The most recent response is chosen (RFC 9111, section 4). If the `Date` is the same, it is the
+  /// one that was received last.
   private static func isNewer(_ left: StoredVariant, _ right: StoredVariant) -> Bool {
     let leftDate = left.response.facts.date ?? left.response.responseTime
     let rightDate = right.response.facts.date ?? right.response.responseTime
@@ -84,11 +85,11 @@ extension ResponseCache {
     return EntryFields.responseTime(of: left.info) > EntryFields.responseTime(of: right.info)
   }
 
-  /// Opens the body of a stored response, unless it is open.
+  /// Opens the body of a stored response, unless it is already open.
   func opened(_ variant: StoredVariant) -> Result<StoredVariant, FoundNothing> {
     if variant.isOpen { return .success(variant) }
     return load(variant.info.key, variant.info.variant, variant.length).flatMap { loaded in
-      // What was described and what is opened may be two: others may store in between.
+      // Another process may have replaced the response since it was described.
       guard loaded.info.digest == variant.info.digest else {
         return .failure(FoundNothing(.absent))
       }
@@ -98,7 +99,7 @@ extension ResponseCache {
     }
   }
 
-  /// Looks a response up with its body: small ones whole, large ones opened.
+  /// Looks up a response with its body: reads a small body, and opens a large one.
   private func load(
     _ key: ByteString, _ number: UInt64, _ length: UInt64
   ) -> Result<StoredVariant, FoundNothing> {
@@ -112,7 +113,7 @@ extension ResponseCache {
     switch store.read(key, variant: number) {
     case .miss(let reason): return .failure(FoundNothing(ForwardReason(reason)))
     case .hit(let info, let reader):
-      // Damage is found before the head goes out, while there still is another way to an answer.
+      // Damage must be found before the head is sent, while another response is still possible.
       if reader.length <= Self.verifiedBytes, (try? reader.verify()) == nil {
         return .failure(FoundNothing(.damaged))
       }
@@ -139,7 +140,7 @@ extension ResponseCache {
   }
 }
 
-/// Says why a look-up has found nothing.
+/// The reason why a look-up found no response.
 struct FoundNothing: Error {
   let reason: ForwardReason
 

@@ -3,10 +3,10 @@ import CacheStore
 package import HTTPSemantics
 
 extension ResponseCache {
-  /// Judges the origin's answer: hands it on, stores it, or serves what is stored; and removes what
-  /// it makes invalid.
+  /// Evaluates the origin's response: passes it on, stores it, or serves the stored response. Also
+  /// removes the stored responses that it invalidates.
   ///
-  /// - Parameter times: tell when the request was sent and when the head came.
+  /// - Parameter times: the times at which the request was sent and the head was received.
   package func receive(
     _ head: HTTPResponseHead, for forwarding: Forwarding, times: ResponseTimes
   ) -> Receipt {
@@ -36,14 +36,14 @@ extension ResponseCache {
     return .pass(passed, storing(head, forwarding, times))
   }
 
-  /// Tells whether ``receive(_:for:times:)`` judges an answer without a look at the disk: the usual
-  /// case, an answer to `GET` that confirms and completes nothing and is no server's error.
+  /// Returns whether ``receive(_:for:times:)`` needs no access to the disk. This is the usual case:
+  /// a response to `GET` that confirms and completes nothing and is not a server error.
   package func receivesAtOnce(_ head: HTTPResponseHead, for forwarding: Forwarding) -> Bool {
     forwarding.original.method == .get && head.status != 304 && head.status != 206
       && head.status < 500
   }
 
-  /// Returns what may be served when the origin cannot be reached (RFC 9111, section 4.2.4).
+  /// Returns the response to serve if the origin cannot be reached (RFC 9111, section 4.2.4).
   package func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
     guard let selected = forwarding.fallback,
       rules.mayServeStale(
@@ -53,7 +53,8 @@ extension ResponseCache {
     return serving(selected, forwarding.original, at: now.date)
   }
 
-  /// Freshens what a 304 confirms, and serves it (RFC 9111, sections 4.3.3 and 4.3.4).
+  /// Freshens the stored response that a 304 confirms, and serves it (RFC 9111, sections 4.3.3 and
+  /// 4.3.4).
   private func validate(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) -> Receipt {
@@ -78,7 +79,7 @@ extension ResponseCache {
     return .again(again)
   }
 
-  /// Returns the representation that a confirmed response belongs to, opened.
+  /// Returns the representation of a confirmed response, opened.
   private func representation(
     of fresh: StoredVariant, _ forwarding: Forwarding, now: HTTPDate
   ) -> Representation? {
@@ -90,11 +91,11 @@ extension ResponseCache {
     return stored
   }
 
-  /// Puts the fields of a 304, or of an answer to `HEAD`, into a stored response.
+  /// Updates a stored response with the fields of a 304, or of a response to `HEAD`.
   ///
-  /// A store that cannot write does not keep the fresh fields from being served. What has taken the
-  /// place of the stored response meanwhile is left alone: its body is another one. And what could
-  /// not be stored if it were a whole response (RFC 9111, section 3) is for this caller alone.
+  /// The fresh fields are served even if the store cannot be written. If the stored response was
+  /// replaced meanwhile, the store is not changed, because that response has another body. A
+  /// response that could not be stored as a whole (RFC 9111, section 3) is for this caller only.
   private func freshen(
     _ variant: StoredVariant, _ forwarding: Forwarding, _ head: HTTPResponseHead,
     _ times: ResponseTimes
@@ -102,7 +103,7 @@ extension ResponseCache {
     let old = variant.response
     let merged = Freshening.freshened(
       old.fields, by: head.fields, receivedAt: times.response.date)
-    // The directives that say what is not stored may stand in either of them.
+    // The directives about fields that are not stored may be in either of them.
     let fields = rules.fieldsToStore(merged, receivedAt: times.response.date)
     let selection = selection(of: old, after: head, forwarding.original, fields)
     let fresh = StoredResponse(
@@ -128,8 +129,8 @@ extension ResponseCache {
     return (variant.with(fresh), true)
   }
 
-  /// Returns what selects a freshened response, as a 304 may bring another `Vary`; nil if nothing
-  /// does any more (`*`).
+  /// Returns the selection of a freshened response, because a 304 may have another `Vary`; `nil` if
+  /// no request selects it any more (`*`).
   private func selection(
     of old: StoredResponse, after head: HTTPResponseHead, _ request: HTTPRequest,
     _ fields: HTTPFields
@@ -142,7 +143,7 @@ extension ResponseCache {
       conceal: conceal)
   }
 
-  /// Uses what an answer to `HEAD` tells of stored responses (RFC 9111, section 4.3.5).
+  /// Updates stored responses from a response to `HEAD` (RFC 9111, section 4.3.5).
   private func learn(
     from head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) {
@@ -152,7 +153,7 @@ extension ResponseCache {
         now: times.response.date) == nil
     else { return }
     for variant in find(forwarding.original, forwarding.key).matching
-    // What was stored after the question was asked is not what the answer is about.
+    // The response does not refer to entries that were stored after the request was sent.
     where EntryFields.responseTime(of: variant.info) <= times.request {
       switch Freshening.outcome(
         ofHead: head, for: variant.response, bodyLength: variant.length)
@@ -164,13 +165,14 @@ extension ResponseCache {
     }
   }
 
-  /// Makes a stored response stale: there is a newer one, but without a network it is all there is.
+  /// Makes a stored response stale: there is a newer one, but this one may still be used without a
+  /// network. A response that is kept in memory only is removed.
   private func outdate(_ variant: StoredVariant, now: Timestamp) {
     if memory.contains(variant.info) {
       memory.remove(variant.info.key) { $0.variant == variant.info.variant }
       return
     }
-    // As if it had come so long ago that it is just not fresh any more.
+    // Sets times at which the response would just not be fresh any more.
     let lifetime = rules.freshnessLifetime(of: variant.response).seconds
     let (seconds, overflow) = now.date.seconds.subtractingReportingOverflow(max(lifetime, 0) + 1)
     let date = HTTPDate(seconds: overflow ? 0 : seconds)
@@ -184,7 +186,8 @@ extension ResponseCache {
     }
   }
 
-  /// Returns the keys of what an unsafe request has made invalid (RFC 9111, section 4.4).
+  /// Returns the keys of the responses that an unsafe request has invalidated (RFC 9111, section
+  /// 4.4).
   package func invalidated(
     by request: HTTPRequest, _ head: HTTPResponseHead
   ) -> [ByteString] {
@@ -195,15 +198,16 @@ extension ResponseCache {
   }
 }
 
-// Answers that several requests share.
+// Responses that several requests share.
 extension ResponseCache {
-  /// Returns what another request, that has waited for the same validation, may be answered with;
-  /// nil if it may not be (``CacheRules/mayCollapse(_:for:at:takesStale:)``): `no-cache` is a
-  /// validation for each request (RFC 9111, section 5.2.2.4).
+  /// Returns the response to another request that waited for the same validation; `nil` if there is
+  /// none (``CacheRules/mayCollapse(_:for:at:takesStale:)``). `no-cache` requires a validation for
+  /// each request (RFC 9111, section 5.2.2.4).
   ///
   /// - Parameters:
-  ///   - status: the origin's answer: 304, or the error that lets it be served stale.
-  ///   - takesStale: whether the request came before the answer.
+  ///   - status: the status of the origin's response: 304, or the error that permits a stale
+  ///     response.
+  ///   - takesStale: whether the request came before the response.
   package func adapted(
     _ serving: Serving, to request: HTTPRequest, answered status: Int, takesStale: Bool = false,
     now: Timestamp
@@ -219,7 +223,7 @@ extension ResponseCache {
     guard serving.isForAll, isUsable,
       mayReturnStored?(request, head(of: variant)) ?? true
     else { return nil }
-    // Each reader needs a body of its own.
+    // Each response needs its own reader of the body.
     if case .file = variant.body { variant = variant.with(nil) }
     guard isSelected(variant.response.selection, by: request),
       case .success(let opened) = opened(variant),
@@ -228,8 +232,8 @@ extension ResponseCache {
     return self.serving(stored, request, at: now.date)
   }
 
-  /// Returns the head with which a response that is being stored answers another request that has
-  /// waited for it; nil if it may not (RFC 9111, section 4).
+  /// Returns the head for another request that waited for a response which is being stored; `nil`
+  /// if the request may not be answered with it (RFC 9111, section 4).
   ///
   /// - Parameter takesStale: whether the request came before the response.
   package func collapsed(
@@ -247,12 +251,13 @@ extension ResponseCache {
     return head
   }
 
-  /// Tells whether a response that is being stored could answer others that have waited for it.
+  /// Returns whether a response that is being stored could answer other requests that waited for
+  /// it.
   package func isShareable(_ plan: StoringPlan, now: Timestamp) -> Bool {
     rules.mayCollapse(plan.response, for: RequestDirectives(), at: now.date, takesStale: true)
   }
 
-  /// Tells whether a stored response that has been confirmed could answer others that have waited
+  /// Returns whether a stored response that was confirmed could answer other requests that waited
   /// for it.
   package func isShareable(_ confirmed: Serving, now: Timestamp) -> Bool {
     confirmed.isForAll

@@ -3,7 +3,7 @@ import CacheStore
 import HTTPSemantics
 
 extension ResponseCache {
-  /// Makes the answer to a request from what is stored; nil if its files turn out to be damaged.
+  /// Creates the response to a request from the stored responses; `nil` if their files are damaged.
   func serving(
     _ found: Representation, _ request: HTTPRequest, at now: HTTPDate, isValidated: Bool = false
   ) -> Serving? {
@@ -24,7 +24,7 @@ extension ResponseCache {
     return Serving(variant: found.base, head: head, slices: slices, ttl: ttl)
   }
 
-  /// Returns the slices of the content, and makes the head describe them.
+  /// Returns the slices of the content, and sets the fields of the head that describe them.
   private func content(
     of found: Representation, _ head: inout HTTPResponseHead, isWanted: Bool
   ) -> [BodySlice]? {
@@ -59,7 +59,7 @@ extension ResponseCache {
     }
   }
 
-  /// Tells whether the length stands there already, as in nearly all responses.
+  /// Returns whether the fields already contain the length, which is the usual case.
   private static func tells(_ length: UInt64, _ fields: HTTPFields) -> Bool {
     guard let index = fields.firstIndex(named: "Content-Length"),
       fields.firstIndex(named: "Content-Length", from: index + 1) == nil

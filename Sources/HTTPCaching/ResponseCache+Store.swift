@@ -3,13 +3,14 @@ import CacheStore
 import HTTPSemantics
 
 extension ResponseCache {
-  /// Says whether, where and with what a response is to be stored (RFC 9111, section 3).
+  /// Returns whether a response is stored, with its key and metadata (RFC 9111, section 3).
   func storing(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
     after beginning: (variant: StoredVariant, body: BodySlice)? = nil
   ) -> Storing {
     let request = forwarding.original
-    // The body is no part of the key: others would get an answer to what they have not asked.
+    // The body is not part of the key, so the response would be served for requests with other
+    // bodies.
     if forwarding.reason == .requestBody { return .no(.requestBody) }
     if let reason = rules.whyNotStored(request, head, now: times.response.date) {
       return .no(reason)
@@ -27,7 +28,7 @@ extension ResponseCache {
       rules: rules)
     let metadata = EntryFields.metadata(
       response, url: request.url, times: times, expires: expiry(of: response))
-    // The answer to a POST is found by a GET.
+    // The response to a POST is stored under the key of a GET.
     let key =
       request.method == .get
       ? forwarding.key : key(of: HTTPRequest(url: request.url, fields: request.fields))
@@ -37,7 +38,7 @@ extension ResponseCache {
         metadata: metadata, response: response, prefix: beginning?.body))
   }
 
-  /// Returns until when a response is fresh; nil if it is not from the beginning.
+  /// Returns the time at which a response becomes stale; `nil` if it is stale at receipt.
   func expiry(of response: StoredResponse) -> Timestamp? {
     let lifetime = rules.freshnessLifetime(of: response).seconds
     let rest = lifetime - rules.currentAge(of: response, at: response.responseTime)
@@ -45,8 +46,8 @@ extension ResponseCache {
     return HTTPDate(seconds: response.responseTime.seconds + rest).timestamp
   }
 
-  /// Tells the stored responses of a key apart: 0 for a whole one that every request selects, else
-  /// a digest of the selecting fields and, for a part, of its first byte.
+  /// Returns the number of the variant: 0 for a whole response that every request selects,
+  /// otherwise a digest of the selecting fields and, for a part, of the position of its first byte.
   static func variant(_ selection: Selection, _ part: ContentRange?) -> UInt64 {
     if selection.fields.isEmpty, part == nil { return 0 }
     var text: [UInt8] = []
@@ -56,7 +57,7 @@ extension ResponseCache {
       text.append(0)
     }
     if let part { text += "bytes \(part.first)".utf8 }
-    // 0 means "the only one".
+    // 0 means that there is only one variant.
     return max(1, Digest(hashing: text).low)
   }
 }

@@ -2,15 +2,16 @@ package import CacheFormat
 package import CacheStore
 package import HTTPSemantics
 
-/// Joins the rules of HTTP with a store: request in, decision out; response in, stored or why not.
+/// The rules of HTTP combined with a store. It decides how to answer a request, and whether to
+/// store a response.
 ///
-/// Asks no network and no clock: what it is told to be now is now. Safe to use from many threads.
-/// The functions block on the disk for as long as the store does: a few microseconds for what is in
-/// memory or in the system's cache.
+/// It uses neither a network nor a clock: the caller passes the current time. It is safe to use
+/// from many threads. Its functions block as long as the store does: a few microseconds if the data
+/// is in memory or in the system's cache.
 package struct ResponseCache: Sendable {
-  /// Gives the store.
+  /// The store.
   package let store: Store
-  /// Gives the rules.
+  /// The rules.
   package let rules: CacheRules
   let keyRule: KeyRule
   let hot: HotResponses
@@ -18,21 +19,21 @@ package struct ResponseCache: Sendable {
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
-  /// Bodies up to this many bytes are read at once and verified before they are served.
+  /// The maximum length of bodies that are read at once and verified before they are served.
   package static let smallBody = 64 * 1024
 
-  /// Bodies up to this many bytes are verified before they are served, once for each file and
-  /// process; longer ones are verified while they are read in whole.
+  /// The maximum length of bodies that are verified before they are served, once for each file and
+  /// process. Longer bodies are verified while they are read completely.
   package static let verifiedBytes: UInt64 = 16 << 20
 
-  /// Makes a cache.
+  /// Creates a cache.
   ///
   /// - Parameters:
   ///   - fingerprintKey: conceals credentials that select stored responses.
-  ///   - hotBytes: bounds the memory for stored responses that are kept decoded, bodies included.
-  ///   - memoryOnlyBytes: bounds the memory for responses that are kept there and not stored.
-  ///   - mayReturnStored: decides, after the rules, whether a stored response may be returned for
-  ///     a request.
+  ///   - hotBytes: the maximum memory for decoded stored responses, including bodies.
+  ///   - memoryOnlyBytes: the maximum memory for responses that are kept in memory and not stored.
+  ///   - mayReturnStored: returns whether a stored response that matches a request may be returned
+  ///     for it; is called before the rules check whether the response is fresh.
   package init(
     store: Store, rules: CacheRules = CacheRules(), keyRule: KeyRule = .url,
     fingerprintKey: FingerprintKey = FingerprintKey(), hotBytes: Int = 0,
@@ -53,21 +54,22 @@ package struct ResponseCache: Sendable {
     keyRule.key(of: request)
   }
 
-  /// Fields of a request that select a response even where `Vary` does not name them.
+  /// Returns the names of the fields of a request that select a response even if `Vary` does not
+  /// contain them.
   ///
-  /// A private cache may store what was sent to one user, but not show it to another one who uses
-  /// the same program with other credentials.
+  /// A private cache may store a response that was sent to one user. It must not serve that
+  /// response to another user of the same program with other credentials.
   func implicitlySelecting(_ request: HTTPRequest) -> [String] {
     rules.role == .privateCache && !ignoresAuthorization
       && request.fields.contains("Authorization") ? ["authorization"] : []
   }
 
-  /// Tells whether `Authorization` selects nothing, as all that is stored is one user's.
+  /// Whether `Authorization` does not select, because all stored responses belong to one user.
   var ignoresAuthorization: Bool { rules.role == .privateCache && rules.ignoresAuthorization }
 
-  /// Stands for a value that must not be written to the disk.
+  /// Returns the text that is written to the disk in place of a secret value.
   func conceal(_ value: [UInt8]) -> [UInt8] {
-    // With the seed: equal secrets do not show in two stores.
+    // The seed makes equal secrets different in two stores.
     let seed = (0..<8).map { UInt8(truncatingIfNeeded: store.hashSeed >> (8 * UInt64($0))) }
     return Array(fingerprintKey.fingerprint(of: seed + value).hexadecimal.utf8)
   }

@@ -1,14 +1,14 @@
 package import CacheFormat
 package import HTTPSemantics
 
-/// Tells when a response was asked for and when its head came (RFC 9111, section 4.2.3).
+/// The times at which a response was requested and its head received (RFC 9111, section 4.2.3).
 package struct ResponseTimes: Sendable, Hashable {
-  /// Tells when the request was sent.
+  /// The time at which the request was sent.
   package var request: Timestamp
-  /// Tells when the head was there.
+  /// The time at which the head was received.
   package var response: Timestamp
 
-  /// Makes a pair of times.
+  /// Creates a pair of times.
   package init(request: Timestamp, response: Timestamp) {
     self.request = request
     self.response = response
@@ -16,7 +16,7 @@ package struct ResponseTimes: Sendable, Hashable {
 }
 
 extension Timestamp {
-  /// Gives the whole second.
+  /// The time in whole seconds.
   package var date: HTTPDate {
     let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return HTTPDate(seconds: rest < 0 ? seconds - 1 : seconds)
@@ -24,7 +24,7 @@ extension Timestamp {
 }
 
 extension HTTPDate {
-  /// Gives the moment; dates beyond the range of a timestamp (years 1678 to 2262) end at its bounds.
+  /// The time as a timestamp; dates outside its range (years 1678 to 2262) are clamped.
   package var timestamp: Timestamp {
     let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return Timestamp(nanoseconds: seconds < 0 ? .min : .max) }

@@ -2,29 +2,29 @@ package import CacheFormat
 package import CacheStore
 package import HTTPSemantics
 
-/// Holds the body of a stored response, verified or to be verified while it is read.
+/// The body of a stored response, which is verified already or while it is read.
 package enum StoredBody: Sendable {
   /// The whole body, verified.
   case bytes([UInt8], EntrySource)
-  /// A body to be read from its file.
+  /// A body that is read from its file.
   case file(BodyReader)
 }
 
-/// Holds one stored response of a key: what the rules see of it, and the way to its body.
+/// One stored response of a key, with the way to its body.
 ///
-/// A class, as it is handed through many values on the way of a hit and has many references inside.
+/// It is a class because a hit passes it through many values, and it contains many references.
 package final class StoredVariant: Sendable {
-  /// Gives all that the store knows of it.
+  /// The entry in the store.
   package let info: EntryInfo
-  /// Gives what the rules see of it.
+  /// The response, for the rules.
   package let response: StoredResponse
-  /// Gives the body; nil: it is not opened yet.
+  /// The body; `nil` if it has not been opened.
   package let body: StoredBody?
 
-  /// Tells whether it is an answer to `HEAD`: the length that its fields tell is not that of its body.
+  /// Whether it is a response to `HEAD`: the length in its fields is not that of its body.
   var isOfHead: Bool { info.key.bytes.starts(with: KeyRule.headPrefix.utf8) }
 
-  /// Counts the bytes of the body.
+  /// The number of bytes of the body.
   package var length: UInt64 { info.length }
 
   convenience init?(_ info: EntryInfo, _ body: StoredBody?, _ rules: CacheRules) {
@@ -41,10 +41,10 @@ package final class StoredVariant: Sendable {
   /// Returns the same entry with another body, or none.
   func with(_ body: StoredBody?) -> StoredVariant { StoredVariant(info, response, body) }
 
-  /// Returns the same entry with fields that have been freshened.
+  /// Returns the same entry with freshened fields.
   func with(_ response: StoredResponse) -> StoredVariant { StoredVariant(info, response, body) }
 
-  /// Tells whether the body can be read; a file that was changed since it was verified cannot.
+  /// Whether the body can be read; false if its file was changed after the verification.
   var isOpen: Bool {
     switch body {
     case .bytes: true
@@ -53,20 +53,20 @@ package final class StoredVariant: Sendable {
     }
   }
 
-  /// Tells whether several answers may be made of it: a long body, which is verified while it is
-  /// read, has one reader.
+  /// Whether it can be used for several responses. A long body is verified while it is read, so it
+  /// has only one reader.
   var canBeShared: Bool {
     guard case .file(let reader) = body else { return true }
     return reader.length <= ResponseCache.verifiedBytes && reader.isVerified
   }
 
-  /// Tells of a body that is kept that it is in memory.
+  /// The same entry, with the body marked as being in memory.
   var inMemory: StoredVariant {
     guard case .bytes(let bytes, .disk) = body else { return self }
     return with(.bytes(bytes, .memory))
   }
 
-  /// Tells whether it is the same entry.
+  /// Returns whether it is the same entry.
   func isSame(as other: StoredVariant) -> Bool {
     info.variant == other.info.variant && info.digest == other.info.digest
       && info.created == other.info.created

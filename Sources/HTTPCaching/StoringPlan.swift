@@ -2,22 +2,22 @@ package import CacheFormat
 package import CacheStore
 package import HTTPSemantics
 
-/// Holds where and with what metadata a response is stored.
+/// The key and the metadata for storing a response.
 package struct StoringPlan: Sendable {
-  /// Gives the key.
+  /// The key.
   package let key: ByteString
-  /// Tells the stored responses of the key apart.
+  /// The number that distinguishes the stored responses of the key.
   package let variant: UInt64
-  /// Gives what is stored beside the body.
+  /// The metadata to store with the body.
   package let metadata: EntryMetadata
-  /// Gives what the rules see of it, before its body has come.
+  /// The response, for the rules, before its body is complete.
   package let response: StoredResponse
-  /// Gives the bytes that are stored already and come before those from the network; nil: none.
+  /// The bytes that are already stored and precede those from the network; `nil` if there are none.
   package let prefix: BodySlice?
 
   /// Stores a whole body.
   ///
-  /// - Throws: as `Store.put`.
+  /// - Throws: the errors of `Store.put`.
   /// - Durability: that of the store, once it has returned.
   package func store(_ body: [UInt8], in store: Store) throws(StoreError) -> EntryInfo {
     try store.put(body, for: key, variant: variant, metadata: metadata)
