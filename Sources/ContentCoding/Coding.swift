@@ -1,10 +1,10 @@
-/// Names the codings that can be taken off (RFC 9110, section 8.4.1).
+/// The supported content codings (RFC 9110, section 8.4.1).
 enum Coding: String, Sendable {
   case gzip
   case deflate
   case identity
 
-  /// Finds a coding by its name on the wire, or nil.
+  /// Creates a coding from its name in a field; `nil` if the name is unknown.
   init?(_ name: String) {
     let bytes = name.utf8.drop { $0 == 0x20 || $0 == 0x09 }
     let end = bytes.lastIndex { $0 != 0x20 && $0 != 0x09 }

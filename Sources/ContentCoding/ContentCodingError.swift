@@ -1,15 +1,15 @@
-/// Tells why coded content cannot be decoded.
+/// The reason why coded content cannot be decoded.
 public enum ContentCodingError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The data is not what the coding says: a wrong start, a wrong checksum, an impossible code.
+  /// The data is invalid for the coding: a wrong header, a wrong checksum, or an impossible code.
   case damaged(coding: String)
 
-  /// The data ends before the coding's own end.
+  /// The data ends before the end of the coding.
   case truncated(coding: String)
 
-  /// zlib has no memory.
+  /// zlib cannot allocate memory.
   case outOfMemory
 
-  /// Says what is wrong and what to do.
+  /// The problem and the remedy.
   public var description: String {
     switch self {
     case .damaged(let coding): "the \(coding) data is damaged; fetch it again, or take it coded"

@@ -1,35 +1,38 @@
-/// Takes content codings off a stream of bytes (RFC 9110, section 8.4.1), at the reader's pace.
+/// Decodes the content codings of a stream of bytes (RFC 9110, section 8.4.1), at the reader's
+/// pace.
 ///
-/// Coded bytes go in with ``append(_:)``; decoded pieces come out of ``next()`` until it returns
-/// nil, which asks for more; ``finish()`` tells whether the end was one. No piece is larger than
-/// ``maximumPieceBytes``, whatever the data, so a few bytes that stand for gigabytes take no more
-/// memory than others. What has been appended and not been decoded stays in memory: append the
-/// pieces as they come from the network, and pull all that comes out before the next one.
+/// Coded bytes are added with ``append(_:)``. Decoded pieces are returned by ``next()`` until it
+/// returns `nil`, which means that more coded bytes are needed. ``finish()`` checks whether the
+/// data is complete. No piece is larger than ``maximumPieceBytes``, so a few bytes that decode to
+/// gigabytes need no more memory than others. Bytes that are appended but not decoded stay in
+/// memory, so each piece from the network should be decoded completely before the next one is
+/// appended.
 ///
-/// Once a call has thrown, every later one throws the same.
+/// After a call has thrown an error, every later call throws the same error.
 package struct ContentDecoder: ~Copyable, Sendable {
-  /// The most bytes that one piece has: 64 KiB.
+  /// The maximum number of bytes of a piece: 64 KiB.
   package static let maximumPieceBytes = 64 * 1024
 
-  /// The most codings that are taken off one after the other.
+  /// The maximum number of codings.
   ///
-  /// A server names one, rarely two; each takes 40 KiB and multiplies the work that a few bytes
-  /// can cause.
+  /// Servers use one, rarely two. Each takes 40 KiB and multiplies the work that a few bytes can
+  /// cause.
   package static let maximumCodings = 4
 
-  /// Holds the stages in the order in which the bytes pass them: the coding applied last first.
+  /// The stages in the order in which the bytes pass them: the coding applied last is the first.
   private var stages: [InflateStage]
-  /// Holds what was appended when there is nothing to take off.
+  /// The bytes that were appended, if there is no coding.
   private var plain: [UInt8] = []
   private var failure: ContentCodingError?
 
-  /// Makes a decoder for codings in the order of `Content-Encoding`, the one applied first first.
+  /// Creates a decoder for codings in the order of `Content-Encoding`: the coding applied first is
+  /// the first.
   ///
-  /// Known are `gzip` and `x-gzip` (RFC 1952, several members in a row), `deflate` (RFC 1950, and
-  /// RFC 1951 without the zlib frame, which servers send under that name), `identity` and the
-  /// empty name; letters of either case, white space around a name is ignored.
+  /// These codings are supported: `gzip` and `x-gzip` (RFC 1952, with several members), `deflate`
+  /// (RFC 1950, and RFC 1951 without the zlib frame, which servers send under that name),
+  /// `identity` and the empty name. Case and surrounding white space are ignored.
   ///
-  /// - Returns: nil if a coding is unknown, or there are more than ``maximumCodings``.
+  /// - Returns: `nil` if a coding is unknown, or there are more than ``maximumCodings``.
   package init?(codings names: [String]) {
     var stages: [InflateStage] = []
     for name in names.reversed() {
@@ -41,7 +44,7 @@ package struct ContentDecoder: ~Copyable, Sendable {
     self.stages = stages
   }
 
-  /// Tells whether the bytes come out as they went in.
+  /// Whether the bytes are returned unchanged.
   package var isIdentity: Bool { stages.isEmpty }
 
   /// Adds coded bytes.
@@ -54,7 +57,7 @@ package struct ContentDecoder: ~Copyable, Sendable {
     stages[0].append(coded)
   }
 
-  /// Returns the next decoded piece, never an empty one, or nil when more coded bytes are needed.
+  /// Returns the next decoded piece, which is never empty, or `nil` if more coded bytes are needed.
   ///
   /// - Throws: ``ContentCodingError/damaged(coding:)`` or ``ContentCodingError/outOfMemory``.
   package mutating func next() throws(ContentCodingError) -> [UInt8]? {
@@ -67,12 +70,12 @@ package struct ContentDecoder: ~Copyable, Sendable {
     }
   }
 
-  /// Checks that the data is complete; call it when there is no more to append and ``next()`` has
-  /// returned nil.
+  /// Checks that the data is complete. Call it after the last ``append(_:)``, when ``next()`` has
+  /// returned `nil`.
   ///
-  /// Nothing at all counts as complete: answers without content name codings, too.
+  /// Empty data is complete, because responses without content may have a `Content-Encoding`, too.
   ///
-  /// - Throws: ``ContentCodingError/truncated(coding:)`` when the data ends too early.
+  /// - Throws: ``ContentCodingError/truncated(coding:)`` if the data ends too early.
   package mutating func finish() throws(ContentCodingError) {
     if let failure { throw failure }
     for stage in stages where !stage.isAtEnd {
@@ -80,7 +83,7 @@ package struct ContentDecoder: ~Copyable, Sendable {
     }
   }
 
-  /// Pulls a piece out of a stage, and what it needs out of the stage before it.
+  /// Returns a piece from a stage, which takes its input from the stage before it.
   private mutating func pull(_ index: Int) throws(ContentCodingError) -> [UInt8]? {
     while true {
       if let piece = try stages[index].next(atMost: Self.maximumPieceBytes) { return piece }

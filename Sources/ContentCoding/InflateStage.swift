@@ -1,15 +1,15 @@
-/// Takes one coding off: knows where members begin and end, and what of the input is not used yet.
+/// A stage that decodes one coding. It finds the ends of members, and keeps the unused input.
 struct InflateStage: Sendable {
   let coding: Coding
 
   private enum Phase {
-    /// Nothing has come yet.
+    /// Before the first byte.
     case start
     /// Within a member.
     case member
     /// After a complete member; for gzip, another one may follow.
     case between
-    /// After the end; what follows is no part of the data.
+    /// After the end; further bytes are not part of the data.
     case over
   }
 
@@ -22,12 +22,12 @@ struct InflateStage: Sendable {
     self.coding = coding
   }
 
-  /// Tells whether the data may end here.
+  /// Whether the data may end here.
   var isAtEnd: Bool {
     switch phase {
     case .start: input.count == position
     case .member: false
-    // A lone first byte of a magic number is trailing garbage.
+    // A single first byte of a magic number is ignored like other bytes after the end.
     case .between, .over: true
     }
   }
@@ -43,7 +43,7 @@ struct InflateStage: Sendable {
     }
   }
 
-  /// Returns a piece, or nil when all input is used.
+  /// Returns a piece, or `nil` if all input has been used.
   mutating func next(atMost limit: Int) throws(ContentCodingError) -> [UInt8]? {
     while try begin() {
       guard let inflater else { throw .outOfMemory }
@@ -62,7 +62,7 @@ struct InflateStage: Sendable {
     return nil
   }
 
-  /// Makes ready for a member; false when there is no input for one.
+  /// Prepares for a member; returns false if there is no input for one.
   private mutating func begin() throws(ContentCodingError) -> Bool {
     switch phase {
     case .member: return true
@@ -79,8 +79,8 @@ struct InflateStage: Sendable {
     }
   }
 
-  /// Tells whether enough input is there to know what begins; what begins after a member and is
-  /// no gzip member ends the data, as it does for gzip(1) and the browsers.
+  /// Returns whether there is enough input to recognise a member. Bytes after a member that are not
+  /// a gzip member end the data, as in gzip(1) and in browsers.
   private mutating func hasStart() throws(ContentCodingError) -> Bool {
     let rest = input[position...]
     guard rest.count >= 2 else { return false }
@@ -100,8 +100,8 @@ struct InflateStage: Sendable {
   }
 
   /// RFC 1950, section 2.2: a zlib frame begins with the method 8, a window of at most 32 KiB, and
-  /// two bytes that are a multiple of 31 together. Raw data that begins so by chance is damaged
-  /// zlib data to the browsers as well.
+  /// two bytes that together are a multiple of 31. Browsers, too, take raw data that happens to
+  /// begin like this for damaged zlib data.
   private var format: Inflater.Format {
     guard coding == .deflate else { return .gzip }
     let (first, second) = (input[position], input[position + 1])

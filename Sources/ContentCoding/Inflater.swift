@@ -1,19 +1,19 @@
 import CZlib
 
-/// Owns one inflating stream of zlib.
+/// One inflating stream of zlib.
 ///
-/// Sendable without a lock: it is part of one ``ContentDecoder``, which cannot be copied, so that
-/// nobody else has it.
+/// Sendable without a lock: it belongs to one ``ContentDecoder``, which cannot be copied, so that
+/// nothing else can use it.
 @safe
 final class Inflater: @unchecked Sendable {
-  /// Names the frame around the deflated data, by zlib's number for its window.
+  /// The frame around the deflated data; the value is zlib's number for its window.
   enum Format: CInt {
     case gzip = 31
     case zlib = 15
     case raw = -15
   }
 
-  /// Says how a step ended.
+  /// The result of a step.
   enum State {
     case goesOn
     case needsInput
@@ -22,7 +22,7 @@ final class Inflater: @unchecked Sendable {
     case noMemory
   }
 
-  /// Holds what a step has used and made.
+  /// The input that a step used, and its output.
   struct Step {
     let state: State
     let consumed: Int
@@ -32,11 +32,11 @@ final class Inflater: @unchecked Sendable {
   // Safety: zlib keeps a pointer back to this structure and checks it, so it must not move.
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// Makes a stream; nil if there is no memory.
+  /// Creates a stream; `nil` if there is no memory.
   init?(_ format: Format) {
     unsafe stream = .allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
-    // Safety: the structure is zeroed, which asks for zlib's own allocation.
+    // Safety: the structure is zeroed, which selects zlib's own allocation.
     let code = unsafe inflateInit2_(
       stream, format.rawValue, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
     guard code == Z_OK else {
@@ -46,26 +46,27 @@ final class Inflater: @unchecked Sendable {
   }
 
   deinit {
-    // Safety: the stream was initialised, and nobody uses it any more.
+    // Safety: the stream was initialised, and is not used any more.
     unsafe inflateEnd(stream)
     unsafe stream.deallocate()
   }
 
-  /// Makes ready for another member of the same format.
+  /// Prepares for another member of the same format.
   func restart() {
     // Safety: the stream was initialised.
     unsafe inflateReset(stream)
   }
 
-  /// Inflates into one piece of at most so many bytes.
+  /// Inflates into one piece of at most `limit` bytes.
   func step(_ input: [UInt8], from position: Int, atMost limit: Int) -> Step {
     var code = Z_OK
     var consumed = 0
     let output = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       unsafe input.withUnsafeBufferPointer { bytes in
         let available = min(bytes.count - position, Int(CUnsignedInt.max))
-        // Safety: zlib reads and writes within the sizes that are set here, and does not write to
-        // its input, which is not const for old compilers only. Both buffers outlive the call.
+        // Safety: zlib reads and writes within the sizes that are set here. It does not write to
+        // its input, which lacks `const` only because of old compilers. Both buffers outlive the
+        // call.
         unsafe stream.pointee.next_in = UnsafeMutablePointer(
           mutating: bytes.baseAddress.map { unsafe $0 + position })
         unsafe stream.pointee.avail_in = CUnsignedInt(available)
@@ -76,8 +77,8 @@ final class Inflater: @unchecked Sendable {
         unsafe count = limit - Int(stream.pointee.avail_out)
       }
     }
-    // A small piece must not hold the memory of a large one for as long as somebody keeps it.
-    // Safety: the buffer is copied, into an array of its own size.
+    // A small piece must not keep the memory of a large one allocated.
+    // Safety: the buffer is copied into an array of its own size.
     let piece =
       output.count < limit / 2
       ? unsafe output.withUnsafeBufferPointer { unsafe Array($0) } : output
@@ -88,7 +89,7 @@ final class Inflater: @unchecked Sendable {
     switch code {
     case Z_STREAM_END: .atEnd
     case Z_OK: unsafe stream.pointee.avail_in == 0 && made == 0 ? .needsInput : .goesOn
-    // No progress was possible: neither input nor anything left to hand out.
+    // No progress was possible: there is neither input nor remaining output.
     case Z_BUF_ERROR: .needsInput
     case Z_MEM_ERROR: .noMemory
     default: .damaged
