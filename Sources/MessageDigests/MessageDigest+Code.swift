@@ -1,5 +1,5 @@
 extension MessageDigest {
-  /// Returns the HMAC of bytes (RFC 2104): who does not have the key can neither make nor check it.
+  /// Returns the HMAC of bytes (RFC 2104), which can only be created and checked with the key.
   ///
   /// - Returns: as many bytes as the digest has.
   package static func authenticationCode(

@@ -4,21 +4,21 @@
   import CCryptoLibrary
 #endif
 
-/// Makes a message digest of bytes that come piece by piece, with the system's library: libcrypto on
-/// Linux, CryptoKit on Apple platforms.
+/// Computes a message digest of bytes that arrive in pieces, with the system's library: libcrypto
+/// on Linux, CryptoKit on Apple platforms.
 @safe
 package final class MessageDigest {
-  /// Names the digest.
+  /// The algorithm of the digest.
   package let algorithm: DigestAlgorithm
 
   #if canImport(CryptoKit)
     private var function: any HashFunction
   #else
-    // Safety: made by init, freed by deinit, used in between.
+    // Safety: created by init, freed by deinit, used in between.
     private let context: OpaquePointer
   #endif
 
-  /// Begins a digest of nothing.
+  /// Creates a digest without bytes.
   package init(_ algorithm: DigestAlgorithm) {
     self.algorithm = algorithm
     #if canImport(CryptoKit)
