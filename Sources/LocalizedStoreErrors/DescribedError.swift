@@ -12,7 +12,7 @@ import CacheSystem
 /// Foundation takes the text of `localizedDescription` from the protocol `LocalizedError` alone, which is
 /// Foundation's. Modules without Foundation therefore cannot provide it; this module and
 /// LocalizedClientErrors do it for them. A product that contains them links them into every program that
-/// uses the product, so nobody has to import them (Docs/Architecture.md, *Errors and Foundation*).
+/// uses the product, so nobody has to import them (Docs/Architecture.md, *Modules*).
 package protocol DescribedError: LocalizedError, CustomStringConvertible {}
 
 extension DescribedError {
