@@ -12,9 +12,9 @@ public struct FindingFacts: Sendable, Hashable {
 
   /// How bad it is.
   public var severity: Severity
-  /// What it means, in a sentence.
+  /// What it means.
   public var meaning: String
-  /// What repair does, in a sentence.
+  /// What repair does.
   public var remedy: String
   /// The lowest level that repairs it; nil where no repair can.
   public var repairedBy: RepairLevel?
@@ -31,160 +31,136 @@ extension FindingKind {
   public var facts: FindingFacts {
     switch self {
     case .foreignFile:
-      .init(
-        .note, "The name is no part of the format.", "It is moved to the quarantine.", .all)
+      .init(.note, "The name is no part of the format.", "Moved to the quarantine.", .all)
     case .wrongKind:
       .init(
         .fault,
-        "A link, device, fifo, socket, file or directory stands where something else belongs.",
-        "It is moved to the quarantine, unopened.", .safe)
+        "Something of another kind (link, device, fifo, socket, file, directory) has this name.",
+        "Moved to the quarantine, unopened.", .safe)
     case .wrongMode:
       .init(
         .fault, "Others may read or write it, or its owner may not.",
-        "The mode is set; a file that has another name outside is replaced by a copy, a segment is left.",
-        .safe)
+        "The mode is set; a file with a second name is replaced by a copy, a segment left.", .safe)
     case .wrongOwner:
       .init(.fault, "It belongs to another user.", "None: only root can change that.", nil)
     case .timeImplausible:
       .init(
         .note, "An entry was stored or accessed in the future: a clock was wrong.",
-        "None, and it does not count: the time orders the entries only, and later accesses are counted on from it.",
-        nil)
+        "None: times only order the entries, and later accesses count on from it.", nil)
     case .unreadable:
-      .init(
-        .damage, "The system cannot read it.",
-        "None: it may be readable again; check the disk and the permissions.", nil)
+      .init(.damage, "The system cannot read it.", "None: check the disk and the permissions.", nil)
     case .newerFormat:
-      .init(
-        .fault, "A newer version of OfflineCache wrote it.",
-        "None: use that version.", nil)
+      .init(.fault, "A newer version of OfflineCache wrote it.", "None: use that version.", nil)
     case .descriptionMissing:
       .init(
-        .fault, "There is no store.json.",
-        "It is written again from the journal or a metadata file.", .safe)
+        .fault, "There is no store.json.", "Written again from the journal or a metadata file.",
+        .safe)
     case .descriptionDamaged:
       .init(
-        .fault, "store.json is not as it was written, or that of another store.",
-        "It is written again from the journal or a metadata file.", .safe)
+        .fault, "store.json is damaged, or that of another store.",
+        "Written again from the journal or a metadata file.", .safe)
     case .seedLost:
       .init(
-        .damage, "Nothing tells the hash seed any more, so no entry can be found.",
-        "The entries are moved to the quarantine, and a new seed is made.", .all, losesData: true)
+        .damage, "The hash seed is lost, so no entry can be found.",
+        "All entries are moved to the quarantine, and a new seed is made.", .all, losesData: true)
     case .partMissing:
       .init(.fault, "A directory of the store, or its lock file, is missing.", "It is made.", .safe)
     case .tagWrong:
       .init(
-        .note, "CACHEDIR.TAG is missing or changed, so backups take the store in.",
-        "It is written again.", .safe)
+        .note, "CACHEDIR.TAG is missing or changed, so backups include the store.",
+        "Written again.", .safe)
     case .stagingLeft:
-      .init(
-        .note, "A process was killed and left what it was writing.", "It is removed.", .safe)
+      .init(.note, "A killed process left what it was writing.", "Removed.", .safe)
     case .journalMissing:
-      .init(
-        .fault, "There are entries and no journal.", "The journal is written anew from the tree.",
-        .safe)
+      .init(.fault, "There are entries and no journal.", "A new journal from the tree.", .safe)
     case .journalTorn:
-      .init(
-        .note, "The last record of the journal was written in part, and never promised.",
-        "It is cut off.", .safe)
+      .init(.note, "The last record was written in part, and never promised.", "Cut off.", .safe)
     case .journalShort:
       .init(
-        .fault, "The journal ends before what it had when the store was closed.",
-        "The journal is written anew from the tree.", .safe)
+        .fault, "The journal ends before the record that was its last when the store was closed.",
+        "A new journal from the tree.", .safe)
     case .segmentMissing:
-      .init(
-        .fault, "A segment of the journal is missing.",
-        "The journal is written anew, with what the tree has.", .safe)
+      .init(.fault, "A segment is missing.", "A new journal, completed from the tree.", .safe)
     case .segmentDamaged:
       .init(
         .fault, "A file of the journal is no segment of this store, or too long for one.",
-        "The journal is written anew, with what the tree has.", .safe)
+        "A new journal, completed from the tree.", .safe)
     case .recordDamaged:
       .init(
-        .fault, "A stretch of the journal holds no record.",
-        "The journal is written anew, with what the tree has.", .safe)
+        .fault, "A part of the journal has no valid record.",
+        "A new journal, completed from the tree.", .safe)
     case .recordOutOfSequence:
       .init(
-        .fault, "Records of the journal are left out.",
-        "The journal is written anew, with what the tree has.", .safe)
+        .fault, "Sequence numbers are left out.", "A new journal, completed from the tree.", .safe)
     case .recordDuplicate:
       .init(
-        .fault, "A record of the journal has the sequence number of an earlier one.",
-        "The journal is written anew, with what the tree has.", .safe)
+        .fault, "A record has the sequence number of an earlier one.",
+        "A new journal, completed from the tree.", .safe)
     case .entryMissing:
       .init(
-        .damage, "The journal has an entry whose files are gone.",
-        "Where the journal is whole and another entry has the same body, it is linked from there; otherwise its record is taken back.",
+        .damage, "The journal has an entry without files.",
+        "If the journal is whole, the body is linked from an entry with the same one; otherwise the entry is given up.",
         .all, losesData: true)
     case .entryUnrecorded:
       .init(
-        .note, "Files of an entry that the journal does not know, as a crash leaves them.",
-        "Where the journal is whole they were never promised, or were removed, and go; otherwise the entry is taken up.",
+        .note, "The journal does not know the files of an entry, as after a crash.",
+        "If the journal is whole, they are removed (never promised, or removed already); otherwise the entry is recovered.",
         .safe)
     case .entryReturned:
-      .init(
-        .note, "An entry that was given up is there again, whole.", "It is taken up again.", .safe)
+      .init(.note, "An entry that was given up is there again, whole.", "Recovered.", .safe)
     case .entryUnexplained:
       .init(
-        .fault,
-        "Files of an entry that the journal does not know, and that no crash has left.",
-        "They are moved to the quarantine.", .all)
+        .fault, "The journal does not know the files of an entry, and no crash has left them.",
+        "Moved to the quarantine.", .all)
     case .entryMisplaced:
       .init(
-        .fault, "A whole entry stands where its key does not belong.",
-        "It is moved to its place where that is free, otherwise to the quarantine.", .safe)
+        .fault, "A whole entry is in the directory of another key.",
+        "Moved to its place; if that is taken, to the quarantine.", .safe)
     case .metadataMissing:
-      .init(
-        .fault, "An entry has no metadata file.", "It is written again from the journal.", .safe)
+      .init(.fault, "An entry has no metadata file.", "Written again from the journal.", .safe)
     case .metadataDamaged:
       .init(
-        .fault, "A metadata file is not as it was written.",
-        "It is written again from the journal; where that does not know the entry, it is moved to the quarantine.",
+        .fault, "A metadata file is damaged.",
+        "Written again from the journal; if that does not know the entry, moved to the quarantine.",
         .all)
     case .metadataForeign:
       .init(
         .fault, "A metadata file is that of another key, variant or store.",
-        "It is moved to the quarantine, with bodies that nothing else names, and the right one is written from the journal.",
+        "Moved to the quarantine, with bodies that only it names; the right one is written from the journal.",
         .all)
     case .metadataDiffers:
       .init(
-        .fault, "A metadata file says something else than the journal.",
-        "It is written again from the journal, or taken up where the journal is damaged.", .safe)
+        .fault, "Metadata file and journal differ.",
+        "Written again from the journal, or recovered if the journal is damaged.", .safe)
     case .bodyMissing:
       .init(
-        .damage, "The body of an entry is missing.",
-        "It is linked from an entry with the same body where there is one; otherwise what is left of the entry is moved to the quarantine.",
+        .damage, "A body is missing.",
+        "Linked from an entry with the same body; if there is none, the entry is moved to the quarantine.",
         .all, losesData: true)
     case .bodyShort:
       .init(
-        .damage, "A body is shorter than it was.",
-        "It is linked from an entry with the same body where there is one; otherwise the entry is moved to the quarantine.",
-        .all, losesData: true)
+        .damage, "A body is shorter than it was.", "As for body-missing.", .all, losesData: true)
     case .bodyLong:
       .init(
         .damage, "A body is longer than it was.",
-        "Its beginning is kept where that is right; otherwise as for body-wrong.", .all,
-        losesData: true)
+        "Cut if its beginning is right; otherwise as for body-missing.", .all, losesData: true)
     case .bodyWrong:
       .init(
-        .damage, "A body is not what was stored.",
-        "It is linked from an entry with the same body where there is one; otherwise the entry is moved to the quarantine.",
-        .all, losesData: true)
+        .damage, "A body is not what was stored.", "As for body-missing.", .all, losesData: true)
     case .bodyOrphan:
       .init(
         .note, "No entry uses this body.",
-        "It is removed; where something beside it is foreign or unreadable, `all` moves it to the quarantine.",
+        "Removed; if something beside it is foreign or unreadable, `all` moves it to the quarantine.",
         .safe)
     case .bodyUnshared:
       .init(
         .note, "Two entries should share one file and have two.",
         "One is linked to the other after their bytes were compared.", .safe)
     case .directoryEmpty:
-      .init(.note, "The directory of a key has no entry.", "It is removed.", .safe)
+      .init(.note, "The directory of a key has no entry.", "Removed.", .safe)
     case .usageWrong:
       .init(
-        .note,
-        "The journal counts other bytes for an entry than it takes, so the limits are held wrongly.",
+        .note, "The journal counts other bytes for an entry than it takes, so limits are wrong.",
         "A right record is written.", .safe)
     }
   }
