@@ -34,24 +34,23 @@ public struct RowReason: Sendable, Hashable {
   init(_ reason: SkipReason) {
     let (isFault, meaning) =
       switch reason {
-      case .missingResponse: (true, "There is no archived response, or nil was archived.")
+      case .missingResponse: (true, "No response is archived.")
       case .undecodableResponse: (true, "The archived response cannot be read.")
-      case .unexpectedClass: (true, "The archive holds an object of a class that is no response.")
+      case .unexpectedClass: (true, "The archived object is no response.")
       case .badStatus: (true, "The status is not from 100 to 599.")
       case .badURL: (true, "The key is no URL.")
-      case .notHTTPURL: (false, "The key is a URL of another scheme.")
-      case .notAURLKey: (false, "The key of a key-value store has not the form of a URL.")
+      case .notHTTPURL: (false, "The URL has another scheme.")
+      case .notAURLKey: (false, "The key of a key-value store is no URL.")
       case .methodNotCacheable: (false, "The method is neither GET nor HEAD.")
       case .storagePolicy: (false, "The entry was not to be kept on disk.")
       case .partialContent: (false, "The response is a part (206).")
       case .duplicateKeySuperseded: (false, "A newer row has the same key.")
-      case .missingBodyFile: (true, "The file with the body is not there.")
+      case .missingBodyFile: (true, "The file of the body is missing.")
       case .badBodyFileName: (true, "The file of the body has no name.")
-      case .unsafeFileName: (true, "The name of the body's file leads elsewhere, or is a link.")
+      case .unsafeFileName: (true, "The file of the body is a link, or elsewhere.")
       case .sizeMismatch: (true, "The body has another length than the source says.")
       case .noBody: (true, "There is no body.")
-      case .unsupportedValueClass:
-        (false, "The value is an archived object, not the bytes of a body.")
+      case .unsupportedValueClass: (false, "The value is an archived object, not a body.")
       case .foreignEntity: (false, "The row belongs to another entity.")
       case .tooLarge: (true, "A column other than the body, or an archived value, exceeds 16 MiB.")
       }
@@ -64,15 +63,14 @@ public struct RowReason: Sendable, Hashable {
       case .alreadyThere: (false, "The same entry is in the destination.")
       case .newerInDestination: (false, "The destination has a newer response for the URL.")
       case .duplicateURLSuperseded:
-        (false, "A newer response, whose URL has the same normal form, was moved in.")
-      case .expired: (false, "It has expired, and --drop-expired was given.")
+        (false, "A newer response, whose URL has the same normal form, was moved.")
+      case .expired: (false, "It has expired (--drop-expired).")
       case .varyAll: (false, "Its Vary lets it answer no other request.")
-      case .limitsReached:
-        (false, "The limits of the store leave no room for it beside what was asked for later.")
-      case .badMappedURL: (true, "What --map-url made of its URL is no URL.")
-      case .entryTooLarge: (true, "The body is longer than the limits of the store allow.")
+      case .limitsReached: (false, "The limits leave no room beside what was accessed later.")
+      case .badMappedURL: (true, "--map-url gives no valid URL.")
+      case .entryTooLarge: (true, "The body exceeds a limit of the store.")
       case .metadataTooLarge: (true, "Key, fields and user info are too large for the store.")
-      case .unreadableBody: (true, "The file with the body cannot be read, or became shorter.")
+      case .unreadableBody: (true, "The file of the body cannot be read, or became shorter.")
       }
     self.init(reason.rawValue, isFault, meaning)
   }
