@@ -1,13 +1,13 @@
 public import CacheFormat
 
-/// What a look-up found.
+/// The result of a look-up.
 public enum Lookup: Sendable {
   /// The entry, verified.
   case hit(Entry)
   /// There is nothing to return, for this reason.
   case miss(MissReason)
 
-  /// The entry, or nil for a miss.
+  /// The entry, or `nil` for a miss.
   public var entry: Entry? {
     if case .hit(let entry) = self { entry } else { nil }
   }
@@ -17,19 +17,19 @@ public enum Lookup: Sendable {
 public struct Entry: Sendable {
   /// Key, variant, times and metadata.
   public let info: EntryInfo
-  /// The body, as it was stored: its length and digest have been checked.
+  /// The body as it was stored. Its length and digest have been checked.
   public let body: [UInt8]
-  /// Where the body was read from.
+  /// The place that the body was read from.
   public let source: EntrySource
 }
 
-/// What the index knows of one variant of a key.
+/// The facts about one variant of a key that the index has.
 public struct VariantOutline: Sendable, Hashable {
   /// The number of the variant.
   public let variant: UInt64
   /// The bytes of the body.
   public let length: UInt64
-  /// Where its record stands: no two records ever have the same place.
+  /// The place of its record in the journal. No two records ever have the same place.
   let segment: UInt32
   let offset: UInt32
 
@@ -40,14 +40,14 @@ public struct VariantOutline: Sendable, Hashable {
     offset = slot.offset
   }
 
-  /// Tells whether the outline is that of one record for ever, so that `Store.revisit` can tell
-  /// whether it is still there.
+  /// Whether the outline always stands for the same record, so that `Store.revisit` can find out
+  /// whether that record is still current. False if the entry has no record in the journal.
   public var isLasting: Bool { segment != 0 }
 }
 
-/// What a look-up for reading in pieces found.
+/// The result of a look-up for reading piece by piece.
 public enum BodyLookup: Sendable {
-  /// What is known of the entry, and the reader of its body.
+  /// The facts about the entry, and the reader of its body.
   case hit(EntryInfo, BodyReader)
   /// There is nothing to return, for this reason.
   case miss(MissReason)

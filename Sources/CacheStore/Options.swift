@@ -1,38 +1,42 @@
 public import CacheSystem
 
-/// What survives once a call that changes the store has returned.
+/// The events that a change survives once the call that made it has returned.
 public enum Durability: Sendable, Hashable {
-  /// The death of the process at any instruction; not loss of power.
+  /// The process may be killed at any instruction. A loss of power may undo the change.
   case process
-  /// Loss of power, too: files and journal are synced before the call returns.
+  /// The change survives a loss of power, too: files and journal are synced before the call
+  /// returns.
   case full
 }
 
-/// How a store is opened.
+/// Options for opening a store.
 public struct Options: Sendable {
-  /// The limits to set; nil keeps those that are recorded in the store (at first: none).
+  /// The limits to set; `nil` keeps the limits that are recorded in the store. A new store has
+  /// none.
   public var limits: Limits?
-  /// What survives once a call that changes the store has returned.
+  /// The events that a change survives once the call that made it has returned.
   public var durability: Durability
-  /// The bytes of bodies and metadata kept in memory in front of the disk; 0 for none.
+  /// The most bytes of bodies and metadata that are kept in memory; 0 for none.
   public var memoryBytes: Int
-  /// Nothing is written: no touches, no repair, no lock.
+  /// Whether nothing is written: no access times, no repairs, no locks.
   public var isReadOnly: Bool
-  /// Whether a store is made where there is none.
+  /// Whether a store is made if there is none.
   public var createsStore: Bool
-  /// Whether a disk that is full evicts entries, so that a new one finds room; otherwise the write
-  /// fails, and what is stored stays.
+  /// Whether entries are evicted if the disk is full, to make room for a new one. Otherwise the
+  /// write fails, and all entries stay.
   public var evictsOnFullDisk: Bool
-  /// Counts the size that the byte limit is held against; held weakly.
+  /// The object that computes the size which is compared with the byte limit. The reference is
+  /// weak.
   public weak var sizeDelegate: (any StoreSizeDelegate)?
-  /// The upkeep does nothing by itself: nothing is reconciled, evicted, compacted, set aside or swept,
-  /// and no journal is begun before the first record. For a checker, which does all that and tells.
+  /// Whether the upkeep does nothing by itself: nothing is reconciled, evicted, compacted, set
+  /// aside or swept, and no journal is begun before the first record. A checker sets this, because
+  /// it does all that itself and reports it.
   package var isSupervised = false
-  /// Tells the time; replaced in tests.
+  /// The clock; replaced in tests.
   public var clock: any WallClock
-  /// The files; replaced in tests.
+  /// The file system; replaced in tests.
   public var fileSystem: any FileSystem
-  /// The name of this run of the machine; another one in tests that cut the power.
+  /// The name of this run of the machine. Tests that simulate a power cut set another one.
   package var bootName = BootName.current
   /// The sizes of the journal; smaller in tests.
   package var journal = JournalSizes()
@@ -57,11 +61,11 @@ public struct Options: Sendable {
   }
 }
 
-/// How long the parts of the journal get.
+/// The sizes of the parts of the journal.
 package struct JournalSizes: Sendable, Hashable {
   /// The length beyond which a new segment is begun.
   package var segmentBytes: Int64
-  /// The journal is left alone below this many bytes.
+  /// The number of bytes below which the journal is not compacted.
   package var smallBytes: Int64
   /// The bytes of records that compaction appends in one go.
   package var copyBytes: Int

@@ -1,17 +1,19 @@
 internal import Synchronization
 
-/// What a store holds and has done, all kept up to date in constant time.
+/// Counts of the contents and the work of a store. Each is updated in constant time.
 public struct Statistics: Sendable, Hashable {
   /// The number of entries.
   public var entries = 0
   /// The sum of the body lengths.
   public var logicalBytes: UInt64 = 0
-  /// What is allocated on disk: bodies, metadata, directories, journal; in whole blocks.
+  /// The bytes allocated on disk in whole blocks: bodies, metadata, directories, journal.
   public var allocatedBytes: UInt64 = 0
-  /// What is held against the byte limit: the body lengths, or what is allocated, with the room that
-  /// is set aside for dead records of the journal in place of those that are there.
+  /// The bytes that are compared with the byte limit: the sum of the body lengths, or the bytes
+  /// allocated on disk. The latter include the room that is set aside for dead records of the
+  /// journal, instead of the dead records that there are.
   public var chargedBytes: UInt64 = 0
-  /// The lengths of the bodies that share another one's file: saved by content addressing.
+  /// The lengths of the bodies that share the file of another body. These bytes are not stored
+  /// again.
   public var sharedBytes: UInt64 = 0
   /// The number of pinned entries.
   public var pinnedEntries = 0
@@ -19,7 +21,7 @@ public struct Statistics: Sendable, Hashable {
   public var pinnedBytes: UInt64 = 0
   /// The length of the journal in bytes.
   public var journalBytes: UInt64 = 0
-  /// The bytes of the journal that no entry needs any more.
+  /// The bytes of the journal that no entry needs.
   public var deadJournalBytes: UInt64 = 0
   /// The entries in the memory tier.
   public var memoryEntries = 0
@@ -29,26 +31,26 @@ public struct Statistics: Sendable, Hashable {
   public var indexBytes = 0
   /// The look-ups of this process that found an entry, since it opened the store.
   public var hits: UInt64 = 0
-  /// The hits among them that were answered from memory.
+  /// The hits that were answered from memory.
   public var memoryHits: UInt64 = 0
   /// The look-ups of this process that found nothing to return.
   public var misses: UInt64 = 0
-  /// The misses among them whose entry is damaged.
+  /// The misses because of a damaged entry.
   public var damagedMisses: UInt64 = 0
   /// The entries that this process has stored.
   public var stores: UInt64 = 0
   /// The entries that this process has evicted.
   public var evictions: UInt64 = 0
-  /// Places of the journal that could not be read, found since opening.
+  /// The unreadable places of the journal that were found since the store was opened.
   public var journalDamages: UInt64 = 0
-  /// Whether the index knows every entry. Until it does, a look-up also searches the files.
+  /// Whether the index has every entry. Until then, a look-up also searches the files.
   public var isComplete = true
 }
 
 extension Statistics {
   /// Takes the numbers from the state of a store.
   ///
-  /// - Parameter charged: the bytes that the byte limit is held against.
+  /// - Parameter charged: the bytes that are compared with the byte limit.
   init(_ state: borrowing StoreState, charged: UInt64, _ counters: Counters) {
     let totals = state.index.totals
     let journal = state.journal.bytes
@@ -75,7 +77,7 @@ extension Statistics {
   }
 }
 
-/// What this process has done with a store since it was opened; see `Statistics`.
+/// The work of this process on a store since it was opened; see `Statistics`.
 final class Counters: Sendable {
   let hits = Atomic<UInt64>(0)
   let memoryHits = Atomic<UInt64>(0)

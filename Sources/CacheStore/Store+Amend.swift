@@ -2,13 +2,13 @@ public import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// Changing what is said of an entry; its body stays as it is, and is not even opened.
+// Changes of metadata and pins. The body of the entry is not even opened.
 extension Store {
   /// Changes the metadata of an entry.
   ///
-  /// - Returns: false where there is no such entry.
-  /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`, `closed`; nothing has
-  ///   changed then.
+  /// - Returns: false if there is no such entry.
+  /// - Throws: `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`, `closed`. Then nothing has
+  ///   changed.
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func update(
@@ -20,8 +20,8 @@ extension Store {
 
   /// Exempts an entry from eviction.
   ///
-  /// - Returns: false where there is no such entry.
-  /// - Throws: `pinQuotaExceeded`, and as `update`.
+  /// - Returns: false if there is no such entry.
+  /// - Throws: `pinQuotaExceeded`, and the errors of `update`.
   @discardableResult
   public func pin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
     defer { evictor.keepLimits() }
@@ -30,7 +30,7 @@ extension Store {
 
   /// Lets an entry be evicted again.
   ///
-  /// - Returns: false where there is no such entry.
+  /// - Returns: false if there is no such entry.
   @discardableResult
   public func unpin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
     defer { evictor.keepLimits() }
@@ -98,8 +98,10 @@ extension Store {
     return .outdated
   }
 
-  /// - Returns: nil where it is damaged.
-  /// - Throws: `inputOutput` where the system cannot read it for now.
+  /// Reads the record of an entry.
+  ///
+  /// - Returns: `nil` if it is damaged.
+  /// - Throws: `inputOutput` if the system cannot read it now; it may be readable later.
   private func presentRecord(_ located: Located) throws(StoreError) -> PutRecord? {
     do throws(ReadFailure) {
       return try catalog.readRecord(located)
@@ -111,6 +113,8 @@ extension Store {
     }
   }
 
+  /// Appends a record that replaces an entry.
+  ///
   /// - Returns: `nil` if the entry has changed since it was read.
   private func append(
     _ record: PutRecord, inPlaceOf located: Located
@@ -126,7 +130,7 @@ extension Store {
     }
   }
 
-  /// Refuses what would make the pinned bytes grow beyond their quota.
+  /// Throws `pinQuotaExceeded` if a record would make the pinned bytes grow beyond their quota.
   func checkPinQuota(
     _ head: PutHead, replacing old: Slot?, _ state: borrowing StoreState
   ) throws(StoreError) {
@@ -140,6 +144,6 @@ extension Store {
       remedy: "unpin something, or raise the quota for pinned bytes")
   }
 
-  /// Writes the access times that are in memory only to the journal.
+  /// Appends to the journal the access times that are only in memory.
   public func flush() throws(StoreError) { try catalog.flush() }
 }

@@ -2,15 +2,16 @@ package import CacheFormat
 
 // The bounds of keys, metadata and bodies.
 extension Store {
-  /// Refuses keys and metadata that are out of bounds.
+  /// Throws an error if a key or its metadata exceed their bounds, or if the store is read-only.
   func check(_ key: ByteString, _ metadata: EntryMetadata) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
     try checkBounds(key, metadata)
   }
 
-  /// The same for a store that nothing is to be written to.
+  /// Throws an error if a key, its metadata or the length of its body exceed their bounds. The
+  /// store may be read-only.
   ///
-  /// - Parameter length: that of the body, which the limits may not allow.
+  /// - Parameter length: the length of the body, which is compared with the limits.
   package func checkBounds(
     _ key: ByteString, _ metadata: EntryMetadata, length: UInt64 = 0
   ) throws(StoreError) {
@@ -48,14 +49,14 @@ extension Store {
     }
   }
 
-  /// Tells in advance whether the limits allow a body of so many bytes.
+  /// Throws an error if the limits do not allow a body of so many bytes.
   ///
   /// - Throws: `entryTooLarge`.
   public func checkBodyLength(_ length: UInt64) throws(StoreError) {
     try checkLength(length, path)
   }
 
-  /// Refuses bodies that the limits do not allow.
+  /// Throws `entryTooLarge` if the limits do not allow a body of this length.
   func checkLength(_ length: UInt64, _ place: String) throws(StoreError) {
     let limits = limits
     // A delegate may count in other units than bytes.

@@ -3,15 +3,15 @@ internal import CacheSystem
 
 /// The entries of a store, one after the other, without loading them all.
 ///
-/// What is stored or removed meanwhile may be seen or not; nothing is seen twice that stayed as it
-/// was. Bodies are not read, and looking counts as no access.
+/// An entry that is stored or removed during the iteration may be returned or not. No unchanged
+/// entry is returned twice. Bodies are not read, and the iteration does not count as an access.
 public struct EntrySequence: Sequence, Sendable {
   let store: Store
 
   /// Returns an iterator that begins with the first entry.
   public func makeIterator() -> Iterator { Iterator(store: store) }
 
-  /// Reads the entries in the order of the index.
+  /// An iterator over the entries in the order of the index.
   public struct Iterator: IteratorProtocol {
     let store: Store
     private var cursor = SlotCursor()
@@ -35,7 +35,7 @@ public struct EntrySequence: Sequence, Sendable {
 }
 
 extension Store {
-  /// Gives the entries one after the other; see `EntrySequence`.
+  /// Returns a sequence of all entries; see `EntrySequence`.
   public func entries() -> EntrySequence {
     recovery.completeIndex()
     return EntrySequence(store: self)

@@ -11,11 +11,12 @@ extension Store {
     case uncertain(isKnown: Bool)
   }
 
-  /// Finds the whole entry of a key and counts as an access.
+  /// Returns the whole entry of a key. This counts as an access.
   ///
-  /// Never fails: what cannot be returned exactly as it was stored is a miss with its reason.
+  /// Never fails: an entry that cannot be returned exactly as it was stored is a miss with a
+  /// reason.
   ///
-  /// - Complexity: O(1) and the reading of the body. One lseek(2) for a miss.
+  /// - Complexity: O(1), and the time to read the body. A miss costs one lseek(2).
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) -> Lookup {
     let hash = catalog.hash(key)
     var hasAsked = false
@@ -31,7 +32,8 @@ extension Store {
         }
       case .absent: return miss(.absent, key)
       case .uncertain(let isKnown):
-        // Once is enough to see that it is absent; what is known may change meanwhile.
+        // One search of the tree shows that an entry is absent. An entry in the index may change
+        // meanwhile, so it is searched for again.
         guard isKnown || !hasAsked, (try? recovery.askTree(hash, variant)) != nil
         else { return miss(isKnown ? .damaged : .absent, key) }
         hasAsked = true
@@ -40,7 +42,7 @@ extension Store {
     return miss(.absent, key)
   }
 
-  /// How often an operation begins again because the entry was changed meanwhile.
+  /// The number of times that an operation is tried if the entry is changed meanwhile.
   static var maximumAttempts: Int { 8 }
 
   @inline(__always)
@@ -54,7 +56,7 @@ extension Store {
       }
       if state.isDoubtful(state.index[slot]) { return (.uncertain(isKnown: true), false) }
       let touches = state.touched.count
-      // Roughly will do: each access is later than the one before in any case.
+      // A coarse clock is enough, because each access gets a later time than the one before.
       state.touch(slot, now: catalog.clock.roughly())
       let isFirstTouch = touches == 0 && state.touched.count == 1
       let entry = state.index[slot]
@@ -91,7 +93,8 @@ extension Store {
     return .miss(reason)
   }
 
-  /// An entry of the index that the tree does not have as it should.
+  /// Reports a miss for an entry whose files are damaged or missing, and has the upkeep set it
+  /// aside.
   private func missing(_ located: Located, _ key: ByteString, _ failure: ReadFailure) -> Lookup {
     let miss = miss(.damaged, key)
     if failure != .unreadable { upkeep.setAside(located.slot) }
@@ -99,16 +102,17 @@ extension Store {
   }
 }
 
-// Asking without reading the body.
+// Queries that do not read the body, and the reader of bodies.
 extension Store {
-  /// Returns whether there is an entry; the body is not read, and it counts as no access.
+  /// Returns whether there is an entry. The body is not read, and this does not count as an access.
   ///
-  /// - Complexity: O(1), and one read of its record: the key is compared.
+  /// - Complexity: O(1), and one read of the record, to compare the key.
   public func contains(_ key: ByteString, variant: UInt64 = 0) -> Bool {
     info(for: key, variant: variant) != nil
   }
 
-  /// Returns all that is known of an entry; the body is not read, and it counts as no access.
+  /// Returns key, times and metadata of an entry. The body is not read, and this does not count as
+  /// an access.
   public func info(for key: ByteString, variant: UInt64 = 0) -> EntryInfo? {
     let hash = catalog.hash(key)
     for _ in 0..<Self.maximumAttempts {
@@ -129,7 +133,7 @@ extension Store {
     return catalog.slots(of: hash).compactMap { info(for: key, variant: $0.variant) }
   }
 
-  /// Opens the body of a key for reading piece by piece, and counts as an access.
+  /// Opens the body of a key for reading piece by piece. This counts as an access.
   public func read(_ key: ByteString, variant: UInt64 = 0) -> BodyLookup {
     let hash = catalog.hash(key)
     for _ in 0..<Self.maximumAttempts {

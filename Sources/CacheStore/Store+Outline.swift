@@ -2,10 +2,11 @@ public import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// Asking whether what a caller keeps of an entry is still what is stored.
+// Outlines, with which a caller finds out whether its copy of a stored response is still current.
 extension Store {
-  /// Gives variant and length of the stored responses of a key, in no particular order, from the
-  /// index alone: the key itself is not compared, so what is asked for next may still be a miss.
+  /// Returns the variants and body lengths of the stored responses of a key, in no particular
+  /// order. They come from the index alone. The key itself is not compared, so a look-up may still
+  /// be a miss.
   ///
   /// - Complexity: O(number of variants), at most 64. One lseek(2).
   public func outline(of key: ByteString) -> [VariantOutline] {
@@ -17,11 +18,11 @@ extension Store {
     }
   }
 
-  /// Tells whether the stored responses of a key are still just those of an outline, so that what
-  /// was read of them before can be used without reading it again; counts as an access of each.
+  /// Returns whether the stored responses of a key are still exactly those of an outline, so that a
+  /// copy that was read before can be used. Counts as an access of each of them.
   ///
-  /// Sees what other processes have changed, like every look-up. False, too, where an outline is not
-  /// lasting.
+  /// Like every look-up, this includes the changes of other processes. Returns false also if an
+  /// outline is not lasting.
   ///
   /// - Complexity: O(number of variants). One lseek(2).
   public func revisit(_ key: ByteString, _ outline: [VariantOutline]) -> Bool {

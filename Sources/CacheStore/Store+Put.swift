@@ -3,13 +3,14 @@ internal import CacheSystem
 internal import Synchronization
 
 extension Store {
-  /// Stores a body and its metadata under a key, in place of what was there.
+  /// Stores a body and its metadata under a key, and replaces the entry that was there.
   ///
   /// A pinned entry stays pinned. Equal bodies are kept once.
   ///
   /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `entryTooLarge`, `pinQuotaExceeded`,
-  ///   `noSpace`, `readOnly`, `inputOutput`, `closed`; what was stored before is still there then.
-  /// - Durability: what `durability` says, once it has returned.
+  ///   `noSpace`, `readOnly`, `inputOutput`, `closed`. Then the entry that was there is still
+  ///   there.
+  /// - Durability: that of the store, once it has returned.
   /// - Complexity: O(length of the body).
   @discardableResult
   public func put(
@@ -19,9 +20,9 @@ extension Store {
     try put(body, for: key, variant: variant, metadata: metadata, past: nil)
   }
 
-  /// Stores what another cache has kept; see ``Past``.
+  /// Stores a response that another cache has kept; see ``Past``.
   ///
-  /// - Throws: as ``put(_:for:variant:metadata:)``, and `leastRecent`.
+  /// - Throws: the errors of ``put(_:for:variant:metadata:)``, and `leastRecent`.
   @discardableResult
   package func put(
     _ body: [UInt8], for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
@@ -33,11 +34,11 @@ extension Store {
         length: UInt64(body.count), body: .bytes(body), past: past))
   }
 
-  /// Puts an entry into the tree and the journal.
+  /// Adds an entry to the tree and the journal.
   func commit(_ entry: NewEntry) throws(StoreError) -> EntryInfo {
     try checkLength(entry.length, path)
     let hash = catalog.hash(entry.key)
-    // If the tree cannot be read, what is there counts as damaged and is replaced.
+    // If the tree cannot be read, its files for this key count as damaged and are replaced.
     try? recovery.askTree(hash)
     let isFull = try evictor.makeRoom(for: entry, hash)
     var hasMadeSpace = false
@@ -59,7 +60,7 @@ extension Store {
       remedy: "try again")
   }
 
-  /// - Returns: `nil` if all entries were removed meanwhile, so that it has to begin again.
+  /// - Returns: `nil` if all entries were removed meanwhile. The caller then tries again.
   private func commitOnce(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
     let session = try catalog.ownSession()
     return try catalog.withShard(of: hash) { shard throws(StoreError) in
@@ -87,7 +88,7 @@ extension Store {
     }
   }
 
-  /// Writes the files of an entry, then its record, then removes what it replaces.
+  /// Writes the files of an entry, then its record, and then removes the files that it replaces.
   ///
   /// - Returns: `nil` if all entries were removed meanwhile.
   private func place(
@@ -109,8 +110,8 @@ extension Store {
       return [record.bytes] + removals(of: before.surplus)
     }
     guard let placed else { return nil }
-    // If the sync fails, nothing is promised, and both bodies stay: which of them counts is seen when
-    // the journal is read again.
+    // If the sync fails, nothing is promised, and both bodies stay. The journal, when it is read
+    // again, shows which of them counts.
     keyFiles.keep()
     try catalog.sync(placed)
     if !keyFiles.finish(before, head.digest) { upkeep.request(.reconcile) }
@@ -122,7 +123,7 @@ extension Store {
     let now = Timestamp(nanoseconds: catalog.clock.now())
     var accessed = Timestamp(nanoseconds: before.tick)
     if let past = entry.past {
-      // The key was accessed when what is replaced was.
+      // The access of the replaced entry was an access of this key, too.
       let known = before.old.map { Timestamp(nanoseconds: $0.accessed) } ?? .distantPast
       accessed = max(min(past.accessed, now), known)
     }

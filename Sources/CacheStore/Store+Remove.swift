@@ -3,11 +3,11 @@ internal import CacheSystem
 internal import Synchronization
 
 extension Store {
-  /// Removes the entry of a key, or with `variant` nil all its variants.
+  /// Removes one variant of a key, or all variants if `variant` is `nil`.
   ///
-  /// - Returns: the number of entries that were there.
+  /// - Returns: the number of entries removed.
   /// - Throws: `readOnly`, `inputOutput`, `noSpace`, `closed`.
-  /// - Durability: a removal that has returned survives what `durability` says.
+  /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func remove(_ key: ByteString, variant: UInt64? = nil) throws(StoreError) -> Int {
     let hash = catalog.hash(key)
@@ -22,8 +22,9 @@ extension Store {
     return count
   }
 
-  /// For a removal that found nothing: what said so, an eviction perhaps, may not be on disk yet, and
-  /// the entry would be there again after a power cut.
+  /// Syncs the journal after a removal that found no entry. The record that removed it earlier, an
+  /// eviction perhaps, may not be on disk yet, and the entry would be there again after a power
+  /// cut.
   private func syncJournal() throws(StoreError) {
     if isReadOnly { return }
     let end = catalog.state.withLock { state in
@@ -50,10 +51,10 @@ extension Store {
     try removeAll(.asked) { $0.tags.contains(tag) }
   }
 
-  /// Removes all entries that were stored before a moment, but pinned ones.
+  /// Removes all entries that were stored before a moment, except pinned ones.
   ///
   /// - Returns: the number of entries removed.
-  /// - Complexity: O(all entries); the records of those that are old enough are read.
+  /// - Complexity: O(all entries). The records of those that may be old enough are read.
   @discardableResult
   public func remove(createdBefore moment: Timestamp) throws(StoreError) -> Int {
     let second = moment.nanoseconds / 1_000_000_000
@@ -88,7 +89,7 @@ extension Store {
     return count
   }
 
-  /// Removes everything, pinned entries too.
+  /// Removes all entries, also pinned ones.
   ///
   /// The files are moved away at once and deleted in the background.
   ///
@@ -115,7 +116,7 @@ extension Store {
 
   private func hasKey(_ slot: Slot, _ key: ByteString) -> Bool {
     guard let located = catalog.locate(slot.keyHash, slot.variant) else { return false }
-    // What cannot be read any more may be removed by its hash.
+    // An entry that cannot be read is removed by the hash of its key.
     guard let record = try? catalog.readRecord(located) else { return true }
     return record.hasKey(key)
   }

@@ -4,27 +4,28 @@ internal import Synchronization
 
 /// A persistent store of bodies and metadata by key, in plain files.
 ///
-/// All methods may be called from any thread, and block for as long as the disk takes; `AsyncStore` has
-/// the same methods for async code. Several processes may have the same directory open. Docs:
-/// Architecture.md has the path of a look-up and of a put, Format.md the files on disk, Durability.md
-/// what survives a crash.
+/// All methods may be called from any thread, and block for as long as the disk takes; `AsyncStore`
+/// has the same methods for async code. Several processes may have the same directory open.
+/// Docs/Architecture.md describes a look-up and a put, Docs/Format.md the files on disk,
+/// Docs/Durability.md the effects of a crash.
 ///
-/// The store itself has no state: `Catalog` is the index with the journal, `Tree` has the files of the
-/// entries, `Evictor` keeps the limits, `Recovery` puts right what a crash has left, and `Upkeep` is the
-/// thread that does so in the background.
+/// The store itself has no state. `Catalog` is the index with the journal, `Tree` has the files of
+/// the entries, `Evictor` keeps the limits, `Recovery` repairs a store after a crash, and `Upkeep`
+/// is the background thread that runs this work.
 public final class Store: Sendable {
   /// The longest key in bytes.
   public static let maximumKeyBytes = 64 << 10
   /// The most bytes of key, fields, user info and tags of an entry together.
   public static let maximumMetadataBytes = 1 << 20
-  /// The most variants of one key; storing one more takes the place of the least recently accessed.
+  /// The most variants of one key. One more replaces the least recently accessed variant that is
+  /// not pinned.
   public static let maximumVariants = 64
 
-  /// The path that the store was opened at.
+  /// The path at which the store was opened.
   public let path: String
-  /// What survives once a call has returned.
+  /// The events that a change survives once the call has returned.
   public let durability: Durability
-  /// Whether nothing is written.
+  /// Whether the store was opened for reading only.
   public let isReadOnly: Bool
 
   /// Whether there is a memory tier.
@@ -36,10 +37,10 @@ public final class Store: Sendable {
   let events = EventHub()
   let counters = Counters()
 
-  /// Opens the store at `path`, or makes one if there is nothing.
+  /// Opens the store at `path`, or makes one if there is none.
   ///
-  /// A store that was not closed, or whose journal or store.json is damaged, opens: what is good is
-  /// served, and the rest is put right in the background.
+  /// A store that was not closed, or whose journal or store.json is damaged, can be opened. Its
+  /// intact entries are available at once, and the background thread repairs the rest.
   ///
   /// - Throws: `notFound`, `notADirectory`, `notAStore`, `permissionDenied`, `foreignOwner`,
   ///   `readOnly`, `newerFormat`, `invalidLimits`, `noSpace`, or `inputOutput`, with the path.
@@ -61,7 +62,7 @@ public final class Store: Sendable {
     upkeep.attach(self)
     let work: UpkeepWork
     do throws(StoreError) { work = try catalog.open() } catch {
-      // Nothing is written to a store that cannot be opened.
+      // So that deinit writes nothing.
       catalog.endClosing()
       throw error
     }
@@ -71,8 +72,8 @@ public final class Store: Sendable {
 
   deinit { close() }
 
-  /// Writes the access times that are still in memory, and closes the store. Calls after it fail with
-  /// `closed`, look-ups miss. May be called again.
+  /// Writes the access times that are still in memory, and closes the store. Later calls fail with
+  /// `closed`, and look-ups are misses. May be called again.
   public func close() {
     guard let isRefused = catalog.beginClosing() else { return }
     if !isRefused && !isReadOnly { tidyBeforeClosing() }
@@ -86,8 +87,9 @@ public final class Store: Sendable {
     events.finish()
   }
 
-  /// Keeps the journal within its budget, also if many short-lived programs add to it one after the
-  /// other; see `Catalog.isPurgeDue`.
+  /// Does the work that the background thread had no time for: writes access times, compares tree
+  /// and journal, and removes old records from the journal (`Catalog.isPurgeDue`). Otherwise the
+  /// journal of a store that only short-lived programs use would grow.
   private func tidyBeforeClosing() {
     try? catalog.flush()
     recovery.finishComparing()
@@ -95,23 +97,24 @@ public final class Store: Sendable {
     try? catalog.renewAfterFailedSync()
   }
 
-  /// Returns what happens, as it happens. A slow listener loses the oldest events first.
+  /// Returns a stream of the events of this store. A slow listener loses the oldest events first.
   ///
-  /// - Parameter count: the most events that wait.
+  /// - Parameter count: the most events that wait to be read.
   public func events(bufferingNewest count: Int = 1024) -> AsyncStream<StoreEvent> {
     events.stream(bufferingNewest: max(1, count))
   }
 
-  /// What the store holds and has done.
+  /// Counts of the contents and the work of the store.
   ///
   /// - Complexity: O(segments of the journal).
   public var statistics: Statistics { evictor.statistics() }
 
-  /// Waits until the background work that is due has been done: evictions, compaction, repair.
+  /// Waits until the background thread has done the work that is due: evictions, compaction,
+  /// repair.
   public func waitUntilIdle() { upkeep.waitUntilIdle() }
 
-  /// Writes the journal anew, so that it holds nothing of what was removed or replaced: neither the
-  /// keys nor the header fields of entries that are gone.
+  /// Writes the journal anew without the removed and replaced entries. Then it has neither their
+  /// keys nor their header fields.
   ///
   /// - Throws: `readOnly`, `inputOutput` if the journal is damaged and cannot be written anew yet,
   ///   `noSpace`, `closed`.
@@ -123,9 +126,10 @@ public final class Store: Sendable {
   /// The limits of the store, the same for all its users.
   public var limits: Limits { evictor.limits }
 
-  /// Sets the limits for all users of the store, and evicts what is beyond them.
+  /// Sets the limits for all users of the store, and evicts entries until they hold.
   ///
-  /// - Throws: `invalidLimits` if they contradict each other or what is pinned; `readOnly`.
+  /// - Throws: `invalidLimits` if they contradict each other, or if more bytes are pinned than they
+  ///   allow; `readOnly`.
   public func setLimits(_ limits: Limits) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
     if let cause = limits.contradiction {
@@ -134,8 +138,8 @@ public final class Store: Sendable {
     try evictor.setLimits(limits)
   }
 
-  /// Evicts the least recently accessed entries until the store holds at most `bytes` bytes, as its
-  /// limits count them; dead records of the journal do not count.
+  /// Evicts the least recently accessed entries until the store holds at most `bytes` bytes,
+  /// counted as for its limits. Dead records of the journal do not count.
   ///
   /// - Returns: the number of entries evicted.
   @discardableResult
@@ -144,21 +148,21 @@ public final class Store: Sendable {
     return try evictor.trim(toBytes: bytes)
   }
 
-  /// The bytes that may be filled; `nil` without a limit.
+  /// The bytes that a migration may fill; `nil` without a limit.
   ///
-  /// If the journal counts, an eighth is left for dead records: then nothing has to be evicted for what
-  /// was planned.
+  /// If the journal counts, an eighth is left for dead records, so that nothing has to be evicted
+  /// on the way.
   package var plannedBytes: UInt64? {
     let limits = limits
     return limits.bytes.map { limits.accounting == .logical ? $0 : $0 - $0 / 8 }
   }
 
-  /// The bytes that an entry with a body of a length takes, at most.
+  /// Returns the most bytes that an entry with a body of this length takes.
   package func planned(_ length: UInt64) -> UInt64 {
     catalog.state.withLock { catalog.planned(length, $0) }
   }
 
-  /// The bytes that all entries take, at most.
+  /// Returns the most bytes that all entries take.
   ///
   /// - Complexity: O(entries).
   package func plannedForAll() -> UInt64 {
@@ -173,7 +177,7 @@ public final class Store: Sendable {
 
   // MARK: The store itself
 
-  /// The seed of this store's hashes.
+  /// The seed of the key hashes.
   package var hashSeed: UInt64 { catalog.hashSeed }
   package var fileSystem: any FileSystem { catalog.fileSystem }
   package var clock: any WallClock { catalog.clock }

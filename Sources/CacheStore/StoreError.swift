@@ -1,6 +1,6 @@
 package import CacheSystem
 
-/// What went wrong, where, and what can be done about it.
+/// An error of a store, with the path, the cause and a remedy.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A kind of error; later versions may have more.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -11,37 +11,41 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The path is no directory.
     public static let notADirectory = Code(rawValue: "notADirectory")
-    /// There is no store, and none was to be made.
+    /// There is no store, and the options do not allow making one.
     public static let notFound = Code(rawValue: "notFound")
-    /// There is a directory with other things in it.
+    /// The directory is not empty, and holds no store.
     public static let notAStore = Code(rawValue: "notAStore")
-    /// The user may not read or write there.
+    /// The user may not read or write the path.
     public static let permissionDenied = Code(rawValue: "permissionDenied")
     /// The store belongs to another user.
     public static let foreignOwner = Code(rawValue: "foreignOwner")
-    /// The file system or the store was opened for reading only.
+    /// The file system is read-only, or the store was opened for reading only.
     public static let readOnly = Code(rawValue: "readOnly")
     /// A newer version wrote the store.
     public static let newerFormat = Code(rawValue: "newerFormat")
-    /// The disk or the quota is full, also after making room.
+    /// The disk or the quota is full, and evictions did not make enough room; or the store is at
+    /// its limits, and nothing more can be evicted.
     public static let noSpace = Code(rawValue: "noSpace")
-    /// The store is at its limits, and all in it was asked for later than what was to be moved in.
+    /// The store is at its limits, and all its entries were accessed later than the entry to be
+    /// added (during a migration).
     public static let leastRecent = Code(rawValue: "leastRecent")
-    /// A key has at least one byte.
+    /// The key is empty.
     public static let keyEmpty = Code(rawValue: "keyEmpty")
-    /// A key has at most `Store.maximumKeyBytes`.
+    /// The key has more than `Store.maximumKeyBytes`.
     public static let keyTooLong = Code(rawValue: "keyTooLong")
-    /// Key, fields, user info and tags have at most `Store.maximumMetadataBytes` together.
+    /// Key, fields, user info and tags have more than `Store.maximumMetadataBytes` together, there
+    /// are too many of them, or the status is not between 0 and 999.
     public static let metadataTooLarge = Code(rawValue: "metadataTooLarge")
     /// The body is longer than the limits allow.
     public static let entryTooLarge = Code(rawValue: "entryTooLarge")
-    /// The limits contradict each other, or a number is out of its bounds.
+    /// The limits contradict each other, one of them is 0, or more bytes are pinned than they
+    /// allow.
     public static let invalidLimits = Code(rawValue: "invalidLimits")
-    /// Pinning it would take more than the quota for pinned bytes.
+    /// Pinning the entry would exceed the quota for pinned bytes.
     public static let pinQuotaExceeded = Code(rawValue: "pinQuotaExceeded")
     /// A part of the store that is needed is damaged.
     public static let damaged = Code(rawValue: "damaged")
-    /// The store, writer or reader was closed before.
+    /// The store was closed, or the writer has committed or discarded its body.
     public static let closed = Code(rawValue: "closed")
     /// Any other failure of the operating system.
     public static let inputOutput = Code(rawValue: "inputOutput")
@@ -49,15 +53,15 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// The kind of the error.
   public var code: Code
-  /// The path, or the part of the store, that it is about.
+  /// The path of the file or directory that the error is about.
   public var path: String
-  /// The place in the file in bytes, where there is one.
+  /// The offset in the file in bytes, if known.
   public var offset: UInt64?
-  /// The errno behind it, or 0.
+  /// The errno of the failed system call, or 0.
   public var errno: Int32
-  /// What is wrong, in a sentence without a full stop.
+  /// The cause, as a sentence without a full stop.
   public var cause: String
-  /// What to do.
+  /// The remedy.
   public var remedy: String
 
   /// Creates an error.
@@ -73,7 +77,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     self.remedy = remedy
   }
 
-  /// Gives "path: cause; remedy".
+  /// The text "path: cause; remedy".
   public var description: String {
     let place = offset.map { " at byte \($0)" } ?? ""
     return "\(path)\(place): \(cause); \(remedy)"
@@ -92,7 +96,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// Says what a failed system call means for the store.
+  /// Makes the error that a failed system call means for the store.
   package init(_ error: SystemError, path: String) {
     let (code, remedy): (Code, String)
     switch error {

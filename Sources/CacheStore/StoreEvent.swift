@@ -2,17 +2,17 @@ public import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// Why a look-up found nothing to return.
+/// The reason of a miss.
 public enum MissReason: Sendable, Hashable {
   /// There is no such entry.
   case absent
-  /// There is one, but it cannot be read as it was stored.
+  /// There is an entry, but it cannot be read as it was stored.
   case damaged
-  /// There is one of another key with the same hash.
+  /// There is an entry of another key with the same hash.
   case collision
 }
 
-/// Where a hit came from.
+/// The source of a hit.
 public enum EntrySource: Sendable, Hashable {
   /// The memory of this process.
   case memory
@@ -20,9 +20,9 @@ public enum EntrySource: Sendable, Hashable {
   case disk
 }
 
-/// Something that happened in a store, with its reason.
+/// An event in a store, with its reason.
 public struct StoreEvent: Sendable, Hashable {
-  /// What happened.
+  /// The kind of an event.
   public enum Kind: Sendable, Hashable {
     /// An entry was stored.
     case stored
@@ -30,26 +30,26 @@ public struct StoreEvent: Sendable, Hashable {
     case hit(EntrySource)
     /// A look-up found nothing to return.
     case miss(MissReason)
-    /// An entry left the store. The reason `asked` is a removal, `damaged` a damaged entry that was set
-    /// aside; the other reasons are evictions.
+    /// An entry left the store. The reason is `asked` or `age` for a removal, `damaged` for a
+    /// damaged entry that was set aside, and otherwise that of an eviction.
     case removed(RemovalReason)
   }
 
-  /// What happened.
+  /// The kind of an event.
   public var kind: Kind
-  /// The key, where it is known without reading the disk.
+  /// The key, if it is known without reading the disk.
   public var key: ByteString?
-  /// The bytes of the body, where there is one.
+  /// The length of the body in bytes; 0 if there is none.
   public var bytes: UInt64
 }
 
-/// Hands events to whoever listens.
+/// The listeners of a store, to which events are sent.
 final class EventHub: Sendable {
   private let listeners = Lock<[Int: AsyncStream<StoreEvent>.Continuation]>([:])
   private let listenerCount = Atomic<Int>(0)
   private let nextID = Atomic<Int>(0)
 
-  /// Whether anyone listens: cheap, so that no event is made for nobody.
+  /// Whether there is a listener. The check is cheap, and without a listener no event is made.
   @inline(__always)
   var isHeard: Bool { listenerCount.load(ordering: .relaxed) > 0 }
 

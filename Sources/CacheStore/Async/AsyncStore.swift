@@ -1,12 +1,11 @@
 public import CacheFormat
 internal import CacheSystem
 
-/// The async face of a store: the same calls, run on threads of its own.
+/// The async interface of a store: the same calls, run on threads of its own.
 ///
-/// A call that has begun is not interrupted by the cancellation of its task: what it does to the
-/// store is done whole.
+/// The cancellation of a task does not interrupt a call that has begun.
 public final class AsyncStore: Sendable {
-  /// The store behind it; its own methods may be used as well.
+  /// The store. Its own methods may be called as well.
   public let store: Store
   private let pool: WorkerPool
 
@@ -31,7 +30,7 @@ public final class AsyncStore: Sendable {
     return AsyncStore(store, threads: threads)
   }
 
-  /// Runs any calls of the store on its threads.
+  /// Runs a closure with the store on one of the threads.
   public func perform<R: Sendable, E: Error>(
     _ body: @escaping @Sendable (Store) throws(E) -> R
   ) async throws(E) -> R {
@@ -62,7 +61,7 @@ public final class AsyncStore: Sendable {
     return await pool.call { store.read(key, variant: variant) }
   }
 
-  /// Gives all that is known of an entry; see `Store.info`.
+  /// Returns key, times and metadata of an entry; see `Store.info`.
   public func info(for key: ByteString, variant: UInt64 = 0) async -> EntryInfo? {
     let store = store
     return await pool.call { store.info(for: key, variant: variant) }
@@ -85,7 +84,7 @@ public final class AsyncStore: Sendable {
     try await perform { store throws(StoreError) in try store.remove(key, variant: variant) }
   }
 
-  /// Removes everything; see `Store.removeAll`.
+  /// Removes all entries; see `Store.removeAll`.
   public func removeAll() async throws(StoreError) {
     try await perform { store throws(StoreError) in try store.removeAll() }
   }

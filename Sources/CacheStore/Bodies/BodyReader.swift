@@ -2,14 +2,15 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// Reads a body piece by piece; it stays readable when its entry is removed or replaced.
+/// A reader of a body piece by piece. The body stays readable after its entry was removed or
+/// replaced.
 public final class BodyReader: Sendable {
   /// The bytes of the body.
   public let length: UInt64
 
   private struct State: ~Copyable {
     var position: UInt64 = 0
-    /// Sees the bytes as long as they are read in order from the beginning.
+    /// The digest of the bytes, as long as they are read in order from the beginning.
     var hasher = DigestHasher()
     var isInOrder = true
   }
@@ -37,21 +38,22 @@ public final class BodyReader: Sendable {
     self.verified = verified
   }
 
-  /// Where the next read begins, in bytes.
+  /// The offset in bytes at which the next read begins.
   public var position: UInt64 { state.withLock { $0.position } }
 
   /// Reads the next bytes into a buffer.
   ///
-  /// A body that is read in order from its first to its last byte is verified: the verdict comes
-  /// with the last piece. What is read after `seek` cannot be.
+  /// A body that is read in order from its first to its last byte is verified. The read of the last
+  /// piece throws if it is damaged. A body cannot be verified in this way after a `seek` to any
+  /// other place than its beginning.
   ///
   /// - Returns: the number of bytes; 0 at the end only.
-  /// - Throws: `damaged` where the bytes are not those that were stored; `inputOutput`.
+  /// - Throws: `damaged` if the bytes are not those that were stored; `inputOutput`.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
     try state.withLock { state throws(StoreError) -> Int in
       let rest = length - state.position
       let count = Int(min(UInt64(buffer.count), rest))
-      // Safety: `count` is at most the buffer's own.
+      // Safety: `count` is at most the length of the buffer.
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
       let position = Int64(state.position)
       let got = try system(path) { () throws(SystemError) in
@@ -64,7 +66,7 @@ public final class BodyReader: Sendable {
       if state.isInOrder {
         unsafe state.hasher.update(UnsafeRawBufferPointer(target))
         if state.position == length {
-          // Bodies with a seeded digest are rare enough to be read once more.
+          // Bodies with a seeded digest are rare, so they are simply read a second time.
           if state.hasher.digest() != digest { try verify(seed: hashSeed) }
           verified.insert(identity, digest)
         }
@@ -73,9 +75,9 @@ public final class BodyReader: Sendable {
     }
   }
 
-  /// Reads the next bytes, up to `count`; none at the end.
+  /// Reads and returns the next bytes, up to `count`; none at the end.
   ///
-  /// - Throws: as `read(into:)`.
+  /// - Throws: the errors of `read(into:)`.
   public func read(upTo count: Int) throws(StoreError) -> [UInt8] {
     var failure: StoreError?
     let size = Int(min(UInt64(max(0, count)), length - position))
@@ -89,7 +91,7 @@ public final class BodyReader: Sendable {
     return bytes
   }
 
-  /// Tells whether this process has verified the body, and its file has not been changed since.
+  /// Whether this process has verified the body, and its file has not been changed since.
   ///
   /// - Complexity: O(1), one fstat(2).
   public var isVerified: Bool {
@@ -99,10 +101,11 @@ public final class BodyReader: Sendable {
     return verified.contains(identity, digest)
   }
 
-  /// Verifies the whole body, unless that has been done since its file was last changed; then a part
-  /// of it, or a copy that the system makes, can be trusted as far as the disk can.
+  /// Verifies the whole body, unless this process has done that since the file was last changed.
+  /// Afterwards a part of the body, or a copy that the system makes (sendfile(2)), need not be
+  /// verified.
   ///
-  /// The position stays.
+  /// The position does not change.
   ///
   /// - Throws: `damaged`, `inputOutput`.
   /// - Complexity: O(length) once for each file and process, O(1) after that.
@@ -117,7 +120,7 @@ public final class BodyReader: Sendable {
     verified.insert(identity, digest)
   }
 
-  /// Compares the digest of the file, made with a seed, with that of the body.
+  /// Compares the digest of the file, computed with a seed, with that of the body.
   private func verify(seed: UInt64) throws(StoreError) {
     var hasher = DigestHasher(seed: seed)
     var offset: UInt64 = 0
@@ -137,11 +140,12 @@ public final class BodyReader: Sendable {
     }
   }
 
-  /// Reads up to `count` bytes from an offset, without moving the position; fewer at the end only.
+  /// Reads up to `count` bytes from an offset, and does not move the position. Returns fewer bytes
+  /// only at the end.
   ///
-  /// The bytes are not verified here: see `verify()`. Any number of threads may read at once.
+  /// The bytes are not verified; see `verify()`. Any number of threads may read at once.
   ///
-  /// - Throws: `damaged` where the file is shorter than the body; `inputOutput`.
+  /// - Throws: `damaged` if the file is shorter than the body; `inputOutput`.
   public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {
     let wanted = Int(min(UInt64(max(0, count)), length - min(offset, length)))
     let bytes = try system(path) { () throws(SystemError) in
@@ -153,11 +157,11 @@ public final class BodyReader: Sendable {
     return bytes
   }
 
-  /// How much of a body is read at once to verify it.
+  /// The bytes of a body that are read at once to verify it.
   private static let verifyBytes = 256 << 10
 
-  /// Goes to a place, at most the end. What is read from there is not verified, except after going
-  /// to the beginning.
+  /// Sets the position, at most to the end of the body. Reads after it are not verified, unless it
+  /// is the beginning.
   public func seek(to position: UInt64) {
     state.withLock { state in
       if position == state.position { return }
@@ -169,7 +173,7 @@ public final class BodyReader: Sendable {
 
   /// Maps the whole body into memory, after verifying it.
   ///
-  /// - Parameter isVerified: false leaves out the verification, which reads every byte.
+  /// - Parameter isVerified: whether the body is verified first, for which every byte is read.
   /// - Throws: `damaged`, `inputOutput`.
   public func map(isVerified: Bool = true) throws(StoreError) -> MappedBody {
     let mapped = try system(path) { () throws(SystemError) in
@@ -182,9 +186,9 @@ public final class BodyReader: Sendable {
     return mapped
   }
 
-  /// Opens the file once more for a caller that hands it to the system, as sendfile(2).
+  /// The descriptor of the file, for a caller that gives it to a system call such as sendfile(2).
   ///
-  /// The number is valid as long as the reader lives; positional calls alone may be used with it.
+  /// Valid as long as the reader exists. Use it only in calls that take an offset.
   public var descriptor: Int32 { file.raw }
 
   private func damaged(_ cause: String) -> StoreError {
@@ -192,10 +196,11 @@ public final class BodyReader: Sendable {
   }
 }
 
-/// A body in memory as the system maps its file: pages come when they are looked at.
+/// A body whose file is mapped into memory. The system reads its pages when they are first
+/// accessed.
 ///
-/// The store never changes a file in place; somebody else who cuts it off while it is mapped ends
-/// this process with SIGBUS, as with every mapping.
+/// The store never changes a file in place. As with every mapping, this process ends with SIGBUS if
+/// another program truncates the file.
 @safe
 public final class MappedBody: @unchecked Sendable {
   // Unchecked: the bytes are never written to.
@@ -219,7 +224,7 @@ public final class MappedBody: @unchecked Sendable {
   /// The number of bytes.
   public var count: Int { unsafe bytes.count }
 
-  /// Gives the bytes to `body`; they are valid for the call only.
+  /// Calls `body` with the bytes, which are valid during the call only.
   public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     unsafe try body(bytes)
   }

@@ -2,7 +2,7 @@ public import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// Writes a body in pieces, and stores it with ``commit(metadata:)``.
+/// A writer that takes a body in pieces, and stores it with ``commit(metadata:)``.
 ///
 /// ```swift
 /// let writer = try store.makeWriter(for: "video")
@@ -10,8 +10,8 @@ internal import Synchronization
 /// try writer.commit()
 /// ```
 ///
-/// A writer that is discarded, or goes away without `commit`, leaves nothing. One thread at a time
-/// writes; others wait.
+/// A writer that is discarded or released without `commit` leaves nothing in the store. Several
+/// threads may call it, but one at a time writes; the others wait.
 public final class BodyWriter: Sendable {
   private struct State: ~Copyable {
     var file: StagedBody?
@@ -27,7 +27,8 @@ public final class BodyWriter: Sendable {
   private let past: Past?
   private let state: Mutex<State>
 
-  /// Reads what has been written, while it is written and after the end.
+  /// A reader of the bytes written so far, which can be used while the body is written and
+  /// afterwards.
   public let written: StagedBody
 
   init(
@@ -60,8 +61,8 @@ public final class BodyWriter: Sendable {
 
   /// Appends bytes to the body.
   ///
-  /// - Throws: `entryTooLarge` as soon as it is longer than the limits allow, `noSpace`,
-  ///   `inputOutput`, `closed`. The writer is discarded then.
+  /// - Throws: `entryTooLarge` as soon as the body is longer than the limits allow, `noSpace`,
+  ///   `inputOutput`, `closed`. The writer is then discarded.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     do throws(StoreError) {
       try state.withLock { state throws(StoreError) in
@@ -78,7 +79,7 @@ public final class BodyWriter: Sendable {
 
   /// Appends bytes to the body.
   ///
-  /// - Throws: as `write(_:)` of a buffer.
+  /// - Throws: the errors of `write(_:)` with a buffer.
   public func write(_ bytes: [UInt8]) throws(StoreError) {
     var failure: StoreError?
     // Safety: the array outlives the call.
@@ -88,7 +89,7 @@ public final class BodyWriter: Sendable {
     if let failure { throw failure }
   }
 
-  /// Writes, and once more after making room where the disk is full.
+  /// Writes bytes at the end of the file. If the disk is full, makes room and tries once more.
   private func write(
     _ bytes: UnsafeRawBufferPointer, _ state: inout State
   ) throws(StoreError) {
@@ -110,10 +111,10 @@ public final class BodyWriter: Sendable {
     }
   }
 
-  /// Puts the body into the store; the writer is finished then.
+  /// Stores the body. The writer takes no more bytes afterwards.
   ///
-  /// - Parameter metadata: takes the place of what the writer was made with.
-  /// - Throws: as `Store.put`; nothing has changed then.
+  /// - Parameter metadata: replaces the metadata with which the writer was made.
+  /// - Throws: the errors of `Store.put`. Then nothing has changed.
   /// - Durability: that of the store, once it has returned.
   @discardableResult
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
@@ -135,7 +136,7 @@ public final class BodyWriter: Sendable {
         length: length, body: .staged(name, session), past: past))
   }
 
-  /// Forgets what was written. Does nothing after `commit`.
+  /// Deletes the bytes that were written. Does nothing after `commit`.
   public func discard() {
     let wasOpen = state.withLock { state -> Bool in
       guard state.file != nil else { return false }
@@ -153,7 +154,7 @@ public final class BodyWriter: Sendable {
 }
 
 extension Store {
-  /// Begins to write a body piece by piece.
+  /// Makes a writer for a body that is written piece by piece.
   ///
   /// - Throws: `keyEmpty`, `keyTooLong`, `metadataTooLarge`, `readOnly`, `noSpace`, `inputOutput`.
   public func makeWriter(
@@ -162,9 +163,10 @@ extension Store {
     try makeWriter(for: key, variant: variant, metadata: metadata, past: nil)
   }
 
-  /// Begins to write a body that another cache has kept; see ``Past``.
+  /// Makes a writer for a body that another cache has kept; see ``Past``.
   ///
-  /// - Throws: as ``makeWriter(for:variant:metadata:)``; the commit may throw `leastRecent`, too.
+  /// - Throws: the errors of ``makeWriter(for:variant:metadata:)``. The commit may also throw
+  ///   `leastRecent`.
   package func makeWriter(
     for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
   ) throws(StoreError) -> BodyWriter {

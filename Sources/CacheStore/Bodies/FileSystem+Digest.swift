@@ -5,8 +5,8 @@ extension FileSystem {
   /// Returns whether the first bytes of a file are the body that `digest` names.
   ///
   /// - Parameters:
-  ///   - count: the length of the body in bytes. What follows in a longer file is ignored; a shorter
-  ///     file does not hold the body.
+  ///   - count: the length of the body in bytes. Further bytes of a longer file are ignored; a
+  ///     shorter file does not hold the body.
   ///   - hashSeed: the seed of the store.
   ///   - take: called with each piece and its offset, in order.
   /// - Complexity: O(count); a megabyte of memory.

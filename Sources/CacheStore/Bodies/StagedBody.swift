@@ -1,9 +1,9 @@
 internal import CacheSystem
 
-/// Reads a body that a `BodyWriter` writes, from any place that has been written.
+/// A reader of a body that a `BodyWriter` is writing, at any offset that has been written.
 ///
-/// It stays readable when the writer has committed or discarded the body: the file has lost its
-/// name then, not its bytes. Safe to use from many threads.
+/// The body stays readable after the writer has committed or discarded it, because the file stays
+/// open. May be used by many threads at once.
 public final class StagedBody: Sendable {
   let file: Descriptor
   let path: String
@@ -15,7 +15,8 @@ public final class StagedBody: Sendable {
     self.path = path
   }
 
-  /// Reads up to `count` bytes from an offset; fewer only where no more are written.
+  /// Reads up to `count` bytes from an offset. Returns fewer bytes only if no more have been
+  /// written.
   ///
   /// - Throws: `inputOutput`.
   public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {

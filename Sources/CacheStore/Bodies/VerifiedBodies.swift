@@ -2,10 +2,10 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// Remembers which body files this process has read and found whole, so that a part of a body, or
-/// one that sendfile(2) copies, need not be read whole each time.
+/// The body files that this process has verified, so that a part of a body, or a body that
+/// sendfile(2) copies, need not be read completely each time.
 final class VerifiedBodies: Sendable {
-  /// Names a file with its content: a file that is written to gets another time or length.
+  /// The identity of a file and its contents. Writing to a file changes its time or length.
   struct Identity: Hashable {
     let fileNumber: UInt64
     let length: UInt64

@@ -1,10 +1,11 @@
 /// A min-heap of slots by access time, with lazy correction.
 ///
-/// A hit does not touch the heap. Each item's time is a lower bound of its slot's real one; whoever
-/// takes the first item compares, and puts it back with the real time where it is later.
+/// A hit does not touch the heap. The time of an item is a lower bound of the access time of its
+/// slot. The code that takes the first item compares both, and puts the item back if the slot has a
+/// later time.
 struct AccessHeap: ~Copyable {
   private struct Item {
-    // Two halves, so that an item takes 12 bytes instead of 16.
+    // The time in two halves, so that an item takes 12 bytes instead of 16.
     var upper: UInt32
     var lower: UInt32
     var slot: UInt32
@@ -27,12 +28,12 @@ struct AccessHeap: ~Copyable {
   /// The memory of the items in bytes.
   var memoryBytes: Int { items.count * MemoryLayout<Item>.stride }
 
-  /// The slot with the least time, and that time.
+  /// The slot with the earliest time, and that time.
   var first: (slot: UInt32, time: Int64)? {
     items.count == 0 ? nil : (items[0].slot, items[0].time)
   }
 
-  /// - Complexity: O(log n), mostly O(1): new times are late.
+  /// - Complexity: O(log n); mostly O(1), because new times are late.
   mutating func insert(_ slot: UInt32, at time: Int64) {
     items.append(Item(time, slot))
     rise(items.count - 1)
@@ -48,7 +49,7 @@ struct AccessHeap: ~Copyable {
     sink(0)
   }
 
-  /// Gives the first item a later time.
+  /// Sets a later time for the first item.
   ///
   /// - Complexity: O(log n).
   mutating func delayFirst(to time: Int64) {
@@ -82,7 +83,7 @@ struct AccessHeap: ~Copyable {
     items[position] = item
   }
 
-  /// Tells whether no item is earlier than its parent.
+  /// Returns whether no item is earlier than its parent.
   ///
   /// - Complexity: O(n).
   func checkInvariants() -> Bool {

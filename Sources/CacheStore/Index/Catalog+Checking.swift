@@ -2,12 +2,12 @@ package import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// What a check asks of the engine, besides what every caller may.
+// Queries that only a check needs.
 extension Catalog {
   /// The id of the store.
   package var id: StoreDescription.ID { place.description.id }
 
-  /// When the store was created.
+  /// The time at which the store was created.
   package var created: Timestamp { place.description.created }
 
   /// The present `entries` directory.
@@ -18,7 +18,8 @@ extension Catalog {
     }
   }
 
-  /// The numbers of the slots in use, those of one shard after the other, and where each begins.
+  /// Returns the numbers of the slots in use, ordered by shard, and the position in them at which
+  /// each shard begins.
   ///
   /// - Complexity: O(slots), 4 bytes for each.
   package func slotsByShard() -> (numbers: [UInt32], starts: [Int]) {
@@ -41,7 +42,8 @@ extension Catalog {
     }
   }
 
-  /// The key hashes of slots, as far as they are still those of a key in a shard.
+  /// Returns the key hashes of slots, without those that are no longer in use for a key of the
+  /// shard.
   package func keyHashes(of numbers: ArraySlice<UInt32>, shard: Int) -> [KeyHash] {
     state.withLock { state in
       numbers.compactMap { number in
@@ -54,7 +56,7 @@ extension Catalog {
     }
   }
 
-  /// What the index says of some keys now, in the same order.
+  /// Returns the present entries of some keys, in the same order.
   ///
   /// - Complexity: O(variants) expected, and one lseek(2) for all.
   package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
@@ -69,12 +71,12 @@ extension Catalog {
     }
   }
 
-  /// Whether a segment is one of the journal as it is now.
+  /// Returns whether the journal has a segment with this number now.
   package func hasSegment(_ number: UInt32) -> Bool {
     state.withLock { $0.journal.segment(number) != nil }
   }
 
-  /// What the index says of one entry now.
+  /// Returns the present slot of an entry; `nil` if the index does not have it.
   package func slot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
     state.withLock { state in
       follow(&state)
@@ -82,19 +84,22 @@ extension Catalog {
     }
   }
 
-  /// What the journal says of an entry that the index does not have, and whose files are there.
+  /// Returns the reason for which the journal no longer has an entry whose files are still there.
   ///
-  /// - Parameter created: when it was stored, as its metadata file says.
-  /// - Returns: nil where the journal says nothing; it may have, before it was compacted.
-  /// - Throws: where the journal cannot be read.
-  /// - Complexity: O(journal) the first time, O(1) then; memory for each removal in the journal.
+  /// - Parameter created: the time in the metadata file at which the entry was stored.
+  /// - Returns: `nil` if the journal has no remove record for the entry. Compaction may have
+  ///   dropped it.
+  /// - Throws: `newerFormat`, or the error of the system if the journal cannot be read.
+  /// - Complexity: O(journal) the first time, and O(1) later. Takes memory for each removal in the
+  ///   journal.
   package func goodbye(
     to hash: KeyHash, _ variant: UInt64, created: Timestamp
   ) throws(StoreError) -> Goodbye? {
     try state.withLock { state throws(StoreError) in
       follow(&state)
       if state.removals == nil {
-        // Reading a removal of all opens the directory of entries again, which is the same one.
+        // Reading the journal again makes a new object for the same `entries` directory if there
+        // was a removal of all. The old object is kept.
         let entries = state.entries
         try noteRemovals(&state)
         state.entries = entries
@@ -105,7 +110,7 @@ extension Catalog {
     }
   }
 
-  /// Whether other entries have the same body file, by their records.
+  /// Returns whether other entries have the same body file, according to their records.
   package func sharesFile(_ slot: Slot) -> Bool {
     state.withLock { state in
       guard let number = state.index.find(slot.keyHash, slot.variant) else { return false }
@@ -113,27 +118,27 @@ extension Catalog {
     }
   }
 
-  /// Reads the record of an entry from the journal; nil where it is in the tree alone, or cannot be
-  /// read as the index has it.
+  /// Reads the record of an entry from the journal; `nil` if only the tree has the entry, or if the
+  /// record cannot be read.
   package func record(of slot: Slot) -> PutRecord? {
     let located = state.withLock { $0.located(slot) }
     return located.segment == nil ? nil : try? readRecord(located)
   }
 }
 
-/// Why the journal does not have an entry any more.
+/// The reason for which the journal no longer has an entry.
 package enum Goodbye: Sendable, Hashable {
-  /// Somebody removed it, or a limit.
+  /// It was removed by a call or by a limit.
   case removed
   /// Its files were damaged or gone.
   case givenUp
 }
 
-/// What the index says of a key.
+/// The entries of a key in the index.
 package struct IndexedKey: Sendable {
   /// All variants.
   package var slots: [Slot] = []
-  /// Whether other entries have the same body file as one of them, by their records.
+  /// Whether other entries have the same body file as one of them, according to their records.
   package var sharesFiles = false
 
   package init() {}

@@ -2,12 +2,13 @@ package import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// What a store holds, according to its journal: the journal's files, and the index that is made from
-/// them and kept up to date with what other processes append.
+/// The contents of a store according to its journal: the files of the journal, and the index. The
+/// index is made from them, and kept up to date with the records that other processes append.
 ///
 /// - `Catalog+Load`, `+Follow`, `+Linked`, `+ClosingMark` read the journal into the index.
 /// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact` write it.
 /// - `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces.
+/// - `Catalog+Open` opens and closes the store; `Catalog+Checking` has the queries of a check.
 package final class Catalog: Sendable {
   let path: String
   let durability: Durability
@@ -50,9 +51,11 @@ package final class Catalog: Sendable {
   @inline(__always)
   func hash(_ key: ByteString) -> KeyHash { KeyHash(hashing: key, seed: hashSeed) }
 
-  /// Asks, without the state, whether the journal has grown.
+  /// Compares the length of the journal with the part that has been read, without locking the
+  /// state.
   ///
-  /// - Returns: how far it had been read, if that was all of it; `nil` if it has to be followed.
+  /// - Returns: the end of the part that was read, if that was the whole journal; `nil` if there is
+  ///   more to read.
   @inline(__always)
   func settledTail() -> JournalTail.Mark? {
     let mark = sharedTail.mark
@@ -72,7 +75,7 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Returns where an entry is; counts as no access.
+  /// Returns the place of an entry. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
     state.withLock { state in
       follow(&state)
@@ -81,7 +84,7 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Tells whether the index still says the same of an entry.
+  /// Returns whether the index still has the same record of an entry.
   func isCurrent(_ located: Located) -> Bool {
     state.withLock { state in
       follow(&state)
@@ -92,7 +95,8 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Reads the record of an entry: from the journal, or from the metadata file if the journal has none.
+  /// Reads the record of an entry: from the journal, or from the metadata file if the journal has
+  /// none.
   func readRecord(_ located: Located) throws(ReadFailure) -> PutRecord {
     guard let segment = located.segment else { return try tree.record(of: located) }
     let count = Int(located.slot.recordLength)
@@ -111,33 +115,33 @@ package final class Catalog: Sendable {
     return record
   }
 
-  /// Whether the index has every entry, and the journal says so.
+  /// Whether the index has every entry, and the whole journal could be read.
   var isIndexWhole: Bool { state.withLock { $0.isComplete && $0.journal.isWhole } }
 
-  /// Whether everything that was ever written to the journal could be read.
+  /// Whether every record that was written to the journal could be read.
   package var isJournalWhole: Bool { state.withLock { $0.journal.isWhole } }
 }
 
-/// Where an entry is, as the index had it.
+/// The place of an entry, as the index had it.
 struct Located {
   var slot: Slot
-  /// The segment with its record; `nil` if only the tree has it.
+  /// The segment with its record; `nil` if only the tree has the entry.
   var segment: Segment?
   var entries: EntriesDirectory
 
-  /// What `record`, with the access time of the index, says of the entry.
+  /// Returns the facts of a record about the entry, with the access time of the index.
   func info(_ record: PutRecord) -> EntryInfo {
     EntryInfo(record: record, accessed: Timestamp(nanoseconds: slot.accessed))
   }
 }
 
-/// Why a file could not be read as it was stored.
+/// The reason for which a file or record could not be read as it was stored.
 enum ReadFailure: Error {
-  /// It is missing: removed or replaced meanwhile, or lost.
+  /// It is missing: it was removed or replaced meanwhile, or is lost.
   case gone
-  /// It has other bytes than were stored.
+  /// Its bytes are not those that were stored.
   case damaged
-  /// The system cannot read it (EIO, EACCES, too many open files). It may be whole.
+  /// The system cannot read it now (EIO, EACCES, too many open files). It may be intact.
   case unreadable
   /// It belongs to another key with the same hash.
   case collision

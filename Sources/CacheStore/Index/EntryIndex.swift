@@ -1,6 +1,6 @@
 internal import CacheFormat
 
-/// Sums that the limits are held against, kept up to date with every change.
+/// The sums that are compared with the limits. They are updated with every change.
 struct EntryTotals: Sendable, Hashable {
   var entries = 0
   /// The sum of the body lengths.
@@ -9,39 +9,40 @@ struct EntryTotals: Sendable, Hashable {
   var bodyBytes: UInt64 = 0
   /// The bytes allocated for metadata files and directories.
   var overheadBytes: UInt64 = 0
-  /// The lengths of the bodies that share another one's file.
+  /// The lengths of the bodies that share the file of another body.
   var sharedBytes: UInt64 = 0
   var pinnedEntries = 0
   var pinnedBytes: UInt64 = 0
 }
 
-/// The index in memory: slots, found by key hash and by digest, ordered by access time.
+/// The index in memory: slots that are found by key hash and by digest, and ordered by access time.
 struct EntryIndex: ~Copyable {
   private var slots = PagedArray(filler: Slot())
   private var byKey = SlotTable()
-  /// One slot of each ring. Of the files of a body, the one to share with stands under the hash of
-  /// the digest, the others under `fileHash`.
+  /// One slot of each ring (the slots whose bodies are one file). If equal bodies have several
+  /// files, the file that a new entry shares is found by the hash of the digest, and the others by
+  /// `fileHash`.
   private var byDigest = SlotTable()
   private var heap = AccessHeap()
   private var firstFree = Slot.none
   private(set) var totals = EntryTotals()
-  /// Bodies are charged in whole blocks.
+  /// The block size in bytes. Bodies count in whole blocks.
   let blockBytes: UInt64
 
   init(blockBytes: UInt64) {
     self.blockBytes = max(blockBytes, 512)
   }
 
-  /// The number of slots, those that are free included.
+  /// The number of slots, including free ones.
   var slotCount: Int { slots.count }
 
-  /// The memory of all of it in bytes.
+  /// The memory of the index in bytes.
   var memoryBytes: Int {
     slots.count * MemoryLayout<Slot>.stride + byKey.memoryBytes + byDigest.memoryBytes
       + heap.memoryBytes
   }
 
-  /// The bytes allocated for a body of `length` bytes.
+  /// Returns the bytes allocated for a body of `length` bytes.
   func allocated(_ length: UInt64) -> UInt64 {
     (length + blockBytes - 1) / blockBytes * blockBytes
   }
@@ -58,7 +59,7 @@ struct EntryIndex: ~Copyable {
     }
   }
 
-  /// The slots of all variants of a key.
+  /// Returns the slots of all variants of a key.
   ///
   /// - Complexity: O(variants) expected.
   func variants(of hash: KeyHash) -> [UInt32] {
@@ -70,7 +71,7 @@ struct EntryIndex: ~Copyable {
     return found
   }
 
-  /// An entry whose body has this digest and length, to share with.
+  /// Returns an entry whose body has this digest and length, so that its file can be shared.
   ///
   /// - Complexity: O(1) expected.
   func sharing(_ digest: Digest, length: UInt64) -> Slot? {
@@ -79,14 +80,14 @@ struct EntryIndex: ~Copyable {
     }.map { slots[Int($0)] }
   }
 
-  /// Whether no other entry has the body file of one that is in the index.
+  /// Returns whether no other entry has the body file of an entry.
   func isAlone(_ slot: Slot) -> Bool {
     find(slot.keyHash, slot.variant).map { slots[Int($0)].next == $0 } ?? true
   }
 
   /// Adds an entry, or replaces the one with the same key hash and variant.
   ///
-  /// - Returns: its slot, and what was there before.
+  /// - Returns: the number of its slot, and the slot's contents before if an entry was replaced.
   /// - Complexity: O(log n) at most, mostly O(1).
   @discardableResult
   mutating func put(
@@ -136,7 +137,7 @@ struct EntryIndex: ~Copyable {
     firstFree = number
   }
 
-  /// Notes an access. An older time than the known one changes nothing.
+  /// Notes an access. A time that is not later than the known one changes nothing.
   @inline(__always)
   mutating func touch(_ number: UInt32, at time: Int64) {
     if slots[Int(number)].accessed < time { slots[Int(number)].accessed = time }
@@ -150,9 +151,9 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].isInMemory = value
   }
 
-  /// The entry that is to go first: not pinned, least recently accessed. It stays in the index.
+  /// Returns the least recently accessed entry that is not pinned. It stays in the index.
   ///
-  /// - Complexity: O(log n) for each item of the heap that has to be put right.
+  /// - Complexity: O(log n) for each item of the heap that has to be corrected.
   mutating func oldest() -> Slot? {
     while let first = heap.first {
       let slot = slots[Int(first.slot)]
@@ -168,9 +169,10 @@ struct EntryIndex: ~Copyable {
     return nil
   }
 
-  /// Takes a slot number for an entry that was accessed at a time.
+  /// Returns a free slot number for an entry that was accessed at a time.
   private mutating func takeFree(for time: Int64) -> UInt32 {
-    // The heap's item of a free slot may be later than an entry with a past: it would be no bound.
+    // The item that the heap still has for a free slot may be later than the access time of an
+    // entry with a `Past`. Then it would be no lower bound, so another slot is taken.
     if firstFree == Slot.none
       || slots[Int(firstFree)].isInHeap && slots[Int(firstFree)].accessed > time
     {
@@ -188,7 +190,8 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].digest = head.digest
     slots[Int(number)].variant = head.variant
     slots[Int(number)].length = head.length
-    // Never earlier than the heap's item of this slot number may say.
+    // The access time is never earlier than the item that the heap may still have for this slot
+    // number.
     let known = slots[Int(number)].accessed
     let isKnown = slots[Int(number)].isLive || slots[Int(number)].isInHeap
     slots[Int(number)].accessed =
@@ -209,14 +212,14 @@ struct EntryIndex: ~Copyable {
 
   // MARK: Equal bodies
 
-  /// The ring of slots whose bodies are one file.
+  /// Returns a slot of the ring of slots whose bodies are the same file; `nil` if there is no ring.
   private func ring(of slot: Slot) -> UInt32? {
     func isSameFile(_ number: UInt32) -> Bool { slots[Int(number)].isSameFile(as: slot) }
     return byDigest.find(slot.digest.low, where: isSameFile)
       ?? byDigest.find(slot.fileHash, where: isSameFile)
   }
 
-  /// Joins the ring of its file, or begins one and charges for the file.
+  /// Adds a slot to the ring of its file, or begins a ring and counts the file.
   private mutating func joinRing(_ number: UInt32) {
     let slot = slots[Int(number)]
     if let other = ring(of: slot) {
@@ -231,8 +234,8 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].previous = number
     slots[Int(number)].next = number
     totals.bodyBytes += allocated(slot.length)
-    // Where there is another file of this body, it has too many links or cannot be linked: the new
-    // one is to be shared with from now on.
+    // If there is another file of this body, it has too many links or cannot be linked. The new
+    // file is shared from now on.
     if let other = byDigest.find(slot.digest.low, where: { slots[Int($0)].digest == slot.digest }) {
       byDigest.remove(slot.digest.low, other)
       byDigest.insert(slots[Int(other)].fileHash, other)
@@ -284,7 +287,7 @@ struct EntryIndex: ~Copyable {
 }
 
 extension EntryIndex {
-  /// Tells whether tables, rings, heap and sums agree with the slots.
+  /// Returns whether tables, rings, heap and sums agree with the slots.
   ///
   /// - Complexity: O(slots).
   func checkInvariants() -> Bool {
@@ -305,7 +308,7 @@ extension EntryIndex {
       sums.overheadBytes += slot.overhead
       sums.pinnedEntries += slot.isPinned ? 1 : 0
       sums.pinnedBytes += slot.isPinned ? slot.length : 0
-      // The least slot of a ring stands for its file.
+      // The file counts for the lowest slot number of its ring.
       if firstInRing(number) == number {
         sums.bodyBytes += allocated(slot.length)
       } else {

@@ -1,9 +1,9 @@
 internal import CacheFormat
 
-/// Entries in memory in front of the disk, in a ring with a hand (the CLOCK algorithm): what was used
-/// since the hand came by last stays, the others leave when it is full.
+/// Entries that are kept in memory, in a ring with a hand (the CLOCK algorithm). When the tier is
+/// full, the hand moves on: it removes the entries that were not used since it last passed them.
 ///
-/// A hit sets one bit and moves nothing, so it touches as few lines of memory as can be.
+/// A hit sets one bit and moves nothing, so it touches few cache lines.
 struct MemoryTier: ~Copyable {
   private struct Node {
     var slot: UInt32
@@ -16,7 +16,7 @@ struct MemoryTier: ~Copyable {
   let capacity: Int
   private(set) var bytes = 0
   private(set) var count = 0
-  /// For each slot its place in the ring plus 1, or 0.
+  /// For each slot, its place in the ring plus 1; 0 if it has none.
   private var places = PagedArray<UInt32>(filler: 0)
   private var nodes: [Node?] = []
   private var free: [Int] = []
@@ -24,10 +24,11 @@ struct MemoryTier: ~Copyable {
 
   init(capacity: Int) { self.capacity = capacity }
 
-  /// Whether an entry of this size is worth a place: one may not push out all others.
+  /// Returns whether an entry of this size may be added. Large entries are refused, because one
+  /// would remove all others.
   func admits(_ count: Int) -> Bool { count <= capacity / 8 }
 
-  /// The entry of a slot, which counts as recently used.
+  /// Returns the entry of a slot, and marks it as recently used.
   ///
   /// - Complexity: O(1).
   mutating func find(_ slot: UInt32) -> (record: PutRecord, body: [UInt8])? {
@@ -40,7 +41,7 @@ struct MemoryTier: ~Copyable {
 
   /// Adds an entry.
   ///
-  /// - Returns: the slots of the entries that had to leave.
+  /// - Returns: the slots of the entries that were removed to make room.
   mutating func insert(_ slot: UInt32, _ record: PutRecord, _ body: [UInt8]) -> [UInt32] {
     remove(slot)
     let node = Node(slot: slot, isRecent: false, record: record, body: body)
@@ -71,7 +72,7 @@ struct MemoryTier: ~Copyable {
 
   private static func size(_ node: Node) -> Int { node.body.count + node.record.bytes.count + 128 }
 
-  /// Removes the next entry that was not used since the hand came by.
+  /// Removes the next entry that was not used since the hand last passed it.
   private mutating func removeNext() -> UInt32 {
     while true {
       hand = hand + 1 < nodes.count ? hand + 1 : 0

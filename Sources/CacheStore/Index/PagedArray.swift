@@ -1,7 +1,7 @@
-/// An array that grows a page at a time: appending never copies what is there.
+/// An array that grows by pages. Appending never copies the elements.
 ///
-/// A plain array of a million entries copies them all when it is full; that step would grow with the
-/// store.
+/// A plain array of a million elements copies them all when it is full, so the longest step would
+/// grow with the store.
 @safe
 struct PagedArray<Element: BitwiseCopyable>: ~Copyable {
   /// The number of elements in a page.
@@ -11,7 +11,7 @@ struct PagedArray<Element: BitwiseCopyable>: ~Copyable {
   private let filler: Element
   private(set) var count = 0
 
-  /// Makes an empty array; `filler` stands in the places that are not in use.
+  /// Makes an empty array. `filler` is the value of unused elements.
   init(filler: Element) {
     self.filler = filler
   }
@@ -43,7 +43,7 @@ struct PagedArray<Element: BitwiseCopyable>: ~Copyable {
 }
 
 extension UnsafeMutablePointer where Pointee: BitwiseCopyable {
-  /// Allocates memory for elements, all set to `filler`, at the start of a cache line; the caller
+  /// Allocates memory for elements, all set to `filler`, at the start of a cache line. The caller
   /// deallocates it.
   static func allocatePage(of count: Int, filledWith filler: Pointee) -> Self {
     let page = UnsafeMutableRawPointer.allocate(

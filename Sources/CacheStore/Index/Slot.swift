@@ -2,7 +2,7 @@ package import CacheFormat
 
 /// One entry in the index: 88 bytes, no references.
 package struct Slot: Sendable, BitwiseCopyable {
-  /// "No slot" in links.
+  /// The value of a link to no slot.
   static let none = UInt32.max
 
   package var keyHash = KeyHash(high: 0, low: 0)
@@ -12,16 +12,17 @@ package struct Slot: Sendable, BitwiseCopyable {
   package var length: UInt64 = 0
   /// The last access, in nanoseconds since 1970.
   package var accessed: Int64 = 0
-  /// Where the record stands; segment 0 means that it is not in the journal and the tree is asked.
+  /// The segment with the record; 0 if only the tree has the entry. `offset` is the place in the
+  /// segment.
   package var segment: UInt32 = 0
   package var offset: UInt32 = 0
   package var recordLength: UInt32 = 0
-  /// When it was stored, in whole seconds since 1970.
+  /// The time at which the entry was stored, in whole seconds since 1970.
   package var createdSeconds: UInt32 = 0
-  /// Entries with equal digests and equal numbers share one file.
+  /// The number of the body file. Entries with equal digests, lengths and numbers share one file.
   package var bodyFile: UInt32 = 0
-  /// The ring of the slots with the same file; in a free slot `next` is the next free one. The next of
-  /// one that is alone is itself.
+  /// The links of the ring of slots with the same file. A slot that is alone links to itself. In a
+  /// free slot, `next` is the next free slot.
   var previous = Slot.none
   var next = Slot.none
   private var overheadAndFlags: UInt32 = 0
@@ -42,7 +43,7 @@ package struct Slot: Sendable, BitwiseCopyable {
     overheadAndFlags = value ? overheadAndFlags | bit : overheadAndFlags & ~bit
   }
 
-  /// Whether an entry is here; otherwise the slot is free.
+  /// Whether the slot has an entry; otherwise it is free.
   var isLive: Bool {
     get { flag(1) }
     set { set(1, newValue) }
@@ -51,23 +52,23 @@ package struct Slot: Sendable, BitwiseCopyable {
     get { flag(2) }
     set { set(2, newValue) }
   }
-  /// Whether the heap holds an item for this slot number; it then holds just one.
+  /// Whether the heap has an item for this slot number. It has at most one.
   var isInHeap: Bool {
     get { flag(4) }
     set { set(4, newValue) }
   }
-  /// Whether the access time is newer than what the journal says.
+  /// Whether the access time is newer than that in the journal.
   var isTouched: Bool {
     get { flag(8) }
     set { set(8, newValue) }
   }
-  /// Whether the memory tier holds it.
+  /// Whether the memory tier has the entry.
   var isInMemory: Bool {
     get { flag(16) }
     set { set(16, newValue) }
   }
 
-  /// Whether the bodies of both are one file.
+  /// Returns whether both entries have the same body file.
   package func isSameFile(as other: Slot) -> Bool {
     digest == other.digest && bodyFile == other.bodyFile && length == other.length
   }
@@ -75,10 +76,10 @@ package struct Slot: Sendable, BitwiseCopyable {
   /// A hash of digest and file.
   var fileHash: UInt64 { digest.low ^ UInt64(bodyFile) &* 0x9E37_79B9_7F4A_7C15 }
 
-  /// The place of the record as one number.
+  /// The place of the record (segment and offset) as one number.
   var recordPlace: UInt64 { UInt64(segment) << 32 | UInt64(offset) }
 
-  /// Whether both are the same stored response, byte for byte of the record.
+  /// Returns whether both have the same record in the journal.
   package func isSameRecord(as other: Slot) -> Bool {
     segment == other.segment && offset == other.offset
   }

@@ -1,11 +1,12 @@
 internal import CacheSystem
 
-/// Goes through all slots in steps, so that neither the lock is held long nor much is loaded.
+/// An iteration over all slots in steps of 256, so that the lock is held for a short time only, and
+/// little is loaded at once.
 struct SlotCursor {
   private var next = 0
   private static let stepCount = 256
 
-  /// The entries of the next slots, perhaps none of them live; nil at the end.
+  /// Returns the live entries among the next slots, perhaps none; `nil` at the end.
   mutating func next(in catalog: Catalog) -> [Located]? {
     let start = next
     let (found, end) = catalog.state.withLock { state -> ([Located], Int) in

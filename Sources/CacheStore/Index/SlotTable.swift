@@ -1,12 +1,14 @@
-/// Finds slots by a 64-bit hash: extendible hashing with open addressing in each page.
+/// A table of slots by a 64-bit hash: extendible hashing with open addressing in each page.
 ///
-/// A page holds up to 768 slots in 1,024 buckets of 8 bytes (32 bits of the hash and the slot).
-/// A full page is split in two, so the longest step is that of one page, however many there are. The
-/// top bits of the hash choose the page, by a directory; the bits below them the bucket.
+/// A page holds up to 768 slots in 1,024 buckets of 8 bytes (the upper 32 bits of the hash, and the
+/// slot). A full page is split in two, so the longest step is that of one page, however many pages
+/// there are. Of the upper 32 bits of the hash, the highest choose the page by means of a
+/// directory, and the lowest 10 choose the bucket.
 @safe
 struct SlotTable: ~Copyable {
   private static let bucketCount = 1024
-  /// Pages are not split further; 22 bits for the page and 10 for the bucket use up the 32 bits.
+  /// The depth at which pages are not split further: 22 bits for the page and 10 for the bucket are
+  /// all 32 bits.
   private static let maximumDepth = 22
   private static let empty = UInt64(UInt32.max)
 
@@ -24,18 +26,18 @@ struct SlotTable: ~Copyable {
       unsafe buckets = .allocatePage(of: bucketCount, filledWith: SlotTable.empty)
     }
 
-    /// Frees the buckets, which may not be used after that.
+    /// Frees the buckets, which must not be used afterwards.
     func deallocate() { unsafe buckets.deallocate() }
 
     var mask: Int { bucketCount - 1 }
 
-    // Safety, for both: whatever the position, the mask keeps it among the buckets.
+    // Safety, for both: the mask keeps any position among the buckets.
     subscript(_ position: Int) -> UInt64 {
       @inline(__always) get { unsafe buckets[position & mask] }
       @inline(__always) nonmutating set { unsafe buckets[position & mask] = newValue }
     }
 
-    /// Takes out all slots.
+    /// Removes and returns all buckets in use.
     mutating func removeAll() -> [UInt64] {
       let all = (0..<bucketCount).map { self[$0] }
       for position in 0..<bucketCount { self[position] = SlotTable.empty }
@@ -57,7 +59,7 @@ struct SlotTable: ~Copyable {
     pages.reduce(0) { $0 + $1.bucketCount * 8 } + directory.count * 4
   }
 
-  /// Finds the slot with this hash for which `matches` is true.
+  /// Returns the slot with this hash for which `matches` is true.
   ///
   /// - Complexity: O(1) expected.
   @inline(__always)
@@ -77,7 +79,7 @@ struct SlotTable: ~Copyable {
     }
   }
 
-  /// Adds a slot. The caller has made sure that it is not there.
+  /// Adds a slot. The caller guarantees that it is not in the table.
   ///
   /// - Complexity: O(1) expected and amortised; at most the split of one page.
   mutating func insert(_ hash: UInt64, _ slot: UInt32) {
@@ -90,13 +92,13 @@ struct SlotTable: ~Copyable {
     Self.place(UInt64(tag) << 32 | UInt64(slot), in: &pages[page])
   }
 
-  /// Replaces the number of a slot that is there.
+  /// Replaces the number of a slot that is in the table.
   mutating func replace(_ hash: UInt64, _ old: UInt32, by new: UInt32) {
     remove(hash, old)
     insert(hash, new)
   }
 
-  /// Removes a slot, if it is there.
+  /// Removes a slot, if it is in the table.
   ///
   /// - Complexity: O(1) expected.
   mutating func remove(_ hash: UInt64, _ slot: UInt32) {
@@ -125,7 +127,7 @@ struct SlotTable: ~Copyable {
     page.count += 1
   }
 
-  /// Moves back what a probe would no longer find beyond the hole.
+  /// Empties a bucket, and moves back the buckets that a search would no longer find behind it.
   private static func closeHole(_ start: Int, in page: inout Page) {
     let mask = page.mask
     var hole = start
@@ -141,7 +143,7 @@ struct SlotTable: ~Copyable {
     page[hole] = Self.empty
   }
 
-  /// Tells whether every bucket can be found, and the counts and the directory are right.
+  /// Returns whether every bucket can be found, and the counts and the directory are right.
   ///
   /// - Complexity: O(n).
   func checkInvariants() -> Bool {
@@ -184,7 +186,8 @@ struct SlotTable: ~Copyable {
     for position in (first + span)..<(first + 2 * span) { directory[position] = UInt32(sibling) }
   }
 
-  /// For hashes that share 22 bits by design: correct, though no longer fast.
+  /// Doubles a page that cannot be split, because its hashes share 22 bits (by design of an
+  /// attacker). The table stays correct, but is no longer fast.
   private mutating func enlarge(_ number: Int) {
     let old = pages[number].removeAll()
     let small = pages[number]

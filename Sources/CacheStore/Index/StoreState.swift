@@ -1,33 +1,36 @@
 internal import CacheFormat
 internal import CacheSystem
 
-/// Everything that the threads of a process share about a store; behind one mutex.
+/// The state of a store that all threads of a process share, under one lock.
 struct StoreState: ~Copyable {
   var index: EntryIndex
   var journal = JournalState()
-  /// Whether the index knows every entry; otherwise the tree is asked, too.
+  /// Whether the index has every entry; otherwise the tree is searched, too.
   var isComplete = true
-  /// What the journal says was removed; only where it is not whole, or a checker has asked.
+  /// The entries that were removed according to the journal. Only noted if the journal is not
+  /// whole, or for a checker.
   var removals: Removals?
-  /// While the index is not complete: the records for which the tree was asked, by segment and offset.
+  /// While the index is not complete: the records that were compared with the tree, by segment and
+  /// offset.
   var confirmed: Set<UInt64> = []
   /// Whether a process or the machine ended without closing the store, before it was opened here.
   var endedUncleanly = false
   var entries: EntriesDirectory
   var limits = Limits.none
-  /// Where the limits stand in the journal.
+  /// The segment with the record of the limits.
   var limitsSegment: UInt32 = 0
-  /// The slots whose access time the journal does not know yet.
+  /// The slots whose access time is not in the journal yet.
   var touched: [UInt32] = []
   var memory: MemoryTier
-  /// The last access time given out or read; strictly rising, also when the clock goes back.
+  /// The last access time that was given or read. It always rises, also if the clock goes back.
   var lastTick: Int64 = 0
-  /// Whether the journal was read once.
+  /// Whether the store has been opened: the journal was read once.
   var isOpened = false
   /// Whether a thread has begun to close the store.
   var isClosing = false
   var isClosed = false
-  /// Why the store was closed here: another program has converted it to a newer format meanwhile.
+  /// The error for which this process closed the store: another program has converted it to a newer
+  /// format.
   var refusal: StoreError?
 
   init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int) {
@@ -36,27 +39,27 @@ struct StoreState: ~Copyable {
     memory = MemoryTier(capacity: memoryBytes)
   }
 
-  /// Where the entry of a slot is.
+  /// Returns the place of the entry of a slot.
   func located(_ slot: Slot) -> Located {
     Located(slot: slot, segment: journal.segment(slot.segment), entries: entries)
   }
 
-  /// Whether the journal is not whole and the tree has not been asked for an entry yet: the record of
-  /// a later change may be lost.
+  /// Returns whether the index is incomplete and the entry has not been compared with the tree yet:
+  /// the record of a later change may be lost.
   @inline(__always)
   func isDoubtful(_ slot: Slot) -> Bool {
     !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace)
   }
 
-  /// The next access time.
+  /// Returns the next access time.
   @inline(__always)
   mutating func tick(_ now: Int64) -> Int64 {
-    // A journal may say any time, also the last one there is.
+    // The addition wraps around, because the journal may contain any time, also the last one.
     lastTick = max(now, lastTick &+ 1)
     return lastTick
   }
 
-  /// Notes an access for the next touch record.
+  /// Notes an access, which the next touch record will contain.
   @inline(__always)
   mutating func touch(_ slot: UInt32, now: Int64) {
     index.touch(slot, at: tick(now))
@@ -66,7 +69,7 @@ struct StoreState: ~Copyable {
     }
   }
 
-  /// Puts an entry into the index.
+  /// Adds an entry to the index, or replaces it.
   mutating func put(_ head: PutHead, segment: UInt32, offset: UInt32, recordLength: UInt32) {
     let (slot, replaced) = index.put(
       head, segment: segment, offset: offset, recordLength: recordLength)
@@ -79,7 +82,7 @@ struct StoreState: ~Copyable {
     assertInvariants()
   }
 
-  /// Takes an entry out of the index.
+  /// Removes an entry from the index.
   @discardableResult
   mutating func remove(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
     guard let slot = index.find(hash, variant) else { return nil }
@@ -91,7 +94,7 @@ struct StoreState: ~Copyable {
     return gone
   }
 
-  /// Puts an entry into the memory tier, if it is still the one that was read and has room there.
+  /// Adds an entry to the memory tier, if its record is still current and it is not too large.
   mutating func remember(_ slot: Slot, _ record: PutRecord, _ body: [UInt8]) {
     guard memory.admits(body.count + record.bytes.count),
       let number = index.find(slot.keyHash, slot.variant), index[number].isSameRecord(as: slot)
@@ -100,14 +103,14 @@ struct StoreState: ~Copyable {
     index.setInMemory(number, true)
   }
 
-  /// Takes an entry out of the memory tier.
+  /// Removes an entry from the memory tier.
   mutating func forget(_ slot: UInt32) {
     guard index[slot].isInMemory else { return }
     memory.remove(slot)
     index.setInMemory(slot, false)
   }
 
-  /// Forgets all entries.
+  /// Removes all entries from the index.
   mutating func clear() {
     index = EntryIndex(blockBytes: index.blockBytes)
     memory.removeAll()
@@ -117,7 +120,7 @@ struct StoreState: ~Copyable {
 }
 
 extension StoreState {
-  /// Tells whether the index agrees with itself, and with what the journal counts as live.
+  /// Returns whether the index is consistent, and agrees with the live bytes of the segments.
   ///
   /// - Complexity: O(slots + segments).
   func checkInvariants() -> Bool {
@@ -131,8 +134,8 @@ extension StoreState {
     return isCounted && index.checkInvariants() && journal.checkInvariants()
   }
 
-  /// In a build with `CHECKS_INVARIANTS`, traps if the state contradicts itself: after each change of a
-  /// small store, and after some changes of a large one.
+  /// In a build with `CHECKS_INVARIANTS`, traps if the state contradicts itself: after each change
+  /// of a small store, and after some changes of a large one.
   @inline(__always)
   func assertInvariants() {
     #if CHECKS_INVARIANTS

@@ -2,15 +2,17 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// Appending to the journal: under the advisory lock of `lock`, so that one process at a time writes,
-// and after reading on to its end, so that nobody decides on what is no longer so.
+// Appending to the journal. This needs the lock of the file `lock`, so that one process at a time
+// writes. The journal is read to its end first, so that decisions are based on its present content.
 extension Catalog {
-  /// Appends the records that `prepare` makes, all or none.
+  /// Appends the records that `prepare` returns, all or none.
   ///
-  /// `prepare` runs with the index up to date and nobody else able to append; records are padded but
-  /// not yet placed. When it throws or makes none, nothing is appended.
+  /// `prepare` runs with an up-to-date index, while nobody else can append. Its records are padded,
+  /// but have no sequence number and checksum yet. If it throws or returns none, nothing is
+  /// appended.
   ///
-  /// - Durability: of the process; see `JournalSync` for loss of power.
+  /// - Durability: survives the death of the process. `sync` makes a record survive a loss of
+  ///   power.
   @discardableResult
   func append(
     _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
@@ -18,7 +20,7 @@ extension Catalog {
     try journal.withLock { () throws(StoreError) in try appendLocked(prepare) }
   }
 
-  /// As `append`, for a caller that holds the lock.
+  /// Does the same as `append`, for a caller that holds the lock.
   func appendLocked(
     _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
   ) throws(StoreError) -> AppendedPlace? {
@@ -33,8 +35,8 @@ extension Catalog {
     return try write(records, to: segment)
   }
 
-  /// The segment to append to: its torn tail cut off, or a new one where it is full. The caller holds
-  /// the journal's lock.
+  /// Returns the segment to append to. A torn tail is cut off; if the segment is full, a new one is
+  /// begun. The caller holds the journal's lock.
   func writableSegment() throws(StoreError) -> Segment {
     let (current, position, torn) = state.withLock { state in
       (state.journal.current, state.journal.position, state.journal.tornBytes)
@@ -48,21 +50,21 @@ extension Catalog {
       try fileSystem.isLinked(current.file)
     }
     if isLinked { return try leave(current) }
-    // Nobody else is writing, so what stands after the last record was left by a killed process.
+    // Nobody else is writing, so a killed process left the bytes after the last record.
     if torn > 0 { try cutTail(of: current, at: position) }
     let isFull = state.withLock { position >= journalBudget($0).segmentBytes }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
     return try roll(from: current)
   }
 
-  /// Cuts off what stands after the last record. The caller holds the journal's lock, and has read up
+  /// Cuts off the bytes after the last record. The caller holds the journal's lock, and has read up
   /// to `position`.
   private func cutTail(of segment: Segment, at position: Int64) throws(StoreError) {
     try journal.cut(segment, at: position)
     state.withLock { state in
       state.journal.tornBytes = 0
-      // A journal that is not whole, perhaps because of this very tail, leaves a number out: processes
-      // that open the store before it is written anew see that.
+      // In a journal that is not whole, perhaps because of this tail, a number is left out. So
+      // processes that open the store before it is written anew notice the damage.
       if !state.journal.isWhole { state.journal.sequence &+= 1 }
     }
   }
@@ -75,12 +77,12 @@ extension Catalog {
     }
   }
 
-  /// Begins a new segment and seals the old one, which makes everybody go on to the new one.
+  /// Begins a new segment and seals the old one. All readers continue in the new one.
   private func roll(from old: Segment) throws(StoreError) -> Segment {
     let next = try makeSegment(old.number + 1).number
     _ = try write([SealRecord.bytes(next: UInt64(next))], to: old)
     let current = state.withLock { state in
-      // A number was left out because another file has the name.
+      // `makeSegment` may have left out numbers whose names other files have.
       if state.journal.needsReload { reload(&state) }
       return state.journal.current
     }
@@ -92,8 +94,8 @@ extension Catalog {
     return segment
   }
 
-  /// Begins a segment where there is none to write to, so that everybody who has the store open
-  /// follows the same. On a full disk it has to wait for the first record.
+  /// Begins a segment if there is none to write to, so that all processes that have the store open
+  /// follow the same one. If that fails, on a full disk for example, the first record begins it.
   func beginJournal() {
     _ = try? journal.withLock { () throws(StoreError) in
       state.withLock { follow(&$0) }
@@ -108,7 +110,7 @@ extension Catalog {
     let bytes = try journal.write(records, to: segment, at: start, after: sequence)
     let end = start + Int64(bytes.count)
     state.withLock { state in
-      // A reader in another thread may have read it already.
+      // Another thread may have read the records already.
       guard state.journal.current === segment, state.journal.position == start else { return }
       // Safety: the array outlives the call.
       unsafe bytes.withUnsafeBytes { buffer in
@@ -120,7 +122,7 @@ extension Catalog {
   }
 }
 
-/// Where a record that was appended ends.
+/// The end of a record that was appended.
 struct AppendedPlace {
   let segment: Segment
   let end: Int64

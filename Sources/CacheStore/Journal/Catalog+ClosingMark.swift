@@ -2,11 +2,12 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// What the file `lock` says of the end of the journal.
+// The closing mark in the file `lock`: the last sequence number when the store was closed.
 extension Catalog {
-  /// At opening: a journal that ends before its mark has been cut since, and the tree decides. One that
-  /// goes on after its mark, or whose mark is from another run of the machine, was not closed, or the
-  /// power may have failed since: tree and journal are compared.
+  /// Compares the end of the journal with the mark, when the store is opened. A journal that ends
+  /// before its mark was cut off, so the tree decides. If the journal ends after its mark, or the
+  /// mark is from another run of the machine, the store was not closed, or the power may have
+  /// failed: then tree and journal are compared.
   func holdAgainstMark(_ state: inout StoreState) throws(StoreError) {
     let end = journal.markedEnd
     state.journal.openedSequence = state.journal.sequence
@@ -15,12 +16,13 @@ extension Catalog {
     guard let end, end > state.journal.sequence else { return }
     if state.journal.isWhole { try noteRemovals(&state) }
     state.journal.noteDamage()
-    // The next record leaves a gap, for all who read it before the journal is written anew.
+    // The next record leaves a gap, so that processes that read the journal before it is written
+    // anew notice the damage.
     state.journal.sequence = end
   }
 
-  /// At closing: notes how far the journal goes. Without a mark, a cut between two records is not
-  /// seen; so what fails here does no harm.
+  /// Writes the mark, when the store is closed. Errors are ignored: without a mark, only a cut
+  /// exactly between two records is not noticed.
   func markEnd() {
     _ = try? journal.withLock { () throws(StoreError) in
       let (sequence, end) = state.withLock { state in

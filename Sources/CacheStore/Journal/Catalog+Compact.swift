@@ -2,19 +2,19 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// Compaction: the oldest segment's records that still count are appended again, then its file is
-// dropped. Each step is small, others append in between, and a crash at any point leaves a journal
-// that says the same.
+// Compaction: the live records of the oldest segment are appended again, and then its file is
+// removed. Each step is small, other threads and processes append in between, and a crash at any
+// point leaves a journal with the same content.
 extension Catalog {
-  /// Whether dead records take so much room that compaction is due.
+  /// Returns whether dead records take so much room that compaction is due.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
     let all = state.journal.bytes.all
     return state.journal.isWhole && all >= state.journal.compactsFrom
       && journalBudget(state).isDue(all)
   }
 
-  /// Keeps the journal within its budget. Called after each append that is not compaction's own: the
-  /// background does the work, unless it cannot keep up; then the caller does it.
+  /// Keeps the journal within its budget. Called after appends that do not belong to compaction.
+  /// The background thread does the work, unless it cannot keep up; then the caller does it.
   ///
   /// The caller holds no lock.
   func tendJournal() {
@@ -32,11 +32,11 @@ extension Catalog {
 
   /// Drops segments until few dead records are left.
   ///
-  /// Only what the index knows is copied. So a journal that could not be read everywhere is left to
-  /// `reconcile`, which takes up what the tree has first.
+  /// Only records to which the index points are copied. So a damaged journal is not compacted:
+  /// `reconcile` first recovers the entries of the tree.
   ///
-  /// - Parameter isWaiting: waits for another thread or process that compacts, instead of leaving it
-  ///   the work.
+  /// - Parameter isWaiting: whether to wait if another thread or process is compacting, instead of
+  ///   leaving the work to it.
   func compact(isWaiting: Bool = false) {
     if state.withLock({ $0.journal.hasDroppedFiles }) { try? removeDropped() }
     if !state.withLock({ wantsCompaction($0) }) { return }
@@ -54,7 +54,7 @@ extension Catalog {
         }
         if isDone { break }
         guard (try? dropOldest()) == true else {
-          // A disk that is full, or cannot be read: tried again when some more has been written.
+          // The disk is full or cannot be read. Compaction is tried again after more was written.
           state.withLock { state in
             let all = state.journal.bytes.all
             state.journal.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
@@ -66,8 +66,8 @@ extension Catalog {
     }
   }
 
-  /// Writes the journal anew, so that it holds nothing of what was removed or replaced: neither the
-  /// keys nor the header fields of entries that are gone. The index has every entry.
+  /// Writes the journal anew without the removed and replaced entries. Then it has neither their
+  /// keys nor their header fields. The index has every entry.
   func purge() throws(StoreError) {
     var isPurged = false
     try journal.withCompactionLock(isWaiting: true) { () throws(StoreError) in
@@ -85,8 +85,8 @@ extension Catalog {
       remedy: "run cachefsck --repair safe, then try again")
   }
 
-  /// Copies what counts of every segment up to the present one, which makes a journal whole that was
-  /// damaged. The index knows every entry now.
+  /// Copies the live records of all segments up to the present one, which makes a damaged journal
+  /// whole. The index has every entry now.
   func renewJournal() throws(StoreError) {
     guard let last = state.withLock({ $0.journal.current?.number }) else { return }
     let isRenewed = try dropSegments(through: last, untilStopped: true)
@@ -107,7 +107,9 @@ extension Catalog {
     return true
   }
 
-  /// - Returns: false where it could not be done.
+  /// Copies the live records of the oldest segment, and drops it.
+  ///
+  /// - Returns: false if it could not be dropped.
   private func dropOldest() throws(StoreError) -> Bool {
     let (number, isCurrent) = state.withLock {
       ($0.journal.firstNumber, $0.journal.segments.count == 1)
@@ -121,8 +123,8 @@ extension Catalog {
     var cursor = SlotCursor()
     var batch: [Located] = []
     var bytes = 0
-    // By the index and not by the file: what counts is what the index points to, also where the
-    // file is damaged.
+    // The index and not the file is searched, so that all records to which it points are found,
+    // also if the file is damaged.
     while let located = cursor.next(in: self) {
       for place in located where place.slot.segment == number {
         batch.append(place)
@@ -135,7 +137,7 @@ extension Catalog {
     }
     try copy(batch)
     let limits = try append { state throws(StoreError) -> [[UInt8]] in
-      // The limits are few bytes: they go along whenever their segment goes.
+      // The record of the limits is short, so it is always copied with its segment.
       state.limitsSegment <= number && state.limits != .none ? [state.limits.record.bytes] : []
     }
     if let limits { try syncJournal(limits) }
@@ -145,7 +147,8 @@ extension Catalog {
   private func copy(_ batch: [Located]) throws(StoreError) {
     var records: [(Located, PutRecord)] = []
     for located in batch {
-      // What cannot be read is found by whoever looks for it; the tree has it, too.
+      // A record that can be read neither here nor in the tree is not copied. A look-up will find
+      // the damage.
       guard let record = (try? readRecord(located)) ?? (try? tree.record(of: located))
       else { continue }
       records.append((located, record))
@@ -159,15 +162,15 @@ extension Catalog {
         return record.accessed(state.index[number].accessed)
       }
     }
-    // Before the segment they come from goes: the drop record may stand in a later segment, whose
-    // sync says nothing of this one.
+    // The copies are synced before their segment is dropped, because the drop record may be in a
+    // later segment, whose sync does not include this one.
     if let placed { try syncJournal(placed) }
   }
 
-  /// Says in the journal that a segment is not needed, and removes its file.
+  /// Appends the record that a segment is no longer needed, and removes its file.
   private func drop(_ number: UInt32) throws(StoreError) -> Bool {
     let placed = try append { state throws(StoreError) -> [[UInt8]] in
-      // Nothing may be lost that could not be copied, or is not known.
+      // The segment stays if it still has live records, or if the index may lack entries.
       guard state.journal.firstNumber == number, state.isComplete,
         state.journal.segments.count > 1 || journal.rollsNext.load(ordering: .relaxed),
         (state.journal.segments.first ?? nil)?.liveBytes ?? 0 <= 0
@@ -180,8 +183,8 @@ extension Catalog {
     return true
   }
 
-  /// Removes the files of segments that the journal has dropped, also those that were left by a
-  /// process that was killed between the record and this.
+  /// Removes the files of segments that the journal has dropped, also those that a killed process
+  /// has left.
   func removeDropped() throws(StoreError) {
     try journal.withLock { () throws(StoreError) in
       let first = state.withLock { state in

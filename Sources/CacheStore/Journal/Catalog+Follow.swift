@@ -1,12 +1,13 @@
 internal import CacheFormat
 internal import CacheSystem
 
-// Reading the journal on from where it was left: at opening all of it, later what other processes
-// (or threads of this one) have appended. No lock is held, so the last record may be half written.
+// Reading the journal from the position that was reached: all of it when the store is opened, later
+// the records that other processes (or threads of this one) have appended. No lock of the journal
+// is needed, so the last record may be half written.
 extension Catalog {
   /// Brings the index up to date with the journal.
   ///
-  /// - Complexity: one lseek(2) where nothing is new.
+  /// - Complexity: one lseek(2) if there is nothing new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
     guard state.journal.tail.file >= 0 else {
@@ -22,10 +23,10 @@ extension Catalog {
     }
   }
 
-  /// Brings the index up to date, unless it was so when `settledTail` was asked.
+  /// Brings the index up to date, unless `settledTail` has shown that it is.
   ///
-  /// The descriptor of a mark may have been closed and its number used again meanwhile. But then the
-  /// segment is not the last one any more, and the state has another mark.
+  /// The descriptor of a mark may have been closed meanwhile, and its number used for another file.
+  /// But then the segment is no longer the last one, and the state has another mark.
   @inline(__always)
   func follow(_ state: inout StoreState, after settled: JournalTail.Mark?) {
     if settled == nil || settled != state.journal.tail {
@@ -50,7 +51,7 @@ extension Catalog {
     }
   }
 
-  /// Closes the store for this program if an error says that the store has a newer format now.
+  /// Closes the store for this program if the error means that the store has a newer format now.
   func refuse(_ state: inout StoreState, _ error: StoreError) {
     guard error.code == .newerFormat else { return }
     state.refusal = error
@@ -58,7 +59,7 @@ extension Catalog {
     upkeep.end()
   }
 
-  /// Reads all that is new.
+  /// Reads all new records.
   func readOn(_ state: inout StoreState) {
     while let use = state.journal.segments.last ?? nil, !use.isSealed {
       guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
@@ -66,7 +67,8 @@ extension Catalog {
         return
       }
       if length < use.readBytes {
-        // Somebody cut off what had been read: what it said is known here, but not to others.
+        // The part that had been read was cut off. This process has its records in the index, but
+        // others do not.
         state.journal.isWhole = false
         state.journal.tornBytes = 0
         return
@@ -94,12 +96,12 @@ extension Catalog {
 
   /// Applies a part of a segment.
   ///
-  /// - Returns: false when the journal goes on in another segment.
+  /// - Returns: false if the journal continues in another segment.
   func apply(_ item: SegmentReader.Item, of segment: Segment, to state: inout StoreState) -> Bool {
     switch item {
     case .record(let header, let bytes, let place):
       state.journal.setRead(place + Int64(header.length))
-      // Safety: the frame says that the payload lies within the record.
+      // Safety: `RecordFrame.read` has checked that the payload lies within the record.
       let payload = unsafe UnsafeRawBufferPointer(
         rebasing: bytes[RecordFrame.headerCount...].prefix(header.payloadCount))
       return unsafe apply(&state, header, payload, segment, place)
@@ -112,8 +114,8 @@ extension Catalog {
     return true
   }
 
-  /// Notes that a part of the journal cannot be read. What it says is not known then, so nothing in
-  /// the tree may count as unknown to it.
+  /// Notes that a part of the journal cannot be read. Its records are not known, so an entry of the
+  /// tree must not count as unrecorded.
   private func setUnreadable(_ state: inout StoreState) {
     state.journal.noteDamage()
     state.isComplete = false
@@ -121,13 +123,13 @@ extension Catalog {
 
   /// Applies one record.
   ///
-  /// - Returns: false when the journal goes on in another segment.
+  /// - Returns: false if the journal continues in another segment.
   private func apply(
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
     _ segment: Segment, _ place: Int64
   ) -> Bool {
     if header.sequence != state.journal.sequence &+ 1 && state.journal.sequence != 0 {
-      // A gap: records that this process has not seen are gone.
+      // A gap: records are lost that this process has not read.
       state.journal.noteDamage()
     }
     state.journal.sequence = header.sequence
@@ -164,7 +166,7 @@ extension Catalog {
     return true
   }
 
-  /// Limits what a record says of a body, far above what a file can hold: sums cannot overflow.
+  /// The bound of the body length in a record, so that sums cannot overflow. No file is that long.
   private static var maximumBodyBytes: UInt64 { 1 << 48 }
 
   private func applyStructure(
@@ -186,13 +188,13 @@ extension Catalog {
       openNext(&state, UInt32(clamping: next))
       return false
     default:
-      // A type of a newer version: skipped.
+      // Types of newer versions are skipped.
       break
     }
     return true
   }
 
-  /// Opens the present `entries` directory. Where that fails, `confirmEntries` does it later.
+  /// Opens the present `entries` directory. If that fails, `confirmEntries` does it later.
   func reopenEntries(_ state: inout StoreState) {
     guard
       let directory = try? fileSystem.open(Layout.entries, in: place.root, [.read, .directory])
@@ -201,7 +203,7 @@ extension Catalog {
       generation: state.entries.generation + 1, directory: directory)
   }
 
-  /// Goes on with the next segment.
+  /// Continues with the next segment.
   private func openNext(_ state: inout StoreState, _ number: UInt32) {
     do throws(StoreError) {
       let segment = try journal.open(number)

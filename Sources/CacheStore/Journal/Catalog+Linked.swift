@@ -2,11 +2,12 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// A segment that has another name, as `cp -al` gives it one, is also somebody else's: nothing is written
-// to it any more, not even a seal, and a new one is begun. Who follows the journal learns of that by the
-// file `lock`, which is another one from then on (`JournalLock`).
+// Segments with a second name (a hard link, as `cp -al` makes it). The other name may be somebody
+// else's, so such a segment is not written to any more, not even to seal it, and a new one is
+// begun. Other processes notice this because the file `lock` is replaced at the same time
+// (`JournalLock`).
 extension Catalog {
-  /// Begins a new segment after one that is left as it is. The caller holds the journal's lock.
+  /// Begins a new segment after a linked one. The caller holds the journal's lock.
   func leave(_ linked: Segment) throws(StoreError) -> Segment {
     try system("\(path)/lock") { () throws(SystemError) in
       try place.lock.replace(with: place.lock.mark ?? [], in: place.root, clock)
@@ -21,14 +22,15 @@ extension Catalog {
     return segment
   }
 
-  /// Goes on to a segment that another process has begun after one that it has left without a seal.
+  /// Continues in a segment that another process has begun after a linked one, which has no seal.
   ///
-  /// - Parameter number: that of the file `lock`. Where it has not changed, nobody has done that.
+  /// - Parameter number: the inode of the file `lock`. If it has not changed, there is no such
+  ///   segment.
   func followUnsealed(_ state: inout StoreState, _ number: UInt64) {
     guard state.journal.lockNumber != number else { return }
     var isLast = false
     while !isLast, let use = state.journal.segments.last ?? nil, !use.isSealed {
-      // One without records was left by a process that was killed when it had just made it.
+      // A segment without records was left by a process that was killed just after it had made it.
       if let next = try? journal.open(use.segment.number + 1), journal.hasRecords(next) {
         state.journal.goOn(with: next)
         readOn(&state)
@@ -39,7 +41,7 @@ extension Catalog {
     state.journal.lockNumber = number
   }
 
-  /// As `followUnsealed`, for a reader, who holds no lock; looks now and then only.
+  /// Does the same for a reader, which holds no lock, at every 64th call.
   func followUnsealed(_ state: inout StoreState) {
     state.journal.quietLooks &+= 1
     guard state.journal.quietLooks & 63 == 0,
@@ -48,7 +50,7 @@ extension Catalog {
     else { return }
     let (segments, before) = (state.journal.segments.count, state.journal.lockNumber)
     followUnsealed(&state, number)
-    // The segment may be just about to be made.
+    // The other process may not have made the segment yet.
     if state.journal.segments.count == segments { state.journal.lockNumber = before }
   }
 }

@@ -5,18 +5,18 @@ internal import CacheSystem
 extension Catalog {
   /// Reads the whole journal into an empty state.
   ///
-  /// What is missing or unreadable makes the journal not whole; it is never an error, except that a
-  /// newer version wrote it.
+  /// Missing or unreadable parts make the journal not whole. They are no error, but a newer format
+  /// is.
   func load(_ state: inout StoreState) throws(StoreError) {
     state.removals = nil
-    // Asked before the segments are: one that is begun meanwhile changes it.
+    // Read before the segments, because a segment that is begun meanwhile may change it.
     state.journal.lockNumber =
       (try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber) ?? 0
     try loadOnce(&state)
     if !state.journal.isWhole && !state.journal.segments.isEmpty { try noteRemovals(&state) }
   }
 
-  /// Reads the journal once more, for what was removed. Most are whole, and need none of that.
+  /// Reads the journal once more, and notes the removed entries. A whole journal seldom needs them.
   func noteRemovals(_ state: inout StoreState) throws(StoreError) {
     let damages = state.journal.damages
     state.clear()
@@ -44,7 +44,7 @@ extension Catalog {
       try loadSegment(&state, number)
     }
     if (state.journal.segments.last ?? nil)?.isSealed == true {
-      // What came after it is lost; whoever writes begins a new one.
+      // The next segment is lost. The next writer begins a new one.
       state.journal.segments.append(nil)
       state.journal.noteDamage()
     }
@@ -54,8 +54,8 @@ extension Catalog {
     state.isComplete = state.journal.isWhole
   }
 
-  /// Tells whether a process was killed after it had begun a segment, and before it had sealed the one
-  /// before: all others still write to that one.
+  /// Returns whether a process was killed after it had begun a segment, and before it had sealed
+  /// the previous one. All others still write to the previous one.
   private func isUnused(_ number: UInt32, after state: borrowing StoreState) -> Bool {
     guard let use = state.journal.segments.last ?? nil, !use.isSealed,
       let segment = try? journal.open(number)
@@ -96,8 +96,8 @@ extension Catalog {
     upkeep.request(.reconcile)
   }
 
-  /// From now on the journal counts as damaged: an older copy of it was put in its place, say. The tree
-  /// decides, and the journal is written anew.
+  /// Makes the journal count as damaged, because records are lost (an older copy of it has replaced
+  /// it, for example). So the tree decides, and the journal is written anew.
   func noteLostRecords(through sequence: UInt64) throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       follow(&state)
@@ -115,7 +115,7 @@ extension Catalog {
 }
 
 extension Limits {
-  /// Reads the limits of a record.
+  /// Makes limits from a record.
   init(_ record: LimitsRecord) {
     func optional(_ place: Int) -> UInt64? {
       record.values[place] == .max ? nil : record.values[place]
@@ -126,7 +126,7 @@ extension Limits {
       accounting: Accounting(rawValue: record.values[5]) ?? .allocated)
   }
 
-  /// The limits as a record has them.
+  /// The record of the limits.
   var record: LimitsRecord {
     LimitsRecord(values: [
       bytes ?? .max, entries ?? .max, entryBytes ?? .max, freeBytes, pinnedBytes ?? .max,

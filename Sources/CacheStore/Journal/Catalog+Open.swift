@@ -5,7 +5,7 @@ internal import CacheSystem
 extension Catalog {
   /// Reads the journal, and begins one if there is none.
   ///
-  /// - Returns: what the upkeep has to do.
+  /// - Returns: the work of the upkeep.
   func open() throws(StoreError) -> UpkeepWork {
     var work: UpkeepWork =
       isReadOnly
@@ -29,17 +29,18 @@ extension Catalog {
     return work
   }
 
-  /// Reads the journal, and looks whether the store was closed. The caller holds the journal's lock.
+  /// Reads the journal, and finds out whether the store was closed. The caller holds the journal's
+  /// lock.
   private func openLocked() throws(StoreError) -> UpkeepWork {
     try state.withLock { state throws(StoreError) in try loadWithMark(&state) }
-    // What a process that was killed left of a segment, before it had a number.
+    // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
     if try !tree.staging.deadSessions().isEmpty {
       state.withLock { $0.endedUncleanly = true }
       return .reconcile
     }
     try state.withLock { state throws(StoreError) in
-      // Nobody was killed while writing, so the end was whole and has been damaged.
+      // No process was killed while it was writing, so the end of the journal has been damaged.
       guard state.journal.tornBytes > 0 else { return }
       if state.journal.isWhole { try noteRemovals(&state) }
       state.journal.noteDamage()
@@ -73,9 +74,9 @@ extension Catalog {
   /// Makes all further calls fail.
   func endClosing() { state.withLock { $0.isClosed = true } }
 
-  /// Whether the journal is to be written anew at closing: it was begun a day ago or more, has records of
-  /// removals, and is short. Such records are kept for a day, because a loss of power may bring the
-  /// removed files back.
+  /// Whether the journal is to be written anew at closing: it was begun a day ago or more, has
+  /// records of removals, and is short. Such records are kept for a day, because a loss of power
+  /// may bring the removed files back.
   var isPurgeDue: Bool {
     if isSupervised { return false }
     return state.withLock { state in

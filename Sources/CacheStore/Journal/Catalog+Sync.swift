@@ -1,16 +1,18 @@
 internal import CacheSystem
 internal import Synchronization
 
-// Syncing the journal, for stores that survive loss of power.
+// Syncing the journal, for stores with full durability.
 extension Catalog {
-  /// Waits until a record is on disk, where that was promised.
+  /// Waits until a record is on disk, if the store has full durability. After a failed sync, writes
+  /// the journal anew.
   func sync(_ placed: AppendedPlace) throws(StoreError) {
     guard durability == .full else { return }
     try syncJournal(placed)
     try renewAfterFailedSync()
   }
 
-  /// As `sync`, for records of which nothing is promised yet.
+  /// Does the same as `sync` without writing the journal anew, for records that are not promised
+  /// yet.
   func syncJournal(_ placed: AppendedPlace) throws(StoreError) {
     guard durability == .full else { return }
     do throws(SystemError) {
@@ -18,7 +20,7 @@ extension Catalog {
         for: placed, among: { state.withLock { $0.journal.segments.compactMap { $0?.segment } } },
         in: place.journal, fileSystem)
     } catch {
-      // What the segment holds beyond the last good sync is not to be relied on.
+      // The records after the last successful sync may not be on disk.
       journal.rollsNext.store(true, ordering: .relaxed)
       journal.sync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
       tree.staging.noteUnclean()
@@ -27,10 +29,11 @@ extension Catalog {
     }
   }
 
-  /// After a failed sync: writes the journal anew, and makes sure that the old one is gone. A gap in
-  /// it, where the records of that sync were, would let the tree decide on what came later.
+  /// Writes the journal anew after a failed sync, and makes sure that the old segments are gone.
+  /// Otherwise, if the records of that sync were missing after a crash, the tree would decide on
+  /// later entries.
   ///
-  /// - Complexity: O(1), but after a failed sync O(all entries) once.
+  /// - Complexity: O(1); after a failed sync, O(all entries) once.
   func renewAfterFailedSync() throws(StoreError) {
     guard journal.sync.needsRenewal.load(ordering: .sequentiallyConsistent) else { return }
     try journal.sync.renewal.withLock { _ throws(StoreError) in

@@ -4,7 +4,7 @@ internal import Synchronization
 
 // Access times: noted in memory, and appended to the journal within a second, many in one record.
 extension Catalog {
-  /// Counts as an access of an entry.
+  /// Notes an access of an entry.
   func touch(_ located: Located) {
     let now = clock.now()
     let isFirst = state.withLock { state -> Bool in
@@ -16,12 +16,12 @@ extension Catalog {
     if isFirst { announceTouches() }
   }
 
-  /// Writes the access times that are in memory only to the journal.
+  /// Appends to the journal the access times that are only in memory.
   func flush() throws(StoreError) {
     if isReadOnly { return }
     defer { tendJournal() }
     while try !flushSome() {}
-    // What was accessed meanwhile is announced again.
+    // Accesses since then are announced again.
     pendingTouches.withdraw(place.staging.raw, fileSystem)
     if state.withLock({ !$0.touched.isEmpty }) { announceTouches() }
   }
@@ -45,19 +45,19 @@ extension Catalog {
     return isLast
   }
 
-  /// Writes the accesses since now to the journal soon, and announces them to other processes. Called
-  /// after the first access that the journal does not know.
+  /// Announces to other processes that this process has new access times, and requests that they
+  /// are written to the journal. Called after the first access that is not in the journal.
   func announceTouches() {
     if isReadOnly { return }
     pendingTouches.announce(place.staging.raw, fileSystem)
     upkeep.request(.touches)
   }
 
-  /// Waits until the journal has what other processes have accessed before: they write it within a
-  /// second. A process that is stopped, or that goes on reading all the time, is waited for no longer
-  /// than that.
+  /// Waits until the journal has the access times of other processes, which write them within a
+  /// second. At most 1.3 seconds, so that a process that is stopped, or reads all the time, does
+  /// not block this one.
   ///
-  /// - Parameter interval: the nanoseconds after a wait for which there is no other one.
+  /// - Parameter interval: the nanoseconds after a wait in which there is no other wait.
   func waitForTouches(unlessWithin interval: Int64 = 0) {
     pendingTouches.waitForOthers(
       place.staging.raw, fileSystem, unlessWithin: interval, while: { !upkeep.isStopping })

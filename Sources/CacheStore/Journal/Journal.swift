@@ -4,17 +4,17 @@ internal import Synchronization
 
 /// The journal of a store on disk: its directory, its lock, and its segments as files.
 ///
-/// What a process has read of it stands in `JournalState`. `Store+Follow` reads it into the index,
-/// `Store+Append` adds records, `Store+Compact` removes dead ones.
+/// `JournalState` is the part that this process has read. `Catalog+Follow` reads the journal into
+/// the index, `Catalog+Append` adds records, `Catalog+Compact` removes dead ones.
 package final class Journal: Sendable {
   /// The path of the directory.
   let path: String
   let place: StorePlace
   let durability: Durability
   let sizes: JournalSizes
-  /// Group commit.
+  /// The sync of the journal, one for several waiting threads.
   let sync = JournalSync()
-  /// Whether the current segment must not be appended to any more.
+  /// Whether the next append begins a new segment.
   let rollsNext = Atomic<Bool>(false)
   private let isReadOnly: Bool
   private let clock: any WallClock
@@ -25,14 +25,15 @@ package final class Journal: Sendable {
   private var files: any FileSystem { place.fileSystem }
   private var hashSeed: UInt64 { place.description.hashSeed }
 
-  /// The length in bytes that no segment reaches: records that are appended together go beyond
-  /// `JournalSizes.segmentBytes` by less. A longer file is no segment, and is not read.
+  /// The bound of the length of a segment in bytes. Records that are appended together may exceed
+  /// `JournalSizes.segmentBytes`, but not by that much. A longer file is no segment, and is not
+  /// read.
   package static var maximumSegmentBytes: Int64 {
     JournalSizes().segmentBytes + 2 * Int64(RecordFrame.maximumLength)
   }
 
-  /// The most segments that may be missing between two others; with more, the numbers are not those
-  /// of a journal.
+  /// The most segments that may be missing between two others. A number after a larger gap is not
+  /// that of a segment of this journal.
   package static var maximumMissingSegments: Int { 100_000 }
 
   init(_ place: StorePlace, _ options: Options) {
@@ -50,7 +51,7 @@ package final class Journal: Sendable {
 
   // MARK: Locks
 
-  /// Holds the lock of the journal while `body` runs: only its holder may append.
+  /// Runs `body` with the lock of the journal. Only its holder may append.
   func withLock<R: Sendable>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try turn.withLock { _ throws(StoreError) -> R in
       do throws(SystemError) {
@@ -63,10 +64,11 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Holds the lock of compaction, which is that of the directory, while `body` runs: one process at a
-  /// time compacts.
+  /// Runs `body` with the lock of compaction, an flock(2) of the directory `journal`. One process
+  /// at a time compacts.
   ///
-  /// - Parameter isWaiting: waits for the lock; otherwise does nothing if another process has it.
+  /// - Parameter isWaiting: whether to wait for the lock. Otherwise nothing is done if somebody
+  ///   else has it.
   func withCompactionLock(
     isWaiting: Bool, _ body: () throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -86,8 +88,8 @@ package final class Journal: Sendable {
 
   // MARK: Finding segments
 
-  /// Returns the numbers of the segments that are there, in order. Files that are no segments, with
-  /// numbers far beyond the others, are left out.
+  /// Returns the numbers of the segments, in order. Files with numbers far beyond the others are
+  /// left out if they are no segments.
   func numbers() throws(StoreError) -> [UInt32] {
     var numbers: [UInt32] = []
     try system(path) { () throws(SystemError) in
@@ -145,12 +147,12 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Tells whether a segment has no record: a process was killed when it had just begun it.
+  /// Returns whether a segment has no record: a process was killed when it had just begun it.
   func isEmpty(_ segment: Segment) -> Bool {
     (try? files.length(of: segment.file.raw)) == Int64(SegmentHeader.count)
   }
 
-  /// Tells whether a segment has records; false if its length cannot be read.
+  /// Returns whether a segment has records; false if its length cannot be read.
   func hasRecords(_ segment: Segment) -> Bool {
     (try? files.length(of: segment.file.raw)) ?? 0 > Int64(SegmentHeader.count)
   }
@@ -159,8 +161,8 @@ package final class Journal: Sendable {
 
   /// Makes a segment, and returns its number.
   ///
-  /// A file is never replaced. An empty segment with that number is used. Any other file keeps the name,
-  /// and the next free number is taken.
+  /// A file is never replaced. An empty segment with that number is used. Any other file keeps its
+  /// name, and the next free number is taken.
   ///
   /// - Throws: `newerFormat` if a newer program has begun the segment.
   func make(_ number: UInt32) throws(StoreError) -> UInt32 {
@@ -177,7 +179,7 @@ package final class Journal: Sendable {
     return number
   }
 
-  /// Writes the file of a new segment, and gives it its name when it is whole.
+  /// Writes the file of a new segment, and gives it its name when it is complete.
   private func write(_ number: UInt32) throws(StoreError) {
     let header = SegmentHeader(
       storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
@@ -194,18 +196,18 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Frees the name that a segment has until it is whole: a killed process may have left a file there.
+  /// Frees the temporary name of new segments. A killed process may have left a file there.
   func freeNewName() throws(SystemError) {
     try StrayQuarantine(files, clock).free(
       Layout.newSegment, in: place.journal, of: Layout.journal.bytes, to: place.quarantine)
   }
 
-  /// Writes records at the end of a segment. If that fails, what was written in part is cut off.
+  /// Writes records at the end of a segment. If that fails, the incomplete records are cut off.
   ///
   /// - Parameters:
   ///   - position: the end of the segment.
   ///   - sequence: the number of the last record before these.
-  /// - Returns: the bytes that were written.
+  /// - Returns: the written bytes.
   func write(
     _ records: [[UInt8]], to segment: Segment, at position: Int64, after sequence: UInt64
   ) throws(StoreError) -> [UInt8] {
@@ -228,14 +230,14 @@ package final class Journal: Sendable {
     return bytes
   }
 
-  /// Cuts a segment off.
+  /// Cuts a segment off at a position.
   func cut(_ segment: Segment, at position: Int64) throws(StoreError) {
     try system(path(of: segment.number)) { () throws(SystemError) in
       try files.truncate(segment.file, to: position)
     }
   }
 
-  /// Removes the files of segments before one.
+  /// Removes the files of the segments before a number.
   func removeSegments(before first: UInt32) throws(StoreError) {
     for number in try numbers() where number < first {
       try? files.removeFile(Layout.segment(number), in: place.journal.raw)
@@ -244,15 +246,16 @@ package final class Journal: Sendable {
 
   // MARK: The closing mark
 
-  /// The sequence number up to which the journal has to go; `nil` if nothing tells.
+  /// The sequence number that the journal must have reached, according to the closing mark; `nil`
+  /// if there is no valid mark.
   var markedEnd: UInt64? {
     place.lock.withFile {
       Self.markedEnd($0, hashSeed: hashSeed, files, boot: bootName)
     }
   }
 
-  /// Returns the sequence number that the closing mark in the file `lock` has; `nil` if there is none
-  /// that counts.
+  /// Returns the sequence number in the closing mark in the file `lock`; `nil` if there is no valid
+  /// mark.
   ///
   /// - Parameter boot: the name of this run of the machine.
   package static func markedEnd(
@@ -268,14 +271,15 @@ package final class Journal: Sendable {
 
   /// Writes the closing mark. The caller holds the lock, and has synced the journal.
   func markEnd(_ sequence: UInt64) {
-    // A mark may survive a loss of power that the records before it do not, unless they are synced.
+    // After a loss of power the mark may be on disk and the records before it not, unless they were
+    // synced. So a mark without a sync holds for this run of the machine only.
     let boot = durability == .full ? nil : Self.number(ofBoot: bootName)
     if durability != .full && boot == nil { return }
     let mark = ClosingMark(sequence: sequence, boot: boot).encoded(hashSeed: hashSeed)
     if place.lock.mark != mark { try? place.lock.write(mark, of: place, clock) }
   }
 
-  /// The name of a run of the machine, as marks have it.
+  /// Returns the number in closing marks for the name of a run of the machine.
   private static func number(ofBoot name: [UInt8]?) -> UInt64? {
     name.map { max(1, Checksum.of($0)) }
   }

@@ -1,18 +1,19 @@
-/// How long the journal may get beside its live records.
+/// The length that the journal may reach.
 ///
-/// Room for dead records (accesses, removals, what was replaced) is set aside in the byte limit, and
-/// compaction removes them before they need more. So dead records never evict an entry, and what is
-/// evicted depends on the entries alone.
+/// Room for dead records (accesses, removals, replaced entries) is set aside in the byte limit, and
+/// compaction removes them before they need more. So dead records never cause an eviction, and the
+/// evictions depend on the entries alone.
 struct JournalBudget {
   /// The bytes of the records that the index points to.
   let live: Int64
-  /// The bytes that all other records may have.
+  /// The most bytes of all other records.
   let dead: Int64
-  /// The length at which a segment ends: compaction drops whole segments, so they stay small beside
-  /// the journal.
+  /// The length at which a segment ends. Compaction drops whole segments, so they are short
+  /// compared with the journal.
   let segmentBytes: Int64
 
-  /// The smallest room for dead records in bytes; enough for headers, limits and some accesses.
+  /// The least room for dead records in bytes, which is enough for headers, limits and some
+  /// accesses.
   private static let leastSpareBytes: Int64 = 4096
 
   /// Makes the budget of a journal.
@@ -25,27 +26,28 @@ struct JournalBudget {
     var spare = sizes.smallBytes
     if let limit { spare = min(spare, max(Int64(clamping: limit / 16), Self.leastSpareBytes)) }
     var most = self.live + spare
-    // An eighth of the limit for all of it, as long as the live records leave half of the spare room.
+    // The journal gets an eighth of the limit at most, but dead records always get half of the
+    // spare room.
     if let limit { most = min(most, Int64(clamping: limit / 8) - self.live) }
     dead = max(spare / 2, most)
     segmentBytes = min(sizes.segmentBytes, max(self.live / 4, spare / 4))
   }
 
-  /// The most bytes of the journal: what it is charged against the byte limit.
+  /// The most bytes of the journal. They count for the byte limit.
   var bytes: UInt64 { UInt64(live + dead) }
 
-  /// Whether compaction is due, in the background.
+  /// Returns whether compaction is due, in the background.
   func isDue(_ all: Int64) -> Bool { all - live > dead / 2 }
 
-  /// Whether compaction cannot wait: the next writer does it.
+  /// Returns whether compaction cannot wait, so that the next writer does it.
   func isOverdue(_ all: Int64) -> Bool { all - live > dead - dead / 4 }
 
-  /// Whether compaction has reached its goal.
+  /// Returns whether compaction has reached its goal.
   func isCompact(_ all: Int64) -> Bool { all - live <= dead / 4 }
 }
 
 extension Catalog {
-  /// The budget of the journal as it is, or with `change` more bytes of live records.
+  /// Returns the budget of the present journal, or of one with `change` more bytes of live records.
   func journalBudget(_ state: borrowing StoreState, adding change: Int64 = 0) -> JournalBudget {
     JournalBudget(
       live: state.journal.bytes.live + change,

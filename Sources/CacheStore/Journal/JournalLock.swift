@@ -2,11 +2,11 @@ internal import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-/// The open file `lock`, whose advisory lock is that of the journal.
+/// The open file `lock`. Its advisory lock is the lock of the journal.
 ///
-/// The name may come to stand for another file: one that is linked to a file outside, as `cp -al` leaves
-/// it, is replaced by a copy. So whoever has taken the lock looks whether it is still that of the name.
-/// The number of the file also says that a segment was begun whose predecessor has no seal.
+/// The file may be replaced: if it has a second name (a hard link, as `cp -al` makes it), the store
+/// writes a copy. So a thread that has taken the lock checks whether the name still stands for its
+/// file. A new inode of the file also shows that a segment was begun whose predecessor has no seal.
 final class JournalLock: Sendable {
   private struct State: ~Copyable {
     var file: Descriptor
@@ -27,12 +27,12 @@ final class JournalLock: Sendable {
     self.fileSystem = fileSystem
   }
 
-  /// The number of the file.
+  /// The inode of the file.
   var number: UInt64 { state.withLock { $0.number } }
 
-  /// Takes the lock, waiting for it.
+  /// Waits for the lock and takes it.
   ///
-  /// - Throws: also where the name cannot be looked at.
+  /// - Throws: the error of the system, also if the name cannot be queried.
   func take(in root: borrowing Descriptor) throws(SystemError) {
     while true {
       let isHeld = try state.withLock { state throws(SystemError) -> Bool in
@@ -53,7 +53,8 @@ final class JournalLock: Sendable {
     }
   }
 
-  /// Whether the name stands for the open file. A reader keeps the lock of a file that has gone.
+  /// Returns whether the name still stands for the open file. A reader keeps the lock of a file
+  /// that is gone.
   private func isPresent(
     _ state: borrowing State, in root: borrowing Descriptor
   ) throws(SystemError) -> Bool {
@@ -70,12 +71,13 @@ final class JournalLock: Sendable {
     state.withLock { body($0.file) }
   }
 
-  /// The mark that the file has now.
+  /// The bytes of the closing mark; `nil` if the file cannot be read.
   var mark: [UInt8]? {
     state.withLock { try? fileSystem.readBytes($0.file, count: ClosingMark.count, at: 0) }
   }
 
-  /// Writes the mark: never through a second name of the file. The caller holds the lock.
+  /// Writes the closing mark. A file with a second name is replaced instead. The caller holds the
+  /// lock.
   func write(_ mark: [UInt8], of place: StorePlace, _ clock: any WallClock) throws(SystemError) {
     let isLinked = try state.withLock { state throws(SystemError) in
       let isLinked = try fileSystem.isLinked(state.file)
@@ -85,8 +87,8 @@ final class JournalLock: Sendable {
     if isLinked { try replace(with: mark, in: place.root, clock) }
   }
 
-  /// Puts another file in the place of this one, and holds its lock before anybody can see it. The
-  /// caller holds the lock.
+  /// Replaces the file by another one, whose lock is taken before it gets its name. The caller
+  /// holds the lock.
   func replace(
     with bytes: [UInt8], in root: borrowing Descriptor, _ clock: any WallClock
   ) throws(SystemError) {
@@ -101,14 +103,14 @@ final class JournalLock: Sendable {
 }
 
 extension FileSystem {
-  /// Whether a file has another name, which may be anybody's: then it is not written to, and keeps its
-  /// mode.
+  /// Returns whether a file has a second name (a hard link), which may be somebody else's. Then it
+  /// is not written to, and keeps its mode.
   func isLinked(_ file: borrowing Descriptor) throws(SystemError) -> Bool {
     try status(of: file.raw).isLinked
   }
 }
 
 extension FileStatus {
-  /// Whether a file has another name, which may be anybody's.
+  /// Whether a file has a second name (a hard link), which may be somebody else's.
   package var isLinked: Bool { kind == .file && linkCount > 1 }
 }

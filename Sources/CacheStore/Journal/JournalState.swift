@@ -1,9 +1,9 @@
 internal import CacheFormat
 internal import CacheSystem
 
-/// What a process has read of the journal, and how far; a part of the state of a store.
+/// The part of the journal that this process has read; a part of the state of a store.
 struct JournalState {
-  /// The segments from `firstNumber` on; `nil` where one is missing.
+  /// The segments from `firstNumber` on, with `nil` for a missing one.
   var segments: [SegmentUse?] = [] {
     didSet {
       tail = JournalTail.Mark(
@@ -14,14 +14,15 @@ struct JournalState {
   }
   /// The number of the first segment.
   var firstNumber: UInt32 = 1
-  /// The file of the last segment, and how far it has been read: what every look-up compares.
+  /// The file of the last segment, and the bytes of it that have been read. Every look-up compares
+  /// them.
   private(set) var tail = JournalTail.Mark()
   /// A copy of `tail` for threads that do not hold the state.
   let sharedTail = JournalTail()
-  /// The inode of the file `lock` when this process last checked whether another segment follows a last
-  /// one without a seal.
+  /// The inode of the file `lock` when this process last checked whether another segment follows a
+  /// last one without a seal.
   var lockNumber: UInt64 = 0
-  /// The number of look-ups that found the journal unchanged.
+  /// The number of look-ups that found the journal unchanged, modulo 256.
   var quietLooks: UInt8 = 0
 
   /// The sequence number of the last record that was read.
@@ -30,7 +31,7 @@ struct JournalState {
   var openedSequence: UInt64 = 0
   /// Whether the closing mark agrees with the end of the journal.
   var endedAsMarked = true
-  /// The oldest segment that still counts, as the journal says.
+  /// The oldest segment that is still needed, according to the last drop record.
   var oldestNeeded: UInt32 = 1
   /// Whether there are files of segments that the journal has dropped.
   var hasDroppedFiles = false
@@ -39,15 +40,16 @@ struct JournalState {
   var isWhole = true
   /// The damaged or missing parts that were found.
   var damages: UInt64 = 0
-  /// The bytes at the end that are no record: a write in progress, or what a killed process left.
+  /// The bytes at the end that are no record: a write in progress, or the rest of one that a killed
+  /// process left.
   var tornBytes: Int64 = 0
-  /// Whether the journal has to be read again, because another process dropped segments that this one
-  /// had not read.
+  /// Whether the journal has to be read again, because another process dropped segments that this
+  /// one had not read.
   var needsReload = false
   /// The length from which compaction is tried again, after it has failed.
   var compactsFrom: Int64 = 0
-  /// Whether the journal said at opening that entries were removed on request: their keys and fields
-  /// may still stand in it.
+  /// Whether the journal had remove records on request when the store was opened. The keys and
+  /// fields of those entries may still be in it.
   var hasRemoved = false
 
   /// The segment that is being written and read.
@@ -58,8 +60,8 @@ struct JournalState {
 
   /// The number of the next segment.
   ///
-  /// A journal that was lost does not begin with 1 again: the missing number says that there may be
-  /// entries that it does not know, until it has been written anew.
+  /// A journal that was lost does not begin with 1 again. The missing number shows that there may
+  /// be entries that are not in it, until it has been written anew.
   var nextNumber: UInt32 {
     let next = firstNumber + UInt32(segments.count)
     return segments.isEmpty && !isWhole ? next + 1 : next
@@ -149,7 +151,7 @@ struct JournalState {
 }
 
 extension JournalState {
-  /// Tells whether the numbers of the segments agree with each other.
+  /// Returns whether the numbers of the segments agree with each other.
   ///
   /// - Complexity: O(segments).
   func checkInvariants() -> Bool {

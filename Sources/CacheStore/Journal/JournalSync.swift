@@ -1,32 +1,33 @@
 internal import CacheSystem
 internal import Synchronization
 
-/// Group commit: one sync of the journal serves all the threads that wait for it.
+/// Group commit: one sync of the journal for all threads that wait for it.
 ///
-/// The first thread that comes syncs; those that come meanwhile wait, and one of them syncs for all
-/// the others.
+/// The first thread syncs. Threads that come meanwhile wait, and then one of them syncs for all of
+/// them.
 final class JournalSync: Sendable {
   private struct State {
-    /// How far each segment is known to be on disk.
+    /// The position up to which each segment is on disk.
     var synced: [UInt32: Int64] = [:]
     var isSyncing = false
-    /// The segments whose sync failed: nothing more in them may ever be promised.
+    /// The segments whose sync failed. No more records in them may be promised.
     var failed: [UInt32: SystemError] = [:]
   }
 
   private let state = Monitor(State())
-  /// Whether a sync has failed, so that the journal has to be written anew before the next promise.
+  /// Whether a sync has failed, so that the journal has to be written anew before the next record
+  /// is promised.
   let needsRenewal = Atomic<Bool>(false)
-  /// One thread writes it anew; the others wait.
+  /// Held by the thread that writes the journal anew, while others wait.
   let renewal = Mutex<Void>(())
 
-  /// Returns when everything up to `place` is on disk.
+  /// Waits until everything up to `place` is on disk.
   ///
-  /// What stands in the segments before it has to be there, too: with a gap between them the journal
-  /// would not be whole, and the tree would decide, with files that nobody has synced.
+  /// This includes the segments before it. If there were a gap between them, the journal would not
+  /// be whole, and the tree would decide, whose files are not all synced.
   ///
-  /// - Parameter segments: gives the segments of the journal that are open.
-  /// - Throws: the error of the sync; the segment then takes no further promise.
+  /// - Parameter segments: returns the open segments of the journal.
+  /// - Throws: the error of the sync. Then no more records in the segment can be promised.
   func wait(
     for place: AppendedPlace, among segments: () -> [Segment], in directory: borrowing Descriptor,
     _ fileSystem: any FileSystem
@@ -62,8 +63,9 @@ final class JournalSync: Sendable {
 
   private enum Turn { case done, sync, syncFirst }
 
-  /// Syncs what this process has not synced of older segments, whoever wrote it. A segment whose sync
-  /// has failed once is passed over: that was told, and a second one would prove nothing.
+  /// Syncs the parts of older segments that this process has not synced, also those of other
+  /// processes. A segment whose sync has failed once is left out: that error was reported, and a
+  /// second sync would prove nothing.
   private func syncOlder(_ older: [Segment], _ fileSystem: any FileSystem) -> SystemError? {
     for segment in older {
       let number = segment.number
@@ -88,7 +90,7 @@ final class JournalSync: Sendable {
   ) -> Result<Int64, SystemError> {
     do throws(SystemError) {
       let end = try fileSystem.length(of: segment.file.raw)
-      // The segment may have been made by a process that does not sync: its name is made sure once.
+      // The segment may have been made by a process that does not sync, so its name is synced once.
       try fileSystem.synchronize(segment.file, names: turn == .syncFirst)
       if turn == .syncFirst { try fileSystem.synchronize(directory, names: true) }
       return .success(end)

@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// Tells how far the journal has been read, to those who do not hold the state of the store: so the
-/// question whether it has grown is asked outside of the lock that all look-ups share.
+/// The position up to which the journal has been read, for threads that have not locked the state
+/// of the store. With it, a look-up queries the length of the journal outside of the lock that all
+/// look-ups share.
 final class JournalTail: Sendable {
   /// The file of the last segment, -1 if there is none, and the bytes of it that have been read.
   struct Mark: Equatable {

@@ -1,31 +1,33 @@
 internal import CacheSystem
 internal import Synchronization
 
-/// Announces to other processes that this one has accesses in memory that the journal does not have yet:
-/// by a shared lock (flock(2)) on the directory `staging`, as long as there are any.
+/// The announcement to other processes that this one has access times in memory that are not in the
+/// journal yet. It is a shared lock (flock(2)) on the directory `staging`, held as long as there
+/// are any.
 ///
-/// Before entries are evicted, `waitForOthers` waits until nobody else holds that lock.
+/// Before entries are evicted, `waitForOthers` waits until no other process holds that lock.
 final class PendingTouches: Sendable {
   private let isAnnounced = Mutex(false)
-  /// When the last wait ended, by the monotonic clock.
+  /// The end of the last wait, by the monotonic clock.
   private let lastWait = Mutex<Int64>(.min)
   private let pause = Monitor(())
 
-  /// The nanoseconds for which accesses stay in memory only.
+  /// The nanoseconds for which access times stay only in memory.
   static var delayNanoseconds: Int64 { 1_000_000_000 }
-  /// 1.3 seconds in all: the delay of accesses, and the time to write them.
+  /// The number of attempts, and the pause between them. Together 1.3 seconds: the delay of access
+  /// times, and the time to write them.
   private static var looks: Int { 130 }
   private static var lookNanoseconds: Int64 { 10_000_000 }
 
-  /// Takes the lock. If another process asks for it at this moment, tries again a few times, and never
-  /// waits.
+  /// Takes the lock. If another process is just testing it, tries again a few times, without
+  /// waiting.
   func announce(_ staging: Int32, _ fileSystem: any FileSystem) {
     isAnnounced.withLock { isAnnounced in
       if !isAnnounced { isAnnounced = Self.share(staging, fileSystem) }
     }
   }
 
-  /// Releases the lock: the journal knows all accesses.
+  /// Releases the lock, because the journal has all access times.
   func withdraw(_ staging: Int32, _ fileSystem: any FileSystem) {
     isAnnounced.withLock { isAnnounced in
       if isAnnounced { fileSystem.unlock(staging) }
@@ -52,8 +54,8 @@ final class PendingTouches: Sendable {
   /// Waits until no other process has announced accesses, at most 1.3 seconds.
   ///
   /// - Parameters:
-  ///   - interval: the nanoseconds after a wait for which there is no other one.
-  ///   - isWanted: asked again and again; the wait ends when it is false.
+  ///   - interval: the nanoseconds after a wait in which there is no other wait.
+  ///   - isWanted: called again and again; the wait ends when it returns false.
   func waitForOthers(
     _ staging: Int32, _ fileSystem: any FileSystem, unlessWithin interval: Int64,
     while isWanted: () -> Bool

@@ -1,20 +1,21 @@
 internal import CacheFormat
 
-/// What the journal says was removed, so that the tree does not bring it back: the files of a removed
-/// entry may be there again after a power cut, as nobody syncs their going. Read where the journal is
-/// not whole, and by a repair that finds files which the journal does not know.
+/// The entries that were removed according to the journal, so that they are not recovered from the
+/// tree. The files of a removed entry may be there again after a power cut, because their removal
+/// is not synced. Noted if the journal is not whole, and by a check that finds files without a
+/// record.
 struct Removals {
   private struct Entry: Hashable {
     var hash: KeyHash
     var variant: UInt64
   }
 
-  /// The latest time of storing that had been read when an entry was removed.
+  /// For each removed entry, the latest time of storing in the records before its removal.
   private var removed: [Entry: Int64] = [:]
   /// The same for a removal of all.
   private var cleared = Int64.min
   private var newest = Int64.min
-  /// What went because its files were damaged or gone, and not because anybody wanted it to go.
+  /// The entries that were removed because their files were damaged or missing, and not on request.
   private var given: Set<Entry> = []
 
   /// Notes an entry that was stored.
@@ -30,7 +31,7 @@ struct Removals {
     given.remove(Entry(hash: hash, variant: variant))
   }
 
-  /// Notes an entry that was given up as damaged. Nobody has removed it: it may be found since, whole.
+  /// Notes an entry that was given up as damaged. It may have been found again since, intact.
   mutating func giveUp(_ hash: KeyHash, _ variant: UInt64) {
     given.insert(Entry(hash: hash, variant: variant))
   }
@@ -41,13 +42,13 @@ struct Removals {
     cleared = newest
   }
 
-  /// Whether the last that was said of an entry is that it was given up.
+  /// Returns whether the last record of an entry gave it up as damaged.
   func haveGivenUp(_ hash: KeyHash, _ variant: UInt64) -> Bool {
     given.contains(Entry(hash: hash, variant: variant))
   }
 
-  /// Whether what was stored at a time was removed after it. An entry that was stored again later is
-  /// another one, also where its record is lost.
+  /// Returns whether an entry that was stored at a time was removed later. An entry that was stored
+  /// again after its removal is another one, also if its record is lost.
   func cover(_ hash: KeyHash, _ variant: UInt64, created: Timestamp) -> Bool {
     !haveGivenUp(hash, variant)
       && created.nanoseconds <= max(cleared, removed[Entry(hash: hash, variant: variant)] ?? .min)

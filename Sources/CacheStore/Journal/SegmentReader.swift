@@ -1,39 +1,39 @@
 package import CacheFormat
 package import CacheSystem
 
-/// Reads the records of a segment, over damage (Docs/Format.md, "Reading").
+/// A reader of the records of a segment, which skips damaged parts (Docs/Format.md, "Reading").
 ///
-/// No lock is needed: a record that is just being written is a part of the tail.
+/// No lock is needed, because a record that is just being written is a part of the tail.
 package struct SegmentReader {
   /// A part of a segment.
   @safe package enum Item {
-    /// A whole record, its bytes from the header on, and the offset at which it begins. The bytes are
-    /// valid during the call only.
+    /// A whole record: its header, its bytes including the header, and the offset at which it
+    /// begins. The bytes are valid during the call only.
     case record(RecordFrame.Header, UnsafeRawBufferPointer, at: Int64)
-    /// Bytes that are no record, before one that is.
+    /// Bytes before a record that are no record.
     case damage(Range<Int64>)
     /// Bytes at the end that are no record.
     case tail(Range<Int64>)
   }
 
   private enum Progress {
-    /// The caller wants no more.
+    /// The caller has ended the reading.
     case stopped
     case moved
     /// More bytes are needed.
     case stuck
   }
 
-  /// What is read at a time, in bytes.
+  /// The bytes that are read at once.
   private static let windowBytes = 1 << 20
-  /// The same where a record, or something that looks like one, is longer.
+  /// The bytes that are read at once if a record, or bytes that look like one, are longer.
   private static let widestBytes = RecordFrame.maximumLength + windowBytes
 
   private let number: UInt32
   private let hashSeed: UInt64
   /// The offset of the next record.
   private var position: Int64
-  /// Where the bytes begin that are no record.
+  /// The offset at which the present bytes that are no record begin.
   private var damagedFrom: Int64?
 
   /// Makes a reader of a segment.
@@ -49,7 +49,7 @@ package struct SegmentReader {
   ///
   /// - Parameter take: called with each item, in order; reading ends when it returns false.
   /// - Throws: the error of read(2).
-  /// - Complexity: O(bytes); 1 MiB of memory, and 5 MiB where a record needs it.
+  /// - Complexity: O(bytes); 1 MiB of memory, and 5 MiB if a record needs it.
   package mutating func read(
     _ file: borrowing Descriptor, upTo length: Int64, _ files: any FileSystem,
     _ take: (Item) -> Bool
@@ -60,12 +60,12 @@ package struct SegmentReader {
       let start = position
       let count = Int(min(length - start, Int64(most)))
       var problem: SystemError?
-      // Safety: the buffer has `count` bytes; only those that were read are looked at.
+      // Safety: the buffer has `count` bytes, and only those that were read are used.
       let progress = unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 16) {
         buffer -> Progress in
         do throws(SystemError) {
           let got = unsafe try files.read(file, into: buffer, at: start)
-          // A file that was cut meanwhile ends where its bytes end.
+          // The file may have been cut off meanwhile.
           isEnd = got < count || start + Int64(got) >= length
           return unsafe scan(
             UnsafeRawBufferPointer(rebasing: buffer[..<got]), isEnd: isEnd,
@@ -91,11 +91,11 @@ package struct SegmentReader {
     if let from = damagedFrom.take() { _ = take(.tail(from..<position)) }
   }
 
-  /// Reads the records in `bytes`, which stand at the position.
+  /// Reads the records in `bytes`, which begin at the position.
   ///
   /// - Parameters:
-  ///   - isEnd: whether nothing follows them.
-  ///   - isWidest: whether the longest record would be whole in them.
+  ///   - isEnd: whether they are the end of the segment.
+  ///   - isWidest: whether they would contain the longest record completely.
   private mutating func scan(
     _ bytes: UnsafeRawBufferPointer, isEnd: Bool, isWidest: Bool, _ take: (Item) -> Bool
   ) -> Progress {
@@ -107,7 +107,7 @@ package struct SegmentReader {
       switch unsafe RecordFrame.read(bytes, at: place, seed: seed) {
       case .record(let header):
         if let from = damagedFrom.take(), !take(.damage(from..<position)) { return .stopped }
-        // Safety: the frame says that the record lies within the bytes.
+        // Safety: `RecordFrame.read` has checked that the record lies within the bytes.
         let record = unsafe UnsafeRawBufferPointer(
           rebasing: bytes[place..<(place + header.length)])
         let offset = position
@@ -125,8 +125,8 @@ package struct SegmentReader {
     return .moved
   }
 
-  /// Returns the next place where a record may begin: where its mark stands, or where a header does not
-  /// fit any more.
+  /// Returns the next place at which a record may begin: a place with the mark of records, or one
+  /// at which a header no longer fits.
   private static func nextMark(_ bytes: UnsafeRawBufferPointer, after damaged: Int) -> Int {
     var place = damaged + RecordFrame.alignment
     // Safety: each load lies within the bytes.

@@ -1,10 +1,10 @@
 internal import CacheFormat
 internal import CacheSystem
 
-// What entries take of the limits. All of it depends on the entries alone: the journal is charged with
-// its budget, so dead records evict nothing.
+// The bytes that entries take of the limits. They depend on the entries alone: the journal counts
+// with its budget instead of its length, so dead records evict nothing.
 extension Evictor {
-  /// The bytes that are used, without the room that is set aside for dead records.
+  /// Returns the bytes that are used, without the room that is set aside for dead records.
   func held() -> UInt64 {
     if let delegate { return size(by: delegate) }
     return catalog.state.withLock { state in
@@ -14,13 +14,13 @@ extension Evictor {
     }
   }
 
-  /// Asks the delegate; no lock is held.
+  /// Returns the size that the delegate computes. No lock is held during the call.
   private func size(by delegate: any StoreSizeDelegate) -> UInt64 {
     let statistics = statistics()
     return callOut { delegate.size(of: statistics) }
   }
 
-  /// What the store holds and has done.
+  /// Returns counts of the contents and the work of the store.
   func statistics() -> Statistics {
     catalog.state.withLock { state in
       catalog.follow(&state)
@@ -29,13 +29,13 @@ extension Evictor {
     }
   }
 
-  /// Why the limits do not hold, or `nil`.
+  /// Returns the limit that is exceeded; `nil` if all limits hold.
   func excess() -> RemovalReason? {
     excess { state in (state.index.totals.entries, state.index.totals, 0) }
   }
 
-  /// Why the limits would not hold with an entry in its place, or `nil`. A delegate counts what is there:
-  /// the new entry does not count for it yet.
+  /// Returns the limit that would be exceeded with a new entry; `nil` if all limits would hold. A
+  /// delegate counts the present entries, without the new one.
   private func excess(
     adding entry: NewEntry, _ size: EntrySize, _ hash: KeyHash
   ) -> RemovalReason? {
@@ -46,8 +46,8 @@ extension Evictor {
     }
   }
 
-  /// Compares the limits with what `planned` gives: the number of entries, their totals, and the bytes of
-  /// live records that the journal gets more.
+  /// Compares the limits with the values of `planned`: the number of entries, their totals, and the
+  /// bytes of live records by which the journal grows.
   private func excess(
     _ planned: (borrowing StoreState) -> (entries: Int, totals: EntryTotals, live: Int64)
   ) -> RemovalReason? {
@@ -64,7 +64,7 @@ extension Evictor {
     return size(by: delegate) > most ? .bytes : nil
   }
 
-  /// The totals with an entry in its place, and the bytes of live records that come with it.
+  /// Returns the totals with a new entry, and the bytes of live records by which the journal grows.
   private func totals(
     _ state: borrowing StoreState, adding entry: NewEntry, _ size: EntrySize, replacing old: Slot?
   ) -> (EntryTotals, live: Int64) {
@@ -86,23 +86,24 @@ extension Evictor {
     return (totals, live)
   }
 
-  /// What an entry takes beside its body.
+  /// The bytes that an entry takes in addition to its body.
   private struct EntrySize {
     var overhead: UInt64 = 0
     var record: Int64 = 0
   }
 
-  /// Makes room for an entry before it is stored, so that the limits hold when it is there: evicts as
-  /// many of the least recently accessed entries as are needed.
+  /// Makes room for an entry before it is stored, so that the limits hold afterwards: evicts as
+  /// many of the least recently accessed entries as necessary.
   ///
-  /// - Returns: whether one was evicted, so that the upkeep should go on to the low-water mark when
-  ///   the entry is stored.
-  /// - Throws: `noSpace` if all that is left is pinned; `leastRecent` if all that is left was accessed
-  ///   later than an entry with a past.
+  /// - Returns: whether an entry was evicted. Then the upkeep should evict down to the low-water
+  ///   mark after the entry is stored.
+  /// - Throws: `noSpace` if only pinned entries are left; `leastRecent` if only entries are left
+  ///   that were accessed later than a new entry with a `Past`.
   func makeRoom(for entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> Bool {
     let limits = limits
     if limits == .none { return false }
-    // An entry that will be replaced is not evicted before the new one is stored.
+    // The entry that will be replaced counts as accessed at the time of the new one, so that it is
+    // not evicted before the new one is stored.
     let now = catalog.clock.now()
     let old = catalog.state.withLock { state -> Slot? in
       guard let number = state.index.find(hash, entry.variant) else { return nil }
@@ -118,7 +119,7 @@ extension Evictor {
     var isFull = false
     while let reason = excess(adding: entry, size, hash) {
       if try evictOne(reason, olderThan: bound) == nil { throw full(bound) }
-      // For an entry with a past no more room is made than is needed: it may find none at all.
+      // For an entry with a `Past`, no more room is made than necessary.
       isFull = bound == nil
     }
     return isFull
@@ -132,7 +133,8 @@ extension Evictor {
       overhead: UInt64(draft.record.head.overhead), record: Int64(draft.record.bytes.count))
   }
 
-  /// A delegate may count dead records: they are removed before an entry is evicted.
+  /// Writes the journal anew if a delegate counts too many bytes and more than half of the journal
+  /// is dead, because a delegate may count dead records.
   private func compactForDelegate() {
     guard let delegate, let most = limits.bytes else { return }
     let journal = catalog.state.withLock { $0.journal.bytes }
@@ -141,7 +143,7 @@ extension Evictor {
     }
   }
 
-  /// Why the upkeep evicts one more entry, or `nil`.
+  /// Returns the limit for which the upkeep evicts one more entry; `nil` if there is enough room.
   func reasonForMoreRoom() -> RemovalReason? {
     let hasDelegate = delegate != nil
     return catalog.state.withLock { state in
@@ -161,9 +163,10 @@ extension Evictor {
 }
 
 extension Catalog {
-  /// The bytes that entries with these totals take.
+  /// Returns the bytes that entries with these totals take.
   ///
-  /// - Parameter live: the bytes of live records that come or go with the change.
+  /// - Parameter live: the bytes of live records by which a planned change grows (or, if negative,
+  ///   shrinks) the journal.
   func counted(
     _ totals: EntryTotals, live: Int64, _ state: borrowing StoreState
   ) -> UInt64 {
@@ -174,8 +177,8 @@ extension Catalog {
     }
   }
 
-  /// The bytes that an entry with a body of a length takes at most, before it is known which bodies are
-  /// shared and how long its record is.
+  /// Returns the most bytes that an entry with a body of this length takes, before it is known
+  /// whether its body is shared and how long its record is.
   func planned(_ length: UInt64, _ state: borrowing StoreState) -> UInt64 {
     switch state.limits.accounting {
     case .logical: length

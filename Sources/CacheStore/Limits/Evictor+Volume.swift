@@ -1,18 +1,18 @@
 internal import CacheSystem
 internal import Synchronization
 
-/// The free space on the volume, asked for again after some bytes were written.
+/// The free space on the volume. It is queried again after some bytes were written.
 struct VolumeRoom {
   var available: UInt64 = 0
-  /// The bytes written since the system was asked.
+  /// The bytes written since the last query; the maximum if a new query is due.
   var written: UInt64 = .max
 
-  /// The bytes that may be written before the system is asked again.
+  /// The bytes that may be written before the next query.
   static let recheckBytes: UInt64 = 16 << 20
 }
 
 extension Evictor {
-  /// Evicts until the volume has the free bytes that the limits leave to others.
+  /// Evicts entries until the volume has the free bytes that the limits demand.
   func keepFree(
     _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64?
   ) throws(StoreError) {
@@ -34,7 +34,7 @@ extension Evictor {
     }
   }
 
-  /// The bytes that are free on the volume when so many more have been written.
+  /// Returns the bytes that will be free on the volume after so many more were written.
   private func freeBytes(adding bytes: UInt64) -> UInt64 {
     volume.withLock { room in
       if room.written > VolumeRoom.recheckBytes,
@@ -48,10 +48,10 @@ extension Evictor {
     }
   }
 
-  /// Writes the journal anew if so many bytes of it are dead: they are removed before an entry is
-  /// evicted.
+  /// Writes the journal anew if that frees more than so many bytes, before an entry is evicted for
+  /// them.
   ///
-  /// - Returns: whether that made room.
+  /// - Returns: whether the journal was written anew.
   private func dropDeadRecords(of bytes: UInt64) -> Bool {
     let journal = catalog.state.withLock { $0.journal.bytes }
     guard journal.all - journal.live > Int64(clamping: max(bytes, 64 << 10)),
@@ -69,7 +69,7 @@ extension Evictor {
     if !evictsOnFullDisk { return false }
     var freed: UInt64 = 0
     var count = 0
-    // The records of the evictions need room, too: a few small entries are not enough.
+    // The records of the evictions need room, too, so at least eight entries are evicted.
     while freed < bytes + 64 << 10 || count < 8 {
       guard let evicted = try? evictOne(.freeSpace) else { break }
       freed += evicted.length + evicted.overhead

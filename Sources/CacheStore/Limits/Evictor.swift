@@ -2,9 +2,11 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// Keeps a store within its limits: says what entries take, and evicts the least recently accessed.
+/// The enforcement of a store's limits: it computes the size of entries, and evicts the least
+/// recently accessed ones.
 ///
-/// `Evictor+Room` counts and makes room for a new entry; `Evictor+Volume` watches the free space.
+/// `Evictor+Room` computes sizes and makes room for a new entry; `Evictor+Volume` keeps space free
+/// on the volume.
 final class Evictor: Sendable {
   let path: String
   let catalog: Catalog
@@ -13,9 +15,9 @@ final class Evictor: Sendable {
   let upkeep: Upkeep
   let events: EventHub
   let counters: Counters
-  /// Whether a full disk evicts.
+  /// Whether entries are evicted if the disk is full.
   let evictsOnFullDisk: Bool
-  /// What is known of the free space on the volume.
+  /// The last known free space on the volume.
   let volume = Mutex(VolumeRoom())
   private let sizeDelegate: WeakSizeDelegate
 
@@ -42,7 +44,7 @@ final class Evictor: Sendable {
     }
   }
 
-  /// Records new limits, and evicts what is beyond them.
+  /// Records new limits, and evicts entries until they hold.
   func setLimits(_ limits: Limits) throws(StoreError) {
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       let pinned = state.index.totals.pinnedBytes
@@ -59,7 +61,7 @@ final class Evictor: Sendable {
     keepLimits()
   }
 
-  /// Evicts until the entries take at most `bytes` bytes, without the room for dead records.
+  /// Evicts entries until they take at most `bytes` bytes, without the room for dead records.
   ///
   /// - Returns: the number of entries evicted.
   func trim(toBytes bytes: UInt64) throws(StoreError) -> Int {
@@ -73,7 +75,7 @@ final class Evictor: Sendable {
     return count
   }
 
-  /// Evicts until the limits hold, and no more.
+  /// Evicts entries until the limits hold.
   func keepLimits() {
     while let reason = excess() {
       guard (try? evictOne(reason)) != nil else { break }
@@ -81,7 +83,8 @@ final class Evictor: Sendable {
     catalog.tendJournal()
   }
 
-  /// One step of the upkeep: evicts some entries, as long as 95 percent of the limit stay in use.
+  /// Evicts up to 32 entries, as long as more than 95 percent of a limit stay in use. One step of
+  /// the upkeep.
   ///
   /// - Returns: whether there is more to do.
   func evictStep() -> Bool {
@@ -92,11 +95,11 @@ final class Evictor: Sendable {
     return true
   }
 
-  /// Evicts the least recently accessed entry. Waits for the accesses of other processes, unless it has
-  /// done so within the last second.
+  /// Evicts the least recently accessed entry. Waits first for the access times of other processes,
+  /// unless it has done so within the last second.
   ///
-  /// - Parameter bound: only an entry that was accessed before is evicted.
-  /// - Returns: the entry; `nil` if there is none that may be evicted.
+  /// - Parameter bound: if given, only an entry that was accessed before this time is evicted.
+  /// - Returns: the evicted entry; `nil` if none may be evicted.
   func evictOne(
     _ reason: RemovalReason, olderThan bound: Int64? = nil
   ) throws(StoreError) -> Slot? {
@@ -113,7 +116,7 @@ final class Evictor: Sendable {
     return nil
   }
 
-  /// The error for an entry that finds no room.
+  /// Returns the error for an entry for which there is no room.
   func full(_ bound: Int64?) -> StoreError {
     if bound != nil, catalog.state.withLock({ $0.index.oldest() }) != nil {
       return StoreError(
@@ -128,10 +131,11 @@ final class Evictor: Sendable {
 
   // MARK: Removing an entry
 
-  /// Removes one entry if it is still the same.
+  /// Removes one entry. If the reason is not `asked`, the entry is removed only if it is unpinned
+  /// and has neither changed nor been accessed since it was chosen.
   ///
-  /// The record comes first: from then on nobody finds the entry, and files that a crash leaves are
-  /// orphans, not damage.
+  /// The record is written before the files are removed. So files that a crash leaves are orphans,
+  /// and no entry lacks its files.
   ///
   /// - Returns: whether it was removed.
   func remove(_ slot: Slot, _ reason: RemovalReason) throws(StoreError) -> Bool {
@@ -145,7 +149,7 @@ final class Evictor: Sendable {
       case .outdated: continue
       case .kept: return false
       case .removed:
-        // Sent when the shard is free again.
+        // Sent after the shard was unlocked.
         events.send(.removed(reason), bytes: slot.length)
         return true
       }
@@ -155,7 +159,7 @@ final class Evictor: Sendable {
 
   private enum Removal {
     case removed
-    /// The entry has changed, or may not be evicted any more.
+    /// The entry has changed, or may no longer be removed.
     case kept
     /// All entries were removed meanwhile.
     case outdated
@@ -182,21 +186,21 @@ final class Evictor: Sendable {
     }
     if isOutdated { return .outdated }
     guard let placed else { return .kept }
-    // An entry that a limit evicts may be there again after a power cut. One that was removed on request
-    // may not.
+    // An evicted entry may be there again after a power cut. One that was removed on request may
+    // not.
     if reason == .asked { try catalog.sync(placed) }
     tree.removeFiles(of: gone, others, in: shard)
     return .removed
   }
 
-  /// Tells whether an entry may be removed by a limit or as damaged: nobody has accessed or pinned it
-  /// since it was chosen.
+  /// Returns whether an entry may still be removed by a limit or for its age: it has not been
+  /// replaced, pinned or accessed since it was chosen.
   private func isVictim(_ now: Slot, _ chosen: Slot) -> Bool {
     now.isSameRecord(as: chosen) && !now.isPinned && now.accessed == chosen.accessed
   }
 }
 
-/// Holds the size delegate weakly.
+/// A weak reference to the size delegate.
 private struct WeakSizeDelegate: Sendable {
   weak let delegate: (any StoreSizeDelegate)?
   init(_ delegate: (any StoreSizeDelegate)?) { self.delegate = delegate }

@@ -1,24 +1,25 @@
-/// How much a store may hold. Recorded in the store, so that all its users see the same.
+/// The limits of a store. They are recorded in the store, so that they hold for all its users.
 public struct Limits: Sendable, Hashable {
-  /// What the byte limit is held against.
+  /// The way in which bytes are counted for the byte limit.
   public enum Accounting: UInt64, Sendable, Hashable {
-    /// What is allocated on disk: bodies once each in whole blocks, metadata, directories, journal.
+    /// The bytes allocated on disk in whole blocks: each distinct body once, metadata, directories,
+    /// journal.
     case allocated = 0
     /// The sum of the body lengths, whether shared or not.
     case logical = 1
   }
 
-  /// The most bytes in all; nil for no limit.
+  /// The most bytes of the whole store; `nil` for no limit.
   public var bytes: UInt64?
-  /// The most entries; nil for no limit.
+  /// The most entries; `nil` for no limit.
   public var entries: UInt64?
-  /// The longest body of one entry in bytes; nil for no limit.
+  /// The longest body of one entry in bytes; `nil` for no limit.
   public var entryBytes: UInt64?
-  /// The bytes that stay free on the volume for others.
+  /// The bytes that stay free on the volume.
   public var freeBytes: UInt64
-  /// The most bytes of pinned bodies; nil for half of `bytes`.
+  /// The most bytes of pinned bodies; `nil` for half of `bytes`.
   public var pinnedBytes: UInt64?
-  /// What `bytes` is held against.
+  /// The way in which bytes are counted for `bytes`.
   public var accounting: Accounting
 
   /// Creates limits; by default there are none.
@@ -37,10 +38,10 @@ public struct Limits: Sendable, Hashable {
   /// No limit at all.
   public static let none = Limits()
 
-  /// The pinned bytes allowed, as a number.
+  /// The most bytes of pinned bodies, with the default filled in.
   var pinQuota: UInt64 { pinnedBytes ?? bytes.map { $0 / 2 } ?? .max }
 
-  /// Why these limits cannot be kept, or nil.
+  /// The reason why these limits cannot hold; `nil` if they can.
   var contradiction: String? {
     if bytes == 0 { return "a byte limit of 0 leaves no room for anything" }
     if entries == 0 { return "an entry limit of 0 leaves no room for anything" }
@@ -55,13 +56,15 @@ public struct Limits: Sendable, Hashable {
   }
 }
 
-/// Defines the size that the byte limit is held against, for a user who counts otherwise.
+/// An object that computes the size which is compared with the byte limit, for a program that
+/// counts in its own way.
 ///
-/// A type of any isolation can be a delegate. Since the store needs the answer at once, on the thread that
-/// changes it, a `@MainActor` class implements the method as `nonisolated`.
+/// A type of any isolation can be a delegate. The store needs the answer at once, on the thread
+/// that changes it, so a `@MainActor` class implements the method as `nonisolated`.
 public protocol StoreSizeDelegate: AnyObject, Sendable {
-  /// Returns the bytes that the store counts as held.
+  /// Returns the size of the store in the unit of the byte limit.
   ///
-  /// Called after each change, from any thread, and must be quick. Must not call the store.
+  /// Called for each change while there is a byte limit, from any thread. Must be quick, and must
+  /// not call the store.
   func size(of statistics: Statistics) -> UInt64
 }

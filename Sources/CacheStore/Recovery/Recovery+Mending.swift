@@ -2,12 +2,12 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// Steps of a repair that the engine itself does not take.
+// Steps of a repair that the engine itself does not use.
 extension Recovery {
-  /// The entries whose body is the same file as that of a slot, as their records say: their bytes were
-  /// compared when the link was made.
+  /// Returns the other entries that have the same body file as a slot according to their records.
+  /// Their bytes were compared when the link was made.
   ///
-  /// - Parameter most: how many of them are given.
+  /// - Parameter most: the most entries that are returned.
   package func sharers(of slot: Slot, most: Int) -> [Slot] {
     catalog.state.withLock { state in
       guard let number = state.index.find(slot.keyHash, slot.variant) else { return [] }
@@ -21,9 +21,9 @@ extension Recovery {
     }
   }
 
-  /// Before a journal that is not whole is written anew: has entries of which no file is there share
-  /// their body with no other any more. Nobody can tell whether they were removed or are away; they are
-  /// not to be made again from the bodies of others.
+  /// Gives a body file of its own, in its record, to each entry that shares a body and has no file
+  /// left. Called before a journal that is not whole is written anew. Such an entry may have been
+  /// removed, so it must not be made again from the body of another one.
   package func separateMissing() throws(StoreError) {
     if catalog.isJournalWhole { return }
     var cursor = SlotCursor()
@@ -34,7 +34,7 @@ extension Recovery {
     }
   }
 
-  /// Whether neither the metadata file nor the body of an entry is there.
+  /// Returns whether both the metadata file and the body of an entry are missing.
   private func isAbsent(_ located: Located) -> Bool {
     let slot = located.slot
     return [
@@ -47,10 +47,10 @@ extension Recovery {
     }
   }
 
-  /// Appends the record of an entry again, with other bytes counted for its metadata file, or with a
-  /// body file of its own. The caller holds the shard.
+  /// Appends the record of an entry again, with another size of its metadata file, or with a body
+  /// file of its own. The caller holds the shard.
   ///
-  /// - Returns: false where the index has another one by now, or its record cannot be read.
+  /// - Returns: false if the entry has changed meanwhile, or its record cannot be read.
   package func recordAgain(
     _ slot: Slot, overhead: UInt32? = nil, ownsBody: Bool = false
   ) throws(StoreError) -> Bool {
@@ -73,7 +73,7 @@ extension Recovery {
     return placed != nil
   }
 
-  /// Cuts off what stands behind the last whole record.
+  /// Cuts off the bytes after the last whole record of the journal.
   package func cutTornTail() throws(StoreError) {
     try catalog.journal.withLock { () throws(StoreError) in
       let torn = catalog.state.withLock { state in
@@ -84,7 +84,8 @@ extension Recovery {
     }
   }
 
-  /// Removes what processes left that were killed while they began a segment or wrote store.json.
+  /// Removes the incomplete files of processes that were killed while they began a segment or wrote
+  /// store.json.
   package func removeUnfinished() throws(StoreError) {
     try catalog.journal.withLock { () throws(StoreError) in
       try system("\(path)/journal/\(Layout.newSegment.text)") { () throws(SystemError) in

@@ -1,15 +1,16 @@
 internal import CacheFormat
 package import CacheSystem
 
-// The metadata files of entries, compared with their records.
+// Compares the metadata files of entries with their records.
 extension Recovery {
-  /// What the metadata file of an entry is, held against its record.
+  /// The state of a metadata file, compared with the record of its entry.
   enum MetadataState {
-    /// It says the same, or nobody can tell: the record cannot be read.
+    /// It has the same content. Or the system cannot read it now; or the record cannot be read, and
+    /// it names the body in the index.
     case same
-    /// It is missing, damaged, or says what was so before: the record is right.
+    /// It is missing, damaged, or older than the record.
     case outdated
-    /// It was written after the record: the record of a later change is lost.
+    /// It is newer than the record: the record of a later change is lost.
     case newer
   }
 
@@ -17,7 +18,7 @@ extension Recovery {
     of slot: Slot, in directory: borrowing Descriptor
   ) -> MetadataState {
     let located = catalog.state.withLock { $0.located(slot) }
-    // Where there is no record, the file is what the index was made of.
+    // Without a record, the index was made from the file.
     guard located.segment != nil else { return .same }
     let document: MetadataDocument
     do throws(ReadFailure) {
@@ -33,8 +34,9 @@ extension Recovery {
     return .newer
   }
 
-  /// The number of a record that the journal has lost, as the metadata files of a key prove it: one
-  /// that was written after the record that the journal has, or, without a record, after its end.
+  /// Returns the sequence number of a record that the journal has lost, if the metadata files of a
+  /// key prove it: a file is newer than its record in the journal, or has no record and a number
+  /// after the end of the journal.
   func lostSequence(
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
   ) -> UInt64? {
@@ -47,26 +49,27 @@ extension Recovery {
       if let slot = slots.first(where: { $0.variant == variant }) {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
       } else if sequence > end &+ 1, catalog.hash(document.entry.key) == hash {
-        // One more than the end is what a process writes that is killed before its record.
+        // The first number after the end proves nothing: a process that is killed before it appends
+        // its record leaves a file with it.
         return sequence
       }
     }
     return nil
   }
 
-  /// Writes a metadata file again from the journal, where it is missing or says something else.
+  /// Writes a metadata file again from the journal, if it is missing or differs.
   func restoreMetadata(
     _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) {
     if metadataState(of: slot, in: directory) == .same { return }
-    // Where that fails, the journal still has it; the checker will say that the file is missing.
+    // If that fails, the journal still has the entry, and a check will report the file.
     try? writeMetadata(of: slot, in: directory, entries)
   }
 
-  /// Writes the metadata file of an entry from the journal, in place of what stands there. The caller
-  /// holds the shard.
+  /// Writes the metadata file of an entry from the journal, and replaces the present one. The
+  /// caller holds the shard.
   ///
-  /// - Throws: also where the record cannot be read.
+  /// - Throws: an error also if the record cannot be read.
   package func writeMetadata(
     of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) throws(StoreError) {

@@ -2,22 +2,22 @@ package import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-// Damaged entries are set aside: the entry is removed, and what is left of its files is moved to the
+// Setting damaged entries aside: the entry is removed, and its remaining files are moved to the
 // quarantine, with a note.
 extension Recovery {
-  /// Which entries may be away for a moment only, with the volume or the folder that they are in. They
-  /// stay in the index and are misses, until they are back, stored again, removed or evicted, or until
-  /// a repair is asked to give them up.
+  /// The entries that may be missing for a moment only, because their volume or folder is not
+  /// available. They stay in the index and are misses, until they are available again, are
+  /// replaced, removed or evicted, or until a repair gives them up.
   enum Away {
-    /// None: the tree decides.
+    /// None, because the tree decides.
     case none
-    /// Those whose shard is missing: no crash takes that away, nor does the store.
+    /// Those whose shard is missing. Neither a crash nor the store removes a shard.
     case shard
-    /// Those of which no file is there.
+    /// Those that have no file left.
     case allFiles
   }
 
-  /// Sets aside what look-ups have found damaged.
+  /// Sets aside the entries that look-ups have found damaged.
   func setDamagedAside() {
     let slots = upkeep.state.change { state -> [Slot] in
       defer { state.damaged = [] }
@@ -27,17 +27,17 @@ extension Recovery {
     for slot in slots where !upkeep.isStopping { setAside(slot, butNot: away) }
   }
 
-  /// Sets one entry aside, if it is still the one that was found damaged, and still damaged.
+  /// Sets one entry aside, if it has not changed since it was found damaged, and is still damaged.
   func setAside(_ slot: Slot, butNot away: Away) {
-    // What is not in a directory that was deleted may well be in the present one.
+    // If the open `entries` directory was replaced, the entry may be intact in the present one.
     guard (try? catalog.confirmEntries()) == true else { return }
     let entries = catalog.state.withLock { $0.entries }
-    // Asked before the lock is taken, which would make a shard that is away.
+    // Checked before the lock is taken, because that would make a missing shard.
     if isAway(slot, entries, away) { return }
     let isGone = try? tree.withShard(of: slot.keyHash, in: entries) { shard throws(StoreError) in
       try setAside(slot, butNot: away, in: shard)
     }
-    // Sent when the shard is free again.
+    // Sent after the shard was unlocked.
     if isGone == true { events.send(.removed(.damaged), bytes: slot.length) }
   }
 
@@ -78,9 +78,10 @@ extension Recovery {
     }
   }
 
-  /// Says in the journal that an entry is gone because it was damaged. The caller holds the shard.
+  /// Removes an entry with a record of the reason `damaged`. Its files stay. The caller holds the
+  /// shard.
   ///
-  /// - Returns: false where the index has another one by now, or none.
+  /// - Returns: false if the entry has changed or was removed meanwhile.
   package func release(
     _ slot: Slot, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
@@ -105,8 +106,8 @@ extension Recovery {
     }
   }
 
-  /// Moves the files of an entry, as far as other variants do not need them, into a directory of
-  /// their own, with a note. The caller holds the shard.
+  /// Moves the files of an entry that no other variant needs into a directory of their own in the
+  /// quarantine, with a note. The caller holds the shard.
   package func quarantine(_ slot: Slot, in shard: borrowing Shard) throws(StoreError) {
     let others = catalog.slots(of: slot.keyHash).filter { $0.variant != slot.variant }
     var files = [Layout.metadata(slot.variant)]
@@ -125,8 +126,8 @@ extension Recovery {
     }
   }
 
-  /// Moves files of a key's directory into a directory of their own, with a note that says when, and
-  /// then goes on with `note`. What is not there is left out. The caller holds the shard.
+  /// Moves files of a key's directory into a directory of their own in the quarantine, with a note:
+  /// the time, and then `note`. Missing files are ignored. The caller holds the shard.
   package func quarantine(
     _ names: [PathName], of hash: KeyHash, in shard: borrowing Shard, note: String
   ) throws(StoreError) {
@@ -141,15 +142,15 @@ extension Recovery {
         directory = try fileSystem.open(
           Layout.key(hash), in: shard.directory, [.read, .directory])
       } catch  where error == .notFound || error.isWrongKind { return }
-      // Where nothing is left there is nothing to keep: the upkeep would make a directory for each
-      // entry of a store whose bodies were all deleted.
+      // Without any file, no directory is made. Otherwise the upkeep would make one for each entry
+      // of a store whose bodies were all deleted.
       let files = names.filter { (try? fileSystem.status(at: $0, in: directory.raw)) != nil }
       if files.isEmpty { return }
       try fileSystem.makeDirectory(
         name, in: tree.place.quarantine.raw, mode: StorePlace.directoryMode)
       let target = try fileSystem.open(name, in: tree.place.quarantine, [.read, .directory])
       let text = "Set aside on \(Timestamp(nanoseconds: tree.clock.now())): \(note)"
-      // On a full disk it is better to keep the files without a note than not to keep them.
+      // If the disk is full, the files are kept without a note.
       try? fileSystem.writeNew(Layout.note, in: target, Array(text.utf8))
       for file in files {
         try fileSystem.rename(file, in: directory.raw, to: file, in: target.raw)

@@ -2,13 +2,13 @@ package import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-// While the journal is not whole: what it lacks is read from the metadata files of the tree.
+// Recovering entries from the metadata files of the tree, while the journal is not whole.
 extension Recovery {
-  /// While the index is not complete: takes up what the tree has of a key and the index has not, or has
-  /// in an older version. The record of the newer one may be lost.
+  /// Recovers the entries of a key that the index does not have, or has in an older version, from
+  /// the tree. Does nothing if the index is complete.
   ///
-  /// - Parameter variant: the one to ask for; nil: all.
-  /// - Throws: where the system cannot say, or the journal cannot be written.
+  /// - Parameter variant: the variant to recover; `nil` for all variants.
+  /// - Throws: an error if files cannot be read now, or the journal cannot be written.
   func askTree(_ hash: KeyHash, _ variant: UInt64? = nil) throws(StoreError) {
     guard
       let entries = catalog.state.withLock({ $0.isComplete || $0.isClosed ? nil : $0.entries })
@@ -19,8 +19,8 @@ extension Recovery {
     }
   }
 
-  /// Returns where an entry is, after the tree was asked if that is in doubt; `nil` if it cannot be
-  /// asked. Counts as no access.
+  /// Returns the place of an entry. If the index may lack it, or may have an older version, it is
+  /// first recovered from the tree; `nil` if that fails. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
     let (located, isUncertain) = catalog.state.withLock { state -> (Located?, Bool) in
       catalog.follow(&state)
@@ -50,10 +50,10 @@ extension Recovery {
     }
   }
 
-  /// Takes up the entries of a key that the tree has and the journal does not, or has in an older
-  /// version; where the store is written to, the caller holds the shard.
+  /// Recovers the entries of a key that the journal does not have, or has in an older version, from
+  /// the tree. The caller holds the shard, unless the store is read-only.
   ///
-  /// - Throws: where the system cannot say, or the journal cannot be written.
+  /// - Throws: an error if files cannot be read now, or the journal cannot be written.
   func takeUp(
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor,
     _ entries: EntriesDirectory
@@ -68,11 +68,13 @@ extension Recovery {
     }
   }
 
-  /// Takes up one entry of the tree; where the store is written to, the caller holds the shard.
+  /// Recovers one entry from the tree: appends its record to the journal, or adds it to the index
+  /// of a read-only store. The caller holds the shard, unless the store is read-only.
   ///
-  /// - Parameter old: the entry of the index that it may take the place of.
-  /// - Returns: whether the index has it now; false where it is not whole.
-  /// - Throws: where the system cannot say, or the journal cannot be written.
+  /// - Parameter old: the entry of the index that it may replace.
+  /// - Returns: whether the index has it now; false if its files are missing or damaged, or if it
+  ///   was removed.
+  /// - Throws: an error if files cannot be read now, or the journal cannot be written.
   @discardableResult
   package func takeUp(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory, replacing old: Slot? = nil
@@ -87,7 +89,7 @@ extension Recovery {
       bodyFile: old.flatMap { isSameBody ? UInt64($0.bodyFile) : nil } ?? status.fileNumber)
     if catalog.isReadOnly {
       return catalog.state.withLock { state in
-        // In memory only; segment 0 says that the record is in the tree.
+        // Only in memory. Segment 0 means that the record is in the tree.
         state.put(record.head, segment: 0, offset: 0, recordLength: 0)
         return true
       }
@@ -99,15 +101,16 @@ extension Recovery {
         isThere = true
         guard let old, state.index[number].isSameRecord(as: old) else { return [] }
       }
-      // The journal is not whole: its numbers go on after those that the tree tells of.
+      // The journal is not whole, so its next number has to be higher than those in the tree.
       state.journal.sequence = max(state.journal.sequence, document.sequence ?? 0)
       return [record.bytes]
     }
     return placed != nil || isThere
   }
 
-  /// Whether the journal, as far as it can be read, says that an entry in the tree was removed. After
-  /// a clean end nothing that was removed can be there again, whatever the times of storing say.
+  /// Returns whether an entry in the tree was removed, according to the readable part of the
+  /// journal. After a clean end no removed entry can be in the tree, so its times are not compared,
+  /// except in a read-only store.
   private func wasRemoved(_ entry: StoredEntry, _ hash: KeyHash) -> Bool {
     catalog.state.withLock { state in
       (state.endedUncleanly || catalog.isReadOnly)
@@ -115,8 +118,8 @@ extension Recovery {
     }
   }
 
-  /// Whether a metadata file is that of an entry that was removed and not stored again, or whose body
-  /// did not reach the disk before the power failed or a process was killed.
+  /// Returns whether a metadata file is that of an entry that was removed and not stored again, or
+  /// whose body did not reach the disk before the power failed or a process was killed.
   func isLeftover(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
@@ -127,12 +130,12 @@ extension Recovery {
     return try tree.statusOfBody(hash, document.entry, entries) == nil
   }
 
-  /// Takes up what the tree has in place of an older version in the index: the record of the newer
-  /// one was damaged. A replaced metadata file gets its name only after its record was written, so
-  /// what is complete in the tree was committed. The caller holds the shard.
+  /// Recovers an entry from the tree that is newer than its version in the index, because the
+  /// record of the newer version was damaged. A metadata file is replaced only after its record was
+  /// written, so a complete newer file was committed. The caller holds the shard.
   ///
-  /// - Returns: whether it was taken up.
-  /// - Throws: where the system cannot say, or the journal cannot be written.
+  /// - Returns: whether it was recovered.
+  /// - Throws: an error if files cannot be read now, or the journal cannot be written.
   package func takeUpNewer(
     _ slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
@@ -154,9 +157,9 @@ extension Recovery {
       }
   }
 
-  /// Whether a metadata file says what the record of an entry says, or less.
+  /// Returns whether the record of an entry is as new as its metadata file, or newer.
   ///
-  /// - Throws: where the record cannot be read for now, and may be the newer one.
+  /// - Throws: an error if the record cannot be read now, and may be the newer one.
   private func isSuperseded(
     _ document: MetadataDocument, by located: Located
   ) throws(StoreError) -> Bool {
@@ -169,12 +172,12 @@ extension Recovery {
       return false
     }
     if record.isSame(as: entry) { return true }
-    // Numbers decide where there are any; a clock may be wrong.
+    // Sequence numbers decide, if both have one, because a clock may be wrong.
     if let sequence = document.sequence, record.sequence > 0 {
       return sequence <= record.sequence && tree.hasBody(located)
     }
-    // Changed metadata has the time of storing that it had. After a power cut what is missing in the
-    // journal was not promised, and the file may be the older one.
+    // A change of the metadata keeps the time of storing. After a power cut, records that the
+    // journal lacks were not promised, and the file may be the older one.
     let mayBeOlder =
       entry.created < record.head.created
       || entry.created == record.head.created && catalog.state.withLock { $0.endedUncleanly }

@@ -2,14 +2,15 @@ internal import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-/// Puts a store right after a crash, or where its journal is damaged: compares tree and index, one key at
-/// a time under the lock of its shard, while the store is used.
+/// The repair of a store after a crash, or if its journal is damaged. It compares tree and index,
+/// one key at a time under the lock of its shard, while the store is in use.
 ///
-/// - The journal is whole: it decides. Files that it does not have were never promised, or were removed,
-///   and are deleted. Entries whose bodies are lost are removed, unless their whole shard is missing,
-///   which may be so for a moment only.
-/// - The journal is damaged: the tree decides. What it has is appended to the journal; what it has not is
-///   removed, since it may have been removed before. Only then is the journal written anew.
+/// - If the journal is whole, it decides. Files without a record were never promised, or were
+///   removed, and are deleted. Entries whose bodies are lost are removed, unless their whole shard
+///   is missing, which may be so for a moment only.
+/// - If the journal is damaged, the tree decides. Its entries are appended to the journal. Entries
+///   without a body are removed, because they may have been removed before. Only then is the
+///   journal written anew.
 package final class Recovery: Sendable {
   let path: String
   let catalog: Catalog
@@ -27,13 +28,14 @@ package final class Recovery: Sendable {
 
   var fileSystem: any FileSystem { tree.fileSystem }
 
-  /// Puts the store right, and only then removes the signs that this has to be done.
+  /// Compares tree and index, repairs the store, and then removes the signs that this has to be
+  /// done.
   func reconcile() {
     guard let dead = try? deadSessionsNow() else { return }
-    // Files that were being written take room that no limit counts: they are removed first.
+    // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     for shard in 0..<Layout.shardCount {
-      // What could not be looked at may be all that is left of an entry: the signs stay.
+      // Files that could not be read may be all that is left of an entry, so the signs stay.
       if upkeep.isStopping || (try? reconcile(shard: shard)) == nil { return }
     }
     let hasMovedEntries = dead.contains { tree.staging.hasMovedEntries($0) }
@@ -52,15 +54,15 @@ package final class Recovery: Sendable {
     }
     try catalog.renewJournal()
     catalog.state.withLock { state in
-      // Nothing is taken from the tree any more.
+      // No more entries are recovered from the tree.
       if state.journal.isWhole { state.removals = nil }
     }
   }
 
-  /// For a checker: appends what the tree has to a journal that is not whole, then writes it anew.
-  /// Nothing else changes.
+  /// Appends the entries of the tree to a journal that is not whole, and then writes it anew.
+  /// Changes nothing else. For a checker.
   ///
-  /// - Throws: also if something could not be looked at; the journal stays as it is then.
+  /// - Throws: an error also if a file could not be read. Then the journal is not written anew.
   package func takeUpAndRenew() throws(StoreError) {
     if catalog.isIndexWhole { return }
     catalog.beginJournal()
@@ -75,7 +77,7 @@ package final class Recovery: Sendable {
     }
   }
 
-  /// Writes the journal anew, so that it holds nothing of what was removed or replaced.
+  /// Writes the journal anew without the removed and replaced entries.
   ///
   /// - Throws: `readOnly`, `inputOutput` if the journal is damaged and cannot be written anew yet,
   ///   `noSpace`, `closed`.
@@ -86,12 +88,12 @@ package final class Recovery: Sendable {
     try catalog.purge()
   }
 
-  /// The names below `staging` of processes that are gone.
+  /// Returns the names of the sessions of processes that are gone.
   package func deadSessionsNow() throws(StoreError) -> [PathName] {
     try catalog.journal.withLock { () throws(StoreError) in try tree.staging.deadSessions() }
   }
 
-  /// Removes the directories of processes that are gone, unless somebody holds them.
+  /// Removes sessions of processes that are gone, unless a process holds their locks.
   package func removeSessions(_ names: [PathName]) {
     for name in names {
       if upkeep.isStopping { return }
@@ -101,7 +103,7 @@ package final class Recovery: Sendable {
 
   /// Waits until the index has every entry.
   ///
-  /// - Complexity: O(1), but if the journal was damaged or lost: O(all entries) once.
+  /// - Complexity: O(1); if the journal was damaged or lost, O(all entries) once.
   func completeIndex() {
     guard catalog.state.withLock({ !$0.isComplete && !$0.isClosed }) else { return }
     if !catalog.isReadOnly {
@@ -115,8 +117,8 @@ package final class Recovery: Sendable {
     catalog.state.withLock { $0.isComplete = true }
   }
 
-  /// At closing: gives the comparison of tree and journal a second. If it needs no longer, programs that
-  /// end at once leave no traces of one that was killed before them.
+  /// Waits up to a second for the comparison of tree and journal. Called when the store is closed,
+  /// so that short-lived programs can complete the comparison, too.
   func finishComparing() {
     let isDone = catalog.state.withLock { !$0.endedUncleanly && $0.isComplete }
     if catalog.isSupervised || isDone { return }
@@ -144,8 +146,8 @@ package final class Recovery: Sendable {
     for hash in try tree.keys(in: shard, number) { try body(hash, shard, entries) }
   }
 
-  /// Tells whether a directory holds just the files that the index expects. No lock is held: if not, the
-  /// caller looks again under the lock.
+  /// Returns whether the directory of a key has exactly the files that the index expects. No lock
+  /// is held. If it has not, the caller compares again under the lock.
   private func isAsExpected(
     _ hash: KeyHash, _ name: PathName, in shard: borrowing Descriptor
   ) -> Bool {
@@ -166,9 +168,9 @@ package final class Recovery: Sendable {
     return files
   }
 
-  /// Puts one key right.
+  /// Compares and repairs one key.
   ///
-  /// - Throws: if the system cannot say what is there, or the journal cannot be written.
+  /// - Throws: an error if files cannot be read now, or the journal cannot be written.
   private func reconcile(_ hash: KeyHash, _ entries: EntriesDirectory) throws(StoreError) {
     try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
       guard let directory = try tree.openKey(hash, in: shard) else { return }
@@ -194,10 +196,10 @@ package final class Recovery: Sendable {
     }
   }
 
-  /// Removes files that no entry has.
+  /// Removes files to which no entry refers.
   ///
-  /// If the journal is not whole and there is a metadata file that could not be taken up, nothing is
-  /// removed: that file is damaged, and the bodies may be those that it names.
+  /// Nothing is removed if the journal is not whole and one of the files is a metadata file. That
+  /// file is damaged, and its body may be one of the others.
   private func removeUnknown(
     _ files: Set<Layout.KeyFile>, in directory: borrowing Descriptor, isWhole: Bool
   ) {
@@ -215,7 +217,8 @@ package final class Recovery: Sendable {
     }
   }
 
-  /// Sets aside the entries whose bodies are missing, except those that may be away for a moment.
+  /// Sets aside the entries whose bodies are missing, except those that may be missing for a moment
+  /// only.
   ///
   /// - Returns: false if the store was closed meanwhile.
   private func checkBodies(butNot away: Away) -> Bool {

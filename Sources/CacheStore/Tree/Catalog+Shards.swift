@@ -26,19 +26,20 @@ extension Catalog {
     }
   }
 
-  /// Tells whether an error is the consequence of a removal of all entries, and of their directory, by
-  /// somebody else.
+  /// Returns whether an error occurred because somebody else removed all entries, and with them
+  /// their directory.
   func isRemoval(_ error: StoreError, of entries: EntriesDirectory) -> Bool {
     if isOutdated(entries) { return true }
     guard error.code == .notFound else { return false }
-    // The journal may not have the removal yet while the lock is waited for.
+    // The other process may have moved the directory, and not yet have appended its record.
     return (try? confirmEntries()) == false || isOutdated(entries)
   }
 
-  /// Makes sure that the `entries` directory that is open is the one that stands there: it may have
-  /// been out of reach when the journal said that all entries are gone.
+  /// Compares the open `entries` directory with the one in the store, and opens the latter if they
+  /// differ. They can differ if the new directory could not be opened when the journal reported
+  /// that all entries were removed.
   ///
-  /// - Returns: whether it was; otherwise the other one is open now.
+  /// - Returns: whether they were the same.
   @discardableResult
   package func confirmEntries() throws(StoreError) -> Bool {
     // Under the lock, because `removeAll` moves the directory before it appends its record.
@@ -55,7 +56,7 @@ extension Catalog {
     }
   }
 
-  /// Tells whether all entries were removed since `entries` was the present directory.
+  /// Returns whether all entries were removed since `entries` was the present directory.
   package func isOutdated(_ entries: EntriesDirectory) -> Bool {
     state.withLock { state in
       follow(&state)
@@ -63,13 +64,13 @@ extension Catalog {
     }
   }
 
-  /// The session of this process, made when something is first written.
+  /// Returns the session of this process. It is made before the first write.
   package func ownSession() throws(StoreError) -> Session {
     if let session = tree.staging.session { return session }
     if isReadOnly { throw .readOnly(path) }
     return try journal.withLock { () throws(StoreError) -> Session in
       if let session = tree.staging.session { return session }
-      // A session that begins after the store is closed would never end.
+      // A session that is made after the store was closed would never end.
       try state.withLock { state throws(StoreError) in
         if state.isClosed { throw state.refusal ?? .closed(path) }
       }

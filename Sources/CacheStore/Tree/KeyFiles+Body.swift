@@ -5,17 +5,17 @@ internal import CacheSystem
 struct PlacedBody {
   /// The digest that names the file.
   var digest: Digest
-  /// The number of the file, which entries that share it have in common.
+  /// The number of the file. Entries that share the file have the same number.
   var file: UInt64
 }
 
 // The body of an entry in the directory of its key.
 extension KeyFiles {
-  /// Puts the body into the directory: the one that is there, a link to an equal one, or a file.
+  /// Makes sure that the directory has the body: uses an equal file that is there, links the equal
+  /// body of another entry, or writes a file.
   ///
-  /// A file that a current record refers to is never replaced. If another body of the key has the
-  /// digest of this one, this one is stored under its seeded digest.
-  ///
+  /// An intact file that a current record refers to is never replaced. If another body of the key
+  /// has the same digest, this body is stored under its seeded digest.
   mutating func placeBody(
     _ entry: NewEntry, _ before: Before
   ) throws(StoreError) -> PlacedBody {
@@ -32,7 +32,9 @@ extension KeyFiles {
       remedy: "remove the entries of the key first")
   }
 
-  /// - Returns: nil if another body has that name.
+  /// Makes sure that the directory has the body under the name of a digest.
+  ///
+  /// - Returns: the number of the file; `nil` if another body has that name.
   private mutating func placeBody(
     _ entry: NewEntry, _ before: Before, named digest: Digest
   ) throws(StoreError) -> UInt64? {
@@ -73,17 +75,17 @@ extension KeyFiles {
     }
   }
 
-  /// What has the name of a body that is to be stored.
+  /// The file that has the name of a new body.
   private enum Standing {
     case none
-    /// The same bytes.
+    /// A file with the same bytes.
     case equal
-    /// The body of a current record, whole, with other bytes.
+    /// An intact file of a current record, with other bytes.
     case another
   }
 
-  /// Looks at the file that has the name of the body. It is removed if no record refers to it, or if
-  /// it is damaged, so that no record can be answered with it.
+  /// Examines the file that has the name of the body. A file with other bytes is removed if it is
+  /// damaged or no record refers to it.
   private func standing(
     _ name: PathName, _ entry: NewEntry, _ known: Slot?
   ) throws(StoreError) -> Standing {
@@ -96,20 +98,22 @@ extension KeyFiles {
         return .another
       }
     } catch  where error == .notFound { return .none } catch  where error.isWrongKind {
-      // What stands there is no body; it goes.
+      // It is no regular file, so it is removed.
     } catch {
-      // It may be whole: without descriptors, for example, nobody can tell.
+      // It may be intact. The system cannot open it if, for example, the process has too many open
+      // files.
       throw StoreError(error, path: "\(path)/\(name.text)")
     }
-    // Readers that have it open keep it. A directory of that name goes only if it is empty.
+    // Readers that have the file open can still read it. A directory is removed only if it is
+    // empty.
     if (try? files.removeFile(name, in: directory.raw)) == nil {
       try? files.removeDirectory(name, in: directory.raw)
     }
     return .none
   }
 
-  /// Links to the body of another entry. The link is made first and compared then, so that what is
-  /// compared is what is kept.
+  /// Links the body of another entry. The link is made before the bytes are compared, so that the
+  /// file that was compared is the file that is kept.
   private mutating func share(
     _ sharing: Located, _ name: PathName, _ entry: NewEntry
   ) -> Bool {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The directory of one key while it is being changed, under the lock of its shard.
 ///
-/// Keeps track of what it makes, so that a store operation that fails leaves nothing (`undo`).
+/// Keeps track of the files that it makes, so that a failed operation leaves nothing (`undo`).
 struct KeyFiles: ~Copyable {
   let tree: Tree
   let hash: KeyHash
@@ -13,7 +13,7 @@ struct KeyFiles: ~Copyable {
   var isNew: Bool
   var madeBody: PathName?
   private var madeMetadata: PathName?
-  /// A metadata file in staging, with the name that it will get, and where it stands.
+  /// A new metadata file: its name in staging, the name that it will get, and the session with it.
   private var staged: (from: PathName, to: PathName, session: Session)?
 
   var files: any FileSystem { tree.fileSystem }
@@ -24,7 +24,7 @@ struct KeyFiles: ~Copyable {
   ) throws(StoreError) {
     let name = Layout.key(hash)
     let path = "\(tree.path)/entries/\(Layout.keyPath(hash).text)"
-    // An entry that is known has its directory, unless somebody removed it.
+    // A key in the index has a directory, unless somebody removed it.
     let isThere =
       isKnown && (try? tree.fileSystem.status(at: name, in: shard.directory.raw)) != nil
     let isNew = isThere ? false : try Self.make(tree, shard, name, path)
@@ -40,7 +40,9 @@ struct KeyFiles: ~Copyable {
     self.isNew = isNew
   }
 
-  /// - Returns: false where it is there already: left by a process that was killed.
+  /// Makes the directory of a key.
+  ///
+  /// - Returns: false if there is one already, left by a process that was killed.
   private static func make(
     _ tree: Tree, _ shard: borrowing Shard, _ name: PathName, _ path: String
   ) throws(StoreError) -> Bool {
@@ -59,7 +61,8 @@ struct KeyFiles: ~Copyable {
     do throws(SystemError) {
       return try tree.fileSystem.open(name, in: shard.directory, [.read, .directory])
     } catch  where error.isWrongKind {
-      // A link or a file stands where the directory belongs: it is none of ours, and in the way.
+      // A link or a file has the name of the directory. The store has not made it, so it is
+      // removed.
       return try system(path) { () throws(SystemError) in
         try tree.fileSystem.removeFile(name, in: shard.directory.raw)
         try tree.fileSystem.makeDirectory(
@@ -77,7 +80,7 @@ struct KeyFiles: ~Copyable {
     do throws(SystemError) {
       return try files.open(name, in: directory, [.write, .create, .exclusive])
     } catch  where error == .exists {
-      // A directory goes only if it is empty.
+      // A directory is removed only if it is empty.
       if (try? files.removeFile(name, in: directory.raw)) == nil {
         try files.removeDirectory(name, in: directory.raw)
       }
@@ -85,11 +88,11 @@ struct KeyFiles: ~Copyable {
     }
   }
 
-  /// Writes the metadata file: in place where there is none, otherwise into staging, to be renamed
-  /// once the journal has the record.
+  /// Writes the metadata file: directly if the entry is new, otherwise into staging. `finish`
+  /// renames it after the journal has the record.
   ///
-  /// It is never synced. The record in the journal says the same, and is; what a power cut leaves of
-  /// the file is written again from there.
+  /// The file is not synced, because the record in the journal has the same content, and is synced
+  /// if the store survives a loss of power. Then the file is written again from the record.
   mutating func placeMetadata(
     _ document: [UInt8], _ variant: UInt64, replacing: Bool, staging session: Session
   ) throws(StoreError) {
@@ -111,16 +114,17 @@ struct KeyFiles: ~Copyable {
     }
   }
 
-  /// Makes the names durable that the record is going to rely on.
+  /// Syncs the directories, so that the names that the record relies on survive a loss of power.
   ///
-  /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by a
-  ///   process that was killed, and its name may not survive.
+  /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by
+  ///   a process that was killed, and its name may not be on disk yet.
   func synchronize(_ shard: borrowing Shard, isKnown: Bool) throws(StoreError) {
     guard tree.durability == .full, madeBody != nil || madeMetadata != nil else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
       if isNew || !isKnown { try files.synchronize(shard.directory, names: true) }
-      // Once for each shard, whoever made it: that one may have been killed, or not sync at all.
+      // Once for each shard, because the process that made it may have been killed, or may not
+      // sync.
       let number = Layout.shardNumber(of: hash)
       let shards = shard.entries
       if !shards.durableShards.withLock({ $0.contains(number) }) {
@@ -134,9 +138,10 @@ struct KeyFiles: ~Copyable {
 
   // MARK: The end
 
-  /// After the journal has the record: gives the metadata its name, and removes what is replaced.
+  /// Renames the metadata file, and removes the files that the new entry replaces. Called after the
+  /// journal has the record.
   ///
-  /// - Returns: whether the metadata has its name.
+  /// - Returns: whether the metadata file has its name.
   mutating func finish(_ before: Before, _ digest: Digest) -> Bool {
     let isNamed = finishMetadata()
     for slot in before.surplus {
@@ -152,10 +157,10 @@ struct KeyFiles: ~Copyable {
     return isNamed
   }
 
-  /// Gives a replaced metadata file its name.
+  /// Renames a metadata file from staging to its name.
   ///
-  /// - Returns: whether it has it. If not, the journal has the entry all the same, and the caller asks
-  ///   the upkeep to write the file again.
+  /// - Returns: whether it has its name. If not, the journal still has the entry, and the caller
+  ///   asks the upkeep to write the file again.
   mutating func finishMetadata() -> Bool {
     guard let staged else { return true }
     self.staged = nil
@@ -169,10 +174,10 @@ struct KeyFiles: ~Copyable {
     }
   }
 
-  /// The journal has the record: what was made belongs to it now, and stays whatever follows.
+  /// Makes `undo` keep the files, because the journal has the record.
   mutating func keep() { (madeBody, madeMetadata, isNew) = (nil, nil, false) }
 
-  /// Removes what was made and does not belong to a record.
+  /// Removes the files that were made and that no record refers to.
   mutating func undo() {
     if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
     if let madeMetadata { tree.discard(madeMetadata, in: directory.raw) }

@@ -1,7 +1,7 @@
 package import CacheFormat
 package import CacheSystem
 
-/// Every name on disk (Docs/Format.md, "The tree").
+/// The names of all files and directories of a store (Docs/Format.md, "The tree").
 package enum Layout {
   package static let description = PathName("store.json")
   package static let newDescription = PathName("store.json.new")
@@ -12,18 +12,18 @@ package enum Layout {
   package static let staging = PathName("staging")
   package static let quarantine = PathName("quarantine")
 
-  /// Says in a directory of the quarantine where its files come from, and why.
+  /// The note in a directory of the quarantine: where its files come from, and why.
   package static let note = PathName("note.txt")
-  /// The segment of the journal that has not got its name yet.
+  /// The name of a new segment until it is complete.
   package static let newSegment = PathName("new")
 
-  /// What may stand at the top of a store.
+  /// The names in the directory of a store.
   package static let topNames: Set<String> = [
     "store.json", "store.json.new", "CACHEDIR.TAG", "lock", "journal", "entries", "staging",
     "quarantine",
   ]
 
-  /// What CACHEDIR.TAG says: the first line is given by the Cache Directory Tagging Specification.
+  /// The content of CACHEDIR.TAG. The Cache Directory Tagging Specification defines its first line.
   package static let backupTagText = """
     Signature: 8a477f597d28d172789f06886806bc55
     # This directory is a cache made by OfflineCache; backups may leave it out.
@@ -41,7 +41,7 @@ package enum Layout {
     return name
   }
 
-  /// The number of a segment, or nil where the name is none of a segment.
+  /// Returns the number of the segment with a name; `nil` for any other name.
   package static func segmentNumber(_ name: PathName) -> UInt32? {
     let bytes = name.bytes
     guard bytes.count == 12, bytes[8...].elementsEqual(".log".utf8),
@@ -51,7 +51,7 @@ package enum Layout {
     return number
   }
 
-  /// Whether a name is that of a session: 16 digits.
+  /// Returns whether a name is that of a session: 16 hex digits.
   package static func isSession(_ name: PathName) -> Bool {
     name.count == 16 && name.hex(in: 0..<16) != nil
   }
@@ -123,7 +123,7 @@ package enum Layout {
     return path
   }
 
-  /// What a name below a key's directory stands for.
+  /// The kind of a file in the directory of a key, according to its name.
   package enum KeyFile: Hashable {
     case metadata(UInt64)
     case body(Digest)
@@ -142,7 +142,8 @@ package enum Layout {
     return .foreign
   }
 
-  /// The hash of the key whose directory in a shard has this name; nil for any other name.
+  /// Returns the hash of the key whose directory in a shard has this name; `nil` for any other
+  /// name.
   package static func keyHash(_ name: PathName, inShard number: Int) -> KeyHash? {
     guard name.count == KeyHash.directoryNameLength, let high = name.hex(in: 0..<14),
       let low = name.hex(in: 14..<30)

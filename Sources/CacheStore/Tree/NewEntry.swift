@@ -1,22 +1,21 @@
 package import CacheFormat
 internal import CacheSystem
 
-/// Where the bytes of a body come from.
+/// The source of the bytes of a body.
 enum BodySource {
   case bytes([UInt8])
   /// A file in the staging directory.
   case staged(PathName, Session)
 }
 
-/// The times of an entry that another cache has kept before.
+/// The times of an entry that another cache has kept.
 ///
-/// Neither is later than now when the entry has been stored: what is to come is taken for now. Such
-/// an entry takes its place in the order of eviction by its time, and never the place of one that
-/// was asked for later.
+/// Times in the future are clamped to now. Such an entry is evicted in the order of its access
+/// time, and no entry that was accessed later is evicted for it.
 package struct Past: Sendable, Hashable {
-  /// When it was stored there; nil: it counts as stored now.
+  /// The time at which the other cache stored it; `nil` for now.
   package var created: Timestamp?
-  /// When it was asked for last.
+  /// The time of its last access.
   package var accessed: Timestamp
 
   /// Creates the times.
@@ -26,7 +25,7 @@ package struct Past: Sendable, Hashable {
   }
 }
 
-/// What is to be stored.
+/// An entry to be stored.
 struct NewEntry {
   var key: ByteString
   var variant: UInt64
@@ -34,7 +33,7 @@ struct NewEntry {
   var digest: Digest
   var length: UInt64
   var body: BodySource
-  /// `nil` if it is stored now.
+  /// The times in another cache; `nil` for a new response.
   var past: Past? = nil
 
   /// Makes the description of the entry.
@@ -47,26 +46,27 @@ struct NewEntry {
   }
 }
 
-/// What the index says of a key before it is changed; valid as long as its shard is locked.
+/// The entries of a key in the index before a change. Valid as long as the shard of the key is
+/// locked.
 struct Before {
   /// The variant that will be replaced.
   var old: Slot?
   /// The other variants of the key.
   var others: [Slot]
-  /// Variants beyond the allowed number, least recently accessed first.
+  /// The variants beyond the allowed number, least recently accessed first.
   var surplus: [Slot]
-  /// An entry with an equal body.
+  /// An entry whose body has the same digest and length.
   var sharing: Located?
   /// The access time of the new entry.
   var tick: Int64
-  /// The least number that the next record can have.
+  /// The lowest sequence number that the next record can have.
   var nextSequence: UInt64
 
   /// All variants of the key.
   var all: [Slot] { (old.map { [$0] } ?? []) + others }
   var hasVariants: Bool { old != nil || !others.isEmpty }
 
-  /// Looks at the index.
+  /// Reads the entries of a key from the index.
   init(_ state: inout StoreState, _ hash: KeyHash, _ entry: NewEntry, now: Int64) {
     let all = state.index.variants(of: hash).map { state.index[$0] }
     old = all.first { $0.variant == entry.variant }

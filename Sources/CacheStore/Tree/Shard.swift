@@ -2,18 +2,18 @@ package import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-/// One of the 256 directories of keys, while it is locked: files of a key are changed by the holder of
-/// its shard only.
+/// One of the 256 directories of keys, while it is locked. Only the holder of the lock changes the
+/// files of its keys.
 ///
-/// The lock is that of the directory itself (flock(2)), taken on a descriptor of its own each time, so
-/// it excludes threads and processes alike, and is released with the descriptor.
+/// The lock is an flock(2) of the directory, each time on a descriptor of its own. So it excludes
+/// threads and processes alike, and is released with the descriptor.
 package struct Shard: ~Copyable {
   package let directory: Descriptor
   package let entries: EntriesDirectory
 }
 
 extension Tree {
-  /// Runs `body` while the shard of a key is locked. A shard that is missing is made.
+  /// Runs `body` while the shard of a key is locked. A missing shard is made.
   func withShard<R>(
     of hash: KeyHash, in entries: EntriesDirectory,
     _ body: (borrowing Shard) throws(StoreError) -> R
@@ -21,8 +21,8 @@ extension Tree {
     try withLocked(try lockShard(of: hash, in: entries), body)
   }
 
-  /// Opens and locks the shard of a key, which is made if it is missing. The lock is released with the
-  /// descriptor.
+  /// Opens and locks the shard of a key, which is made if it is missing. The lock is released with
+  /// the descriptor.
   func lockShard(
     of hash: KeyHash, in entries: EntriesDirectory
   ) throws(StoreError) -> Shard {
@@ -34,8 +34,8 @@ extension Tree {
     }
   }
 
-  /// Runs `body` with a locked shard, and unlocks it. A value that cannot be copied may end with its
-  /// last use, which is too early here: so the end of the lock is stated.
+  /// Runs `body` with a locked shard, and unlocks it. The unlocking is explicit, because a
+  /// noncopyable value may end with its last use, which is too early here.
   func withLocked<R>(
     _ shard: consuming Shard, _ body: (borrowing Shard) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -44,7 +44,8 @@ extension Tree {
     return try body(shard)
   }
 
-  /// Runs `body` while the shard of a key is locked, unless somebody else holds it: then returns `nil`.
+  /// Runs `body` while the shard of a key is locked. Returns `nil` without a wait if somebody else
+  /// holds the lock.
   package func tryWithShard<R>(
     of hash: KeyHash, in entries: EntriesDirectory,
     _ body: (borrowing Shard) throws(StoreError) -> R
@@ -59,7 +60,7 @@ extension Tree {
     return try withLocked(shard, body)
   }
 
-  /// Opens a shard, making it where it is missing. What else stands in its place goes to the
+  /// Opens a shard, and makes it if it is missing. A file or link in its place is moved to the
   /// quarantine.
   private func openOrMake(
     _ name: PathName, in parent: borrowing Descriptor
@@ -75,8 +76,8 @@ extension Tree {
     }
   }
 
-  /// Moves away what is no directory. Under the lock of the journal, so that nobody moves the
-  /// directory that another process has just made in its place.
+  /// Moves a file or link in the place of a shard to the quarantine. Takes the lock of the journal,
+  /// so that no process moves the directory that another one has just made in its place.
   private func clearPlace(of name: PathName, in parent: Int32) {
     _ = try? journal.withLock { () throws(StoreError) in
       guard let status = try? fileSystem.status(at: name, in: parent), status.kind != .directory
@@ -88,7 +89,7 @@ extension Tree {
 }
 
 extension FileSystem {
-  /// Runs `body` while a shard that is there is locked; one that is missing is not made.
+  /// Runs `body` while a shard is locked. A missing shard is not made.
   package func withShard<R>(
     _ number: Int, in entries: EntriesDirectory, _ body: (borrowing Shard) -> R
   ) throws(SystemError) -> R {

@@ -2,10 +2,10 @@ internal import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-/// This process's own directory below `staging`, locked as long as the process lives.
+/// The directory of this process in `staging`, which is locked as long as the store is open.
 ///
-/// A session whose lock is free belonged to a process that was killed. What that process was doing is
-/// put right before its directory is removed.
+/// A session whose lock is free belonged to a process that was killed. Its directory is removed
+/// after tree and journal were compared.
 package final class Session: Sendable {
   let name: PathName
   package let directory: Descriptor
@@ -16,7 +16,7 @@ package final class Session: Sendable {
     self.directory = directory
   }
 
-  /// Returns a name that nothing in the directory has.
+  /// Returns a name that no file in the directory has.
   package func unusedName() -> PathName {
     var name = PathName()
     name.appendHex(nextName.add(1, ordering: .relaxed).newValue, digits: 16)
@@ -24,12 +24,13 @@ package final class Session: Sendable {
   }
 }
 
-/// The directory `staging` of a store, with the sessions of the processes that write.
+/// The directory `staging` of a store, with the sessions of all processes that write.
 final class Staging: Sendable {
   private let place: StorePlace
   private let durability: Durability
   private let own = Mutex<Session?>(nil)
-  /// Whether something was left undone, so that the next opening has to compare tree and journal.
+  /// Whether files were left over or a sync failed, so that the next opening has to compare tree
+  /// and journal.
   private let isUnclean = Atomic<Bool>(false)
 
   private var fileSystem: any FileSystem { place.fileSystem }
@@ -42,11 +43,11 @@ final class Staging: Sendable {
 
   // MARK: The session of this process
 
-  /// The session; `nil` until something is written.
+  /// The session; `nil` before the first write.
   var session: Session? { own.withLock { $0 } }
 
-  /// Makes the session of this process. The caller holds the journal's lock, so that nobody takes the
-  /// new directory for that of a killed process before it is locked.
+  /// Makes the session of this process. The caller holds the journal's lock, so that no process
+  /// mistakes the new directory for that of a killed process before it is locked.
   func makeSession() throws(StoreError) -> Session {
     var name = PathName()
     name.appendHex(.random(in: .min ... .max), digits: 16)
@@ -62,7 +63,7 @@ final class Staging: Sendable {
     return made
   }
 
-  /// Removes the session's directory, which is the sign of a clean end.
+  /// Removes the session's directory. A missing directory is the sign of a clean end.
   func endSession() {
     guard let ended = own.withLock({ $0.take() }) else { return }
     fileSystem.removeTree(ended.directory)
@@ -70,7 +71,7 @@ final class Staging: Sendable {
     try? fileSystem.removeDirectory(ended.name, in: place.staging.raw)
   }
 
-  /// Notes that files of a key may have been left that the journal does not know.
+  /// Notes that a file of a key could not be removed, although the journal does not have it.
   func noteLeftover(_ error: SystemError) {
     if error == .notFound || error == .notEmpty { return }
     noteUnclean()
@@ -79,7 +80,7 @@ final class Staging: Sendable {
   /// Makes the next opening compare tree and journal.
   func noteUnclean() { isUnclean.store(true, ordering: .relaxed) }
 
-  /// Deletes the directories that were moved into the session; writers' files stay.
+  /// Deletes the directories that were moved into the session. The files of writers stay.
   func sweep(while isWanted: () -> Bool) {
     guard let session else { return }
     var directories: [PathName] = []
@@ -97,7 +98,8 @@ final class Staging: Sendable {
 
   // MARK: The sessions of other processes
 
-  /// Tells whether another process that writes has the store open. The caller holds the journal's lock.
+  /// Returns whether another process has the store open for writing. The caller holds the journal's
+  /// lock.
   func hasLiveSessions() throws(StoreError) -> Bool {
     try sessions { directory in
       ((try? fileSystem.tryLock(directory)) ?? true) == false
@@ -129,15 +131,15 @@ final class Staging: Sendable {
     }
   }
 
-  /// Removes a dead session with all that is in it, unless a process holds it.
+  /// Removes a dead session and its contents, unless a process holds its lock.
   func removeSession(_ name: PathName) {
     guard let directory = openDead(name) else { return }
     fileSystem.removeTree(directory)
     try? fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 
-  /// Removes the files in a dead session. The directory stays as the sign that tree and journal have to
-  /// be compared.
+  /// Removes the files of a dead session. The directory stays as the sign that tree and journal
+  /// have to be compared.
   func removeFiles(ofSession name: PathName) {
     guard let directory = openDead(name) else { return }
     defer { fileSystem.unlock(directory.raw) }
@@ -149,7 +151,7 @@ final class Staging: Sendable {
     for name in names { try? fileSystem.removeFile(name, in: directory.raw) }
   }
 
-  /// Opens and locks a dead session; `nil` if a process holds it.
+  /// Opens and locks a dead session; `nil` if a process holds its lock.
   private func openDead(_ name: PathName) -> Descriptor? {
     guard let directory = try? fileSystem.open(name, in: place.staging, [.read, .directory]),
       (try? fileSystem.tryLock(directory)) == true
@@ -157,7 +159,8 @@ final class Staging: Sendable {
     return directory
   }
 
-  /// Tells whether a process was killed while it removed all entries, which it had moved to its session.
+  /// Returns whether a session has a directory in it: its process was killed while it removed all
+  /// entries.
   func hasMovedEntries(_ session: PathName) -> Bool {
     var found = false
     guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
@@ -171,8 +174,8 @@ final class Staging: Sendable {
 }
 
 extension Tree {
-  /// Moves the `entries` directory into staging and makes a new one. Whoever has the old one open
-  /// goes on with it until the journal says that all is gone.
+  /// Moves the `entries` directory into staging, and makes a new one. Other threads and processes
+  /// use the old one until they read in the journal that all entries were removed.
   func moveEntries(to name: PathName, of session: Session) throws(StoreError) {
     try system("\(path)/entries") { () throws(SystemError) in
       try fileSystem.rename(
@@ -183,7 +186,7 @@ extension Tree {
     }
   }
 
-  /// Undoes `moveEntries` where the journal could not be told.
+  /// Undoes `moveEntries`, after the record could not be appended to the journal.
   func moveEntriesBack(from name: PathName, of session: Session) {
     guard (try? fileSystem.status(at: name, in: session.directory.raw)) != nil else { return }
     try? fileSystem.removeDirectory(Layout.entries, in: place.root.raw)
@@ -193,11 +196,11 @@ extension Tree {
 }
 
 extension FileSystem {
-  /// The deepest directory that `removeTree` enters: a store has nothing deeper.
+  /// The depth of directories that `removeTree` enters. A store has none that are deeper.
   private static var maximumDepth: Int { 8 }
   private static var listedAtOnce: Int { 1024 }
 
-  /// Empties a directory. What cannot be removed stays.
+  /// Removes the contents of a directory. Files that cannot be removed stay.
   func removeTree(_ directory: borrowing Descriptor, depth: Int = 0) {
     guard depth < Self.maximumDepth else { return }
     var names: [(PathName, FileKind)] = []

@@ -1,7 +1,7 @@
 package import CacheFormat
 package import CacheSystem
 
-// store.json: read, made, or restored from what the journal and the tree say.
+// store.json: read, made, or restored from the journal and the tree.
 extension StorePlace {
   static func readOrMakeDescription(
     _ root: borrowing Descriptor, _ path: String, _ options: Options
@@ -28,19 +28,19 @@ extension StorePlace {
       }
     }
     let restored = other ?? restorable(root, files, options.clock)
-    // It may be whole, and all the rest be out of reach for the same reason: a new seed would make
-    // every entry a foreign one.
+    // store.json may be intact, and the other files unreadable for the same reason. With a new seed
+    // no entry could be found.
     if restored == nil, let unreadable { throw unreadable }
-    // Without any trace of the old seed there is nothing that a new one could contradict.
+    // No file has the old seed, so a new one contradicts nothing.
     let description = restored ?? newDescription(options.clock)
     try put(description, insteadOfForeign: other != nil, root, path, options)
     return description
   }
 
-  /// Writes store.json in place of what stands there.
+  /// Writes store.json, and moves away a file or directory with that name.
   ///
-  /// - Parameter insteadOfForeign: whether that is the store.json of another store, which is kept:
-  ///   somebody may miss it there.
+  /// - Parameter insteadOfForeign: whether the present store.json is that of another store. It is
+  ///   moved to the quarantine, because it may be needed there.
   private static func put(
     _ description: StoreDescription, insteadOfForeign isForeign: Bool,
     _ root: borrowing Descriptor, _ path: String, _ options: Options
@@ -55,7 +55,8 @@ extension StorePlace {
     }
   }
 
-  /// Replaces a store.json that has another name, which may be anybody's, by a copy.
+  /// Replaces a store.json that has a second name (a hard link) by a copy, because the other name
+  /// may be somebody else's.
   private static func detachDescription(
     _ bytes: [UInt8], _ root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) {
@@ -68,7 +69,7 @@ extension StorePlace {
     }
   }
 
-  /// A description for a new store.
+  /// Returns a description for a new store.
   package static func newDescription(_ clock: any WallClock) -> StoreDescription {
     StoreDescription(
       id: randomID(), hashSeed: .random(in: .min ... .max),
@@ -79,9 +80,9 @@ extension StorePlace {
     .init(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
   }
 
-  /// The bytes of store.json, or nil where it is missing or no readable file.
+  /// Returns the bytes of store.json; `nil` if it is missing or no readable file.
   ///
-  /// - Parameter unreadable: set where the system cannot read it, though it may be whole.
+  /// - Parameter unreadable: set if the system cannot read the file, which may be intact.
   private static func descriptionBytes(
     _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem,
     _ status: inout FileStatus?, _ unreadable: inout StoreError?
@@ -98,8 +99,8 @@ extension StorePlace {
     }
   }
 
-  /// Writes CACHEDIR.TAG where it is missing, or empty or cut by a loss of power. One that somebody has
-  /// added text to stays.
+  /// Writes CACHEDIR.TAG if it is missing, empty, or cut by a loss of power. A file to which
+  /// somebody has added text stays.
   static func writeBackupTag(
     _ root: borrowing Descriptor, _ files: any FileSystem, synced: Bool
   ) throws(SystemError) {
@@ -124,10 +125,10 @@ extension StorePlace {
       Layout.description, with: description.encoded(), root, strays, files, synced: synced)
   }
 
-  /// Writes a file of the top beside and renames it, under the name that store.json has until it is
-  /// whole. The caller holds the lock.
+  /// Writes a file in the directory of the store under the temporary name `store.json.new`, and
+  /// renames it. The caller holds the lock.
   ///
-  /// - Parameter locked: whether its advisory lock is taken before it gets its name.
+  /// - Parameter locked: whether the file's lock is taken before it gets its name.
   /// - Returns: the new file.
   @discardableResult
   package static func replace(
@@ -152,9 +153,11 @@ extension StorePlace {
 }
 
 extension FileSystem {
-  /// Frees the name that a file has until it is whole: removes what a killed process has left there.
+  /// Frees a temporary name: removes the file or empty directory that a killed process has left
+  /// there.
   ///
-  /// - Returns: whether a directory with something in it stands there, which is somebody else's.
+  /// - Returns: whether the name is still in use, for a directory with contents, which the store
+  ///   has not made.
   func isDirectoryLeft(_ name: PathName, in directory: Int32) throws(SystemError) -> Bool {
     do throws(SystemError) {
       if try status(at: name, in: directory).kind != .directory {

@@ -1,14 +1,14 @@
 package import CacheFormat
 package import CacheSystem
 
-// What the other files of a store say of the store that they belong to: each segment header and each
-// metadata file carries the hash seed. The seed that most of them have is the store's.
+// The hash seed of a store according to its other files. Each segment header and each metadata file
+// has the seed; the store's seed is the one in most of them.
 extension StorePlace {
-  /// The most segments, and the most metadata files, that are asked.
+  /// The most segments, and about the most metadata files, that are read.
   private static let maximumWitnesses = 1000
 
-  /// What most segment headers and metadata files say of a store whose store.json does not tell; nil
-  /// where nothing tells its seed any more.
+  /// Returns the description of a store whose store.json is missing or damaged, according to most
+  /// segment headers and metadata files; `nil` if no file has the seed.
   package static func restorable(
     _ root: borrowing Descriptor, _ files: any FileSystem, _ clock: any WallClock
   ) -> StoreDescription? {
@@ -16,12 +16,13 @@ extension StorePlace {
     return elected(headers, seeds(in: root, files), instead: nil, clock)
   }
 
-  /// The description of the store to which most segment headers and metadata files belong, where that
-  /// is another one than store.json says: then store.json has been replaced by that of another store.
+  /// Returns the description of the store to which most segment headers and metadata files belong,
+  /// if store.json is that of another store.
   ///
-  /// - Returns: nil where nothing contradicts store.json, or as much agrees with it.
-  /// - Complexity: O(segments); only where some of them disagree, or there are none, metadata files
-  ///   are read.
+  /// - Returns: `nil` if no file contradicts store.json, or if at least as many agree with it as
+  ///   with any other store.
+  /// - Complexity: O(segments). Metadata files are read only if a segment disagrees or there is
+  ///   none.
   package static func contradiction(
     of description: StoreDescription, _ root: borrowing Descriptor, _ files: any FileSystem,
     _ clock: any WallClock
@@ -32,8 +33,8 @@ extension StorePlace {
     return elected?.hashSeed == description.hashSeed ? nil : elected
   }
 
-  /// The description with the seed that has the most votes; of equally many, that of `present`, else
-  /// one that a segment has.
+  /// Returns a description with the seed that most files have. If several seeds are equally
+  /// frequent, that of `present` is preferred, then one in a segment.
   private static func elected(
     _ headers: [SegmentHeader], _ seeds: [UInt64: Int], instead present: StoreDescription?,
     _ clock: any WallClock
@@ -47,14 +48,14 @@ extension StorePlace {
       return StoreDescription(
         id: header.storeID, hashSeed: header.hashSeed, created: header.created)
     }
-    // Only the journal tells the id: the store gets a new one.
+    // Only the journal has the id, so the store gets a new one.
     return votes.first { $0.value == most }.map { seed, _ in
       StoreDescription(
         id: randomID(), hashSeed: seed, created: Timestamp(nanoseconds: clock.now()))
     }
   }
 
-  /// The headers of the segments that have a right one.
+  /// Returns the intact headers of segments.
   private static func segmentHeaders(
     _ root: borrowing Descriptor, _ files: any FileSystem
   ) -> [SegmentHeader] {
@@ -72,7 +73,7 @@ extension StorePlace {
     return headers
   }
 
-  /// The seeds that metadata files have, and how many of them each.
+  /// Returns the seeds in metadata files, and the number of files with each.
   private static func seeds(
     in root: borrowing Descriptor, _ files: any FileSystem
   ) -> [UInt64: Int] {
@@ -95,7 +96,7 @@ extension StorePlace {
     return seeds
   }
 
-  /// The seeds of the metadata files of one key.
+  /// Returns the seeds in the metadata files of one key.
   private static func keySeeds(
     _ key: borrowing Descriptor, _ files: any FileSystem
   ) -> [UInt64] {

@@ -1,14 +1,16 @@
 package import CacheSystem
 
-// The directories of a store and its lock: made where they are missing. What else has got into their
-// places is moved into the quarantine, unopened, so that a store opens whatever happened to it.
+// The directories of a store and its lock, which are made if they are missing. A file of another
+// kind in their place is moved into the quarantine without being opened, so that a store can always
+// be opened.
 extension StorePlace {
   private static let directories = [
     Layout.quarantine, Layout.journal, Layout.entries, Layout.staging,
   ]
 
-  /// Opens the file `lock`, and takes the lock where the store is written to. A file that has another
-  /// name, which may be anybody's, is replaced by a copy.
+  /// Opens the file `lock`, and takes the lock unless the store is read-only. A file that has a
+  /// second name (a hard link) is replaced by a copy, because the other name may be somebody
+  /// else's.
   static func openLock(
     _ root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) -> JournalLock {
@@ -29,16 +31,16 @@ extension StorePlace {
     }
   }
 
-  /// Opens the file `lock` and takes the lock of the journal; released with the descriptor.
+  /// Opens the file `lock` and takes the lock of the journal. It is released with the descriptor.
   ///
-  /// - Throws: ENOENT where it is missing and not to be made.
+  /// - Throws: ENOENT if the file is missing and `makes` is false.
   package static func lockJournal(
     _ root: borrowing Descriptor, makes: Bool, _ files: any FileSystem
   ) throws(SystemError) -> Descriptor {
     while true {
       let file = try files.open(Layout.lock, in: root, makes ? [.read, .write, .create] : [.read])
       try files.lock(file)
-      // Another one may have been put in its place meanwhile.
+      // Another file may have replaced it meanwhile.
       guard let named = try? files.status(at: Layout.lock, in: root.raw),
         try files.status(of: file.raw).fileNumber != named.fileNumber
       else { return file }
@@ -60,7 +62,9 @@ extension StorePlace {
     }
   }
 
-  /// - Returns: false where something stands there already.
+  /// Makes a directory.
+  ///
+  /// - Returns: false if the name is in use.
   @discardableResult
   package static func makeDirectory(
     _ name: PathName, _ root: borrowing Descriptor, _ files: any FileSystem
@@ -71,7 +75,7 @@ extension StorePlace {
     } catch  where error == .exists { return false }
   }
 
-  /// Moves away what stands in the place of a file and is none.
+  /// Moves a directory, link or device that has the name of a file to the quarantine.
   static func setAsideUnlessFile(
     _ name: PathName, _ root: borrowing Descriptor, _ options: Options
   ) throws(SystemError) {
@@ -81,8 +85,8 @@ extension StorePlace {
     try setAside(name, root, StrayQuarantine(files, options.clock), files)
   }
 
-  /// Moves a name of the top into the quarantine; the quarantine itself, where it is no directory,
-  /// into a new one.
+  /// Moves a file in the directory of the store into the quarantine. If it is the quarantine
+  /// itself, which is no directory then, it is moved into a new one.
   package static func setAside(
     _ name: PathName, _ root: borrowing Descriptor, _ strays: StrayQuarantine,
     _ files: any FileSystem

@@ -7,7 +7,7 @@ package import CacheSystem
   internal import Darwin
 #endif
 
-/// Runs system calls and says of which path a failure is.
+/// Runs system calls, and adds a path to their error.
 @inline(__always)
 func system<R: ~Copyable>(
   _ path: @autoclosure () -> String, _ body: () throws(SystemError) -> R
@@ -15,7 +15,7 @@ func system<R: ~Copyable>(
   do throws(SystemError) { return try body() } catch { throw StoreError(error, path: path()) }
 }
 
-/// The directories of a store, found or made, and what store.json says.
+/// The directories of a store, which are opened or made, and the content of store.json.
 package final class StorePlace: Sendable {
   let path: String
   let fileSystem: any FileSystem
@@ -35,14 +35,15 @@ package final class StorePlace: Sendable {
     try Self.checkOwner(of: root, path, files)
     try Self.checkContent(of: root, path, options)
     let lock = try Self.openLock(root, path, options)
-    // Whoever opens at the same time waits for the lock, so that each part is made once.
+    // Other processes that open the store at the same time wait for the lock, so each part is made
+    // once.
     if !options.isReadOnly { try Self.makeDirectories(root, path, options) }
     let journal = try Self.open(Layout.journal, in: root, path, files)
     staging = try Self.open(Layout.staging, in: root, path, files)
     quarantine = try Self.open(Layout.quarantine, in: root, path, files)
     description = try Self.readOrMakeDescription(root, path, options)
     if !options.isReadOnly {
-      // A tag for others: without it the store works as well.
+      // The store works without the tag, too.
       try? Self.writeBackupTag(root, files, synced: options.durability == .full)
     }
     if options.durability == .full && !options.isReadOnly {
@@ -60,7 +61,8 @@ package final class StorePlace: Sendable {
     self.root = root
   }
 
-  /// Makes the names of the store and of its directories survive loss of power, whoever made them.
+  /// Syncs the directory of the store and the one above it, so that their names survive a loss of
+  /// power.
   private static func makeDurable(
     _ root: borrowing Descriptor, _ path: String, _ files: any FileSystem
   ) throws(StoreError) {
@@ -69,7 +71,7 @@ package final class StorePlace: Sendable {
       let parent = try files.open(userPath: path + "/..", [.read, .directory])
       try files.synchronize(parent, names: true)
     } catch {
-      // A parent that may not be read is not ours, and was there before.
+      // The store has not made a parent that it may not read, so its name is on disk.
       if !error.isPermission { throw StoreError(error, path: path) }
     }
   }
@@ -106,7 +108,7 @@ package final class StorePlace: Sendable {
     }
   }
 
-  /// Makes the directory and those above it that are missing.
+  /// Makes the directory, and the missing ones above it.
   private static func makeRoot(_ path: String, _ files: any FileSystem) throws(StoreError) {
     guard !path.isEmpty else {
       throw StoreError(.notFound, path: path, cause: "the path is empty", remedy: "give a path")
@@ -121,7 +123,8 @@ package final class StorePlace: Sendable {
         try files.makeDirectory(userPath: part, mode: directoryMode)
         refusal = nil
       } catch  where error == .exists { refusal = nil } catch {
-        // A directory above may be there and not be ours to write to; what matters is the last one.
+        // A directory above may exist where this user may not write. Only the last one has to
+        // succeed.
         refusal = refusal ?? StoreError(error, path: part)
       }
     }
@@ -141,7 +144,8 @@ package final class StorePlace: Sendable {
     }
   }
 
-  /// Refuses a directory with something else than a store in it.
+  /// Throws `notAStore` for a directory with other contents than a store, and `notFound` for an
+  /// empty one in which no store is to be made.
   private static func checkContent(
     of root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) {
@@ -151,7 +155,7 @@ package final class StorePlace: Sendable {
     try system(path) { () throws(SystemError) in
       try options.fileSystem.list(raw) { name, _ in
         isEmpty = false
-        // Any of them: a power cut may have left just one.
+        // One of the names is enough, because a power cut may have left only one.
         hasStore = Layout.topNames.contains(name.text)
         return !hasStore
       }

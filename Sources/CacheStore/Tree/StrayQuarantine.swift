@@ -2,13 +2,13 @@ internal import CacheFormat
 package import CacheSystem
 internal import Synchronization
 
-/// Moves what is none of the store's out of the way, unopened, by one rename each: into
-/// `quarantine/foreign-<8 digits>/files/<its name>`, with a note beside that says where it was
-/// (Docs/Format.md, "The tree").
+/// The quarantine of files that do not belong to the store. They are not opened, but renamed to
+/// `quarantine/foreign-<8 digits>/files/<name>`. A note beside them has the place that they came
+/// from (Docs/Format.md, "The tree").
 ///
-/// What comes from one directory goes into one, so that a million files need one note.
+/// Files from one directory are moved into one directory, so that a million files need one note.
 package final class StrayQuarantine: Sendable {
-  /// The directory of the quarantine that takes what comes from `source`.
+  /// The directory of the quarantine for files from `source`.
   private struct Bin {
     var source: [UInt8]
     var name: PathName
@@ -17,7 +17,7 @@ package final class StrayQuarantine: Sendable {
   private let fileSystem: any FileSystem
   private let clock: any WallClock
   private let last = Mutex<[Bin]>([])
-  /// The sources that are remembered; one more begins a directory of its own.
+  /// The most sources whose directory is remembered.
   private static let maximumBins = 16
   private static let files = PathName("files")
 
@@ -26,12 +26,12 @@ package final class StrayQuarantine: Sendable {
     self.clock = clock
   }
 
-  /// Moves one name.
+  /// Moves one file or directory.
   ///
   /// - Parameters:
   ///   - path: the path of `directory` below the store, for the note.
   ///   - quarantine: the quarantine of the store.
-  /// - Throws: also where the directory is not on the same volume.
+  /// - Throws: an error also if the quarantine is on another volume.
   package func move(
     _ name: PathName, in directory: Int32, of path: [UInt8], to quarantine: borrowing Descriptor
   ) throws(SystemError) {
@@ -46,7 +46,8 @@ package final class StrayQuarantine: Sendable {
     guard try move(name, in: directory, to: made, quarantine) else { throw .exists }
   }
 
-  /// Removes a file that has a name; a directory that is not empty is moved to the quarantine.
+  /// Frees a name: removes a file or an empty directory, and moves any other directory to the
+  /// quarantine.
   ///
   /// - Parameter path: the path of `directory` below the store.
   func free(
@@ -58,7 +59,9 @@ package final class StrayQuarantine: Sendable {
     }
   }
 
-  /// - Returns: false where the name is taken there, or the directory has gone.
+  /// Moves one file or directory into a directory of the quarantine.
+  ///
+  /// - Returns: false if the name is in use there, or that directory is gone.
   private func move(
     _ name: PathName, in directory: Int32, to bin: PathName, _ quarantine: borrowing Descriptor
   ) throws(SystemError) -> Bool {
@@ -70,7 +73,7 @@ package final class StrayQuarantine: Sendable {
     do throws(SystemError) {
       try fileSystem.rename(name, in: directory, to: name, in: target.raw)
     } catch  where error.isPermission && isDirectory(name, in: directory) {
-      // The `..` of a directory is written, too, which its mode may forbid.
+      // Moving a directory changes its `..`, which its mode may forbid.
       try fileSystem.changeMode(at: name, in: directory, to: StorePlace.directoryMode)
       try fileSystem.rename(name, in: directory, to: name, in: target.raw)
     }
@@ -94,13 +97,13 @@ package final class StrayQuarantine: Sendable {
       It came from \(place)
 
       """
-    // On a full disk it is better moved without a note than not at all.
+    // If the disk is full, the file is moved without a note.
     try? fileSystem.writeNew(Layout.note, in: bin, Array(text.utf8))
     try fileSystem.makeDirectory(Self.files, in: bin.raw, mode: StorePlace.directoryMode)
     return name
   }
 
-  /// A path with what is not printable ASCII escaped.
+  /// Returns a path in which all bytes are escaped that are not printable ASCII.
   private static func printable(_ path: [UInt8]) -> String {
     path.reduce(into: "") { text, byte in
       if byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") {

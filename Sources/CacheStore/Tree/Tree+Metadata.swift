@@ -1,7 +1,7 @@
 internal import CacheFormat
 internal import CacheSystem
 
-// Metadata files: the record of an entry as JSON, beside its body.
+// Metadata files: the record of an entry as JSON, in the directory of its body.
 extension Tree {
   /// Reads the record of an entry from its metadata file.
   func record(of located: Located) throws(ReadFailure) -> PutRecord {
@@ -31,7 +31,8 @@ extension Tree {
     return document
   }
 
-  /// Reads a metadata file that may be taken into the journal; `nil` if it is damaged or of another key.
+  /// Reads a metadata file from which an entry may be recovered; `nil` if it is missing, damaged,
+  /// or of another key or variant.
   func wholeDocument(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
   ) throws(StoreError) -> MetadataDocument? {
@@ -48,7 +49,7 @@ extension Tree {
     }
   }
 
-  /// Makes the record that a metadata file stands for.
+  /// Makes the record for a metadata file.
   func record(of document: MetadataDocument, _ hash: KeyHash, bodyFile: UInt64) -> PutRecord {
     let bytes = (try? document.encoded().count) ?? 0
     return PutRecord(
@@ -57,7 +58,7 @@ extension Tree {
 
   /// Encodes the metadata file of an entry.
   ///
-  /// - Parameter sequence: the least number that the record of the entry can have.
+  /// - Parameter sequence: the lowest sequence number that the record of the entry can have.
   /// - Throws: `metadataTooLarge`.
   func document(for entry: StoredEntry, sequence: UInt64) throws(StoreError) -> [UInt8] {
     do throws(FormatError) {
@@ -70,13 +71,14 @@ extension Tree {
     }
   }
 
-  /// Returns the bytes that a metadata file and the directory of its key are charged with.
+  /// Returns the bytes that a metadata file and the directory of its key count for the limits.
   package func overhead(_ documentBytes: Int) -> UInt32 {
     let block = place.blockBytes
     return UInt32((UInt64(documentBytes) + block - 1) / block * block + block)
   }
 
-  /// Writes the metadata file of a record in place of what stands there. The caller holds the shard.
+  /// Writes the metadata file of a record, and replaces the present one. The caller holds the
+  /// shard.
   func writeMetadata(
     of record: PutRecord, in directory: borrowing Descriptor, staging session: Session
   ) throws(StoreError) {
@@ -102,9 +104,9 @@ struct Draft {
   /// The bytes of the metadata file.
   let document: [UInt8]
 
-  /// Makes both.
+  /// Makes the record and the metadata file.
   ///
-  /// - Parameter sequence: the least number that the record can have.
+  /// - Parameter sequence: the lowest sequence number that the record can have.
   /// - Throws: `metadataTooLarge`.
   init(
     _ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, sequence: UInt64, for tree: Tree
@@ -126,7 +128,8 @@ extension PutRecord {
       key: entry.key, metadata: entry.metadata)
   }
 
-  /// Tells whether a metadata file says the same as the record; the access time may differ.
+  /// Returns whether a metadata file has the same content as the record. The access time may
+  /// differ.
   func isSame(as entry: StoredEntry) -> Bool {
     let head = head
     return head.digest == entry.digest && head.length == entry.length

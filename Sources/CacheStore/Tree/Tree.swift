@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The directories of a store on disk, and the files of its entries (Docs/Format.md, "The tree").
 ///
-/// Knows nothing of the journal's content: `Catalog` says which entries there are, and `Tree` reads and
-/// writes their files. `KeyFiles` changes the directory of one key.
+/// `Tree` does not depend on the records of the journal: `Catalog` has the entries, and `Tree`
+/// reads and writes their files. `KeyFiles` changes the directory of one key.
 package final class Tree: Sendable {
   /// The path of the store.
   let path: String
@@ -31,8 +31,8 @@ package final class Tree: Sendable {
 
   // MARK: Bodies
 
-  /// The longest body in bytes that is read without asking for the length of its file first. More memory
-  /// is taken only if the file has the length that the record says.
+  /// The longest body in bytes that is read without a query of the file's length. More memory is
+  /// allocated only if the file has the length in the record.
   private static let unaskedBytes: UInt64 = 64 << 10
 
   /// Reads and verifies a body.
@@ -90,8 +90,8 @@ package final class Tree: Sendable {
     }
   }
 
-  /// Tells whether the body of an entry is there with the right length. If the system cannot tell, it
-  /// counts as being there.
+  /// Returns whether the body of an entry exists with the right length. If the system cannot read
+  /// it, it counts as existing.
   func hasBody(_ located: Located) -> Bool {
     let path = Layout.bodyPath(located.slot.keyHash, located.slot.digest)
     do throws(SystemError) {
@@ -103,7 +103,7 @@ package final class Tree: Sendable {
     }
   }
 
-  /// Tells whether the body of an entry has the bytes that were stored.
+  /// Returns whether the body of an entry has the bytes that were stored.
   func isWholeBody(_ located: Located) throws(ReadFailure) -> Bool {
     let slot = located.slot
     do throws(SystemError) {
@@ -128,7 +128,7 @@ package final class Tree: Sendable {
     try openKey(hash, at: Layout.key(hash), in: shard.directory)
   }
 
-  /// Opens the directory of a key by its path from another one; `nil` if there is none.
+  /// Opens the directory of a key by its path in another directory; `nil` if there is none.
   func openKey(
     _ hash: KeyHash, at path: PathName, in directory: borrowing Descriptor
   ) throws(StoreError) -> Descriptor? {
@@ -140,7 +140,7 @@ package final class Tree: Sendable {
     }
   }
 
-  /// Returns the files in the directory of a key. Names that are not the store's are left out.
+  /// Returns the files in the directory of a key, without foreign names.
   func files(in directory: borrowing Descriptor) throws(StoreError) -> Set<Layout.KeyFile> {
     var files: Set<Layout.KeyFile> = []
     let raw = directory.raw
@@ -183,7 +183,8 @@ package final class Tree: Sendable {
     return hashes
   }
 
-  /// Tells whether there is a key at all.
+  /// Returns whether the `entries` directory has any contents. A shard stays when its last key is
+  /// removed.
   func hasKeys(in entries: EntriesDirectory) -> Bool {
     var isEmpty = true
     try? fileSystem.list(entries.directory.raw) { _, _ in
@@ -195,8 +196,8 @@ package final class Tree: Sendable {
 
   // MARK: Removing files
 
-  /// Removes the files of an entry that the journal no longer has. What cannot be removed is an orphan
-  /// that the upkeep will find.
+  /// Removes the files of an entry that the journal no longer has. A file that cannot be removed is
+  /// an orphan, which is removed when tree and journal are compared.
   ///
   /// - Parameter others: the other variants of the key.
   func removeFiles(of slot: Slot, _ others: [Slot], in shard: borrowing Shard) {
@@ -211,8 +212,8 @@ package final class Tree: Sendable {
     if others.isEmpty { discardDirectory(name, in: shard.directory.raw) }
   }
 
-  /// Removes a file of a key that is not needed any more. If that fails, the next opening compares tree
-  /// and journal.
+  /// Removes a file of a key that is no longer needed. If that fails, the next opening compares
+  /// tree and journal.
   func discard(_ name: PathName, in directory: Int32) {
     do throws(SystemError) {
       try fileSystem.removeFile(name, in: directory)
@@ -228,7 +229,7 @@ package final class Tree: Sendable {
 }
 
 extension SystemError {
-  /// Whether the file may be whole, and cannot be read for now: no permission, no descriptors, a device
-  /// error.
+  /// Whether the file may be intact, but cannot be read now: no permission, too many open files, a
+  /// device error.
   var isForNow: Bool { isPermission || isOutOfDescriptors || self == .inputOutput }
 }

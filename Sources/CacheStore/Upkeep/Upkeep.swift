@@ -2,24 +2,25 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// What the upkeep of a store has to do.
+/// The kinds of work of the upkeep.
 struct UpkeepWork: OptionSet, Sendable {
   let rawValue: UInt8
-  /// Write the access times to the journal; may wait a second.
+  /// Write the access times to the journal. This may wait for a second.
   static let touches = UpkeepWork(rawValue: 1)
   /// Evict down to the low-water mark.
   static let evict = UpkeepWork(rawValue: 2)
-  /// Drop what is dead in the journal.
+  /// Remove dead records from the journal.
   static let compact = UpkeepWork(rawValue: 4)
-  /// Compare tree and journal after a crash or damage.
+  /// Compare tree and journal, after a crash or if the journal is damaged.
   static let reconcile = UpkeepWork(rawValue: 8)
-  /// Delete what was moved into staging.
+  /// Delete the directories that were moved into staging.
   static let sweep = UpkeepWork(rawValue: 16)
   /// Set damaged entries aside.
   static let setAside = UpkeepWork(rawValue: 32)
 }
 
-/// The one background thread of a store: started when there is work, asleep when there is none.
+/// The background thread of a store. It is started when there is work, and sleeps when there is
+/// none.
 final class Upkeep: Sendable {
   private struct Owner: Sendable {
     weak var store: Store?
@@ -31,29 +32,29 @@ final class Upkeep: Sendable {
     var isRunning = false
     var isBusy = false
     var isStopping = false
-    /// Somebody waits: what may be put off is done at once.
+    /// Whether a thread waits for the work, so that access times are written at once, too.
     var isHurried = false
     var thread: UInt64 = 0
   }
 
   let state = Monitor(State())
 
-  /// How long access times stay in memory only, in nanoseconds.
+  /// The nanoseconds for which access times stay only in memory.
   private static let touchDelay = PendingTouches.delayNanoseconds
-  /// The most damaged entries that wait to be set aside; more are found again.
+  /// The most damaged entries that wait to be set aside. Others are found again later.
   private static let maximumDamaged = 1024
 
-  /// Whether requests are ignored: for stores that are read only, and for a checker.
+  /// Whether requests are ignored: in read-only stores, and for a checker.
   private let isIdle: Bool
-  /// The store, which may go away while the thread sleeps.
+  /// The store. The reference is weak, so that the store can be released while the thread sleeps.
   private let owner = Mutex(Owner())
 
   init(_ options: Options) { isIdle = options.isReadOnly || options.isSupervised }
 
-  /// Makes a store do the work.
+  /// Sets the store that does the work.
   func attach(_ store: Store) { owner.withLock { $0.store = store } }
 
-  /// Asks for work, and starts the thread if it does not run.
+  /// Requests work, and starts the thread if it is not running.
   func request(_ work: UpkeepWork) {
     if isIdle { return }
     let starts = state.change { state -> Bool in
@@ -65,7 +66,7 @@ final class Upkeep: Sendable {
     if starts { start() }
   }
 
-  /// Asks for a damaged entry to be set aside.
+  /// Requests that a damaged entry is set aside.
   func setAside(_ slot: Slot) {
     state.change { state in
       if state.damaged.count < Self.maximumDamaged { state.damaged.append(slot) }
@@ -78,7 +79,7 @@ final class Upkeep: Sendable {
       try startThread { [self] in
         state.change { $0.thread = threadNumber() }
         while let work = next() {
-          // The store is held only while work is done.
+          // The store is retained only during the work.
           owner.withLock { $0.store }?.perform(work)
           state.change { $0.isBusy = false }
         }
@@ -88,12 +89,12 @@ final class Upkeep: Sendable {
         }
       }
     } catch {
-      // There is no thread to be had now: the next request tries again.
+      // The system has no thread now. The next request tries again.
       state.change { $0.isRunning = false }
     }
   }
 
-  /// Waits for work; nil when the store is closed.
+  /// Waits for work, and returns it; `nil` if the store is being closed.
   private func next() -> UpkeepWork? {
     let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> UpkeepWork?? in
       if state.isStopping { return .some(nil) }
@@ -119,21 +120,22 @@ final class Upkeep: Sendable {
 
   var isStopping: Bool { state.wait { $0.isStopping } }
 
-  /// Tells the thread to stop, and does not wait for it.
+  /// Makes the thread stop, and does not wait for it.
   func end() { state.change { $0.isStopping = true } }
 
-  /// Stops the thread and waits until it has.
+  /// Makes the thread stop, and waits until it has stopped.
   func stop() {
     let own = state.change { state -> Bool in
       state.isStopping = true
       return state.isRunning && state.thread == threadNumber()
     }
-    // The last reference to the store may go away on the thread itself.
+    // The last reference to the store may be released on the thread itself, which cannot wait for
+    // itself.
     if own { return }
     state.wait { $0.isRunning ? nil : () }
   }
 
-  /// Waits until nothing is left to do but to write access times, which may wait.
+  /// Waits until there is no more work, except for access times that are not due yet.
   ///
   /// - Parameter nanoseconds: the longest wait.
   func waitUntilIdle(nanoseconds: Int64 = .max) {
@@ -159,7 +161,7 @@ extension Store {
     }
     if work.contains(.touches) { try? catalog.flush() }
     if work.contains(.reconcile) { recovery.reconcile() }
-    // What was taken up from the tree counts, and so does what the journal says of it.
+    // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
     if work.contains(.sweep) { catalog.tree.staging.sweep { !upkeep.isStopping } }
     if work.contains(.compact) { catalog.compact() }
