@@ -1,12 +1,12 @@
 internal import CacheSystem
 
-/// Why a store could not be checked.
+/// The error for which a store could not be checked.
 public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A kind of error.
   public enum Code: Sendable, Hashable {
-    /// There is nothing at the path, or no store.
+    /// There is no store at the path.
     case noStore
-    /// The user may not read there, or not write though repair was asked for.
+    /// The user may not read the store, or may not write to it for a repair.
     case permissionDenied
     /// A newer version wrote the store.
     case newerFormat
@@ -18,13 +18,13 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// The kind of the error.
   public var code: Code
-  /// The path of the store, or of the part of it, that the error is about.
+  /// The path of the file or directory that the error is about.
   public var path: String
-  /// The errno behind it, or 0.
+  /// The errno of the failed system call, or 0.
   public var errno: Int32
-  /// What is wrong, in a sentence without a full stop.
+  /// The cause, as a sentence without a full stop.
   public var cause: String
-  /// What to do.
+  /// The remedy.
   public var remedy: String
 
   /// Creates an error.
@@ -36,12 +36,12 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
     self.remedy = remedy
   }
 
-  /// Gives "path: cause; remedy".
+  /// The text "path: cause; remedy".
   public var description: String { "\(path): \(cause); \(remedy)" }
 }
 
 extension CheckError {
-  /// Says of a failed system call what it means for the check.
+  /// Makes the error that a failed system call means for the check.
   init(_ error: SystemError, path: String) {
     if error.isPermission || error.isReadOnly {
       self.init(
@@ -58,7 +58,7 @@ extension CheckError {
     }
   }
 
-  /// The check was cancelled.
+  /// Makes the error for a check that was cancelled.
   static func cancelled(_ path: String) -> CheckError {
     CheckError(
       .cancelled, path: path, cause: "the check was cancelled", remedy: "start it again")

@@ -1,34 +1,34 @@
 public import CacheSystem
 
-/// How much is read.
+/// The depth of a check.
 public enum CheckDepth: String, Sendable, Hashable, CaseIterable {
-  /// Structure, journal against tree, metadata, lengths, links: no body is read.
+  /// Structure, journal compared with tree, metadata, lengths and links. No body is read.
   case quick
-  /// All of that, and every body is hashed.
+  /// All of that, and the digest of every body.
   case deep
 }
 
-/// What is repaired.
+/// The damage that is repaired.
 public enum RepairLevel: String, Sendable, Hashable, CaseIterable {
-  /// What loses nothing: journal, links, leftovers, counts, modes.
+  /// Everything that can be repaired without a loss: journal, links, leftovers, counts, modes.
   case safe
-  /// Also damaged entries and foreign files: they are moved to the quarantine with a note.
+  /// Also damaged entries and foreign files, which are moved to the quarantine with a note.
   case all
 }
 
-/// How a store is checked.
+/// Options for checking a store.
 public struct CheckOptions: Sendable {
-  /// How much is read.
+  /// The depth of a check.
   public var depth: CheckDepth
-  /// nil: nothing is written at all.
+  /// The level of the repair; `nil` if nothing is written.
   public var repair: RepairLevel?
-  /// The threads that read, at least 1.
+  /// The number of threads that read, at least 1.
   public var jobs: Int
-  /// The shards (0 to 255) that an earlier run has done; see `CheckProgress.shards`.
+  /// The shards (0 to 255) that an earlier run has checked; see `CheckProgress.shards`.
   public var skippedShards: Set<UInt8>
-  /// Tells the time; replaced in tests.
+  /// The clock; replaced in tests.
   public var clock: any WallClock
-  /// The files; replaced in tests.
+  /// The file system; replaced in tests.
   public var fileSystem: any FileSystem
 
   /// Creates options.

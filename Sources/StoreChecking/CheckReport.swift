@@ -1,10 +1,10 @@
-/// What a check has seen and done.
+/// The result of a check.
 public struct CheckReport: Sendable, Hashable {
-  /// What was found of one kind.
+  /// The numbers of findings of one kind.
   public struct Count: Sendable, Hashable {
-    /// How many were found.
+    /// The number of findings.
     public var found: Int
-    /// How many of them were repaired.
+    /// The number of those that were repaired.
     public var repaired: Int
 
     /// Creates a count.
@@ -14,11 +14,11 @@ public struct CheckReport: Sendable, Hashable {
     }
   }
 
-  /// The id of the store, 32 hex digits; nil where store.json could not be read or restored.
+  /// The id of the store, 32 hex digits; `nil` if the store could not be opened.
   public var storeID: String?
-  /// The entries that were looked at.
+  /// The number of entries that were examined.
   public var entries = 0
-  /// The files and directories that were looked at.
+  /// The number of files and directories that were examined.
   public var files = 0
   /// The bytes of all bodies, shared ones counted once.
   public var bodyBytes: UInt64 = 0
@@ -26,16 +26,17 @@ public struct CheckReport: Sendable, Hashable {
   public var readBytes: UInt64 = 0
   /// The bytes of the journal.
   public var journalBytes: UInt64 = 0
-  /// Whether the entries could not be held against the journal, and why.
+  /// The reason for which the entries could not be compared with the journal; `nil` if they were.
   public var partialCause: String?
-  /// What was found, by kind.
+  /// The findings by kind.
   public var findings: [FindingKind: Count] = [:]
 
-  /// What was wrong. Notes that no repair clears do not count (``FindingFacts/isWrong``).
+  /// The number of findings. Notes that no repair can clear do not count
+  /// (``FindingFacts/isWrong``).
   public var found: Int { sum(\.found) }
-  /// What was repaired of it.
+  /// The number of findings that were repaired.
   public var repaired: Int { sum(\.repaired) }
-  /// What is still wrong.
+  /// The number of findings that are still wrong.
   public var left: Int { found - repaired }
 
   private func sum(_ count: (Count) -> Int) -> Int {
@@ -43,24 +44,24 @@ public struct CheckReport: Sendable, Hashable {
   }
 }
 
-/// How far a check is.
+/// The progress of a check.
 public struct CheckProgress: Sendable, Hashable {
-  /// The entries that were checked.
+  /// The number of entries that were checked.
   public var entries: Int
-  /// The entries that the journal lists.
+  /// The number of entries in the journal.
   public var totalEntries: Int
-  /// The bytes of the bodies that were read; 0 for a quick check.
+  /// The bytes of bodies that were read; 0 for a quick check.
   public var bytes: UInt64
   /// The bytes of all bodies; 0 for a quick check.
   public var totalBytes: UInt64
-  /// The shards that are done, for `CheckOptions.skippedShards`.
+  /// The shards that were checked, for `CheckOptions.skippedShards`.
   public var shards: Set<UInt8>
 }
 
-/// Receives the findings and the progress of a check. Called on the threads of the check, never by two
-/// at the same time.
+/// A receiver of the findings and the progress of a check. It is called on the threads of the
+/// check, by one at a time.
 public protocol CheckObserver: Sendable {
-  /// Receives a finding, with what the repair made of it.
+  /// Receives a finding, with the outcome of its repair.
   func found(_ finding: Finding)
   /// Receives the progress.
   func progressed(_ progress: CheckProgress)

@@ -1,24 +1,24 @@
 /// One thing that is wrong with a store.
 public struct Finding: Sendable, Hashable {
-  /// What became of it.
+  /// The outcome of a repair.
   public enum Outcome: Sendable, Hashable {
-    /// Nothing was to be done, or the level of repair does not reach it.
+    /// There was nothing to do, or the level of the repair does not include it.
     case left
-    /// It is right now: looked at again after the repair.
+    /// It is repaired, which was checked after the repair.
     case repaired
-    /// A repair was tried and did not do, for this reason.
+    /// The repair failed, for this reason.
     case failed(String)
   }
 
-  /// What is wrong.
+  /// The kind of the finding.
   public var kind: FindingKind
-  /// The path below the store, bytes as they are; empty for the store itself.
+  /// The path below the store as raw bytes; empty for the store itself.
   public var path: [UInt8]
-  /// The key of the entry, where one is known.
+  /// The key of the entry, if known.
   public var key: [UInt8]?
-  /// What was found there, in a few words with the numbers: "700 bytes, should be 5,000".
+  /// A short description with the numbers: "700 bytes, should be 5,000".
   public var detail: String
-  /// What became of it.
+  /// The outcome of a repair.
   public var outcome: Outcome
 
   /// Creates a finding.

@@ -1,8 +1,8 @@
-/// What is known of a kind of finding, whatever the store (Docs/Fsck.md is the same table).
+/// The facts about a kind of finding (Docs/Fsck.md has the same table).
 public struct FindingFacts: Sendable, Hashable {
-  /// How bad it is.
+  /// The severity of a kind of finding.
   public enum Severity: String, Sendable, Hashable {
-    /// What a process that was killed leaves behind, or something harmless; every entry is right.
+    /// The remains of a killed process, or something harmless. Every entry is right.
     case note
     /// The store is not as it should be, but every entry can still be served.
     case fault
@@ -10,19 +10,19 @@ public struct FindingFacts: Sendable, Hashable {
     case damage
   }
 
-  /// How bad it is.
+  /// The severity of a kind of finding.
   public var severity: Severity
-  /// What it means.
+  /// The meaning, as a sentence.
   public var meaning: String
-  /// What repair does.
+  /// The action of a repair, as a sentence.
   public var remedy: String
-  /// The lowest level that repairs it; nil where no repair can.
+  /// The lowest level that repairs it; `nil` if no repair can.
   public var repairedBy: RepairLevel?
   /// Whether an entry was lost that the store had promised to keep.
   public var losesData: Bool
 
-  /// Whether something is wrong. A note that no repair clears is told, and does not count: the store is
-  /// as good as it can be.
+  /// Whether something is wrong. A note that no repair can clear is reported, but does not count,
+  /// because the store cannot be better.
   public var isWrong: Bool { severity != .note || repairedBy != nil }
 }
 

@@ -1,7 +1,7 @@
-/// Checks one store, and repairs it where that was asked for.
+/// A checker of one store, which also repairs it if the options demand it.
 ///
-/// Other processes may use the store meanwhile: what looks wrong is looked at again under the lock of
-/// its shard, or of the journal, before it counts, and is repaired under the same lock.
+/// Other processes may use the store meanwhile. What looks wrong is examined again under the lock
+/// of its shard, or of the journal, before it is reported, and is repaired under the same lock.
 public final class StoreChecker: Sendable {
   let path: String
   let options: CheckOptions
@@ -13,16 +13,16 @@ public final class StoreChecker: Sendable {
     self.options = options
   }
 
-  /// Goes through the store: once, or with a repair until one more pass finds nothing new.
+  /// Checks the store. A repair goes through it again until a pass repairs nothing.
   ///
-  /// - Throws: ``CheckError``, also `cancelled`; what was repaired until then stays.
-  /// - Complexity: O(files) and, where bodies are read, O(bytes). Memory: about 130 bytes an entry; a deep
-  ///   repair remembers the digests of up to 262,144 files, 64 bytes each.
+  /// - Throws: ``CheckError``, also `cancelled`. Repairs that were made before stay.
+  /// - Complexity: O(files), and O(bytes) if bodies are read. Memory: about 130 bytes for each
+  ///   entry; a deep repair keeps the digests of up to 262,144 files, 64 bytes each.
   public func run(_ observer: some CheckObserver) throws(CheckError) -> CheckReport {
     if options.repair != nil { return try RepairRun(checker: self, observer: observer).perform() }
     return try CheckRun(self, options, observer, HashedFiles(keepsAll: false)).perform()
   }
 
-  /// Makes `run` end with `cancelled` soon; from any thread.
+  /// Makes `run` end soon with `cancelled`. May be called on any thread.
   public func cancel() { cancellation.set() }
 }

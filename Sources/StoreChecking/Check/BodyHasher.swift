@@ -3,7 +3,7 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// Hashes bodies, each file once; for one thread, with one buffer that is used again and again.
+/// A hasher of bodies, which reads each file once. For one thread, with one buffer for all files.
 @safe
 final class BodyHasher {
   /// The bytes that are read at once.
@@ -26,7 +26,7 @@ final class BodyHasher {
     self.hashSeed = hashSeed
     self.known = known
     self.isCancelled = isCancelled
-    // Safety: freed in `deinit`, and used by this object's methods only.
+    // Safety: the buffer is freed in `deinit`, and used by the methods of this object only.
     unsafe buffer = .allocate(byteCount: Self.bufferBytes, alignment: 4096)
   }
 
@@ -64,7 +64,8 @@ final class BodyHasher {
     return isRight ? .right : .wrong(found)
   }
 
-  /// Opens, reads and closes in one go; a file that has grown meanwhile has another digest.
+  /// Opens, reads and closes a file in one step. A file that has grown meanwhile has another
+  /// digest.
   private func hashSmall(
     _ name: PathName, in directory: borrowing Descriptor
   ) throws(SystemError) -> Digest {
@@ -91,8 +92,8 @@ final class BodyHasher {
   }
 }
 
-/// The digests of files that have several names, or are looked at again by a later pass of a repair,
-/// so that each is read once.
+/// The digests of files that have several names, or that a later pass of a repair examines again,
+/// so that each file is read once.
 final class HashedFiles: Sendable {
   private struct Hashed {
     var length: UInt64
@@ -100,16 +101,16 @@ final class HashedFiles: Sendable {
     var digest: Digest
   }
 
-  /// The most files with one name that are kept; others are read again.
+  /// The number of digests from which no more files with one name are kept; those are read again.
   private static let maximumFiles = 1 << 18
-  /// Whether also files with one name are kept.
+  /// Whether the digests of files with one name are kept, too.
   let keepsAll: Bool
 
   init(keepsAll: Bool) { self.keepsAll = keepsAll }
 
   private let files = Mutex<[UInt64: Hashed]>([:])
 
-  /// The digest of a file that has not changed since it was read.
+  /// Returns the digest of a file; `nil` if it has not been read, or has changed since.
   func digest(of status: FileStatus) -> Digest? {
     files.withLock { files in
       guard let found = files[status.fileNumber], found.length == status.length,

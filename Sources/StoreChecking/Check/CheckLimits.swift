@@ -1,19 +1,21 @@
-/// Bounds on what a check takes from a directory that anybody may have filled.
+/// The bounds of a check of directories whose contents may come from anybody.
 enum CheckLimits {
-  /// The most names read of one directory, so that one that grows all the time ends, too.
+  /// The most names that are read of one directory, so that the check of a directory that keeps
+  /// growing ends, too.
   static let names = 1 << 24
-  /// The most foreign names of one directory that are findings of their own; more are counted in one.
+  /// The most foreign names of one directory that are findings of their own. One more finding has
+  /// the count of the others.
   static let strays = 64
-  /// The most segments, and foreign names in the journal, and sessions.
+  /// The most names in the journal (segments and foreign names), and the most sessions.
   static let segments = 1 << 20
   /// The most findings of one kind in one segment of the journal.
   static let segmentFindings = 64
-  /// The names of a foreign directory that are searched for an entry.
+  /// The most names of a foreign directory that are searched for an entry.
   static let searched = 64
-  /// The most often that something is begun again because all entries were removed meanwhile.
+  /// The most attempts of a step if all entries are removed meanwhile.
   static let attempts = 8
-  /// How often one key is mended again because something new has shown.
+  /// The most rounds of repair of one key, because a repair may show new damage.
   static let rounds = 4
-  /// How far a time may lie ahead of the clock, in nanoseconds: a day, as clocks differ.
+  /// The nanoseconds by which a time may be ahead of the clock: a day, because clocks differ.
   static let aheadNanoseconds: Int64 = 86_400_000_000_000
 }

@@ -3,7 +3,7 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// Set by whoever wants the check to end.
+/// A flag that ends a check.
 final class Cancellation: Sendable {
   private let flag = Atomic<Bool>(false)
   var isSet: Bool { flag.load(ordering: .relaxed) }
@@ -28,10 +28,10 @@ final class CheckRun: Sendable {
   }
 
   var context: Examination.Context { state.withLock { $0.context } }
-  /// nil where nothing is to be repaired.
+  /// The mender; `nil` for a check without repair.
   var mender: (any Mending)? { state.withLock { $0.mender } }
 
-  /// - Parameter hashed: the bodies that an earlier pass has read.
+  /// - Parameter hashed: the digests of bodies that earlier passes have read.
   init(
     _ checker: StoreChecker, _ options: CheckOptions, _ observer: any CheckObserver,
     _ hashed: HashedFiles
@@ -47,17 +47,18 @@ final class CheckRun: Sendable {
     if cancellation.isSet { throw .cancelled(path) }
   }
 
-  /// Whether a finding is told by another one: without any journal, every entry is unrecorded.
+  /// Returns whether a finding is not reported because another one implies it: without a journal,
+  /// every entry is unrecorded.
   func isFolded(_ finding: Finding) -> Bool {
     finding.kind == .entryUnrecorded && state.withLock { !$0.hasJournal }
   }
 
-  /// Goes through the store.
+  /// Checks the store.
   func perform() throws(CheckError) -> CheckReport {
     let root = try openRoot()
     let place = try checkPlace(root)
     try checkCancelled()
-    // Before the engine is opened, which may begin a journal, and makes a session.
+    // These are checked before the engine is opened, which may begin a journal and make a session.
     let journal = checkJournal(root, place)
     let staging = leftovers(root)
     try checkCancelled()
@@ -135,8 +136,8 @@ final class CheckRun: Sendable {
     return again
   }
 
-  /// Looks at the top, and once more with the lock where something seems wrong: somebody may be making
-  /// the store, or removing all its entries, just now.
+  /// Checks the directory of the store, and if something seems wrong, checks it again with the
+  /// lock. Another process may just be making the store, or removing all its entries.
   private func look(_ root: borrowing Descriptor) throws(SystemError) -> PlaceCheck.Result {
     let place = try PlaceCheck.look(root, options)
     if place.suspicions.isEmpty { return place }
@@ -145,7 +146,8 @@ final class CheckRun: Sendable {
     return try PlaceCheck.look(root, options)
   }
 
-  /// Takes the lock of the journal, where there is one; without it nobody has the store open.
+  /// Takes the lock of the journal, if the lock file exists. Without it no process has the store
+  /// open.
   private func takeLock(_ root: borrowing Descriptor) -> Descriptor? {
     try? StorePlace.lockJournal(root, makes: false, options.fileSystem)
   }
@@ -157,7 +159,8 @@ final class CheckRun: Sendable {
     }
   }
 
-  /// Opens the engine, or what can be looked at without it; nil where nothing can.
+  /// Opens the engine, or the tree if the engine cannot be opened; `nil` if the tree cannot be
+  /// read, either.
   private func openStore(
     _ root: borrowing Descriptor, _ place: PlaceCheck.Result
   ) throws(CheckError) -> CheckedStore? {
@@ -168,7 +171,8 @@ final class CheckRun: Sendable {
           .damaged, path: path, cause: "its hash seed is not known",
           remedy: "see what is said of store.json")
       }
-      // What repair writes is on disk before anything goes that it replaces.
+      // With full durability, the files of a repair are on disk before those that they replace are
+      // removed.
       var how = Options(
         durability: options.repair == nil ? .process : .full, isReadOnly: options.repair == nil,
         createsStore: false, clock: options.clock, fileSystem: options.fileSystem)
@@ -194,7 +198,8 @@ final class CheckRun: Sendable {
 
   // MARK: Journal and staging
 
-  /// Reads the journal; what looks wrong is read again, at last with nobody able to write.
+  /// Reads the journal. If something looks wrong, it is read again, the last time with the lock, so
+  /// that no process can write.
   private func checkJournal(
     _ root: borrowing Descriptor, _ place: PlaceCheck.Result
   ) -> JournalCheck.Result {
@@ -211,7 +216,7 @@ final class CheckRun: Sendable {
       result = readJournal(
         journal, root, description, hasDeadSession: !deadSessions(root).isEmpty)
     }
-    // Nobody has stored anything yet.
+    // A store without entries needs no journal.
     if !hasEntries(root) { result.suspicions.removeAll { $0.kind == .journalMissing } }
     let bytes = result.bytes
     reporter.change { $0.journalBytes = bytes }
@@ -240,14 +245,14 @@ final class CheckRun: Sendable {
     return !options.fileSystem.isEmpty(entries)
   }
 
-  /// What processes that are gone have left.
+  /// Returns the sessions and incomplete files of processes that are gone.
   private func leftovers(_ root: borrowing Descriptor) -> [Suspicion] {
     let lock = takeLock(root)
     defer { release(lock) }
     return deadSessions(root) + StagingCheck.unfinished(in: root.raw, options.fileSystem)
   }
 
-  /// The caller holds the lock of the journal.
+  /// Returns the sessions of processes that are gone. The caller holds the lock of the journal.
   private func deadSessions(_ root: borrowing Descriptor) -> [Suspicion] {
     guard
       let staging = try? options.fileSystem.open(Layout.staging, in: root, [.read, .directory])
@@ -288,13 +293,13 @@ final class CheckRun: Sendable {
       work.change { $0.running -= 1 }
     }
     for _ in 1..<jobs {
-      // Where the system has no thread to give, the others do its work.
+      // If the system has no more threads, the others do the work.
       if (try? startThread(perform)) == nil { work.change { $0.running -= 1 } }
     }
     perform()
     let failure = work.wait { $0.running == 0 ? .some($0.failure) : nil }
     if let failure {
-      // Who goes on later needs to know every shard that was done.
+      // A caller that continues later needs the shards that were done.
       reporter.tellProgress()
       throw failure
     }
@@ -312,7 +317,8 @@ final class CheckRun: Sendable {
 
   // MARK: The end
 
-  /// Renews the journal and clears the staging where that is to be done, and looks again.
+  /// Renews the journal and removes dead sessions, if that is necessary, checks them again, and
+  /// reports the result.
   private func end(
     _ root: borrowing Descriptor, _ journal: [Suspicion], _ staging: [Suspicion],
     _ place: PlaceCheck.Result, _ store: CheckedStore

@@ -2,29 +2,30 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Compares what the index says of a key with what its directory holds. A pure function of the scene:
-/// it is asked without a lock, with it, and after mending.
+/// The comparison of the index entries of a key with the contents of its directory. It is a pure
+/// function of the scene, and is made without a lock, with the lock, and after a repair.
 struct Examination {
-  /// What is known of the store as a whole.
+  /// Facts about the whole store.
   struct Context: Sendable {
-    /// Whether there is an index at all.
+    /// Whether there is an index.
     var hasIndex: Bool
-    /// Whether the journal decides what was never promised; otherwise the tree does.
+    /// Whether the journal is whole, so that files without a record were never promised; otherwise
+    /// the tree decides.
     var isJournalWhole: Bool
-    /// Whether a process was killed: then files that the journal does not know may be what it left.
+    /// Whether a process was killed, which may have left files without a record.
     var hasDeadSession: Bool
     var owner: UInt32
-    /// Nanoseconds since 1970.
+    /// The time of the check in nanoseconds since 1970.
     var now: Int64
   }
 
   private let scene: KeyScene
   private let context: Context
   private var found: [Suspicion] = []
-  /// The bodies that an entry has, or may have.
+  /// The bodies to which an entry refers, or may refer.
   private var usedBodies: Set<Digest> = []
   private var examinedBodies: Set<Digest> = []
-  /// Whether a metadata file may name bodies that nobody can tell.
+  /// Whether a metadata file cannot be read, so that any body may be that of its entry.
   private var hasUnknownBodies = false
 
   private init(_ scene: KeyScene, _ context: Context) {
@@ -32,7 +33,7 @@ struct Examination {
     self.context = context
   }
 
-  /// Gives all that looks wrong with one key, in no particular order.
+  /// Returns all suspicions about one key, in no particular order.
   static func examine(_ scene: KeyScene, _ context: Context) -> [Suspicion] {
     var examination = Examination(scene, context)
     examination.examineDirectory()
@@ -118,7 +119,7 @@ struct Examination {
     if facts.createdSeconds != slot.createdSeconds { differences.append("time stored") }
     if case .differs(let names)? = scene.records[slot.variant] { differences.append(names) }
     if !differences.isEmpty {
-      // Where the tree may be right, so may the body that it names.
+      // If the tree decides, the body in the metadata file may be the right one.
       if !context.isJournalWhole { usedBodies.insert(facts.digest) }
       add(
         .metadataDiffers, name,
@@ -136,19 +137,20 @@ struct Examination {
     return "\(key), variant \(facts.variant)"
   }
 
-  /// The facts of a metadata file, or nil where it has none: then that has been noted.
+  /// Returns the facts in a metadata file. If it cannot be read, notes a suspicion and returns
+  /// `nil`.
   private mutating func readable(
     _ file: MetadataScene, _ name: PathName, _ variant: UInt64
   ) -> DocumentFacts? {
     switch file.reading {
     case .document(let facts): return facts
     case .wrongKind:
-      // What stood there may have been moved, and may come back.
+      // The metadata file may have been moved away, and may come back.
       if scene.slot(variant) == nil { hasUnknownBodies = true }
       add(.wrongKind, name, "\(file.status.kind.words), should be a file", variant)
     case .unreadable(let error):
       hasUnknownBodies = true
-      // A file that its owner may not read is told by its mode.
+      // A file that its owner may not read is reported for its mode.
       if !error.isPermission { add(.unreadable, name, error.description, variant) }
     case .damaged(let error):
       switch error.code {
@@ -159,7 +161,7 @@ struct Examination {
         hasUnknownBodies = true
         add(.metadataForeign, name, error.detail, variant)
       default:
-        // Where the journal does not know the entry either, its body may be any.
+        // If the journal has no record of the entry, either, any body may be its own.
         if scene.slot(variant) == nil { hasUnknownBodies = true }
         add(.metadataDamaged, name, error.detail, variant)
       }
@@ -170,7 +172,7 @@ struct Examination {
   // MARK: Bodies
 
   private mutating func examineBody(_ digest: Digest, _ length: UInt64, _ variant: UInt64) {
-    // Variants with one body have it wrong together.
+    // Variants with the same body have the same suspicion.
     guard examinedBodies.insert(digest).inserted else { return }
     let name = Layout.body(digest)
     guard let body = scene.bodies[digest] else {
@@ -216,7 +218,7 @@ struct Examination {
     if case .damaged(let error) = file.reading, context.hasIndex, context.isJournalWhole,
       context.hasDeadSession, error.code != .newerFormat, error.code != .foreignStore
     {
-      // What was being written when a process was killed; the journal knows of nothing there.
+      // The file was being written when a process was killed. The journal has no record of it.
       add(.entryUnrecorded, name, "its metadata file is not whole", variant)
       return
     }
@@ -239,7 +241,7 @@ struct Examination {
     }
   }
 
-  /// What files of an entry are that the journal does not know.
+  /// Returns the kind of files without a record, and a description.
   private func unrecorded(
     _ variant: UInt64, _ body: BodyScene?, _ isBodyThere: Bool
   ) -> (FindingKind, String) {
@@ -280,7 +282,7 @@ struct Examination {
     found += permissions.suspicions(of: status, path: path(name), name: name)
   }
 
-  /// The path of a name in the directory, or of the directory itself.
+  /// Returns the path of a name in the directory; for `nil`, that of the directory.
   private func path(_ name: PathName?) -> [UInt8] { name.map { scene.path($0) } ?? scene.path }
 
   private mutating func add(
@@ -294,7 +296,7 @@ struct Examination {
 }
 
 extension KeyScene {
-  /// The key of an entry, where its metadata file tells it.
+  /// Returns the key in the metadata file of an entry; `nil` if it cannot be read.
   fileprivate func key(of variant: UInt64) -> ByteString? {
     guard case .document(let facts)? = metadata[variant]?.reading, facts.keyHash == hash
     else { return nil }

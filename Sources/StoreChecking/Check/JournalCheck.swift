@@ -2,32 +2,36 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Reads the journal record by record, for what the engine only counts (Docs/Format.md, "Reading").
+/// A check of the journal record by record, which describes the damage that the engine only counts
+/// (Docs/Format.md, "Reading").
 ///
-/// No lock is taken here: what looks wrong is read again by the caller, at last with the lock held.
+/// No lock is taken here. If something looks wrong, the caller reads the journal again, the last
+/// time with the lock.
 struct JournalCheck {
-  /// What one reading has seen.
+  /// The result of one reading.
   struct Result: Sendable {
     var suspicions: [Suspicion] = []
     var bytes: UInt64 = 0
-    /// The names that are none of a segment.
+    /// The names of files that are no segments.
     var foreign: [PathName] = []
   }
 
   private let directory: Int32
   private let description: StoreDescription
   private let fileSystem: any FileSystem
-  /// Whether a process was killed: then what stands after the last record was never promised.
+  /// Whether a process was killed. Then the bytes after the last record were never promised.
   private let hasDeadSession: Bool
   private let isCancelled: @Sendable () -> Bool
-  /// The sequence number that it had reached when the store was closed, as far as that is known.
+  /// The sequence number that the journal had reached when the store was closed; 0 if that is not
+  /// known.
   private let markedEnd: UInt64
   private var result = Result()
-  /// The sequence number of the last record, 0 before the first and where the next may be any.
+  /// The sequence number of the last record; 0 before the first record, and after damage, if the
+  /// next number may be any.
   private var sequence: UInt64 = 0
-  /// The highest that was read.
+  /// The highest sequence number that was read.
   private var lastSequence: UInt64 = 0
-  /// The oldest segment that is needed, by the last drop record.
+  /// The oldest segment that is needed, according to the last drop record.
   private var oldestNeeded: UInt64 = 1
 
   private init(
@@ -44,8 +48,10 @@ struct JournalCheck {
 
   /// Reads all segments.
   ///
-  /// - Parameter markedEnd: the sequence number that `lock` says it had reached, or 0; read before.
-  /// - Complexity: O(bytes of the journal), in memory of 6 MiB.
+  /// - Parameter markedEnd: the sequence number in the closing mark, or 0. The caller reads the
+  ///   mark before this call.
+  /// - Complexity: O(bytes of the journal). Memory: up to 5 MiB of a segment, and a copy of one
+  ///   record (up to 4 MiB).
   static func read(
     _ directory: Int32, _ description: StoreDescription, _ fileSystem: any FileSystem,
     hasDeadSession: Bool, markedEnd: UInt64, _ isCancelled: @escaping @Sendable () -> Bool
@@ -54,7 +60,7 @@ struct JournalCheck {
       directory, description, fileSystem, hasDeadSession: hasDeadSession,
       markedEnd: markedEnd, isCancelled)
     check.readAll()
-    // Where something else is wrong, that is told.
+    // Other damage would explain a journal that is too short.
     if check.lastSequence < markedEnd && check.result.suspicions.isEmpty && !isCancelled() {
       check.add(
         .journalShort, nil, "its last record is \(check.lastSequence), it had \(markedEnd)")
@@ -71,7 +77,8 @@ struct JournalCheck {
     var before: UInt32?
     var wasSealed = false
     for number in numbers where !isCancelled() {
-      // Left by a process that was killed before it had sealed the one before.
+      // The last segment was left by a process that was killed before it had sealed the previous
+      // one.
       if number == last, before != nil, !wasSealed, isUnused(number) { break }
       if let before, number > before + 1 {
         add(
@@ -92,7 +99,7 @@ struct JournalCheck {
     }
   }
 
-  /// Whether only a segment that was begun and never used follows.
+  /// Returns whether a segment is followed only by one that was begun and never used.
   private func isEnd(_ number: UInt32, of numbers: [UInt32]) -> Bool {
     guard let last = numbers.last, numbers.count > 1, number == numbers[numbers.count - 2]
     else { return false }
@@ -104,7 +111,8 @@ struct JournalCheck {
       == UInt64(SegmentHeader.count)
   }
 
-  /// The numbers of the segments, without those far beyond the others that are none.
+  /// Returns the numbers of the segments. Files with numbers far beyond the others are left out if
+  /// they are no segments.
   private mutating func names() -> [UInt32] {
     var numbers: [UInt32] = []
     var foreign: [PathName] = []

@@ -2,36 +2,38 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// What the index says of one key, and what its directory holds: all that `examine` goes by.
+/// The index entries of one key, and the contents of its directory: the whole input of
+/// `Examination.examine`.
 ///
-/// Its size is bounded: metadata is reduced to facts when it is read, and of the names that no entry
-/// has only the first are kept.
+/// Its size is bounded. Metadata is reduced to facts when it is read, and of the names that belong
+/// to no entry only the first are kept.
 struct KeyScene: Sendable {
-  /// The most names kept that the index does not know; more are counted.
+  /// The most names without an entry in the index that are kept; more are counted.
   static let maximumExtras = 1024
 
   let hash: KeyHash
   /// The path of the directory below the store.
   var path: [UInt8] { Array("entries/".utf8) + Layout.keyPath(hash).bytes }
-  /// The variants of the key, by the index.
+  /// The variants of the key in the index.
   let slots: [Slot]
-  /// Whether one of them has its body file together with other entries, by the index.
+  /// Whether one of them shares its body file with other entries, according to the index.
   let sharesFiles: Bool
   var directory: DirectoryScene = .missing
-  /// The metadata files that are there, by variant.
+  /// The metadata files in the directory, by variant.
   var metadata: [UInt64: MetadataScene] = [:]
-  /// The bodies that are there.
+  /// The bodies in the directory.
   var bodies: [Digest: BodyScene] = [:]
-  /// What the journal says of variants that the index does not have; asked with the shard locked only.
+  /// The reasons for which the journal no longer has variants whose files are in the directory.
+  /// Only read with the shard locked.
   var goodbyes: [UInt64: Goodbye] = [:]
-  /// What the records say against the metadata files; read by a deep check only.
+  /// The comparison of records with metadata files. Only made by a deep check.
   var records: [UInt64: RecordReading] = [:]
-  /// The slots whose body is another file than that of the entries it should share with: by variant
-  /// the path of the other one.
+  /// The variants whose body should be the same file as that of another entry, and is not: the path
+  /// of the other file by variant.
   var unshared: [UInt64: [UInt8]] = [:]
-  /// Names that are none of the format, at most `CheckLimits.strays`.
+  /// Foreign names, at most `CheckLimits.strays`.
   var strays: [(name: PathName, kind: FileKind)] = []
-  /// The names beyond these bounds, of whatever kind.
+  /// The number of names beyond these bounds, of any kind.
   var uncountedNames = 0
 
   init(hash: KeyHash, _ indexed: IndexedKey) {
@@ -42,11 +44,11 @@ struct KeyScene: Sendable {
 
   func slot(_ variant: UInt64) -> Slot? { slots.first { $0.variant == variant } }
 
-  /// The path of a name in the directory.
+  /// Returns the path of a name in the directory.
   func path(_ name: PathName) -> [UInt8] { path + [UInt8(ascii: "/")] + name.bytes }
 }
 
-/// What stands where the directory of a key should.
+/// The state of the directory of a key.
 enum DirectoryScene: Sendable {
   case missing
   case directory(FileStatus)
@@ -60,16 +62,16 @@ struct MetadataScene: Sendable {
   var reading: DocumentReading
 }
 
-/// What a metadata file says.
+/// The result of reading a metadata file.
 enum DocumentReading: Sendable {
   case document(DocumentFacts)
   case damaged(FormatError)
-  /// No regular file stands there; it was not opened.
+  /// It is no regular file, and was not opened.
   case wrongKind
   case unreadable(SystemError)
 }
 
-/// What is kept of a metadata file once it has been read.
+/// The facts that are kept of a metadata file.
 struct DocumentFacts: Sendable {
   var key: ByteString
   /// The hash of the key with the store's seed.
@@ -78,11 +80,11 @@ struct DocumentFacts: Sendable {
   var digest: Digest
   var length: UInt64
   var isPinned: Bool
-  /// When the entry was stored.
+  /// The time at which the entry was stored.
   var created: Timestamp
   /// The same in whole seconds since 1970, as a slot has it.
   var createdSeconds: UInt32 { UInt32(clamping: created.nanoseconds / 1_000_000_000) }
-  /// Whether the record counts other bytes for the file and its directory than they take.
+  /// Whether the size of the file and its directory in the record is wrong.
   var isOverheadWrong: Bool
   /// The bytes of the file.
   var bytes: Int
@@ -94,19 +96,19 @@ struct BodyScene: Sendable {
   var reading: BodyReading
 }
 
-/// What the bytes of a body are.
+/// The result of reading a body.
 enum BodyReading: Sendable, Hashable {
-  /// A quick check reads none.
+  /// A quick check reads no bodies.
   case notRead
-  /// Just what its name says.
+  /// The bytes have the digest in the name.
   case right
   case wrong(Digest)
   case unreadable(SystemError)
 }
 
-/// What the record of an entry is, and says against its metadata file.
+/// The result of comparing a record with its metadata file.
 enum RecordReading: Sendable, Hashable {
   case same
-  /// It and the metadata file differ, in this.
+  /// The record and the metadata file differ, in these members.
   case differs(String)
 }

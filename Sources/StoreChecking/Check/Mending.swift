@@ -1,26 +1,31 @@
 internal import CacheStore
 internal import CacheSystem
 
-/// What became of the attempt to mend something. Whether it is right then is seen by looking again.
+/// The outcome of an attempt to repair something. Another examination shows whether it is right
+/// now.
 enum MendAttempt: Sendable, Hashable {
-  /// Nothing was to be done, or the level does not reach it.
+  /// There was nothing to do, or the level of the repair does not include it.
   case none
   case done
-  /// It did not do, for this reason.
+  /// The repair failed, for this reason.
   case failed(String)
 }
 
-/// Mends what a check has found. Each call gets what was seen with the lock held, and gives one
-/// attempt for each suspicion.
+/// The repair of what a check has found. The suspicions of a call were found with the lock held,
+/// and it returns one attempt for each of them.
 protocol Mending: Sendable {
-  /// Mends one key; the caller holds `shard`.
+  /// Repairs one key. The caller holds `shard`.
   func mend(_ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard)
     -> [MendAttempt]
-  /// Mends what stands in `directory` under `name` and is no part of a key's directory: foreign files
-  /// and what is of a wrong kind, mode or place, anywhere in the store.
+  /// Repairs a name in `directory`, anywhere in the store except in the directory of a key: a
+  /// foreign file, or one of a wrong kind, mode or place.
   func mendStray(_ suspicion: Suspicion, _ name: PathName, in directory: Int32)
     -> MendAttempt
-  /// Once every shard has been taken up: renews the journal where it is not whole (`journal`: what is
-  /// wrong with it), and removes what dead sessions left. What has gone is seen by looking again.
+  /// Renews the journal if it is not whole, and removes dead sessions. Called after all shards were
+  /// repaired. Another check shows what is still wrong.
+  ///
+  /// - Parameters:
+  ///   - journal: the suspicions about the journal.
+  ///   - staging: the dead sessions and incomplete files.
   func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt
 }

@@ -1,18 +1,18 @@
 internal import CacheStore
 internal import CacheSystem
 
-/// What modes and owners may be.
+/// The rules for modes and owners of files.
 ///
-/// The owner must be able to read and write (and to enter a directory), and nobody else anything. More
-/// is not asked: other bits of the owner, and those that a file system sets by itself, harm nobody. A
-/// body that has several names is shared, perhaps with a copy of the store: its mode is not changed, so
-/// its owner must be able to read it, and more is not asked.
+/// The owner must be able to read and write (and to enter a directory), and nobody else anything.
+/// Other bits of the owner, and bits that a file system sets by itself, are allowed. A body that
+/// has several names is shared, perhaps with a copy of the store. Its mode is not changed, so it is
+/// enough that its owner can read it.
 struct Permissions {
   let owner: UInt32
-  /// Whether it is asked for bodies.
+  /// Whether the files are bodies.
   var ofBodies = false
 
-  /// Whether nothing is wrong with a file or directory.
+  /// Returns whether mode and owner of a file or directory are right.
   func areRight(_ status: FileStatus) -> Bool {
     hasRightMode(status) && status.owner == owner
   }
@@ -26,7 +26,7 @@ struct Permissions {
       && (status.mode & 0o077 == 0 || ofBodies && status.isLinked)
   }
 
-  /// What is wrong with a file or directory.
+  /// Returns the suspicions about mode and owner of a file or directory.
   func suspicions(
     of status: FileStatus, path: [UInt8], name: PathName?
   ) -> [Suspicion] {
@@ -46,14 +46,14 @@ struct Permissions {
   }
 }
 
-/// Four octal digits of a mode.
+/// Returns a mode as at least four octal digits.
 func octal(_ mode: UInt16) -> String {
   let digits = String(mode & 0o7777, radix: 8)
   return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
 }
 
 extension FileKind {
-  /// What it is, for a message.
+  /// A description for messages.
   var words: String {
     switch self {
     case .file: "a file"

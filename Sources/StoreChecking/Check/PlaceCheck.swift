@@ -2,15 +2,15 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Looks at the top of a store: names, kinds, modes, owner, store.json, the tag.
+/// A check of the directory of a store: names, kinds, modes, owner, store.json, the tag.
 struct PlaceCheck {
-  /// What one look has seen.
+  /// The result of one check.
   struct Result: Sendable {
     var suspicions: [Suspicion] = []
-    /// What store.json says, or what can be restored of it.
+    /// The content of store.json, or the part of it that can be restored.
     var description: StoreDescription?
     var owner: UInt32 = 0
-    /// Whether a newer version wrote the store, and what it said.
+    /// The description of the newer format; `nil` if no newer version wrote the store.
     var newerFormat: String?
   }
 
@@ -29,7 +29,7 @@ struct PlaceCheck {
     self.options = options
   }
 
-  /// Looks once; the caller holds the lock where it looks again.
+  /// Checks the directory once. A caller that repeats the check holds the lock.
   static func look(
     _ root: borrowing Descriptor, _ options: CheckOptions
   ) throws(SystemError) -> Result {
@@ -136,8 +136,9 @@ struct PlaceCheck {
       .suspicions(of: status, path: name.bytes, name: name)
   }
 
-  /// The folder itself may have been the user's before it was a store: others may look into it, as
-  /// everything in it has a mode of its own. Who may write to it can replace what is in it.
+  /// Adds a suspicion if the owner of the store's directory lacks a right, or if others may write
+  /// to it, because then they can replace its files. Others may read it: the user may have made it
+  /// before it was a store, and everything in it has a mode of its own.
   private mutating func addRootPermissions(_ status: FileStatus) {
     if status.mode & 0o700 == 0o700, status.mode & 0o022 == 0 { return }
     result.suspicions.append(
@@ -150,7 +151,7 @@ struct PlaceCheck {
 }
 
 extension FileSystem {
-  /// Whether a directory has no name in it.
+  /// Returns whether a directory is empty.
   func isEmpty(_ directory: borrowing Descriptor) -> Bool {
     var isEmpty = true
     try? list(directory.raw) { _, _ in

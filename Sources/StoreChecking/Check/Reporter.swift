@@ -1,7 +1,8 @@
 internal import CacheSystem
 internal import Synchronization
 
-/// Counts and tells what is found, from any thread, one call of the observer at a time.
+/// The counts of findings and of the progress. It can be used on any thread, and calls the observer
+/// on one thread at a time.
 final class Reporter: Sendable {
   private struct State {
     var report = CheckReport()
@@ -10,7 +11,7 @@ final class Reporter: Sendable {
     var lastTold: Int64 = 0
   }
 
-  /// The least time between two reports of the progress, in nanoseconds.
+  /// The shortest time between two reports of the progress, in nanoseconds.
   private static let interval: Int64 = 100_000_000
 
   private let observer: any CheckObserver
@@ -23,7 +24,7 @@ final class Reporter: Sendable {
     self.state = Mutex(state)
   }
 
-  /// Tells of a finding.
+  /// Counts a finding, and reports it to the observer.
   func tell(_ finding: Finding) {
     state.withLock { state in
       state.report.findings[finding.kind, default: CheckReport.Count()].found += 1
@@ -36,7 +37,7 @@ final class Reporter: Sendable {
     for finding in findings { tell(finding) }
   }
 
-  /// Sets what is to be done.
+  /// Sets the total work.
   func begin(entries: Int, bytes: UInt64, of report: (inout CheckReport) -> Void) {
     state.withLock { state in
       state.progress.totalEntries = entries
@@ -49,7 +50,7 @@ final class Reporter: Sendable {
     state.withLock { change(&$0.report) }
   }
 
-  /// Notes work that was done.
+  /// Adds to the work that was done.
   func add(entries: Int = 0, files: Int = 0, bytes: UInt64 = 0, shard: Int? = nil) {
     state.withLock { state in
       state.report.entries += entries
@@ -65,10 +66,10 @@ final class Reporter: Sendable {
     }
   }
 
-  /// Tells the progress now.
+  /// Reports the progress now.
   func tellProgress() { state.withLock { observer.progressed($0.progress) } }
 
-  /// Tells the last progress and gives the report.
+  /// Reports the last progress, and returns the report.
   func end() -> CheckReport {
     state.withLock { state in
       observer.progressed(state.progress)

@@ -2,18 +2,19 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Reads what there is of one key; for one thread.
+/// A reader of the scenes of keys; for one thread.
 ///
-/// Nothing is opened but regular files and directories, as the directory above or fstatat(2) says, and
-/// never through a link. What stands elsewhere is asked for by fstatat(2), what is open by fstat(2).
+/// Only regular files and directories are opened, according to their directory or fstatat(2), and
+/// never through a link. The status of others is read with fstatat(2), that of open files with
+/// fstat(2).
 final class SceneReader {
   private let store: CheckedStore
   private let bodies: BodyHasher
   private let shared: SharedFiles
   private let isDeep: Bool
-  /// How many files and directories were looked at.
+  /// The number of files and directories that were examined.
   private(set) var files = 0
-  /// Why nothing more can be read: the process has no descriptors left, say.
+  /// The error after which nothing more can be read: the process has too many open files.
   private(set) var failure: SystemError?
 
   private var fileSystem: any FileSystem { store.fileSystem }
@@ -28,9 +29,10 @@ final class SceneReader {
   /// Reads one key.
   ///
   /// - Parameters:
-  ///   - indexed: what the index said of it before.
-  ///   - shard: the directory of the shard; nil where there is none.
-  ///   - isLocked: whether the shard is locked, so that nobody is just storing what is not recorded yet.
+  ///   - indexed: the index entries of the key, which were read before.
+  ///   - shard: the directory of the shard; `nil` if there is none.
+  ///   - isLocked: whether the shard is locked, so that no process is just storing an entry without
+  ///     a record.
   func read(
     _ hash: KeyHash, _ indexed: IndexedKey, in shard: Int32?, isLocked: Bool = false
   ) -> KeyScene {
@@ -51,13 +53,13 @@ final class SceneReader {
     return scene
   }
 
-  /// Opens the directory of a key. Of what is none, nothing is opened.
+  /// Opens the directory of a key. Anything else is not opened.
   private func open(_ name: PathName, in shard: Int32) throws(SystemError) -> Descriptor {
     Descriptor(
       try fileSystem.openOnce(name, in: shard, [.read, .directory], mode: 0), of: fileSystem)
   }
 
-  /// What stands where a directory could not be opened or read.
+  /// Returns the state of a directory that could not be opened or read.
   private func whatStands(
     _ name: PathName, in shard: Int32, after error: SystemError
   ) -> DirectoryScene {
@@ -75,7 +77,7 @@ final class SceneReader {
     if error.isOutOfDescriptors { failure = error }
   }
 
-  /// Looks what is there, then at what the index expects, and then at what else there is.
+  /// Lists the directory, reads the files that the index expects, and then the others.
   private func readNames(
     _ scene: inout KeyScene, _ directory: borrowing Descriptor
   ) throws(SystemError) {
@@ -102,11 +104,11 @@ final class SceneReader {
 
   /// The names in the directory of a key.
   private struct Names {
-    /// The variants of the index whose metadata files are there, as regular files.
+    /// The variants of the index whose metadata files exist as regular files.
     var metadataFiles: Set<UInt64> = []
-    /// What the index does not know, at most `KeyScene.maximumExtras`.
+    /// Names without an entry in the index, at most `KeyScene.maximumExtras`.
     var extras: [(PathName, FileKind)] = []
-    /// The names beyond.
+    /// The number of names beyond that bound.
     var uncounted = 0
   }
 
@@ -140,14 +142,17 @@ final class SceneReader {
       files += 1
       scene.bodies[digest] = BodyScene(status: status, reading: .notRead)
     } catch {
-      // Missing: what the scene does not have.
+      // A body that is not in the scene counts as missing.
       note(error)
     }
   }
 
   // MARK: Metadata
 
-  /// - Parameter isFile: whether a regular file of the name has been seen; it need not be there any more.
+  /// Reads a metadata file into the scene.
+  ///
+  /// - Parameter isFile: whether the list of the directory had a regular file with that name. It
+  ///   may be gone meanwhile.
   private func readMetadata(
     _ variant: UInt64, isFile: Bool, _ scene: inout KeyScene, _ directory: borrowing Descriptor
   ) {
@@ -169,7 +174,7 @@ final class SceneReader {
       reading = .damaged(FormatError(.tooLarge, detail))
     } catch {
       note(error)
-      // What could not be opened has not told its status.
+      // The status is not known of a file that could not be opened.
       if status == nil { status = try? fileSystem.status(at: name, in: directory.raw) }
       reading = status?.kind == .file ? .unreadable(error) : .wrongKind
     }
@@ -201,7 +206,7 @@ final class SceneReader {
     }
   }
 
-  /// Asks the journal about whole metadata files that the index does not know.
+  /// Reads from the journal why it no longer has the entries of intact metadata files.
   private func readGoodbyes(_ scene: inout KeyScene) {
     guard let catalog = store.catalog, catalog.isJournalWhole else { return }
     for (variant, file) in scene.metadata where scene.slot(variant) == nil {
@@ -213,7 +218,7 @@ final class SceneReader {
     }
   }
 
-  /// Holds a record against its metadata file, member by member.
+  /// Compares a record with its metadata file, member by member.
   private func compare(_ record: PutRecord, _ entry: StoredEntry) -> RecordReading {
     let metadata = record.metadata
     let differing: [(String, Bool)] = [
@@ -246,7 +251,7 @@ final class SceneReader {
       wanted[facts.digest] = facts.length
     }
     for (digest, length) in wanted {
-      // One of a wrong length is wrong without being read; it might have no end.
+      // A body with a wrong length is not read. It is wrong anyway, and might be endless.
       guard let body = scene.bodies[digest], body.status.kind == .file,
         body.status.length == length
       else { continue }

@@ -3,14 +3,15 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// Checks shards, one after the other; for one thread.
+/// A check of shards, one after the other; for one thread.
 final class ShardCheck {
   private let run: CheckRun
   private let store: CheckedStore
   private let reader: SceneReader
   private let bodies: BodyHasher
   private let strays: StrayCheck
-  /// For how many keys the index is asked at once: what it says is soon old where bodies are read.
+  /// The number of keys that are read from the index at once. It is 1 if bodies are read, because
+  /// index entries would be outdated afterwards.
   private let batch: Int
   private var toldFiles = 0
   private var toldBytes: UInt64 = 0
@@ -30,13 +31,13 @@ final class ShardCheck {
 
   /// Checks all keys of a shard.
   ///
-  /// - Parameter known: the keys that the index had there.
+  /// - Parameter known: the keys of the shard in the index.
   func check(_ number: Int, _ known: [KeyHash]) throws(CheckError) {
     for _ in 0..<CheckLimits.attempts {
       let entries = store.entries
       var missing = Set(known)
       guard try checkNames(of: number, entries, &missing) else { break }
-      // Their directories were not there to be listed.
+      // The directories of these keys were not in the list.
       for hash in missing { try check(hash, in: number) }
       if !store.isOutdated(entries) { break }
     }
@@ -44,7 +45,9 @@ final class ShardCheck {
     run.reporter.add(shard: number)
   }
 
-  /// - Returns: false where the system cannot read the shard, which has been told.
+  /// Checks all keys that have a directory in the shard, and removes them from `missing`.
+  ///
+  /// - Returns: false if the system cannot read the shard, which has been reported.
   private func checkNames(
     of number: Int, _ entries: EntriesDirectory, _ missing: inout Set<KeyHash>
   ) throws(CheckError) -> Bool {
@@ -104,7 +107,7 @@ final class ShardCheck {
     Array("entries/".utf8) + Layout.shard(shard).bytes
   }
 
-  /// Checks a key whose directory was not seen.
+  /// Checks a key whose directory was not in the list.
   private func check(_ hash: KeyHash, in number: Int) throws(CheckError) {
     let entries = store.entries
     let shard = try? fileSystem.open(
@@ -121,7 +124,9 @@ final class ShardCheck {
     try check([hash], in: number, shard.raw, entries)
   }
 
-  /// - Parameter shard: the directory, which the caller keeps open.
+  /// Checks some keys.
+  ///
+  /// - Parameter shard: the directory of the shard, which the caller keeps open.
   private func check(
     _ hashes: [KeyHash], in number: Int, _ shard: Int32?, _ entries: EntriesDirectory
   ) throws(CheckError) {
@@ -142,10 +147,10 @@ final class ShardCheck {
     note(scene)
   }
 
-  /// Looks again with the shard locked, mends, and tells what was found.
+  /// Examines a key again with the shard locked, repairs it, and reports the findings.
   private func confirm(_ hash: KeyHash, _ number: Int) throws(CheckError) {
     for _ in 0..<CheckLimits.attempts {
-      // All entries may be being removed just now: then the journal knows it afterwards.
+      // Another process may just be removing all entries. `confirmEntries` waits for its record.
       _ = try? store.catalog?.confirmEntries()
       let entries = store.entries
       var findings: [Finding] = []
@@ -154,8 +159,8 @@ final class ShardCheck {
         let makes = run.options.repair == .all
         findings = try store.withShard(number, hash, entries, makes: makes) { look(hash, in: $0) }
       } catch  where error == .notFound || error.isWrongKind {
-        // A shard is made before its first entry is recorded, and stays: what was recorded before is
-        // without its directory.
+        // A shard is made before the record of its first entry, and is never removed. So the
+        // entries in the index lack their directory.
         findings = Examination.examine(absent, run.context).map { $0.finding() }
       } catch {
         throw CheckError(error, path: "\(run.path)/entries/\(Layout.shard(number).text)")
@@ -175,7 +180,7 @@ final class ShardCheck {
     return mend(suspicions, scene, mender, in: shard)
   }
 
-  /// Mends what was found, and what shows only then, as long as that changes anything.
+  /// Repairs a key, examines it again, and repeats this as long as it shows new suspicions.
   private func mend(
     _ suspicions: [Suspicion], _ scene: KeyScene, _ mender: any Mending, in shard: borrowing Shard
   ) -> [Finding] {
@@ -203,7 +208,7 @@ final class ShardCheck {
     }
   }
 
-  /// Reads a key while nobody can change it, by what the index says just then.
+  /// Reads a key and its present index entries, while no process can change it.
   private func read(_ hash: KeyHash, in shard: borrowing Shard) -> KeyScene {
     reader.read(hash, store.indexed(hash), in: shard.directory.raw, isLocked: true)
   }
@@ -228,7 +233,7 @@ final class ShardCheck {
   }
 }
 
-/// What became of something: right is what is seen to be so.
+/// Returns the outcome of a repair. It is `repaired` only if the suspicion is gone.
 func outcome(_ attempt: MendAttempt, isLeft: Bool) -> Finding.Outcome {
   if !isLeft { return .repaired }
   if case .failed(let reason) = attempt { return .failed(reason) }
@@ -236,8 +241,8 @@ func outcome(_ attempt: MendAttempt, isLeft: Bool) -> Finding.Outcome {
 }
 
 extension CheckedStore {
-  /// Runs `body` while a shard is locked. If it is missing, it is made for a repair that mends what is
-  /// missing.
+  /// Runs `body` while a shard is locked. A missing shard is made if `makes` is true and the engine
+  /// is open.
   func withShard(
     _ number: Int, _ hash: KeyHash, _ entries: EntriesDirectory, makes: Bool,
     _ body: (borrowing Shard) -> [Finding]

@@ -3,8 +3,8 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// Remembers the file of each body that several entries share by their records, so that one that has
-/// a file of its own is noticed.
+/// The file of each body that several entries share according to their records, so that an entry
+/// with a file of its own is noticed.
 final class SharedFiles: Sendable {
   private struct Ring: Hashable {
     let digest: Digest
@@ -12,7 +12,7 @@ final class SharedFiles: Sendable {
     let length: UInt64
   }
 
-  /// The file as one of the entries had it.
+  /// The file of one of the entries.
   private struct Member {
     var fileNumber: UInt64
     var hash: KeyHash
@@ -21,10 +21,11 @@ final class SharedFiles: Sendable {
 
   private let members = Mutex<[Ring: Member]>([:])
 
-  /// The path of an entry that should have the same file and has another one.
+  /// Returns the path of the body of an entry that should be the same file, and is not; `nil` if
+  /// there is none.
   ///
-  /// Right also beside writers: what differs is looked at again, and a number that stood for a file is
-  /// never that of another one.
+  /// This works while other processes write, too: a difference is examined again, and the number of
+  /// a body file is never used for another one.
   func other(than status: FileStatus, of slot: Slot, in store: CheckedStore) -> [UInt8]? {
     guard let catalog = store.catalog, catalog.sharesFile(slot) else { return nil }
     let ring = Ring(digest: slot.digest, bodyFile: slot.bodyFile, length: slot.length)
@@ -43,7 +44,8 @@ final class SharedFiles: Sendable {
     return nil
   }
 
-  /// Whether an entry still has the file, between two looks at the index that say the same.
+  /// Returns whether an entry still has the file. The index has to be the same before and after the
+  /// query.
   private func isStill(
     _ member: Member, _ ring: Ring, _ store: CheckedStore, _ catalog: Catalog
   ) -> Bool {

@@ -2,10 +2,10 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Looks for what processes that are gone have left: their sessions, and files that were being written
-/// when they were killed.
+/// The search for the remains of processes that are gone: their sessions, and incomplete files.
 enum StagingCheck {
-  /// Looks at the sessions. The caller holds the lock of the journal, so that none is just being made.
+  /// Returns the sessions of processes that are gone. The caller holds the lock of the journal, so
+  /// that none is just being made.
   static func sessions(
     in staging: borrowing Descriptor, _ fileSystem: any FileSystem
   ) -> [Suspicion] {
@@ -35,7 +35,7 @@ enum StagingCheck {
     return true
   }
 
-  /// Looks for files that get their name only when they are whole. The caller holds the lock.
+  /// Returns the incomplete files under temporary names. The caller holds the lock of the journal.
   static func unfinished(in root: Int32, _ fileSystem: any FileSystem) -> [Suspicion] {
     var path = Layout.journal
     path.append("/new")

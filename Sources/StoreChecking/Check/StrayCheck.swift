@@ -2,7 +2,8 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Counts the foreign names of one directory: the first are findings of their own, the others one.
+/// The counts of foreign names in one directory. The first are findings of their own, and the
+/// others together are one.
 struct StrayTally {
   let path: [UInt8]
   var told = 0
@@ -14,7 +15,7 @@ struct StrayTally {
   }
 }
 
-/// Looks at names that are none of the format.
+/// A check of names that do not belong to the format.
 struct StrayCheck {
   private let run: CheckRun
   private let store: CheckedStore
@@ -26,7 +27,7 @@ struct StrayCheck {
     self.store = store
   }
 
-  /// Tells of a name that does not belong where it is: an entry at a wrong place, or something foreign.
+  /// Reports a name that does not belong where it is: a misplaced entry, or a foreign file.
   func checkForeign(_ name: PathName, in directory: Int32, _ tally: inout StrayTally) {
     guard let status = try? fileSystem.status(at: name, in: directory) else { return }
     run.reporter.add(files: 1)
@@ -50,7 +51,7 @@ struct StrayCheck {
       in: directory, &tally)
   }
 
-  /// Looks for entries one level below a foreign directory.
+  /// Searches a foreign directory for entries one level below it.
   private func checkInside(_ directory: borrowing Descriptor, _ path: [UInt8]) {
     var tally = StrayTally(path: path)
     for (name, kind) in names(in: directory) where kind == .directory {
@@ -67,7 +68,8 @@ struct StrayCheck {
     end(tally)
   }
 
-  /// The key of a whole entry in a directory: a metadata file of this store with its body.
+  /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);
+  /// `nil` if there is none.
   private func misplaced(_ directory: borrowing Descriptor) -> ByteString? {
     for (name, _) in names(in: directory) {
       guard case .metadata = Layout.keyFile(name),
@@ -93,7 +95,7 @@ struct StrayCheck {
     return names
   }
 
-  /// Mends and tells of one thing that is no part of a key's directory.
+  /// Repairs and reports one name outside of the directories of keys.
   func tell(
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
   ) {
@@ -111,7 +113,7 @@ struct StrayCheck {
     }
   }
 
-  /// Whether something is still so after a repair.
+  /// Returns whether a suspicion still holds after a repair.
   private func isLeft(_ suspicion: Suspicion, _ name: PathName, in directory: Int32) -> Bool {
     guard let status = try? fileSystem.status(at: name, in: directory) else { return false }
     switch suspicion.kind {
@@ -124,7 +126,7 @@ struct StrayCheck {
     }
   }
 
-  /// Tells of the names that were only counted.
+  /// Reports the number of names that were only counted.
   func end(_ tally: StrayTally) {
     guard tally.more > 0 else { return }
     run.reporter.tell(

@@ -2,8 +2,8 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Looks through the directories that hold no keys for names that do not belong there, and for what is
-/// of a wrong kind or mode.
+/// A check of the directories that contain no keys, for names that do not belong there, and for
+/// wrong kinds and modes.
 struct StrayNames {
   private let run: CheckRun
   private let store: CheckedStore
@@ -17,9 +17,11 @@ struct StrayNames {
     strays = StrayCheck(run, store)
   }
 
-  /// Looks at the top, at `entries`, at `journal` and at `staging`. What is in `quarantine` is anybody's.
+  /// Checks the directory of the store, `entries`, `journal` and `staging`. In `quarantine` any
+  /// name is allowed.
   ///
-  /// - Parameter foreign: the names in `journal` that whoever read it did not take.
+  /// - Parameter foreign: the names in `journal` that are no segments, as the check of the journal
+  ///   has found.
   func check(_ root: borrowing Descriptor, journal foreign: [PathName]) {
     list(root, []) { name, _ in Layout.topNames.contains(name.text) }
     checkShards()
@@ -31,7 +33,7 @@ struct StrayNames {
     }
   }
 
-  /// Tells of the names that `isKnown` does not take.
+  /// Reports the names for which `isKnown` returns false.
   private func list(
     _ directory: borrowing Descriptor, _ path: [UInt8], _ isKnown: (PathName, FileKind) -> Bool
   ) {
@@ -73,7 +75,7 @@ struct StrayNames {
       return names.count < CheckLimits.segments
     }
     for name in names {
-      // What is no file has been told by whoever read the journal.
+      // The check of the journal has reported segments that are no regular files.
       guard let status = try? fileSystem.status(at: name, in: raw), status.kind == .file
       else { continue }
       check(status, .file, name, in: raw, &tally)

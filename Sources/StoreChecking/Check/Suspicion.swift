@@ -1,18 +1,18 @@
 internal import CacheSystem
 
-/// Something that looks wrong. It is a finding once it still does with the lock held that keeps out
-/// whoever may be changing it.
+/// Something that looks wrong. It becomes a finding if it still looks wrong with the lock held that
+/// excludes all changes.
 struct Suspicion: Sendable {
   var kind: FindingKind
-  /// The path below the store; with the kind it tells whether two suspicions are the same.
+  /// The path below the store. Kind and path identify a suspicion.
   var path: [UInt8]
-  /// The name within the directory that was looked at; nil where it is about the directory itself.
+  /// The name in the examined directory; `nil` if the suspicion is about the directory itself.
   var name: PathName?
-  /// The variant, where it is about one entry.
+  /// The variant, if the suspicion is about one entry.
   var variant: UInt64?
-  /// The key of the entry, where one is known.
+  /// The key of the entry, if known.
   var key: [UInt8]?
-  /// What was found, in a few words with the numbers.
+  /// A short description with the numbers.
   var detail: String
 
   init(
@@ -27,11 +27,11 @@ struct Suspicion: Sendable {
     self.detail = detail
   }
 
-  /// The finding that it is.
+  /// Returns the finding for the suspicion.
   func finding(_ outcome: Finding.Outcome = .left) -> Finding {
     Finding(kind, path: path, key: key, detail: detail, outcome: outcome)
   }
 
-  /// Whether both are about the same thing.
+  /// Returns whether both have the same kind and path.
   func isSame(as other: Suspicion) -> Bool { kind == other.kind && path == other.path }
 }

@@ -2,24 +2,24 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-// Bodies.
+// Repairs of bodies.
 extension Mender {
-  /// The most entries that are asked for a body that was one file with theirs.
+  /// The most entries whose body file is tried for a damaged body.
   private static var maximumSharers: Int { 1024 }
 
-  /// A body that is not the one that was stored: recovered, or what is left of its entries set aside.
+  /// Repairs a missing or damaged body: recovers it, or sets its entries aside.
   func mendBodies(
     _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let slot else {
-      // One that the journal does not know; where it is whole, it was never promised.
+      // The body of an entry without a record. If the journal is whole, it was never promised.
       guard let variant = suspicion.variant, !journalDecides else { return false }
       return try quarantine(variant, scene, shard, "\(suspicion.detail).")
     }
     guard let directory = try openKey(scene, shard) else {
       return try mendMissing(slot, scene, shard)
     }
-    // Variants with equal bodies share the file, and the finding.
+    // Variants with equal bodies share the file and the finding.
     if try recover(slot, in: directory, scene) { return true }
     if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
     for other in catalog.slots(of: scene.hash) where other.digest == slot.digest {
@@ -28,17 +28,18 @@ extension Mender {
     return true
   }
 
-  /// Moves what is left of an entry to the quarantine, and says so in the journal then: in this order,
-  /// so that a kill in between never makes it look like files that nobody promised.
+  /// Moves the remaining files of an entry to the quarantine, and then appends its remove record.
+  /// In this order, a kill in between leaves an entry without files, and never files without a
+  /// record.
   func setAside(_ slot: Slot, _ shard: borrowing Shard) throws(StoreError) {
     try recovery.quarantine(slot, in: shard)
     _ = try recovery.release(slot, shard.entries)
   }
 
-  /// Takes the body from an entry whose file it was, too.
+  /// Recovers a body from another entry that had the same body file.
   ///
-  /// Only from those: their bytes were compared with these when the link was made. Of other entries
-  /// with this digest nobody can tell any more whether they are equal, or made to look so.
+  /// Other entries with the same digest are not used. The bytes of these were compared when the
+  /// link was made; those of others may differ, because a digest can be forged.
   func recover(
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
@@ -57,7 +58,7 @@ extension Mender {
       let session = try catalog.ownSession()
       let new = session.unusedName()
       do throws(StoreError) {
-        // Linked first, so that what is hashed is what is kept.
+        // The link is made first, so that the file that is hashed is the file that is kept.
         guard try link(path, in: entries, to: new, of: session),
           try isWhole(new, in: session.directory, slot)
         else {
@@ -72,12 +73,14 @@ extension Mender {
       try rename(new, of: session, to: name, in: directory, scene)
       return true
     }
-    // One that cannot be read for now may be right: nothing is given up before that is known.
+    // A file that cannot be read now may be right, so the entry is not given up.
     if let failure { throw failure }
     return false
   }
 
-  /// - Returns: false where it has gone, or has too many links.
+  /// Links the body of another entry into the session's directory.
+  ///
+  /// - Returns: false if the body is gone, or has too many links.
   private func link(
     _ path: PathName, in entries: EntriesDirectory, to new: PathName, of session: Session
   ) throws(StoreError) -> Bool {
@@ -90,7 +93,7 @@ extension Mender {
     }
   }
 
-  /// Renames what stands in the session's directory over a name of the key's directory.
+  /// Renames a file of the session's directory to a name of the key's directory.
   private func rename(
     _ new: PathName, of session: Session, to name: PathName, in directory: borrowing Descriptor,
     _ scene: KeyScene
@@ -103,12 +106,12 @@ extension Mender {
         try? fileSystem.removeFile(new, in: session.directory.raw)
         throw error
       }
-      // A rename between two names of one file does nothing, and leaves both (rename(2)).
+      // A rename between two names of the same file does nothing, and leaves both (rename(2)).
       try? fileSystem.removeFile(new, in: session.directory.raw)
     }
   }
 
-  /// Keeps the beginning of a body that has become too long, where that is what was stored.
+  /// Keeps the beginning of a body that is too long, if that has the right digest.
   private func keepBeginning(
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
@@ -117,7 +120,7 @@ extension Mender {
     let new = session.unusedName()
     let isRight = try guarded(scene.path(name)) { () throws(SystemError) in
       let file = try fileSystem.open(name, in: directory, [.read])
-      // Read twice rather than written for nothing.
+      // The file is read twice, so that nothing is written if the digest is wrong.
       guard try fileSystem.status(of: file.raw).kind == .file,
         try fileSystem.holdsBody(
           file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
@@ -129,8 +132,8 @@ extension Mender {
     return true
   }
 
-  /// Replaces a file of a key that has another name, which may be anybody's, by a copy with the right
-  /// mode.
+  /// Replaces a file of a key that has a second name (a hard link) by a copy with the right mode.
+  /// The other name may be somebody else's.
   func detach(
     _ name: PathName, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) {
@@ -153,7 +156,7 @@ extension Mender {
 
   /// Copies the first bytes of a file into the session's directory.
   ///
-  /// - Returns: whether the copy has just these bytes.
+  /// - Returns: whether the copy has the digest. If not, it is removed.
   private func copy(
     _ file: borrowing Descriptor, count: UInt64, to name: PathName, _ session: Session,
     _ digest: Digest
@@ -165,7 +168,7 @@ extension Mender {
       ) { piece, offset throws(SystemError) in
         try fileSystem.write(copy, piece, at: offset)
       }
-      // It takes the place of the only copy there is.
+      // The copy will replace the only file with these bytes.
       try fileSystem.synchronize(copy, names: true)
       if isRight { return true }
     } catch {
@@ -176,7 +179,7 @@ extension Mender {
     return false
   }
 
-  /// Whether a file is just the body of a slot.
+  /// Returns whether a file has exactly the body of a slot.
   func isWhole(
     _ name: PathName, in directory: borrowing Descriptor, _ slot: Slot
   ) throws(StoreError) -> Bool {
@@ -191,11 +194,11 @@ extension Mender {
     }
   }
 
-  /// A body that no entry has.
+  /// Repairs a body to which no entry refers.
   ///
-  /// Where the journal is damaged, or something stands beside it that may belong to it (a damaged
-  /// metadata file, one under another name), it may be all that is left of an entry: then it is set
-  /// aside, and not by a safe repair.
+  /// If the journal is damaged, or the directory has a file that may belong to the body (a damaged
+  /// metadata file, or one under another name), the body may be the last file of an entry. Then it
+  /// is moved to the quarantine, but not by a safe repair. Otherwise it is removed.
   func mendOrphan(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -217,7 +220,8 @@ extension Mender {
     }
   }
 
-  /// Makes two files one that the records say are one; where that cannot be, the records are put right.
+  /// Replaces a body by a link to the file that it should share according to the records. If that
+  /// is not possible, corrects the record.
   func share(
     _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {

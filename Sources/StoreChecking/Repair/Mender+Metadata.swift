@@ -2,14 +2,15 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-// Entries and their metadata files.
+// Repairs of entries and their metadata files.
 extension Mender {
-  /// An entry whose files are all gone: made again where another one has its body, otherwise given up.
+  /// Repairs an entry that has no files: makes them again if another entry has the same body file,
+  /// otherwise gives the entry up.
   func mendMissing(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let slot else { return false }
-    // Where the journal has lost records, one of them may have said that it was removed.
+    // If the journal has lost records, the entry may have been removed.
     if journalDecides, !recovery.sharers(of: slot, most: 1).isEmpty {
       let directory = try makeKey(scene, shard)
       if try recover(slot, in: directory, scene) {
@@ -21,7 +22,8 @@ extension Mender {
     return try recovery.release(slot, shard.entries)
   }
 
-  /// Files that the journal does not know.
+  /// Repairs files without a record: recovers the entry if the journal is damaged, otherwise
+  /// removes the files.
   func mendUnrecorded(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -30,7 +32,7 @@ extension Mender {
     else { return false }
     if !journalDecides {
       if try recovery.takeUp(scene.hash, variant, shard.entries) { return true }
-      // Its body is not there, or not whole: damage, and no leftover.
+      // The body is missing or has a wrong length, so this is damage, and no leftover.
       guard level == .all else { return false }
       return try quarantine(variant, scene, shard, "its body was missing, or too short or long.")
     }
@@ -50,7 +52,8 @@ extension Mender {
     return true
   }
 
-  /// A whole entry that was given up.
+  /// Recovers an entry that was given up, if its files are intact again. Otherwise moves them to
+  /// the quarantine.
   func takeUpAgain(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -68,7 +71,7 @@ extension Mender {
     return try quarantine(variant, scene, shard, "it was given up, and its body is damaged.")
   }
 
-  /// Files of an entry that neither the journal nor a crash explains.
+  /// Moves the files of an entry that neither the journal nor a crash explains to the quarantine.
   func mendUnexplained(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -78,8 +81,8 @@ extension Mender {
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
   }
 
-  /// A metadata file that is damaged, or of something else. What bodies beside it nothing else names
-  /// may be those of its entry, and go with it.
+  /// Repairs a metadata file that is damaged, or of another key, variant or store. Bodies to which
+  /// nothing else refers may be those of its entry, and are moved to the quarantine with it.
   func mendMetadata(
     _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -99,10 +102,10 @@ extension Mender {
     return true
   }
 
-  /// An entry without a metadata file.
+  /// Repairs an entry without a metadata file.
   ///
-  /// Where the journal has lost records and the body is also that of another variant, nothing in the
-  /// tree is of this entry: it may have been removed, and does not come back.
+  /// If the journal has lost records and another variant has the same body, the tree has no file of
+  /// this entry alone. The entry may have been removed, so it is not made again.
   func mendMissingMetadata(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -116,7 +119,7 @@ extension Mender {
     return try writeMetadata(slot, scene, shard)
   }
 
-  /// Writes a metadata file from the journal's record.
+  /// Writes a metadata file from the record in the journal.
   func writeMetadata(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -125,8 +128,8 @@ extension Mender {
     return true
   }
 
-  /// A metadata file that says something else than the journal: which of them is right depends on
-  /// whether the journal is whole.
+  /// Repairs a metadata file that differs from the journal. If the journal is damaged, a newer
+  /// metadata file is right; otherwise the journal is right.
   func mendDiffering(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -136,7 +139,7 @@ extension Mender {
     return true
   }
 
-  /// Writes a record with the bytes that the metadata file really takes.
+  /// Writes a record with the real size of the metadata file.
   func mendUsage(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -149,7 +152,7 @@ extension Mender {
       slot, overhead: tree.overhead(Int(min(length, UInt64(MetadataDocument.maximumBytes)))))
   }
 
-  /// Moves a variant that the journal does not know into the quarantine.
+  /// Moves a variant without a record into the quarantine.
   func quarantine(
     _ variant: UInt64, _ scene: KeyScene, _ shard: borrowing Shard, _ reason: String
   ) throws(StoreError) -> Bool {
@@ -168,8 +171,8 @@ extension Mender {
     "\(reason)\nIt came from \(String(decoding: scene.path, as: UTF8.self))\n"
   }
 
-  /// Whether an entry has a body, or may have it by a metadata file that could be read and is still
-  /// there.
+  /// Returns whether an entry refers to a body, or a metadata file does that could be read and
+  /// still exists.
   func isUsed(
     _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
     except variant: UInt64?
@@ -185,7 +188,7 @@ extension Mender {
     return false
   }
 
-  /// Whether something stands in the directory of a key that may be the metadata of a body there, and
+  /// Returns whether the directory of a key has a file that may be the metadata of a body, and
   /// cannot be read or has another name.
   func hasUnknown(_ scene: KeyScene) -> Bool {
     if !scene.strays.isEmpty || scene.uncountedNames > 0 { return true }
@@ -198,7 +201,7 @@ extension Mender {
     }
   }
 
-  /// What the moving of names may have left: entries that lack a file which can be made again.
+  /// Repairs entries that lack a file after other files were moved.
   func tidy(_ scene: KeyScene, _ shard: borrowing Shard) -> MendAttempt {
     do throws(StoreError) {
       let slots = catalog.slots(of: scene.hash)

@@ -2,12 +2,13 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-// Whole entries that stand where their key does not belong.
+// Repairs of whole entries in the directory of another key, or elsewhere.
 extension Mender {
-  /// How often the lock of another shard is asked for, at most a tenth of a second.
+  /// The number of attempts to take the lock of another shard, which take about a tenth of a
+  /// second.
   private static var lockAttempts: Int { 100 }
 
-  /// Moves an entry out of the directory of another key.
+  /// Moves an entry from the directory of another key to its place.
   func mendMisplaced(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -33,8 +34,8 @@ extension Mender {
     return true
   }
 
-  /// Moves the entries of a directory that is none of a key to their places; what is left of it goes to
-  /// the quarantine.
+  /// Moves the entries of a foreign directory to their places, and the rest of the directory to the
+  /// quarantine.
   func placeEntries(
     of name: PathName, in parent: Int32, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
@@ -69,7 +70,7 @@ extension Mender {
     return true
   }
 
-  /// Reads a metadata file; nil where it is not as it was written.
+  /// Reads a metadata file; `nil` if it is missing, damaged, or of another store.
   private func readDocument(
     _ name: PathName, _ directory: borrowing Descriptor, _ path: [UInt8]
   ) throws(StoreError) -> MetadataDocument? {
@@ -82,10 +83,10 @@ extension Mender {
     return bytes.flatMap { try? MetadataDocument(decoding: $0, hashSeed: store.hashSeed) }
   }
 
-  /// Links an entry into the directory of its key, verified, and has the journal know it.
+  /// Verifies an entry, links it into the directory of its key, and appends its record.
   ///
-  /// - Parameter held: the number of the shard whose lock the caller holds.
-  /// - Returns: false where it is not whole, or its place is taken.
+  /// - Parameter held: the number of the shard whose lock the caller holds; `nil` if it holds none.
+  /// - Returns: false if it is not whole, or its place is taken.
   private func place(
     _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
     _ path: [UInt8]
@@ -101,7 +102,8 @@ extension Mender {
         try place(name, of: source, entry, hash, shard.entries, path)
       }
     }
-    // Whoever holds one lock never waits for another: two that did could wait for each other.
+    // A thread that holds one lock never waits for another. Otherwise two threads could wait for
+    // each other.
     for _ in 0..<Self.lockAttempts {
       let isPlaced = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
         try place(name, of: source, entry, hash, entries, path)
@@ -114,7 +116,7 @@ extension Mender {
       cause: "its shard is in use", remedy: "check again")
   }
 
-  /// The lock of the shard of `hash` is held.
+  /// Links an entry into the directory of its key, while the lock of its shard is held.
   private func place(
     _ name: PathName, of source: borrowing Descriptor, _ entry: StoredEntry, _ hash: KeyHash,
     _ entries: EntriesDirectory, _ path: [UInt8]
@@ -122,7 +124,7 @@ extension Mender {
     let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
     let slot = catalog.slot(hash, entry.variant)
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
-    // A copy of what was removed since does not bring it back.
+    // An entry that was removed is not brought back by a copy.
     if slot == nil, try catalog.goodbye(to: hash, entry.variant, created: entry.created) == .removed
     {
       return false

@@ -3,18 +3,20 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// Mends what a check has found, with the engine's own steps (Docs/Architecture.md, "The way of a
-/// check").
+/// The repair of what a check has found, with the engine's own steps (Docs/Architecture.md, "The
+/// way of a check").
 ///
-/// Nothing that is damaged is deleted, but moved to the quarantine; what replaces something is linked
-/// or written in the session's directory and renamed, so a kill leaves the one or the other.
+/// Damaged files are not deleted, but moved to the quarantine. A file that replaces another one is
+/// linked or written in the session's directory and then renamed, so a kill leaves either the old
+/// or the new file.
 struct Mender: Sendable {
   let store: Store
   let level: RepairLevel
   private let strays: StrayQuarantine
-  /// The sessions that were dead at the beginning: what they left is looked at by this run.
+  /// The sessions that were dead at the beginning. This run repairs what they left.
   private let dead: [PathName]
-  /// Whether the journal was whole at the beginning, so that what it does not know was never promised.
+  /// Whether the journal was whole at the beginning, so that files without a record were never
+  /// promised.
   private let wasWhole: Bool
   private let hasFailed = FailureFlag()
 
@@ -32,7 +34,8 @@ struct Mender: Sendable {
     wasWhole = store.catalog.isJournalWhole
   }
 
-  /// The names of what is mended first, so that what follows finds its place free.
+  /// Returns the position of a kind in the order of repairs. Wrong and misplaced names are repaired
+  /// first, so that the places of other files are free.
   private static func turn(_ kind: FindingKind) -> Int {
     switch kind {
     case .wrongMode: 0
@@ -48,7 +51,7 @@ struct Mender: Sendable {
   }
 }
 
-/// Notes that something could not be mended.
+/// A flag that is set if a repair fails.
 private final class FailureFlag: Sendable {
   private let value = Atomic<Bool>(false)
   var isSet: Bool { value.load(ordering: .relaxed) }
@@ -84,7 +87,9 @@ extension Mender: Mending {
     }
   }
 
-  /// - Returns: false where nothing was to be done.
+  /// Repairs what one suspicion is about.
+  ///
+  /// - Returns: false if there was nothing to do.
   private func mend(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -131,7 +136,7 @@ extension Mender: Mending {
     return try mend(suspicion.kind, name, in: directory.raw, path: suspicion.path)
   }
 
-  /// Moves every foreign name of a key's directory, however many there are.
+  /// Moves all foreign names of a key's directory to the quarantine.
   private func moveStrays(
     _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
@@ -151,7 +156,7 @@ extension Mender: Mending {
     }
   }
 
-  /// Mends what a name stands for, whatever it is: its mode, or by moving it away.
+  /// Sets the mode of a file or directory, or moves it to the quarantine.
   private func mend(
     _ kind: FindingKind, _ name: PathName, in directory: Int32, path: [UInt8]
   ) throws(StoreError) -> Bool {
@@ -181,7 +186,7 @@ extension Mender: Mending {
     }
   }
 
-  /// Moves a name to the quarantine, whatever the level.
+  /// Moves a name to the quarantine, at any level.
   func moveAway(_ name: PathName, in directory: Int32, path: [UInt8]) throws(StoreError) {
     _ = try mend(.foreignFile, name, in: directory, path: path)
   }
@@ -195,12 +200,13 @@ extension Mender: Mending {
       try recovery.cutTornTail()
       try removeForeignSegments(journal)
       try recovery.removeUnfinished()
-      // They are the sign that tree and journal have to be compared.
+      // Dead sessions are the sign that tree and journal have to be compared.
       if hasFailed.isSet {
         return .failed("something could not be mended; what dead processes left stays until it is")
       }
       recovery.removeSessions(dead)
-      // Deeper than anything of ours: it goes as it is.
+      // A session with directories deeper than those of a store is not emptied, so it is moved to
+      // the quarantine.
       for name in dead where (try? fileSystem.status(at: name, in: tree.place.staging.raw)) != nil {
         try moveAway(
           name, in: tree.place.staging.raw, path: Layout.staging.bytes + [0x2F] + name.bytes)
@@ -211,7 +217,7 @@ extension Mender: Mending {
     }
   }
 
-  /// Moves files away that have the name of a segment, are none, and were not taken for one.
+  /// Moves files to the quarantine that have the name of a segment, but are none of this journal.
   private func removeForeignSegments(_ suspicions: [Suspicion]) throws(StoreError) {
     for suspicion in suspicions where suspicion.kind == .segmentDamaged {
       guard let name = suspicion.name, let number = Layout.segmentNumber(name),
@@ -224,10 +230,10 @@ extension Mender: Mending {
 }
 
 extension Mender {
-  /// Whether what the journal does not know was never promised.
+  /// Whether the journal is whole, so that files without a record were never promised.
   var journalDecides: Bool { wasWhole && catalog.isJournalWhole }
 
-  /// Runs system calls and says of which path below the store a failure is.
+  /// Runs system calls, and adds a path below the store to their error.
   func guarded<R: ~Copyable>(
     _ path: [UInt8], _ body: () throws(SystemError) -> R
   ) throws(StoreError) -> R {
@@ -236,12 +242,12 @@ extension Mender {
     }
   }
 
-  /// Opens the directory of the key; nil where there is none.
+  /// Opens the directory of the key; `nil` if there is none.
   func openKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor? {
     try tree.openKey(scene.hash, in: shard)
   }
 
-  /// Opens the directory of the key, made where it is missing.
+  /// Opens the directory of the key, and makes it if it is missing.
   func makeKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor {
     let name = Layout.key(scene.hash)
     let raw = shard.directory.raw

@@ -2,7 +2,8 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Mends the top of a store, before the engine is opened: then nothing is mended without being told.
+/// The repair of the directory of a store. It is done before the engine is opened, which would
+/// repair without a report.
 struct PlaceMender {
   let level: RepairLevel
   let fileSystem: any FileSystem
@@ -16,7 +17,8 @@ struct PlaceMender {
     strays = StrayQuarantine(options.fileSystem, options.clock)
   }
 
-  /// Mends what was found at the top of the store: one attempt for each suspicion.
+  /// Repairs what was found in the directory of the store, and returns one attempt for each
+  /// suspicion.
   func mend(_ suspicions: [Suspicion], root: borrowing Descriptor) -> [MendAttempt] {
     var attempts = [MendAttempt](repeating: .none, count: suspicions.count)
     let order = suspicions.indices.filter { level.reaches(suspicions[$0].kind) }
@@ -32,7 +34,8 @@ struct PlaceMender {
     return attempts
   }
 
-  /// Modes first, then what stands in the way, then what is made of the rest.
+  /// Returns the position of a kind in the order of repairs: first modes, then files of a wrong
+  /// kind, then the parts that are made again.
   private static func turn(_ kind: FindingKind) -> Int {
     switch kind {
     case .wrongMode: 0
@@ -66,23 +69,25 @@ struct PlaceMender {
     }
   }
 
-  /// Replaces a file that has another name, which may be anybody's, by a copy with the right mode.
+  /// Replaces a file that has a second name (a hard link) by a copy with the right mode. The other
+  /// name may be somebody else's.
   private func detach(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
     let bytes = try fileSystem.readFile(name, in: root, limit: StoreDescription.maximumBytes)
-    // The new one is locked before it can be seen, so that nobody writes meanwhile.
+    // The new file is locked before it gets its name, so that no process writes meanwhile.
     try StorePlace.replace(
       name, with: bytes, root, strays, fileSystem, synced: true, locked: true)
   }
 
-  /// Lets nobody else write to the store's own folder; who may look into it is its user's choice.
+  /// Makes the directory of the store writable for its owner only. Whether others may read it is
+  /// the user's choice.
   private func closeRoot(_ root: borrowing Descriptor) throws(SystemError) {
     let mode = try fileSystem.status(of: root.raw).mode
     try fileSystem.changeMode(at: PathName("."), in: root.raw, to: mode & ~0o022 | 0o700)
   }
 
-  /// Makes a part of the store that is not there.
+  /// Makes a missing part of the store.
   private func makePart(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
     switch name.bytes {
     case Layout.journal.bytes, Layout.entries.bytes, Layout.staging.bytes, Layout.quarantine.bytes:
@@ -98,7 +103,7 @@ struct PlaceMender {
     try StorePlace.setAside(name, root, strays, fileSystem)
   }
 
-  /// Writes a file of the top beside and renames it, under the name that a description has until then.
+  /// Writes CACHEDIR.TAG.
   private func writeTag(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
@@ -107,8 +112,9 @@ struct PlaceMender {
       synced: false)
   }
 
-  /// Writes store.json again from the journal or the tree, or anew for a store without entries. Where
-  /// there are some and nothing tells their seed, that is a finding of its own.
+  /// Writes store.json again from the journal or the tree, or a new one for a store without
+  /// entries. If there are entries and no file has their seed, nothing is written; that is a
+  /// finding of its own.
   private func restoreDescription(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
@@ -124,7 +130,7 @@ struct PlaceMender {
     }
   }
 
-  /// What store.json says, where it is whole.
+  /// Returns the content of store.json; `nil` if it is missing or damaged.
   private func presentDescription(_ root: borrowing Descriptor) -> StoreDescription? {
     (try? fileSystem.readFile(Layout.description, in: root, limit: StoreDescription.maximumBytes))
       .flatMap { try? StoreDescription(decoding: $0) }
@@ -148,8 +154,8 @@ struct PlaceMender {
     return isEmpty
   }
 
-  /// Moves entries and journal into the quarantine and makes an empty store: nobody knows any more
-  /// where a key would have its place.
+  /// Moves entries and journal into the quarantine, and makes an empty store. Without the seed, no
+  /// entry can be found.
   private func beginAnew(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
@@ -160,15 +166,16 @@ struct PlaceMender {
     try write(StorePlace.newDescription(clock), root)
   }
 
-  /// Takes the lock of the journal, so that nobody opens the store meanwhile.
+  /// Takes the lock of the journal, so that no other process opens the store meanwhile.
   private func lockJournal(_ root: borrowing Descriptor) throws(SystemError) -> Descriptor {
     try StorePlace.lockJournal(root, makes: true, fileSystem)
   }
 }
 
-/// Sets the mode that a file or directory of a store has; a link has none.
+/// Sets the right mode of a file or directory of a store.
 ///
-/// - Returns: false where the file has another name, which may be anybody's: its mode stays.
+/// - Returns: false if the file has a second name (a hard link), which may be somebody else's. Then
+///   its mode is not changed.
 func setMode(
   _ name: PathName, in directory: Int32, _ fileSystem: any FileSystem
 ) throws(SystemError) -> Bool {
@@ -180,7 +187,7 @@ func setMode(
 }
 
 extension RepairLevel {
-  /// Whether a kind of finding is repaired at this level.
+  /// Returns whether a kind of finding is repaired at this level.
   package func reaches(_ kind: FindingKind) -> Bool {
     guard let lowest = kind.facts.repairedBy else { return false }
     return self == .all || lowest == .safe

@@ -1,12 +1,12 @@
 internal import CacheFormat
 internal import Synchronization
 
-/// A repair: goes through the store until one more pass finds nothing that has not been told.
+/// A repair: it goes through the store until a pass repairs nothing, at most four times.
 ///
-/// To repair one thing may bring another to light: an entry that was taken up has a wrong body, or one
-/// that was moved to its place meets another there.
+/// A repair may show other damage. For example, a recovered entry has a wrong body, or an entry
+/// that was moved to its place meets another one there.
 struct RepairRun {
-  /// The most passes; the last one only looks.
+  /// The most passes. The last one repairs nothing.
   private static let maximumPasses = 4
 
   let checker: StoreChecker
@@ -14,7 +14,7 @@ struct RepairRun {
 
   /// Repairs the store.
   ///
-  /// - Returns: what the first pass has looked at, and what all of them have found.
+  /// - Returns: the sizes that the first pass has counted, and the findings of all passes.
   func perform() throws(CheckError) -> CheckReport {
     let told = ToldFindings(observer)
     let hashed = HashedFiles(keepsAll: true)
@@ -36,14 +36,15 @@ struct RepairRun {
   }
 }
 
-/// Passes findings on to an observer, each once, however many passes find it.
+/// An observer that forwards each finding once, however many passes find it.
 private final class ToldFindings: CheckObserver {
   private struct State {
     var pass = 1
     var counts: [FindingKind: CheckReport.Count] = [:]
-    /// What is still wrong, by digest: there may be a million.
+    /// The findings that are not repaired, as digests of kind and path, because there may be a
+    /// million.
     var left: [Digest: FindingKind] = [:]
-    /// What this pass has found of it.
+    /// The findings of this pass.
     var seen: Set<Digest> = []
     var hasRepaired = false
   }
@@ -53,7 +54,7 @@ private final class ToldFindings: CheckObserver {
 
   init(_ observer: any CheckObserver) { self.observer = observer }
 
-  /// All that was found, and what of it is repaired.
+  /// The numbers of findings, and of those that are repaired.
   var counts: [FindingKind: CheckReport.Count] { state.withLock { $0.counts } }
   /// Whether this pass has repaired something.
   var hasRepaired: Bool { state.withLock { $0.hasRepaired } }
@@ -66,7 +67,7 @@ private final class ToldFindings: CheckObserver {
     }
   }
 
-  /// Notes that what a pass over the whole store has not found any more is right.
+  /// Counts the findings as repaired that a pass over the whole store has not found again.
   func endPass() {
     state.withLock { state in
       for (name, kind) in state.left where !state.seen.contains(name) {
@@ -80,6 +81,8 @@ private final class ToldFindings: CheckObserver {
     if state.withLock({ Self.note(finding, &$0) }) { observer.found(finding) }
   }
 
+  /// Counts a finding.
+  ///
   /// - Returns: whether it is new.
   private static func note(_ finding: Finding, _ state: inout State) -> Bool {
     let isRepaired = finding.outcome == .repaired
@@ -99,7 +102,7 @@ private final class ToldFindings: CheckObserver {
     return true
   }
 
-  /// The progress is that of the first pass: the others are done when it is at its end.
+  /// Only the progress of the first pass is forwarded. It stays at its end during the others.
   func progressed(_ progress: CheckProgress) {
     if state.withLock({ $0.pass == 1 }) { observer.progressed(progress) }
   }
