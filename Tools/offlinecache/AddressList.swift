@@ -4,21 +4,21 @@ import Synchronization
 
 /// Reads lists of URLs, one a line.
 enum AddressList {
-  /// The largest list that is read, in bytes: millions of URLs.
+  /// The largest size of a list, in bytes: enough for millions of URLs.
   private static let limit = 256 << 20
 
-  /// Returns the URLs that were typed, and those of a list, if there is one.
+  /// Returns the URLs of the command line, followed by those of the list file, if one is given.
   ///
-  /// - Throws: as ``read(_:)``.
+  /// - Throws: The errors of ``read(_:)``.
   static func all(_ typed: [String], _ list: Argument?) throws -> [String] {
     try typed + (list.map { try read($0) } ?? [])
   }
 
   /// Returns the URLs of a file, or of standard input for `-`.
   ///
-  /// Empty lines and lines that begin with `#` are left out, as are blanks around a URL.
+  /// Empty lines and lines that begin with `#` are skipped. Blanks around a URL are removed.
   ///
-  /// - Throws: ``ToolError`` when the file cannot be read, is too large, or is not UTF-8.
+  /// - Throws: ``ToolError`` if the file cannot be read, is too large, or is not UTF-8.
   private static func read(_ path: Argument) throws -> [String] {
     let input = try InputFile(path)
     var bytes: [UInt8] = []
@@ -33,8 +33,8 @@ enum AddressList {
     return try addresses(in: bytes, of: path)
   }
 
-  /// Refuses a URL with a name and password in it, without showing them, not even to the one who typed
-  /// them: output ends up in files.
+  /// Throws if a URL has a user name or password in it. The message does not show them, because
+  /// output is often kept in files.
   static func checkCredentials(_ address: String, _ url: NormalizedURL) throws(ToolError) {
     guard hasCredentials(address) else { return }
     throw ToolError(
@@ -42,7 +42,7 @@ enum AddressList {
       remedy: "leave them out, and give --user NAME@HOST")
   }
 
-  /// Tells whether there is user-info in front of the host (RFC 3986, section 3.2.1).
+  /// Returns whether a URL has user information in front of the host (RFC 3986, section 3.2.1).
   static func hasCredentials(_ address: String) -> Bool {
     guard let start = address.firstRange(of: "//")?.upperBound else { return false }
     return address[start...].prefix { !"/?#".contains($0) }.contains("@")
@@ -50,7 +50,7 @@ enum AddressList {
 
   private static func addresses(in bytes: [UInt8], of path: Argument) throws -> [String] {
     var result: [String] = []
-    // Editors of other systems begin UTF-8 with a mark.
+    // Some editors write a byte order mark at the start of UTF-8 files.
     let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
@@ -66,7 +66,7 @@ enum AddressList {
   }
 }
 
-/// Hands out addresses, each to one of several tasks.
+/// A list of addresses that several tasks take from; each address is taken once.
 final class AddressQueue: Sendable {
   private let addresses: [String]
   private let position = Atomic<Int>(0)
@@ -74,7 +74,7 @@ final class AddressQueue: Sendable {
   /// Creates a queue that begins with the first address.
   init(_ addresses: [String]) { self.addresses = addresses }
 
-  /// Returns the next address, or nil when all are taken.
+  /// Returns the next address, or `nil` if all have been taken.
   func next() -> String? {
     let index = position.wrappingAdd(1, ordering: .relaxed).oldValue
     return index < addresses.count ? addresses[index] : nil

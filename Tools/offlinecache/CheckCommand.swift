@@ -5,26 +5,27 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// `check`: asks servers whether they have something newer than what is here.
+/// `check`: asks servers whether they have newer versions of stored responses or downloaded files.
 enum CheckCommand {
-  private static let urls = Parameter("url", .address, .any, help: "What to ask about")
+  private static let urls = Parameter(
+    "url", .address, .any, help: "The URLs to check; http or https")
   private static let list = Option(
     "urls-from", .path.named("FILE"),
-    help: "Ask about the URLs of a file, one a line, as well; - is standard input")
+    help: "Also check the URLs in a file, one a line; - is standard input")
   private static let folder = Option(
     "output-dir", short: "o", .path.named("DIR"),
     help: "Compare with the files that 'download' has put into a folder, not with the store")
   private static let timeout = Option(
     "timeout", .timeout, default: .seconds(10), defaultText: "10s",
-    help: "Give up on a server that does not answer for so long")
+    help: "Give up on a server that does not answer within this time")
 
   static let declaration = Command(
-    "check", summary: "Tells whether servers have something newer than the store, or a folder",
+    "check", summary: "Checks whether servers have newer versions than the store or a folder",
     discussion: [
       "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
-        + "'changed', 'unknown' (the server does not tell), 'refused' (it answers with an error, "
-        + "which is told on standard error) or 'missing' (there is no copy).",
-      "The exit status is 0 when all are current, 2 where a server could not be asked or has failed "
+        + "'changed', 'unknown' (the server gives no information), 'refused' (it answers with an "
+        + "error, which is printed on standard error) or 'missing' (there is no copy).",
+      "The exit status is 0 when all are current, 2 if a server could not be asked or has failed "
         + "(5xx), else 1.",
     ],
     parameters: [urls],

@@ -1,6 +1,7 @@
 import CommandLineTools
 
-/// What `offlinecache` understands as a whole. Each command declares its own part beside its code.
+/// The declarations that all commands of `offlinecache` share. Each command declares its own
+/// options beside its code.
 enum Declarations {
   static let store = Option(
     "store", .path,
@@ -16,8 +17,9 @@ enum Declarations {
     summary: "Keeps HTTP responses, and any other bytes, in a store of plain files",
     discussion: [
       "Results go to standard output, messages and progress to standard error. Keys are bytes; "
-        + "on a terminal, what would steer it is shown escaped. A fetched URL has the key 'GET URL'. SIZE is a number of bytes such as "
-        + "4096, 500M or 2GiB (1024) or 1.5GB (1000); TIME is 30s, 5m, 12h or 7d."
+        + "on a terminal, control characters are shown escaped. A fetched URL has the key "
+        + "'GET URL'. SIZE is a number of bytes such as 4096, 500M or 2GiB (1024) or 1.5GB (1000); "
+        + "TIME is 30s, 5m, 12h or 7d."
     ],
     options: [store],
     subcommands: [
@@ -34,17 +36,17 @@ enum Declarations {
         "offlinecache fetch --offline https://example.org/ -o -",
         "Prints the page from the store, without a network"),
       .init(
-        "offlinecache download https://example.org/big.iso", "Downloads a file, or goes on with it"),
-      .init("date | offlinecache put now -", "Stores what stands on standard input"),
+        "offlinecache download https://example.org/big.iso", "Downloads a file, or resumes it"),
+      .init("date | offlinecache put now -", "Stores standard input"),
       .init("offlinecache ls --long --sort size", "Lists the entries, the largest first"),
     ],
     exitStatuses: [
-      (.success, "All that was asked for was done"),
-      (.notFound, "Something that was asked for is not there"),
-      (.failure, "The work failed: a store, a file or the network"),
+      (.success, "Everything was done"),
+      (.notFound, "A requested entry or URL does not exist"),
+      (.failure, "An error of the store, a file or the network"),
       (.usage, "The command line is wrong"),
       (.signal(2), "Interrupted (Ctrl-C); 128 and the signal's number for other signals"),
-      (.outputClosed, "Whoever read the output went away"),
+      (.outputClosed, "The program that read the output has ended"),
     ],
     version: "0.1.0")
 }

@@ -5,52 +5,55 @@ import CurlHTTP
 import HTTPSemantics
 import MessageDigests
 
-/// `download`: gets URLs into files, and goes on with what was interrupted.
+/// `download`: downloads URLs to files, and resumes interrupted downloads.
 enum DownloadCommand {
   private static let urls = Parameter(
-    "url", .address, .any, help: "What to download; http or https")
+    "url", .address, .any, help: "The URLs to download; http or https")
   static let folder = Option(
     "output-dir", short: "o", .path.named("DIR"), default: ".",
-    help: "The folder of the files; it is made if it is missing")
+    help: "The folder for the files; it is created if it is missing")
   private static let list = Option(
     "urls-from", .path.named("FILE"),
-    help: "Download the URLs of a file, one a line, as well; - is standard input")
+    help: "Also download the URLs in a file, one a line; - is standard input")
   private static let resume = Flag(
-    "resume", help: "Go on with everything that was interrupted in the folder as well")
+    "resume", help: "Also resume every interrupted download in the folder")
   private static let restart = Flag(
-    "restart", help: "Begin again, and replace what is there, finished or not, whatever it is")
+    "restart", help: "Begin again, and replace any file that is there, finished or not")
   private static let refresh = Flag(
     "refresh", help: "Ask the server also for files that have not expired")
   private static let expires = Option(
     "expires", .seconds,
-    help: "Use the file for so long without asking the server: seconds, or 12h, 7d")
+    help: "Use the file for this time without asking the server: seconds, or 12h, 7d")
   private static let sliding = Flag(
-    "sliding", help: "Begin the time of --expires anew whenever the file is used")
+    "sliding", help: "Restart the time of --expires whenever the file is used")
   private static let sha256 = Option(
     "sha256", .sha256, help: "The digest that the file must have, in hex")
   private static let parallel = Option(
-    "parallel", short: "n", .integer(in: 1...256), default: 4, help: "Download so many at once")
+    "parallel", short: "n", .integer(in: 1...256), default: 4,
+    help: "The number of downloads at once")
   private static let perHost = Option(
-    "per-host", .integer(in: 1...256), default: 4, help: "... and so many from one host")
+    "per-host", .integer(in: 1...256), default: 4,
+    help: "The number of downloads at once from one host")
   private static let retries = Option(
     "retries", .integer(in: 0...1000), default: 5,
-    help: "Try again so often when no byte comes; what came counts as success")
+    help: "The largest number of retries in a row that receive no byte")
   private static let durable = Flag(
-    "durable", help: "Wait for the disk before a file takes its name")
+    "durable", help: "Write each file to the disk before it gets its name")
   private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
 
   static let declaration = Command(
-    "download", summary: "Downloads URLs to files, and goes on where it was interrupted",
+    "download", summary: "Downloads URLs to files, and resumes interrupted downloads",
     discussion: [
-      "A file takes its name when it is complete and verified: by its length, by a digest that the "
-        + "server states, by --sha256. Interrupted by anything, the same command goes on with the "
-        + "bytes that are there, if the server confirms that they still belong to the file; hidden "
-        + "files '.offlinecache-...' keep them. A file that is there is asked about, and not "
-        + "fetched again while it is the same. One that did not come from the URL, or was changed "
-        + "since, stays as it is and is an error, but for --restart.",
-      "The name is the last part of the URL's path, 'index.html' where there is none. Each URL gets "
-        + "a line on standard output: 'done' (fetched), 'valid' (the server has confirmed it), "
-        + "'had' (not expired) or 'copy' (of the same URL), the length, the file and the URL.",
+      "A file gets its name when it is complete and verified: by its length, by a digest that the "
+        + "server states, and by --sha256. After an interruption, the same command continues with "
+        + "the bytes that are there, if the server confirms that they still belong to the file; "
+        + "hidden files '.offlinecache-...' hold them. The server is asked about a file that "
+        + "exists, and the file is not fetched again while it is unchanged. A file that did not "
+        + "come from the URL, or was changed since, is an error and stays as it is, unless "
+        + "--restart is given.",
+      "The name is the last part of the URL's path, or 'index.html' if that is empty. Each URL "
+        + "gets a line on standard output: 'done' (fetched), 'valid' (the server has confirmed "
+        + "it), 'had' (not expired) or 'copy' (of the same URL), the length, the file and the URL.",
     ],
     parameters: [urls],
     options: [
@@ -59,16 +62,16 @@ enum DownloadCommand {
     ] + NetworkOptions.allForTransfers,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
-      .init("offlinecache download --resume -o isos", "Goes on with all that was interrupted"),
+      .init("offlinecache download --resume -o isos", "Resumes all interrupted downloads"),
       .init(
         "offlinecache download --urls-from list.txt -n 16 --per-host 16 --expires 7d",
-        "Downloads many, and leaves them alone for a week"),
+        "Downloads many files, and does not ask the servers again for a week"),
     ], usesGlobalOptions: false)
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
     try check(invocation)
     let folder = invocation.value(of: folder)
-    // A folder to look into is there, or its name is wrong.
+    // Without URLs the folder must exist: a missing one means that its name is wrong.
     if !invocation[urls].isEmpty || invocation[list] != nil { try makeFolder(folder) }
     let parallel = bounded(invocation.value(of: parallel))
     let perHost = min(invocation.value(of: perHost), parallel)
@@ -95,8 +98,8 @@ enum DownloadCommand {
     return areAllGood ? status : .failure
   }
 
-  /// Returns how many transfers the limit of open files allows, at most those that were asked for;
-  /// without descriptors nothing works, not even Swift's runtime.
+  /// Returns the number of transfers that the limit of open files allows, at most `wanted`. If the
+  /// process runs out of descriptors, nothing works, not even Swift's runtime.
   private static func bounded(_ wanted: Int) -> Int {
     let limit = Int(OpenFiles.raiseLimit())
     let possible = max(1, (limit - 24) / 7)
@@ -107,7 +110,7 @@ enum DownloadCommand {
     return possible
   }
 
-  /// Checks what the declarations cannot say.
+  /// Checks the combinations that the declarations cannot express.
   private static func check(_ invocation: Invocation) throws {
     if invocation[restart], invocation[resume] || invocation[refresh] {
       throw invocation.usageError(
@@ -118,8 +121,9 @@ enum DownloadCommand {
     }
   }
 
-  /// Returns what is to be downloaded: what is named, and with --resume what was interrupted; and
-  /// whether that is all, or some of the URLs cannot be, which is told here.
+  /// Returns the downloads for the URLs of the command line and, with --resume, for interrupted
+  /// downloads. `areAllGood` is false if some URLs cannot be downloaded; a message about each has
+  /// been printed.
   private static func requests(
     _ invocation: Invocation, _ addresses: [String], _ downloader: Downloader, _ folder: Argument
   ) async throws -> ([DownloadRequest], areAllGood: Bool) {
@@ -128,7 +132,7 @@ enum DownloadCommand {
         "--sha256 is the digest of one file, but there are \(addresses.count) URLs",
         remedy: "download one at a time")
     }
-    // By path, where each stands in the list.
+    // The index of each request, by its path.
     var places: [String: Int] = [:]
     var requests: [DownloadRequest] = []
     var areAllGood = true
@@ -161,9 +165,10 @@ enum DownloadCommand {
       let named = places[found.path].map { requests[$0].request.url }
       guard let url = try? NormalizedURL(found.record.url), named ?? url == url else { continue }
       let place = try add(url, found.path)
-      // A digest is that of the one file that is named.
+      // --sha256 belongs to the file that was named on the command line.
       if named == nil { requests[place].digest = nil }
-      // Also beside a file that has not expired: this one was to replace it.
+      // The server is asked even if the present file has not expired: the interrupted download was
+      // to replace it.
       requests[place].reuse = .confirmed
     }
     return (requests, areAllGood)
@@ -183,7 +188,7 @@ enum DownloadCommand {
       transport: NetworkOptions.transportOptions(invocation))
   }
 
-  /// Returns the file of a URL.
+  /// Returns the path of the file for a URL.
   static func path(of url: NormalizedURL, in folder: Argument) throws(ToolError) -> String {
     let folder = try text(of: folder)
     let name = String(decoding: OutputPath.fileName(for: url), as: UTF8.self)
@@ -200,7 +205,7 @@ enum DownloadCommand {
   }
 
   private static func makeFolder(_ folder: Argument) throws {
-    // A file in the folder, to have those above it made.
+    // The path of a file in the folder, so that the folder itself is created, too.
     try FetchTarget.makeFolders(above: folder.bytes + Array("/x".utf8))
     let text = try text(of: folder)
     do throws(SystemError) {

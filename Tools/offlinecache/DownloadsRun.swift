@@ -9,7 +9,7 @@ struct DownloadsRun: Sendable {
   private let progress: ProgressLine
   private let output = OutputLines()
 
-  /// Starts the downloads.
+  /// Starts all downloads.
   init(_ downloader: Downloader, _ requests: [DownloadRequest], isQuiet: Bool) {
     downloads = requests.map { downloader.start($0) }
     self.isQuiet = isQuiet
@@ -17,9 +17,9 @@ struct DownloadsRun: Sendable {
       total: requests.count, isEnabled: !isQuiet && Terminal.isTerminal(2))
   }
 
-  /// Waits for all; what fails is reported and does not stop the rest.
+  /// Waits for all downloads. A failed download is reported and does not stop the others.
   ///
-  /// - Throws: ``OutputError`` when standard output fails; ``Interrupted``.
+  /// - Throws: ``OutputError`` if standard output fails; ``Interrupted``.
   func all() async throws -> ExitStatus {
     let downloads = downloads
     Interruption.onRequest { for download in downloads { download.cancel() } }
@@ -44,7 +44,7 @@ struct DownloadsRun: Sendable {
     }
     progress.finish()
     if let signal = Interruption.requested {
-      printMessage("offlinecache: interrupted; the same command goes on where it ended")
+      printMessage("offlinecache: interrupted; the same command resumes the downloads")
       throw Interrupted(signal: signal)
     }
     try output.flush()
@@ -89,7 +89,7 @@ struct DownloadsRun: Sendable {
   }
 }
 
-/// Writes lines to standard output, each at once: a download takes long enough to be seen.
+/// Writes lines to standard output. Each line is written at once, because a download takes long.
 private final class OutputLines: Sendable {
   private let output = Mutex(Output.standard())
 
@@ -105,9 +105,10 @@ private final class OutputLines: Sendable {
   }
 }
 
-/// Adds up how far all downloads are.
+/// The sums of the progress of all downloads.
 private final class ProgressSums: Sendable {
-  /// Returns the sum; nil where a part of it is not known, or servers state lengths beyond any.
+  /// Returns the sum, or `nil` if a number is `nil` or the sum overflows (servers may state any
+  /// length).
   private static func sum(_ numbers: [UInt64?]) -> UInt64? {
     numbers.reduce(0) { sum, number in
       guard let sum, let number else { return nil }

@@ -2,18 +2,19 @@ import CacheFormat
 import CacheSystem
 import CommandLineTools
 
-/// Returns the time that lies so many seconds from now; before now when negative.
+/// Returns the time `seconds` from now; a negative number gives a time in the past.
 func secondsFromNow(_ seconds: Double) -> Timestamp {
   Timestamp(nanoseconds: SystemClock().now()).advanced(bySeconds: seconds)
 }
 
-/// Writes a time for people, in UTC and to the second: `2026-01-31T23:59:59Z`.
+/// Returns a time as text for people, in UTC and to the second: `2026-01-31T23:59:59Z`.
 func dateText(_ time: Timestamp) -> String { time.description.prefix(19) + "Z" }
 
 extension EntryInfo {
-  /// All that is known of the entry, as JSON.
+  /// The entry with all its metadata, as JSON.
   ///
-  /// JSON text is Unicode: what is not UTF-8 is repaired in `key`, and `key_hex` then has the bytes.
+  /// JSON text is Unicode. In a key that is not UTF-8, `key` has replacement characters, and
+  /// `key_hex` has the bytes.
   var json: JSONText {
     var members: [(String, JSONText)] = [("key", .string(key.description))]
     if key.string == nil { members.append(("key_hex", .string(key.bytes.hexadecimal))) }
@@ -29,7 +30,7 @@ extension EntryInfo {
     return .object(members)
   }
 
-  /// Pairs, since a name may occur twice.
+  /// Returns an array of pairs, because a name may occur more than once.
   private func json(of fields: [Field]) -> JSONText {
     .array(
       fields.map { .array([.string($0.name.description), .string($0.value.description)]) })
@@ -37,7 +38,8 @@ extension EntryInfo {
 }
 
 extension Output {
-  /// Writes a key and a line feed: as it is to a file or a program, escaped to a terminal.
+  /// Writes a key and a line feed. To a terminal the key is escaped; to a file or a program it is
+  /// written unchanged.
   func writeKeyLine(_ prefix: String, _ key: ByteString) throws(OutputError) {
     if isTerminal {
       try writeLine(prefix + terminalSafe(key.bytes))

@@ -4,19 +4,21 @@ import CurlHTTP
 import HTTPCaching
 import HTTPSemantics
 
-/// `fetch`: gets URLs, from the store or through it.
+/// `fetch`: fetches URLs through the store.
 enum FetchCommand {
-  private static let urls = Parameter("url", .address, .any, help: "What to fetch; http or https")
+  private static let urls = Parameter(
+    "url", .address, .any, help: "The URLs to fetch; http or https")
   private static let list = Option(
     "urls-from", .path.named("FILE"),
-    help: "Fetch the URLs of a file, one a line, as well; - is standard input")
+    help: "Also fetch the URLs in a file, one a line; - is standard input")
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
     help: "Write each body below a folder, as scheme/host/path, percent-escapes decoded")
   private static let offline = Flag("offline", help: "Use the store alone, never the network")
-  private static let refresh = Flag("refresh", help: "Ask the server even if the store has it")
+  private static let refresh = Flag(
+    "refresh", help: "Ask the server even if the response is stored")
   private static let parallel = Option(
-    "parallel", short: "n", .integer(in: 1...64), default: 4, help: "Fetch so many at once")
+    "parallel", short: "n", .integer(in: 1...64), default: 4, help: "The number of fetches at once")
   private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
 
   static let declaration = Command(
@@ -25,10 +27,10 @@ enum FetchCommand {
       "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
         + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept), 'hit' (from "
         + "the store), 'valid' (from the store, after the server has confirmed it), 'stale' (from the "
-        + "store, as the server could not be asked) or 'local' (from a file of --substitute), the "
+        + "store, if the server could not be asked) or 'local' (from a file of --substitute), the "
         + "HTTP status, the length and the URL.",
       "A URL that is not in the store (--offline), or that the server refuses with a 4xx, counts as "
-        + "not found, and any other status than 2xx as a failure; the others are fetched all the same.",
+        + "not found, and any other status than 2xx as a failure; the others are still fetched.",
     ],
     parameters: [urls],
     options: [
@@ -41,7 +43,7 @@ enum FetchCommand {
         "offlinecache fetch --urls-from list.txt --parallel 8", "Fills the store with many pages"),
       .init(
         "offlinecache fetch --offline --urls-from list.txt --output-dir site",
-        "Writes them all out, without a network"),
+        "Writes them all to files, without a network"),
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -76,7 +78,7 @@ enum FetchCommand {
     }
   }
 
-  /// Checks what the declarations cannot say.
+  /// Checks the combinations that the declarations cannot express.
   private static func check(_ invocation: Invocation) throws {
     if invocation[offline], invocation[refresh] {
       throw invocation.usageError(
@@ -100,7 +102,7 @@ enum FetchCommand {
 }
 
 extension ValueKind where Value == String {
-  /// An http or https URL, as it was typed.
+  /// An http or https URL, unchanged from the command line.
   static var address: ValueKind {
     ValueKind("URL") { argument throws(InvalidValue) in
       guard let text = argument.text else {
@@ -109,7 +111,7 @@ extension ValueKind where Value == String {
       do throws(InvalidURL) {
         _ = try NormalizedURL(text)
       } catch {
-        // Without a password that stands in it, and cut if it is long.
+        // The text comes without the password of the URL, and is cut if it is long.
         throw InvalidValue(problem: terminalSafe(error.problem), remedy: error.remedy)
       }
       return text

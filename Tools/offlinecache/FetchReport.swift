@@ -4,17 +4,19 @@ import CommandLineTools
 import HTTPCaching
 import Synchronization
 
-/// How the fetch of one URL went.
+/// The outcome of the fetch of one URL.
 enum FetchOutcome: Sendable {
-  /// The body came: what became of it, the status, its bytes, and what the word does not tell.
+  /// The body was received: the word for its source, the HTTP status, its length in bytes, and a
+  /// note if there is more to report.
   case done(String, Int, UInt64, note: String?)
-  /// The server answered with a status that is no success, and with `Location` where it redirects.
+  /// The server answered with a status other than success. For a redirect, with its `Location`.
   case refused(Int, String?)
-  /// There is no answer, or it could not be kept.
+  /// There is no response, or it could not be stored.
   case failed(any Error)
 }
 
-/// Prints how each fetch went, counts, and decides the exit status. Several tasks may use it.
+/// Prints the outcome of each fetch, counts the outcomes, and decides the exit status. Several
+/// tasks may use it at once.
 final class FetchReport: Sendable {
   private struct Counts {
     var hits = 0
@@ -42,7 +44,7 @@ final class FetchReport: Sendable {
 
   /// Adds one outcome.
   ///
-  /// - Throws: ``OutputError`` when standard output fails.
+  /// - Throws: ``OutputError`` if standard output fails.
   func add(_ outcome: FetchOutcome, _ address: String) throws(OutputError) {
     switch outcome {
     case .done(let word, let status, let length, let note):
@@ -65,15 +67,16 @@ final class FetchReport: Sendable {
       counts.withLock { counts in
         if isNotStored(error) { counts.notFound += 1 } else { counts.failed += 1 }
       }
-      // What the store says names the store alone.
-      let subject = error is StoreError ? "\(terminalSafe(address)): it came and is not kept: " : ""
+      // The text of a store error names the store, but not the URL.
+      let subject =
+        error is StoreError ? "\(terminalSafe(address)): it was fetched but not stored: " : ""
       complain("\(subject)\(terminalSafe("\(error)"))")
     }
   }
 
-  /// Prints the sum and returns the exit status.
+  /// Prints the totals and returns the exit status.
   ///
-  /// - Throws: ``OutputError`` when standard output fails.
+  /// - Throws: ``OutputError`` if standard output fails.
   func finish() throws(OutputError) -> ExitStatus {
     try output.withLock { output throws(OutputError) in try output.flush() }
     let counts = counts.withLock { $0 }
@@ -102,7 +105,8 @@ final class FetchReport: Sendable {
 
   private func complain(_ text: String) { progress.message("offlinecache: \(text)") }
 
-  /// Tells whether an error says no more than that the store does not have it; damage says more.
+  /// Returns whether an error only means that the response is not in the store. Damage is more than
+  /// that.
   private func isNotStored(_ error: any Error) -> Bool {
     guard let error = error as? ClientError, case .notStored(let reason) = error.cause else {
       return false

@@ -14,7 +14,7 @@ struct FetchRun: Sendable {
   private let report: FetchReport
   private let progress: ProgressLine
 
-  /// Prepares a run.
+  /// Creates a run; nothing is fetched yet.
   init(
     client: CachingClient, policy: CachePolicy, target: FetchTarget, addresses: [String],
     fields: HTTPFields, isQuiet: Bool
@@ -30,9 +30,9 @@ struct FetchRun: Sendable {
       printsSummary: !isQuiet && addresses.count > 1, isQuiet: isQuiet, progress: progress)
   }
 
-  /// Fetches everything; what fails is reported and does not stop the rest.
+  /// Fetches all URLs. A failed fetch is reported and does not stop the others.
   ///
-  /// - Throws: ``OutputError`` when standard output fails; ``Interrupted``.
+  /// - Throws: ``OutputError`` if standard output fails; ``Interrupted``.
   func all(parallel: Int) async throws -> ExitStatus {
     let work = Task { try await fetchAll(parallel) }
     Interruption.onRequest { work.cancel() }
@@ -55,7 +55,7 @@ struct FetchRun: Sendable {
     }
   }
 
-  /// Fetches one URL and reports how that went.
+  /// Fetches one URL and reports the outcome.
   private func fetch(_ address: String) async throws(OutputError) {
     var address = address
     let outcome: FetchOutcome
@@ -70,7 +70,7 @@ struct FetchRun: Sendable {
     } catch is Interrupted {
       return
     } catch {
-      // What is cancelled was interrupted, which is told once and not for every URL.
+      // A cancelled fetch was interrupted. That is reported once, not for every URL.
       if Task.isCancelled { return }
       outcome = .failed(error)
     }
@@ -78,12 +78,12 @@ struct FetchRun: Sendable {
     try report.add(outcome, address)
   }
 
-  /// Fetches a URL; a stored body that turns out to be damaged on the way is fetched afresh.
+  /// Fetches a URL. If the stored body proves to be damaged while it is read, it is fetched again.
   private func receive(_ url: NormalizedURL) async throws -> FetchOutcome {
     do {
       return try await receive(url, policy)
     } catch let error as ClientError {
-      // What went to standard output cannot be taken back.
+      // Bytes already written to standard output cannot be taken back.
       guard case .store = error.cause, policy.allowsNetwork, !target.isStandardOutput else {
         throw error
       }
@@ -95,7 +95,7 @@ struct FetchRun: Sendable {
     let response = try await client.fetch(
       HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: policy))
     let status = response.head.status
-    // No range was asked for, so a part is not what was wanted.
+    // The request has no range, so a partial response is not a success.
     let isGood = (200...299).contains(status) && status != 206
     let file = isGood ? try target.open(for: url) : nil
     if addresses.count == 1, let length = response.head.fields.contentLength {
@@ -132,27 +132,28 @@ struct FetchRun: Sendable {
     }
   }
 
-  /// Says what the store's answer is worth, and why it is stale.
+  /// Returns the word for a stored response and, if it is stale, the reason.
   private func worth(_ response: ClientResponse) -> (word: String, note: String?) {
     let status = response.cacheStatus
     if response.reason == nil { return ("hit", nil) }
     if let detail = status.detail {
-      return ("stale", "there is no answer of the server (\(detail)); this is what is stored")
+      return ("stale", "there is no answer of the server (\(detail)); the stored response is used")
     }
     if let code = status.forwardStatus, code != 304 {
-      return ("stale", "the server answered \(code); this is what is stored")
+      return ("stale", "the server answered \(code); the stored response is used")
     }
     return ("valid", nil)
   }
 
-  /// Tells that a redirect on the way is not stored, where that is so: then the URL is not there offline.
+  /// Returns a note if the URL redirects and the redirect is not stored: offline, the URL is then
+  /// not found.
   private func redirectNote(_ response: ClientResponse, _ url: NormalizedURL) async -> String? {
     guard response.url != url, policy.allowsNetwork else { return nil }
     let stored = try? await client.fetch(
       HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: .offline))
     stored?.body.cancel()
     if stored != nil { return nil }
-    return "it redirects, and the server does not let that be stored; offline, ask for "
+    return "it redirects, and the server does not allow storing that; offline, ask for "
       + response.url.string
   }
 }

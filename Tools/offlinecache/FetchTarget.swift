@@ -10,22 +10,22 @@ import HTTPSemantics
   import Glibc
 #endif
 
-/// Says where the bodies of a fetch go, besides the store.
+/// The place where the bodies of a fetch are written, besides the store.
 enum FetchTarget: Sendable {
-  /// Nowhere.
+  /// No other place.
   case none
-  /// The one body goes to a file, or to standard output for `-`.
+  /// One body goes to a file, or to standard output for `-`.
   case file(Argument)
-  /// Each body goes to a file of its own below a folder; see ``OutputPath``.
+  /// Each body goes to its own file below a folder; see ``OutputPath``.
   case folder(Argument)
 
-  /// Whether bodies go to standard output, where nothing else may then go.
+  /// Whether bodies go to standard output. Nothing else may be written there then.
   var isStandardOutput: Bool {
     if case .file("-") = self { return true }
     return false
   }
 
-  /// Opens the place for the body of a URL.
+  /// Opens the output for the body of a URL.
   ///
   /// - Throws: ``OutputError``.
   func open(for url: NormalizedURL) throws(OutputError) -> OutputFile? {
@@ -39,11 +39,12 @@ enum FetchTarget: Sendable {
     }
   }
 
-  /// Makes the folders a file stands in; mkdir(2).
+  /// Creates the missing folders above a file (mkdir(2)).
   static func makeFolders(above path: [UInt8]) throws(OutputError) {
     var missing: [ArraySlice<UInt8>] = []
     var folder = path[...]
-    // From below, so that the usual case, a folder that is there, costs one call.
+    // Beginning with the innermost folder, so that the usual case, an existing folder, takes one
+    // call.
     while let end = folder.lastIndex(of: slash), end > 0 {
       folder = folder[..<end]
       let failure = make(folder)
@@ -53,7 +54,7 @@ enum FetchTarget: Sendable {
     }
     for folder in missing.reversed() {
       let failure = make(folder)
-      // Another task may have made it meanwhile.
+      // Another task may have created it in the meantime.
       if failure != 0, failure != EEXIST { throw error(folder, failure) }
     }
   }

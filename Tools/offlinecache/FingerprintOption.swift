@@ -1,24 +1,26 @@
 import CommandLineTools
 import HTTPCaching
 
-/// The key that conceals credentials in the store; for commands that look responses up for a request.
+/// The key that conceals credentials in the store; for commands that look up stored responses for a
+/// request.
 enum FingerprintOption {
   static let option = Option(
     "fingerprint-key", .path.named("FILE"),
     defaultText: "offlinecache/fingerprint.key in $XDG_STATE_HOME or ~/.local/state",
-    help: "Conceal credentials in the store with the key in this file, which is made if there is "
+    help: "Conceal credentials in the store with the key in this file; it is created if there is "
       + "none")
 
-  /// Makes the key.
+  /// Creates the key from the file of the command line, or else from the default file.
   ///
-  /// - Throws: `UsageError`; ``FingerprintKeyError`` if the file that is named cannot be used. The
-  ///   usual one is told of, and the command goes on with a key for itself.
+  /// - Throws: `UsageError`; ``FingerprintKeyError`` if the named file cannot be used. If the
+  ///   default file cannot be used, a message is printed, and the command continues with a key that
+  ///   only this run has.
   static func read(_ invocation: Invocation) throws -> FingerprintKey {
     guard let argument = invocation[option] else {
       return FingerprintKey { error in
         printMessage(
-          "offlinecache: \(terminalSafe(error.description)); until then, what is stored for a log-in "
-            + "is found by this run alone")
+          "offlinecache: \(terminalSafe(error.description)); until then, responses stored for a "
+            + "log-in are found by this run only")
       }
     }
     guard let path = argument.text else {

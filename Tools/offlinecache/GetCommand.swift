@@ -3,27 +3,27 @@ import CacheStore
 import CommandLineTools
 import HTTPSemantics
 
-/// `get`: writes a body out.
+/// `get`: writes the body of an entry.
 enum GetCommand {
   static let output = Option(
     "output", short: "o", .path.named("FILE"),
-    help: "Write to a file, which appears when it is complete; - is standard output")
+    help: "Write to a file, which gets its name when it is complete; - is standard output")
   private static let variant = Option(
     "variant", .variant,
-    help: "Choose one of several responses of the key, as 'show' names them; else the newest")
+    help: "The variant of the key, as 'show' prints it; without it, the newest")
 
   static let declaration = Command(
     "get", summary: "Writes the body of an entry to standard output, or to a file",
     discussion: [
       "The body is read in pieces and checked against its digest. If it turns out damaged, the "
         + "exit status is 2; a file named with -o is then not written at all.",
-      "The bytes are those that are stored: what a server has sent compressed stays so. "
-        + "'offlinecache fetch --offline URL -o FILE' writes the content itself.",
+      "The bytes are written as they are stored: a body sent compressed stays compressed. "
+        + "'offlinecache fetch --offline URL -o FILE' writes the decoded content.",
     ],
     parameters: [Declarations.key], options: [output, variant],
     examples: [.init("offlinecache get logo -o logo.png", "Writes a picture to a file")])
 
-  /// How many bytes are read and written at a time.
+  /// The bytes that are read and written at a time.
   static let pieceBytes = 1 << 18
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
@@ -41,7 +41,7 @@ enum GetCommand {
     }
   }
 
-  /// Returns the variant that was stored last.
+  /// Returns the newest variant of a key.
   private static func newest(_ key: ByteString, _ store: Store) -> UInt64 {
     let outline = store.outline(of: key)
     if outline.count == 1 { return outline[0].variant }
@@ -59,7 +59,7 @@ enum GetCommand {
     try file.finish()
   }
 
-  /// Says why a key was not served.
+  /// Prints why a key was not found and returns the exit status.
   private static func reportMiss(_ key: Argument, _ reason: MissReason) -> ExitStatus {
     switch reason {
     case .absent: Report.notFound(key)
@@ -68,21 +68,21 @@ enum GetCommand {
         "offlinecache: \(key): the entry is damaged and was not served; store it again")
     case .collision:
       printMessage(
-        "offlinecache: \(key): the place is taken by another key of the same hash; "
+        "offlinecache: \(key): another key with the same hash is stored; "
           + "choose another key")
     }
     return reason == .damaged ? .failure : .notFound
   }
 }
 
-/// The messages several commands share.
+/// The messages that several commands share.
 enum Report {
-  /// Says how many entries something was done to.
+  /// Prints how many entries were changed.
   static func done(_ verb: String, _ count: Int) {
     printMessage("\(verb) \(count) \(count == 1 ? "entry" : "entries")")
   }
 
-  /// Says that a key has no entry.
+  /// Prints that a key has no entry.
   static func notFound(_ key: Argument) {
     let url = key.text.flatMap { try? NormalizedURL($0) }
     let remedy =

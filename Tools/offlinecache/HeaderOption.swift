@@ -1,13 +1,13 @@
 import CommandLineTools
 import HTTPSemantics
 
-/// Fields of a request that a command line adds.
+/// The header fields that a command line adds to requests.
 enum HeaderOption {
   static let option = Option(
     "header", short: "H", .header, repeats: true,
-    help: "Add a field to each request; Authorization and Cookie stay with the host that was asked")
+    help: "Add a field to each request; Authorization and Cookie are not sent to other hosts")
 
-  /// Makes the request for a URL.
+  /// Returns the request for a URL.
   static func request(_ url: NormalizedURL, _ invocation: Invocation) -> HTTPRequest {
     HTTPRequest(url: url, fields: HTTPFields(invocation.all(option)))
   }

@@ -9,14 +9,14 @@ import CommandLineTools
   import Glibc
 #endif
 
-/// A file, or standard input, that is read from its start to its end.
+/// A file, or standard input, that is read from start to end.
 final class InputFile {
   private let descriptor: Int32
   private let name: String
 
   /// Opens a file; `-` is standard input.
   ///
-  /// - Throws: ``ToolError`` with the reason when it cannot be read or is a folder.
+  /// - Throws: ``ToolError`` with the reason if it cannot be read or is a folder.
   init(_ path: Argument) throws {
     name = path == "-" ? "standard input" : path.description
     if path == "-" {
@@ -34,9 +34,10 @@ final class InputFile {
 
   deinit { if descriptor > 0 { close(descriptor) } }
 
-  /// Returns the next bytes, or nil at the end.
+  /// Returns the next bytes, or `nil` at the end.
   ///
-  /// - Throws: ``Interrupted`` when the tool is asked to end, even while nothing arrives.
+  /// - Throws: ``Interrupted`` if the user interrupts the tool, even while no bytes arrive;
+  ///   ``ToolError``.
   func read(upTo count: Int) throws -> [UInt8]? {
     while true {
       try waitUntilReadable()
@@ -52,7 +53,7 @@ final class InputFile {
     }
   }
 
-  /// Waits for bytes and looks ten times a second whether the user wants to end.
+  /// Waits for bytes. Checks ten times a second whether the user has interrupted the tool.
   private func waitUntilReadable() throws {
     while true {
       try Interruption.check()
@@ -76,10 +77,10 @@ final class InputFile {
   }
 }
 
-/// Calls read(2), which the method of the same name hides.
+/// Calls read(2). Inside the class, the method of the same name hides it.
 private func readOnce(
   _ descriptor: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int
 ) -> Int {
-  // Safety: the caller vouches for `count` bytes at `buffer`.
+  // Safety: the caller guarantees that `count` bytes at `buffer` are writable.
   unsafe read(descriptor, buffer, count)
 }

@@ -1,16 +1,16 @@
 import CacheStore
 import CommandLineTools
 
-/// `limit`: shows and sets the limits the store keeps to.
+/// `limit`: prints and sets the limits of the store.
 enum LimitCommand {
-  private static let bytes = Option("bytes", .limit, help: "Bytes the whole store may take")
+  private static let bytes = Option("bytes", .limit, help: "The largest size of the store")
   private static let entries = Option("entries", .limit, help: "Entries the store may have")
-  private static let entryBytes = Option("entry-bytes", .limit, help: "Bytes one body may have")
+  private static let entryBytes = Option("entry-bytes", .limit, help: "The largest body")
   private static let pinned = Option("pinned-bytes", .limit, help: "Bytes that may be pinned")
   private static let free = Option("free", .size(), help: "Bytes to leave free on the disk")
   private static let accounting = Option(
     "count", .choice(["allocated", "logical"]),
-    help: "Count what is allocated on disk, or the sum of the body lengths")
+    help: "Count the bytes allocated on disk, or the sum of the body lengths")
 
   static let declaration = Command(
     "limit", summary: "Prints the limits of the store, or sets some of them",
@@ -72,9 +72,9 @@ enum LimitCommand {
   }
 }
 
-/// A limit as it is typed: a number, or none.
+/// The value of a limit on the command line.
 struct LimitValue: Sendable {
-  /// The number, or nil for no limit.
+  /// The number, or `nil` for no limit.
   var number: UInt64?
 }
 

@@ -4,14 +4,15 @@ import CommandLineTools
 
 /// `ls`: lists entries.
 enum ListCommand {
-  /// The orders a list may have.
+  /// The orders in which entries can be listed.
   enum Order: String, CaseIterable, Sendable {
     case access, size, age
   }
 
-  private static let prefix = Parameter("prefix", .bytes, .optional, help: "Keys that begin so")
+  private static let prefix = Parameter(
+    "prefix", .bytes, .optional, help: "List only keys that begin with this")
   private static let long = Flag(
-    "long", short: "l", help: "Print length, last access, status and a P for pinned as well")
+    "long", short: "l", help: "Also print length, last access, status and P for pinned")
   private static let sort = Option(
     "sort", ValueKind<Order>.choice,
     help: "Order by last access (latest first), size (largest first) or age (oldest first)")
@@ -21,12 +22,12 @@ enum ListCommand {
   static let declaration = Command(
     "ls", summary: "Lists the keys of the entries",
     discussion: [
-      "Without --sort the order is none in particular, and the list begins at once however large "
-        + "the store is. With --json each line is one object."
+      "Without --sort the entries come in no particular order, and the list begins at once, even "
+        + "if the store is large. With --json each line is one object."
     ],
     parameters: [prefix], options: [long, sort, Declarations.json, null],
     examples: [
-      .init("offlinecache ls -l 'GET https://example.org/'", "Lists what is kept of a site")
+      .init("offlinecache ls -l 'GET https://example.org/'", "Lists the entries of a site")
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
@@ -51,7 +52,7 @@ enum ListCommand {
     }
   }
 
-  /// Collects the entries to order them: the only list that is held in memory.
+  /// Returns the entries in order. Only this list is held in memory as a whole.
   private static func sorted(
     _ store: Store, _ start: ByteString, _ order: Order
   ) throws -> [EntryInfo] {
@@ -65,7 +66,7 @@ enum ListCommand {
       case .access where left.accessed != right.accessed: left.accessed > right.accessed
       case .size where left.length != right.length: left.length > right.length
       case .age where left.created != right.created: left.created < right.created
-      // Equal ones in the order of their keys, so that two runs print the same.
+      // Equal entries are ordered by key, so that two runs print the same list.
       default: (left.key, left.variant) < (right.key, right.variant)
       }
     }
@@ -83,7 +84,8 @@ enum ListCommand {
     }
   }
 
-  /// The columns before the key; of fixed width, since the longest entry is not known beforehand.
+  /// Returns the columns before the key. Their widths are fixed, because the entries to come are
+  /// not known.
   private static func details(_ info: EntryInfo) -> String {
     let length = ByteCount(info.length).description
     let padding = String(repeating: " ", count: max(0, 11 - length.count))

@@ -3,19 +3,19 @@ import CommandLineTools
 import HTTPSemantics
 import Synchronization
 
-/// `--user`: who logs in, and at which host.
+/// `--user`: the user that logs in, and the host.
 enum LoginOption {
   static let option = Option(
     "user", short: "u", .login,
     help:
       "Log in at this host, or HOST:PORT, when it asks (Digest, else Basic); the password is taken "
-      + "from OFFLINECACHE_PASSWORD, or asked for on the terminal at once. What is stored for this user "
-      + "is found with this option alone")
+      + "from OFFLINECACHE_PASSWORD, or asked for on the terminal. Responses stored for this user "
+      + "are found only with this option")
 
-  /// Returns who logs in, with the password; nil: nobody.
+  /// Returns the user and the password, or `nil` if the option is not given.
   ///
-  /// - Parameter addresses: the URLs that were typed.
-  /// - Throws: ``ToolError`` where there is no password to be had; `Interrupted`.
+  /// - Parameter addresses: The URLs of the command line.
+  /// - Throws: ``ToolError`` if there is no password, or it is not UTF-8; `Interrupted`.
   static func read(_ invocation: Invocation, for addresses: [String]) throws -> HostLogin? {
     guard let place = invocation[option] else { return nil }
     let secret: Argument
@@ -40,18 +40,21 @@ enum LoginOption {
 
 /// A user of one host.
 struct LoginPlace: Sendable {
-  /// As it was typed.
+  /// The value of the option, unchanged.
   let text: String
   let user: String
-  /// The host by https.
+  /// The root URL of the host, with https.
   let root: NormalizedURL
-  /// Whether a port was named; else any that is typed in a URL will do.
+  /// Whether a port was given. Without one, the log-in holds for all ports of the host in the URLs
+  /// of the command line.
   let hasPort: Bool
 }
 
-/// Who logs in at one host: at the servers of the URLs that were typed, and by https at the host itself.
+/// A user and a password for one host: for the servers of the URLs on the command line, and for the
+/// host itself with https.
 ///
-/// A redirect does not lead to more: whoever answers at another port, or in clear, is asked for nothing.
+/// A redirect does not add servers: a server at another port, or without TLS, does not get the
+/// password.
 final class HostLogin: Sendable {
   private let credential: Credential
   private let roots: Set<NormalizedURL>
@@ -61,7 +64,7 @@ final class HostLogin: Sendable {
     self.credential = credential
     var roots: Set<NormalizedURL> = [place.root]
     for address in addresses {
-      // What is no URL is told where it is asked for.
+      // Invalid URLs are reported where they are fetched.
       guard let url = try? NormalizedURL(address), url.host == place.root.host,
         !place.hasPort || url.port == place.root.port, let root = try? url.replacingTarget("/")
       else { continue }
@@ -70,8 +73,9 @@ final class HostLogin: Sendable {
     self.roots = roots
   }
 
-  /// Answers a server that asks, as long as none has refused: the same password again would be as wrong,
-  /// and may lock the account.
+  /// The function that answers a server's challenge. After a server has refused the password it
+  /// returns `nil`: the same password would be refused again, and further attempts may lock the
+  /// account.
   var provider: CredentialProvider {
     { [self] challenge in
       guard challenge.scheme != .bearer, let root = try? challenge.url.replacingTarget("/"),
@@ -84,14 +88,14 @@ final class HostLogin: Sendable {
     }
   }
 
-  /// Has a client look for what is stored for this user, too.
+  /// Makes a client find the responses that are stored for this user.
   func use(by client: CachingClient) {
     for root in roots { client.use(credential, for: root) }
   }
 }
 
 extension ValueKind where Value == LoginPlace {
-  /// A name, `@`, a host, and a port if it matters.
+  /// A name, `@`, a host, and optionally a port.
   static var login: ValueKind {
     ValueKind("NAME@HOST") { argument throws(InvalidValue) in
       guard let text = argument.text, let end = text.lastIndex(of: "@"), end > text.startIndex,

@@ -2,48 +2,48 @@ import CommandLineTools
 import CurlHTTP
 import HTTPTransports
 
-/// The options that say how servers are reached, for every command that reaches some.
+/// The options for connections to servers, shared by all commands that use the network.
 enum NetworkOptions {
   private static let group = "Network"
   private static let authorities = Option(
     "ca-file", .path.named("FILE"), group: group,
-    help: "Trust these certificate authorities (PEM) alone")
+    help: "Trust only these certificate authorities (PEM)")
   private static let pins = Option(
     "pin", .pin, repeats: true, group: group,
-    help: "Talk to a host only if it shows this key (sha256/BASE64) or certificate (the SHA-256 in "
-      + "hex); several for one host: any of them")
+    help: "Talk to a host only if it has this key (sha256/BASE64) or certificate (the SHA-256 in "
+      + "hex); with several pins for one host, one must match")
   private static let certificate = Option(
     "client-cert", .path.named("FILE"), group: group,
-    help: "Show this certificate (PEM) to servers that ask for one")
+    help: "Present this certificate (PEM) to servers that ask for one")
   private static let key = Option(
     "client-key", .path.named("FILE"), defaultText: "in the file of --client-cert", group: group,
     help: "The private key of --client-cert (PEM); its passphrase, if it has one, is taken from "
       + "OFFLINECACHE_KEY_PASSPHRASE")
 
-  /// Which proxy is used unless a command says otherwise.
+  /// The proxy option; a command may have its own instead.
   static let proxy = Option(
     "proxy", .proxy, defaultText: "environment", group: group,
-    help: "Reach servers through this proxy (http, https, socks5, socks5h), through that of "
-      + "http_proxy and its kin, or directly")
+    help: "Reach servers through this proxy (http, https, socks5, socks5h), through the one in "
+      + "http_proxy and similar variables, or directly")
 
-  /// All but the proxy, which some commands describe in their own words.
+  /// All options but the proxy, which some commands describe in their own words.
   static let all: [any OptionDeclaration] = [authorities, pins, certificate, key]
 
-  /// All for commands that ask servers on behalf of whoever types them.
+  /// All options for commands that send requests for the user of the command line.
   static let allWithLogin: [any OptionDeclaration] = [LoginOption.option] + all + [proxy]
 
   private static let timeout = Option(
     "timeout", .timeout, defaultText: "60s, 30s to connect", group: group,
-    help: "Give up on a server that sends and takes no byte for so long")
+    help: "Give up on a server if no byte is sent or received for this time")
 
   private static let insecureRedirects = Flag(
     "insecure-redirects", group: group,
-    help: "Follow redirects from https to http, which anybody on the way can read and change")
+    help: "Follow redirects from https to http, which others on the network can read and change")
 
-  /// All for commands that send or receive content.
+  /// All options for commands that send or receive content.
   static let allForTransfers = allWithLogin + [timeout, insecureRedirects]
 
-  /// Returns the bounds on time for commands that have ``allForTransfers``.
+  /// Returns the time limits and the redirect rule for commands that have ``allForTransfers``.
   static func transportOptions(_ invocation: Invocation) -> TransportOptions {
     var options = TransportOptions()
     if let time = invocation[timeout] {
@@ -54,10 +54,10 @@ enum NetworkOptions {
     return options
   }
 
-  /// Makes the set-up that the options ask for.
+  /// Returns the set-up that the options describe.
   ///
-  /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read: else every request would
-  ///   fail later, with words about certificates.
+  /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read. Without this check,
+  ///   every request would fail later, with a message about certificates.
   static func setup(
     _ invocation: Invocation, _ proxy: Option<CurlSetup.Proxy> = NetworkOptions.proxy
   ) throws -> CurlSetup {

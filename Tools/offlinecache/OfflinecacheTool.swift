@@ -1,6 +1,6 @@
 import CommandLineTools
 
-/// The command `offlinecache`: a store, from the shell.
+/// The command `offlinecache`: a store on the command line.
 @main
 enum OfflinecacheTool {
   static func main() async {

@@ -11,8 +11,8 @@ import CommandLineTools
 
 /// A file that appears under its name only when it is complete.
 ///
-/// An interrupted command leaves the old file, never half of the new one (`ReplacementFile`). What is no
-/// regular file (a pipe, `/dev/null`) is written in place, for it must not be replaced.
+/// An interrupted command leaves the old file unchanged (`ReplacementFile`). A file that is not
+/// regular (a pipe, `/dev/null`) is written in place, because it must not be replaced.
 final class OutputFile {
   private let path: [UInt8]
   private let replacement: ReplacementFile?
@@ -72,7 +72,7 @@ final class OutputFile {
     return descriptor
   }
 
-  /// Follows links to the file that is meant, and tells whether it may be replaced.
+  /// Follows links to the target file, and returns whether that may be replaced.
   private static func place(of path: [UInt8]) -> (path: [UInt8], isReplaceable: Bool) {
     var status = stat()
     // Safety: `withPath` passes a zero-terminated copy; stat fills the local.

@@ -4,9 +4,10 @@ import HTTPSemantics
 enum OutputPath {
   /// Returns `scheme/host[:port]/path[?query]` for a URL, with the escapes of the path decoded.
   ///
-  /// The result never leaves the folder and never has an empty part, a `.` or a `..`. `/`, `%`, `?`,
-  /// controls and the zero byte stay encoded and an empty part becomes `%`, so two URLs never share
-  /// a file, but for `x/` and `x/index.html`: what ends with a slash gets the name `index.html`.
+  /// The result never leaves the folder and never has an empty part, a `.` or a `..`. `/`, `%`,
+  /// `?`, control characters and the zero byte stay encoded, and an empty part becomes `%`. A path
+  /// that ends with a slash gets the name `index.html`. So two URLs never share a file, except `x/`
+  /// and `x/index.html`.
   static func path(for url: NormalizedURL) -> [UInt8] {
     var (path, query) = split(url.target)
     if path.last == slash { path += Array("index.html".utf8) }
@@ -19,8 +20,8 @@ enum OutputPath {
     return result
   }
 
-  /// Returns a name for a URL within one folder: the last part of the path, with escapes decoded as in
-  /// ``path(for:)``, or `index.html`.
+  /// Returns a file name for a URL within one folder: the last part of the path, with escapes
+  /// decoded as in ``path(for:)``, or `index.html`.
   static func fileName(for url: NormalizedURL) -> [UInt8] {
     let (path, _) = split(url.target)
     let part = path.split(separator: slash, omittingEmptySubsequences: false).last ?? []
@@ -30,19 +31,19 @@ enum OutputPath {
   private static let percent = UInt8(ascii: "%")
   private static let question = UInt8(ascii: "?")
 
-  /// The host, with the port when it is not the scheme's own.
+  /// Returns the host, with the port if it is not the scheme's default.
   private static func host(of url: NormalizedURL) -> String {
     url.port == url.scheme.defaultPort ? url.host : "\(url.host):\(url.port)"
   }
 
-  /// Parts a request target at its question mark.
+  /// Splits a request target at its question mark.
   private static func split(_ target: String) -> (path: [UInt8], query: [UInt8]?) {
     let bytes = Array(target.utf8)
     guard let index = bytes.firstIndex(of: question) else { return (bytes, nil) }
     return (Array(bytes[..<index]), Array(bytes[(index + 1)...]))
   }
 
-  /// Decodes the escapes of one part, but for what a file name must not have.
+  /// Decodes the escapes of one part, except bytes that a file name must not have.
   private static func safeName(_ part: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     var rest = part
@@ -55,7 +56,7 @@ enum OutputPath {
       }
     }
     if result.isEmpty { return [percent] }
-    // A dot that came as %2E must not climb either.
+    // A dot that was written as %2E must not lead to the folder above, either.
     if result == [dot] || result == [dot, dot] { return result.flatMap(escape) }
     return result
   }

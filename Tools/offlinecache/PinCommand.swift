@@ -2,11 +2,11 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `pin` and `unpin`: keep entries from eviction, or no longer.
+/// `pin` and `unpin`: protect entries from eviction, or end that.
 enum PinCommand {
   static let pinDeclaration = Command(
     "pin", summary: "Keeps entries from being evicted",
-    discussion: ["Pins count against a quota of their own: see 'offlinecache limit --help'."],
+    discussion: ["Pins count against their own quota: see 'offlinecache limit --help'."],
     parameters: [Declarations.keys])
   static let unpinDeclaration = Command(
     "unpin", summary: "Lets entries be evicted again", parameters: [Declarations.keys])

@@ -6,28 +6,29 @@ import CommandLineTools
 enum PutCommand {
   private static let file = Parameter("file", .path, help: "The file to store; - is standard input")
   private static let status = Option(
-    "status", .integer(in: 0...999), help: "Note an HTTP status code")
+    "status", .integer(in: 0...999), help: "Store this HTTP status code")
   private static let field = Option(
-    "field", .field, repeats: true, help: "Note a header field, in the order given")
-  private static let info = Option("info", .field, repeats: true, help: "Note user information")
+    "field", .field, repeats: true, help: "Store a header field; they keep their order")
+  private static let info = Option("info", .field, repeats: true, help: "Store user information")
   private static let tag = Option(
-    "tag", .key.named("TAG"), repeats: true, help: "Put the entry into a group")
-  private static let expires = Option("expires-in", .duration, help: "Note when it gets stale")
+    "tag", .key.named("TAG"), repeats: true, help: "Give the entry this tag")
+  private static let expires = Option(
+    "expires-in", .duration, help: "The time after which the entry is stale")
   private static let pin = Flag("pin", help: "Keep the entry until it is unpinned or removed")
   private static let durable = Flag(
-    "durable", help: "Return only when the entry would survive a loss of power")
+    "durable", help: "Return only when the entry survives a loss of power")
 
   static let declaration = Command(
     "put", summary: "Stores a file, or standard input, under a key",
-    discussion: ["An entry of the same key is replaced, whole or not at all."],
+    discussion: ["An existing entry of the key is replaced completely or not at all."],
     parameters: [Declarations.key, file],
     options: [status, field, info, tag, expires, pin, durable],
     examples: [
       .init("offlinecache put logo logo.png --tag art", "Stores a picture"),
-      .init("date | offlinecache put now -", "Stores what stands on standard input"),
+      .init("date | offlinecache put now -", "Stores standard input"),
     ])
 
-  /// How many bytes are read and written at a time.
+  /// The bytes that are read and written at a time.
   private static let pieceBytes = 1 << 18
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {
@@ -36,7 +37,7 @@ enum PutCommand {
     let durability: Durability = invocation[durable] ? .full : .process
     return try withStore(invocation, .fill, durability: durability) { store in
       let writer = try store.makeWriter(for: key, metadata: metadata(invocation))
-      // An error on the way lets the writer go, and with it everything it wrote.
+      // After an error the writer is released, which removes the bytes it wrote.
       while let piece = try input.read(upTo: pieceBytes) { try writer.write(piece) }
       try Interruption.check()
       _ = try writer.commit()
@@ -54,7 +55,7 @@ enum PutCommand {
 }
 
 extension ValueKind where Value == Field {
-  /// A name and a value, as in `Content-Type: text/plain`; spaces around the value are left out.
+  /// A name and a value, as in `Content-Type: text/plain`; spaces around the value are removed.
   static var field: ValueKind {
     ValueKind("NAME:VALUE") { argument throws(InvalidValue) in
       let parts = argument.bytes.split(

@@ -3,27 +3,27 @@ import CacheSystem
 import CommandLineTools
 import Reachability
 
-/// `reachability`: tells whether there is a network, and when that changes.
+/// `reachability`: prints whether there is a network, and each change.
 enum ReachabilityCommand {
-  private static let watch = Flag("watch", help: "Go on and print each change, until Ctrl-C")
+  private static let watch = Flag("watch", help: "Continue and print each change, until Ctrl-C")
   private static let probe = Option(
     "probe", .probe, help: "Confirm a network by a TCP connection to this server")
   private static let timeout = Option(
     "timeout", .timeout, default: .seconds(3), help: "How long the connection of --probe may take")
   private static let interval = Option(
     "interval", .timeout, default: .seconds(15),
-    help: "After what time --probe is made again while nothing else changes")
+    help: "The time between two probes while nothing else changes")
   private static let constrained = Option(
     "constrained", .text.named("LINK"), defaultText: "'ww*', 'rmnet*', 'ppp*'", repeats: true,
-    help: "Count links of this name as constrained, in place of the default; a * may end it")
+    help: "Count links of this name as constrained, not the default names; it may end with *")
 
   static let declaration = Command(
-    "reachability", summary: "Tells whether there is a network: none, constrained or free",
+    "reachability", summary: "Prints whether there is a network: none, constrained or free",
     discussion: [
-      "There is a network where the system has a route to public addresses through a link that is "
-        + "up; loopback alone is none. Modems count as constrained, by the names of their links: "
-        + "what a connection costs is not known to the system.",
-      "A line has the state and the reason; with --watch the time comes first.",
+      "There is a network if the system has a route to public addresses through a link that is "
+        + "up; loopback does not count. Modems count as constrained, by the names of their links: "
+        + "the system does not know what a connection costs.",
+      "Each line has the state and the reason; with --watch, also the time, in front.",
     ],
     options: [watch, probe, timeout, interval, constrained, Declarations.json],
     examples: [
@@ -31,7 +31,7 @@ enum ReachabilityCommand {
         "offlinecache reachability && offlinecache fetch --urls-from list.txt", "Fetches if free"),
       .init(
         "offlinecache reachability --watch --probe example.org:443",
-        "Follows the network, and looks whether it leads to a server"),
+        "Follows the network, and checks whether a server can be reached"),
     ],
     exitStatuses: [
       (.success, "The network is free"), (.notFound, "There is no network"),

@@ -1,13 +1,13 @@
 import CommandLineTools
 import HTTPSemantics
 
-/// Says what it means that a server gives no content, and what to do.
+/// The messages for responses without content: what the status means, and what to do.
 enum Refusal {
-  /// Returns the words for a status.
+  /// Returns the message for a status.
   ///
   /// - Parameters:
-  ///   - location: where it redirects to.
-  ///   - remedy: what helps where the status says nothing else.
+  ///   - location: The target of a redirect.
+  ///   - remedy: The advice for statuses that have none of their own.
   static func text(_ status: Int, _ location: String?, remedy: String = "check the URL") -> String {
     let answer = "the server answered \(status)"
     return switch status {
@@ -24,11 +24,12 @@ enum Refusal {
     }
   }
 
-  /// Tells whether a server says that it does not have, or does not give, what was asked for; anything
-  /// else that is no content is a failure.
+  /// Returns whether a status means that the server does not have the content or does not give it
+  /// to this client (4xx). Any other status without content is a failure.
   static func isNotFound(_ status: Int) -> Bool { (400...499).contains(status) }
 
-  /// Returns where a redirect leads, at most 200 characters of it, without credentials.
+  /// Returns the target of a redirect, cut to 200 characters if it is not a valid URL, without
+  /// credentials.
   static func location(_ head: HTTPResponseHead) -> String? {
     guard (300...399).contains(head.status), head.status != 304,
       let location = head.fields.first(named: "Location")?.text

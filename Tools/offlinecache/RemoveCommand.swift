@@ -5,28 +5,31 @@ import CommandLineTools
 /// `rm`: removes entries.
 enum RemoveCommand {
   private static let keys = Parameter("key", .key, .any, help: "The keys of the entries")
-  private static let prefix = Option("prefix", .key, help: "Remove the keys that begin so")
-  private static let tag = Option("tag", .key.named("TAG"), help: "Remove the entries of a group")
+  private static let prefix = Option(
+    "prefix", .key, help: "Remove all entries whose keys begin with this")
+  private static let tag = Option(
+    "tag", .key.named("TAG"), help: "Remove the entries with this tag")
   private static let age = Option(
-    "older-than", .duration, help: "Remove what was stored longer ago")
+    "older-than", .duration, help: "Remove entries that were stored longer ago")
   private static let all = Flag("all", help: "Remove every entry, pinned ones too")
   private static let purge = Flag(
-    "purge", help: "Write the journal anew: what was removed ever is in no file of the store then")
+    "purge", help: "Rewrite the journal, so that no file of the store names a removed entry")
 
   static let declaration = Command(
     "rm", summary: "Removes entries, pinned ones too",
     discussion: [
-      "Give keys, or just one of the options. How many entries went is printed on standard "
+      "Give keys, or just one of the options. The number of removed entries is printed on standard "
         + "error. A named key that is not there gives exit status 1; a prefix, tag or age that "
-        + "fits nothing gives 0.",
-      "Removed entries are never answered again, and their bodies go at once. Their keys and header "
-        + "fields stay in the journal, until a later command closes the store a day after the journal "
-        + "was begun, or in large stores until half of it is dead. With --purge they go at once; what was written to "
-        + "the disk may still be found there by whoever has the device.",
+        + "matches nothing gives 0.",
+      "Removed entries are never served again, and their bodies are deleted at once. Their keys "
+        + "and header fields stay in the journal until a later command closes the store a day "
+        + "after the journal was begun, or in large stores until half of it is obsolete. With "
+        + "--purge they are removed at once; the bytes may still be found on the disk by somebody "
+        + "who has it.",
     ],
     parameters: [keys], options: [prefix, tag, age, all, purge],
     examples: [
-      .init("offlinecache rm --older-than 30d", "Removes what was stored over 30 days ago"),
+      .init("offlinecache rm --older-than 30d", "Removes entries stored over 30 days ago"),
       .init("offlinecache rm --purge 'GET https://example.org/?token=1'", "Leaves no trace of it"),
     ])
 
@@ -50,7 +53,7 @@ enum RemoveCommand {
       if invocation[purge] {
         try store.purge()
       } else if Terminal.isTerminal(2) {
-        printMessage("the journal still names what was removed; --purge changes that at once")
+        printMessage("the journal still names the removed entries; --purge rewrites it at once")
       }
       return status
     }
@@ -68,7 +71,7 @@ enum RemoveCommand {
     return status
   }
 
-  /// Removes by what the entries have in common; returns how many went.
+  /// Removes entries by prefix, tag or age, or all; returns how many were removed.
   private static func removeMany(_ invocation: Invocation, from store: Store) throws -> Int {
     if let prefix = invocation[prefix] { return try store.remove(prefix: ByteString(prefix)) }
     if let tag = invocation[tag] { return try store.remove(tag: ByteString(tag)) }

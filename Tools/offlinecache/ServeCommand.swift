@@ -15,54 +15,57 @@ enum ServeCommand {
     help: "Where to listen; port 0 takes a free one")
   private static let origin = Option(
     "origin", .origin,
-    help: "Stand in front of this server (http or https, perhaps with a path); without it, be a "
+    help:
+      "Be a reverse proxy for this server (http or https, perhaps with a path); without it, be a "
       + "forward proxy for http")
   private static let host = Option(
     "host", .hostName, repeats: true,
-    help: "Answer under this name, too, with any port. A server on loopback answers as localhost, "
-      + "127.0.0.1 and [::1] alone, so that no web page elsewhere can read it under a name of its own; "
+    help:
+      "Also answer under this name, with any port. A server on loopback answers only as localhost, "
+      + "127.0.0.1 and [::1], so that no foreign web page can read it under a name of its own; "
       + "beyond loopback it answers under every name unless some are given")
   private static let trustForwarded = Flag(
     "trust-forwarded",
     help:
-      "Believe what clients say in Forwarded and X-Forwarded-*: a proxy stands in front of this "
-      + "one, and nobody else can connect. Without it these are dropped, and the origin is told of "
-      + "the client that has connected")
+      "Trust the fields Forwarded and X-Forwarded-* of clients: only for a server behind another "
+      + "proxy, to which nobody else can connect. Without it they are dropped, and the origin gets "
+      + "the address of the client that has connected")
   private static let shared = Flag(
-    "shared", help: "Cache for many users: what is meant for one of them is not stored")
+    "shared", help: "Cache for many users: responses for one user are not stored")
   private static let setCookie = Option(
     "set-cookie", ValueKind<CacheRules.SetCookie>.choice, default: .drop,
     help: "With --shared: drop stores no Set-Cookie and keeps answers to requests with Cookie or "
       + "Authorization from others once they are stale; keep follows the letter of RFC 9111")
   private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
-  private static let offline = Flag("offline", help: "Answer from the store alone, however old")
+  private static let offline = Flag(
+    "offline", help: "Answer from the store only, however old the responses are")
   private static let memory = Option(
     "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
-    help: "Keep so much of what is asked for often in memory")
+    help: "The memory for bodies that are requested often")
   private static let log = Option(
     "log", .path.named("FILE"), defaultText: "-",
-    help: "Add a line for each answer to a file, which SIGHUP opens again; - is standard output, "
-      + "none is none")
+    help: "Add a line for each response to a file, which SIGHUP reopens; - is standard output, "
+      + "none writes no log")
   private static let logFormat = Option(
     "log-format", ValueKind<AccessLogFormat>.choice, default: .text,
     help: "Write lines of text, or JSON objects")
   private static let grace = Option(
     "grace", .duration, default: .seconds(10),
-    help: "How long answers under way may take when the server is asked to stop")
+    help: "The time that responses in progress get to finish when the server stops")
   private static let proxy = Option(
     "proxy", .proxy, defaultText: "none with --origin, else environment", group: "Network",
-    help: "Reach servers through this proxy (http, https, socks5, socks5h), through that of "
-      + "http_proxy and its kin, or directly")
+    help: "Reach servers through this proxy (http, https, socks5, socks5h), through the one in "
+      + "http_proxy and similar variables, or directly")
 
   static let declaration = Command(
     "serve", summary: "Serves HTTP clients through the store, as a reverse or forward proxy",
     discussion: [
-      "With --origin all requests go to that server; without it, clients name it as their http "
-        + "proxy. What the rules of HTTP caching (RFC 9111) allow is stored and served again. The "
-        + "field Cache-Status tells how each answer came about, and so do the pages "
+      "With --origin all requests go to that server; without it, clients use it as their http "
+        + "proxy. Responses are stored and reused as HTTP caching (RFC 9111) allows. The "
+        + "field Cache-Status shows how each response was made; there are status pages at "
         + "/.offlinecache/ (for people) and /.offlinecache/status (JSON).",
-      "SIGTERM and Ctrl-C stop it with exit status 0: answers under way are finished for up to "
-        + "--grace. The second one ends it at once, with 128 and the signal's number.",
+      "SIGTERM and Ctrl-C stop it with exit status 0: responses in progress get up to "
+        + "--grace to finish. A second signal ends it at once, with 128 and the signal's number.",
     ],
     options: [
       listen, origin, host, trustForwarded, shared, setCookie, isPrivate, offline, memory, log,
@@ -70,7 +73,8 @@ enum ServeCommand {
     ] + NetworkOptions.all + [proxy],
     examples: [
       .init(
-        "offlinecache serve --origin http://localhost:3000", "Stands in front of a local server"),
+        "offlinecache serve --origin http://localhost:3000", "Is a reverse proxy for a local server"
+      ),
       .init(
         "offlinecache serve --listen 127.0.0.1:3128",
         "Is a proxy for http, for programs with http_proxy=http://127.0.0.1:3128"),
@@ -106,11 +110,12 @@ enum ServeCommand {
     return .success
   }
 
-  /// Has glibc keep one heap: with one for each thread, a third of the memory for a thousand clients
-  /// lies between their pieces (Docs/Benchmarks.md). Must be called before there are threads.
+  /// Makes glibc use one heap. With a heap for each thread, a third of the memory for a thousand
+  /// clients would be lost to fragmentation (Docs/Benchmarks.md). Must be called before other
+  /// threads exist.
   private static func limitHeaps() { Allocator.limitHeaps(to: 1) }
 
-  /// Serves until a signal asks to stop.
+  /// Serves until a signal stops the server.
   private static func serve(
     _ store: Store, _ invocation: Invocation, _ signals: ServeSignals
   ) async throws {
@@ -130,8 +135,8 @@ enum ServeCommand {
     printMessage("offlinecache: serving at http://\(address)/")
     if server.isOpenToOthers {
       printMessage(
-        "offlinecache: warning: other machines can connect to \(address), and see what is served and "
-          + "the status pages; listen at 127.0.0.1 if they must not")
+        "offlinecache: warning: other machines can connect to \(address), and see the responses "
+          + "and the status pages; use --listen 127.0.0.1:PORT to prevent that")
     }
     for await event in signals.events {
       if event == .stop { break }
@@ -150,8 +155,8 @@ enum ServeCommand {
 
   private static func transport(_ invocation: Invocation) throws -> CurlTransport {
     var setup = try NetworkOptions.setup(invocation, proxy)
-    // A bound would let a few slow clients keep all others from the origin. Without HTTP/2 a slow
-    // client costs no more than its buffer.
+    // With a limit, a few slow clients could keep all others from the origin. Without HTTP/2, a
+    // slow client costs no more than its buffer.
     setup.connectionsPerHost = 0
     setup.usesHTTP2 = false
     if invocation[proxy] == nil, invocation[origin] != nil { setup.proxy = .none }
@@ -199,7 +204,7 @@ enum ServeCommand {
   @Sendable private static func complain(_ words: String) { printMessage("offlinecache: \(words)") }
 }
 
-/// Waits for work to end, but no longer than a time; the work goes on then.
+/// Waits for work to end, but at most for a time. After that the work continues alone.
 private func waitAtMost(_ time: Duration, for work: @escaping @Sendable () async -> Void) async {
   let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
   Task {
@@ -226,7 +231,7 @@ extension ValueKind where Value == ListenAddress {
 }
 
 extension ValueKind where Value == NormalizedURL {
-  /// The URL of a server, perhaps with a path.
+  /// The URL of a server, optionally with a path.
   static var origin: ValueKind {
     ValueKind("URL") { argument throws(InvalidValue) in
       guard let text = argument.text, let url = try? NormalizedURL(text), !text.contains("@"),

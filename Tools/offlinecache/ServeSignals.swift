@@ -9,24 +9,24 @@ import Synchronization
   import Glibc
 #endif
 
-/// Hears the signals that a server is run with.
+/// The signals that control a server.
 ///
-/// ``Interruption`` ends a command two seconds after the first signal, which is right for work that
-/// can be done again; a server has clients to finish with. So this takes its place: the first
-/// SIGTERM or SIGINT asks to stop, the second one ends the process, SIGHUP asks for the log to be
-/// opened again.
+/// ``Interruption`` ends a command two seconds after the first signal. That is right for work that
+/// can be repeated, but a server has to finish the responses to its clients. This type is used
+/// instead: the first SIGTERM or SIGINT asks the server to stop, the second one ends the process,
+/// and SIGHUP reopens the log.
 struct ServeSignals {
-  /// Says what a signal asks for.
+  /// The request that a signal makes.
   enum Event: Sendable {
     case stop, reopen
   }
 
-  /// What was asked for, in order, as it comes.
+  /// The requests, in the order of the signals.
   let events: AsyncStream<Event>
 
-  /// Begins to listen; to be called once.
+  /// Installs the signal handlers; must be called only once.
   ///
-  /// - Throws: ``ToolError`` where the system has no pipe or thread to give.
+  /// - Throws: ``ToolError`` if the system cannot create a pipe or a thread.
   init() throws {
     var ends: [Int32] = [-1, -1]
     // Safety: pipe writes two descriptors into the array of two.
@@ -37,7 +37,7 @@ struct ServeSignals {
     self.events = events
     try Self.startThread(ServeSignalReader(descriptor: ends[0], events: continuation))
     for number in [SIGINT, SIGTERM] where Self.isIgnored(signal(number, noteServeSignal)) {
-      // The parent told us to ignore it, as shells do for what runs in the background.
+      // The parent process set it to be ignored, as shells do for background jobs.
       _ = signal(number, SIG_IGN)
     }
     _ = signal(SIGHUP, noteServeSignal)
@@ -63,7 +63,7 @@ struct ServeSignals {
     }
   }
 
-  /// Compares dispositions, which are numbers in disguise.
+  /// Compares signal dispositions by their addresses.
   private static func isIgnored(_ disposition: (@convention(c) (Int32) -> Void)?) -> Bool {
     // Safety: the pointers are compared as numbers, never called.
     unsafe unsafeBitCast(disposition, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
@@ -71,12 +71,12 @@ struct ServeSignals {
 
   private static func error() -> ToolError {
     ToolError(
-      subject: "signals", problem: "the system has no pipe or thread to give",
+      subject: "signals", problem: "cannot create a pipe or a thread",
       remedy: "check the limits of the system")
   }
 }
 
-/// Reads what the handler writes, on a thread of its own.
+/// Reads the bytes that the handler writes, on its own thread.
 private final class ServeSignalReader: Sendable {
   private let descriptor: Int32
   private let events: AsyncStream<ServeSignals.Event>.Continuation
@@ -105,17 +105,18 @@ private final class ServeSignalReader: Sendable {
   }
 }
 
-/// Runs the reader of a thread; the context is optional on some systems.
+/// Runs the reader of a thread. The context is optional on some systems.
 private func runReader(_ context: UnsafeMutableRawPointer?) {
   guard let context = unsafe context else { return }
   // Safety: the context is the reference that the thread was given.
   unsafe Unmanaged<ServeSignalReader>.fromOpaque(context).takeRetainedValue().run()
 }
 
-/// Where the handler writes; a constant initial value, so the handler never runs an initialiser.
+/// The descriptor that the handler writes to. The initial value is constant, so the handler never
+/// runs an initialiser.
 private let serveWakeUp = Atomic<Int32>(-1)
 
-/// Handles a signal, with what is allowed in a handler (signal-safety(7)).
+/// Handles a signal, using only functions that are allowed in a handler (signal-safety(7)).
 private func noteServeSignal(_ number: Int32) {
   let saved = errno
   var byte = UInt8(truncatingIfNeeded: number)

@@ -2,10 +2,10 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// `show`: prints what is known of an entry.
+/// `show`: prints the metadata of an entry.
 enum ShowCommand {
   static let declaration = Command(
-    "show", summary: "Prints what is known of an entry, its body left out",
+    "show", summary: "Prints the metadata of an entry, without its body",
     discussion: ["Several responses of one key (variants) are printed one after the other."],
     parameters: [Declarations.key], options: [Declarations.json],
     examples: [.init("offlinecache show logo --json", "Prints one JSON object a variant")])
@@ -32,7 +32,7 @@ enum ShowCommand {
     }
   }
 
-  /// Makes a table of two columns; all that comes from outside is escaped.
+  /// Returns a table of two columns. Text from outside is escaped.
   private static func table(_ info: EntryInfo) -> TextTable {
     var table = TextTable([("", .left), ("", .left)])
     table.add(["key", terminalSafe(info.key.bytes)])

@@ -1,12 +1,12 @@
 import CacheStore
 import CommandLineTools
 
-/// `stats`: prints what the store holds.
+/// `stats`: prints the number and the size of the entries in the store.
 enum StatsCommand {
   static let declaration = Command(
-    "stats", summary: "Prints how much the store holds and takes",
+    "stats", summary: "Prints the number of entries and the space that the store uses",
     discussion: [
-      "'shared' is what content addressing saves: bodies that are stored once for several keys."
+      "'shared' is the space saved because equal bodies are stored once for several keys."
     ],
     options: [Declarations.json])
 
@@ -50,7 +50,7 @@ enum StatsCommand {
     table.add(["shared", ByteCount(statistics.sharedBytes).description, ""])
     table.add(["on disk", ByteCount(statistics.allocatedBytes).description, ""])
     if let bytes = limits.bytes {
-      // With the room that is set aside for the journal.
+      // Includes the room that is reserved for the journal.
       let charged = ByteCount(statistics.chargedBytes).description
       table.add(["charged", charged, "limit \(ByteCount(bytes))"])
     }

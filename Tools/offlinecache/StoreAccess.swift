@@ -2,33 +2,34 @@ import CacheFormat
 import CacheStore
 import CommandLineTools
 
-/// Tells what went wrong outside the store: with a file, the environment or an answer.
+/// An error outside the store: with a file, the environment or a response.
 struct ToolError: Error, CustomStringConvertible {
-  /// The path, or whatever else the problem is with.
+  /// The path, or another name for the thing that has the problem.
   var subject: String
-  /// What is wrong.
+  /// The problem.
   var problem: String
-  /// What to do.
+  /// The advice.
   var remedy: String
 
   var description: String { "\(terminalSafe(subject)): \(problem); \(remedy)" }
 }
 
-/// Says what a command is going to do with the store.
+/// The way in which a command uses the store.
 enum StoreUse {
-  /// Read it; a store that cannot be written will do.
+  /// The command only reads it; a store that cannot be written is opened, too.
   case read
-  /// Change what is there.
+  /// The command changes entries. The store must exist.
   case change
-  /// Add to it; it is created when it is missing.
+  /// The command adds entries. A missing store is created.
   case fill
 }
 
-/// Opens the store a command line means, passes it to the work, and closes it.
+/// Opens the store that the command line names, calls `work`, and closes the store.
 ///
-/// The store is closed however the work ends, so that accesses reach the journal.
+/// The store is closed even if `work` throws, so that access times reach the journal.
 ///
-/// - Parameter memoryBytes: the memory tier. A command that reads each body once has no use for it.
+/// - Parameter memoryBytes: The size of the memory tier. A command that reads each body once does
+///   not need one.
 func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
   memoryBytes: Int = 0, _ work: (Store) async throws -> Result
@@ -38,7 +39,7 @@ func withStore<Result>(
   return try await work(store)
 }
 
-/// Opens the store a command line means, passes it to the work, and closes it.
+/// Opens the store that the command line names, calls `work`, and closes the store.
 func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
   _ work: (Store) throws -> Result
@@ -48,7 +49,7 @@ func withStore<Result>(
   return try work(store)
 }
 
-/// Opens the store; for reading, one that may not be written is opened read-only.
+/// Opens the store. For reading, a store that cannot be written is opened read-only.
 private func openStore(
   _ invocation: Invocation, _ use: StoreUse, _ durability: Durability, _ memoryBytes: Int
 ) throws -> Store {
@@ -60,16 +61,18 @@ private func openStore(
   do throws(StoreError) {
     return try Store(at: path, options: options)
   } catch {
-    // A pattern on the catch itself crashes Swift 6.3.1.
+    // A pattern on the `catch` itself crashes the compiler of Swift 6.3.1.
     guard use == .read, [.readOnly, .permissionDenied].contains(error.code) else { throw error }
   }
   options.isReadOnly = true
   return try Store(at: path, options: options)
 }
 
-/// Returns the path of the store: the option, else the environment, else the user's cache folder.
+/// Returns the path of the store: the option, or the environment variable, or the user's cache
+/// folder.
 ///
-/// The last two follow the XDG Base Directory Specification, which has relative paths ignored.
+/// The user's cache folder follows the XDG Base Directory Specification, which says that relative
+/// paths are ignored.
 private func storePath(_ invocation: Invocation) throws -> String {
   let path: Argument
   if let given = invocation[Declarations.store] ?? Argument.environment("OFFLINECACHE_STORE") {
@@ -90,10 +93,10 @@ private func storePath(_ invocation: Invocation) throws -> String {
   return text
 }
 
-/// The byte that parts a path.
+/// The byte that separates the parts of a path.
 let slash = UInt8(ascii: "/")
 
 extension ByteString {
-  /// Takes an argument as a key.
+  /// Creates a key from an argument.
   init(_ argument: Argument) { self.init(bytes: argument.bytes) }
 }

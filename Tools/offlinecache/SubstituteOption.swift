@@ -1,13 +1,13 @@
 import CacheClient
 import CommandLineTools
 
-/// The tables of substitutes that a command line names; for commands that answer.
+/// The option for tables of substitutes; for commands that answer requests.
 enum SubstituteOption {
   static let option = Option(
     "substitute", .text.named("FILE"), repeats: true,
-    help: "Answer with files in place of URLs, as a table says")
+    help: "Answer URLs with local files, as listed in this table")
 
-  /// Reads the tables; nil where none is named.
+  /// Reads the tables, or returns `nil` if none is given.
   ///
   /// - Throws: ``SubstituteError`` with file, line and remedy.
   static func read(_ invocation: Invocation) throws -> Substitutes? {

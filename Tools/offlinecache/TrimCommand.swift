@@ -1,14 +1,15 @@
 import CacheStore
 import CommandLineTools
 
-/// `trim`: evicts entries down to a size.
+/// `trim`: evicts entries until the store has a size.
 enum TrimCommand {
-  private static let bytes = Option("bytes", .size(), help: "Evict until no more is left")
+  private static let bytes = Option(
+    "bytes", .size(), help: "Evict until the store has at most this size")
 
   static let declaration = Command(
-    "trim", summary: "Evicts entries, those not accessed for longest first, down to a size",
+    "trim", summary: "Evicts entries, the least recently used first, down to a size",
     discussion: [
-      "Pinned entries stay. This is done once; 'offlinecache limit' keeps a store to a size."
+      "Pinned entries stay. The size is not kept as a limit; 'offlinecache limit' sets one."
     ],
     options: [bytes],
     examples: [.init("offlinecache trim --bytes 500M", "Leaves at most 500 MiB")])

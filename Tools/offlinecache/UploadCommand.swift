@@ -5,31 +5,32 @@ import HTTPSemantics
 
 /// `upload`: sends a file or a form.
 enum UploadCommand {
-  private static let url = Parameter("url", .address, help: "Where to send it; http or https")
+  private static let url = Parameter("url", .address, help: "The URL to send to; http or https")
   private static let file = Option(
-    "file", short: "f", .path.named("PATH"), help: "Send a file as it is")
+    "file", short: "f", .path.named("PATH"), help: "Send a file unchanged")
   private static let form = Option(
     "form", short: "F", .formPart, repeats: true,
-    help: "Send a form with files (multipart/form-data); @ stands before the path of a file, "
-      + "';type=image/png' behind it, where its name does not tell")
+    help: "Send a form with files (multipart/form-data); @ precedes the path of a file, "
+      + "';type=image/png' follows it if the name does not show the type")
   private static let encoded = Option(
     "urlencode", .formField, repeats: true,
     help: "Send a form of names and values (application/x-www-form-urlencoded)")
   private static let method = Option(
     "method", short: "X", .method, defaultText: "POST, or PUT with --file", help: "The method")
   private static let progress = Flag(
-    "progress", help: "Show how far it is where standard error is no terminal, too")
+    "progress", help: "Show the progress even if standard error is not a terminal")
   private static let quiet = Flag("quiet", short: "q", help: "Print errors only")
 
   static let declaration = Command(
-    "upload", summary: "Sends a file or a form, and removes from the store what that makes invalid",
+    "upload",
+    summary: "Sends a file or a form, and removes stored responses that this makes invalid",
     discussion: [
-      "Files are read while they are sent, with their length told before. One that changes "
-        + "meanwhile ends the request, and the server does not get the whole. Options of one kind "
-        + "keep their order, and names may be repeated.",
+      "Files are read while they are sent; their length is sent first. If a file changes "
+        + "meanwhile, the request fails, and the server does not get all of it. Options of one "
+        + "kind keep their order, and names may be repeated.",
       "The answer gets a line on standard output: 'sent', the HTTP status, the length and the URL; "
         + "-o writes its body to a file, whatever the status is. A 4xx counts as not found, any "
-        + "other status than 2xx as a failure; without -o the beginning of its text goes to "
+        + "other status than 2xx as a failure; without -o the beginning of the body goes to "
         + "standard error. Redirects are followed.",
     ],
     parameters: [url],
@@ -37,7 +38,8 @@ enum UploadCommand {
       + NetworkOptions.allForTransfers + [FingerprintOption.option],
     examples: [
       .init(
-        "offlinecache upload https://example.org/backup.tar --file backup.tar", "Puts a file there"),
+        "offlinecache upload https://example.org/backup.tar --file backup.tar",
+        "Uploads a file with PUT"),
       .init(
         "offlinecache upload https://example.org/photos -F title=Sunset -F photo=@sunset.jpg",
         "Fills in a form with a file"),
@@ -124,7 +126,7 @@ enum FormPart: Sendable {
 }
 
 extension ValueKind where Value == FormPart {
-  /// A name, `=`, and a value or `@`, a path and perhaps `;type=` with a media type.
+  /// A name, `=`, and either a value or `@` and a path, optionally with `;type=` and a media type.
   static var formPart: ValueKind {
     ValueKind("NAME=VALUE|NAME=@FILE") { argument throws(InvalidValue) in
       guard let (name, value) = pair(argument), value != "@" else {
@@ -140,7 +142,7 @@ extension ValueKind where Value == FormPart {
     }
   }
 
-  /// Tells whether text is a media type, with parameters or without (RFC 9110, section 8.3.1).
+  /// Returns whether a text is a media type, with or without parameters (RFC 9110, section 8.3.1).
   private static func isMediaType(_ text: String) -> Bool {
     let parts = text.split(separator: ";").map { $0.drop { $0 == " " } }
     let names = parts.first?.split(separator: "/", omittingEmptySubsequences: false) ?? []
@@ -149,8 +151,8 @@ extension ValueKind where Value == FormPart {
       && !parts.contains { $0.lowercased().hasPrefix("filename=") }
   }
 
-  /// Parts a path from the media type behind it. One whose name ends in what looks like that can be
-  /// given with a type of its own.
+  /// Splits a path from the media type behind it, at the last `;type=`. For a file whose own name
+  /// contains `;type=`, a type has to be given.
   private static func typed(_ text: Substring) -> (path: String, type: String?) {
     let mark = ";type="
     let starts = text.indices.reversed().first { text[$0...].hasPrefix(mark) }
@@ -185,7 +187,7 @@ extension ValueKind where Value == String {
   }
 }
 
-/// Parts an argument at its first `=`.
+/// Splits an argument at its first `=`.
 private func pair(_ argument: Argument) -> (String, String)? {
   guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex else {
     return nil

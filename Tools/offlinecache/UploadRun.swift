@@ -3,9 +3,9 @@ import CommandLineTools
 import HTTPSemantics
 import HTTPTransports
 
-/// Sends one request with its content, and reports on it.
+/// Sends one request with its content, and reports the result.
 struct UploadRun: Sendable {
-  /// How much of an error's text is told.
+  /// The bytes of an error response that are printed at most.
   private static let toldBytes = 2000
 
   let client: CachingClient
@@ -15,7 +15,7 @@ struct UploadRun: Sendable {
   let isQuiet: Bool
   let progress: ProgressLine
 
-  /// Prepares a run.
+  /// Creates a run; nothing is sent yet.
   init(
     client: CachingClient, request: HTTPRequest, body: UploadBody, output: Argument?,
     isQuiet: Bool, showsProgress: Bool
@@ -28,7 +28,7 @@ struct UploadRun: Sendable {
     progress = ProgressLine(total: 1, isEnabled: showsProgress)
   }
 
-  /// Sends it and returns the exit status.
+  /// Sends the request and returns the exit status.
   ///
   /// - Throws: ``OutputError``; ``Interrupted``.
   func run() async throws -> ExitStatus {
@@ -58,7 +58,7 @@ struct UploadRun: Sendable {
       printMessage(
         "offlinecache: \(response.url): "
           + Refusal.text(
-            status, Refusal.location(response.head), remedy: "check the URL and what is sent"))
+            status, Refusal.location(response.head), remedy: "check the URL and the content"))
       if output == nil {
         if !isQuiet { await tell(response) }
         response.body.cancel()
@@ -81,7 +81,7 @@ struct UploadRun: Sendable {
     return verdict
   }
 
-  /// Prints the beginning of an error's text: servers say there what they did not like.
+  /// Prints the beginning of an error response. Servers describe there what is wrong.
   private func tell(_ response: ClientResponse) async {
     let type = response.head.fields.first(named: "Content-Type")?.text.lowercased() ?? ""
     guard type.hasPrefix("text/plain") || type.contains("json") else { return }
@@ -91,7 +91,7 @@ struct UploadRun: Sendable {
     }
     defer { timer.cancel() }
     var text: [UInt8] = []
-    // What cannot be read is not told; the status was.
+    // An error while reading ends the text; the status has been printed already.
     while text.count < Self.toldBytes, let piece = try? await response.body.next() { text += piece }
     let lines = String(decoding: text.prefix(Self.toldBytes), as: UTF8.self)
       .split(whereSeparator: \.isNewline)
