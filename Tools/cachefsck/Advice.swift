@@ -1,9 +1,9 @@
 import CommandLineTools
 import StoreChecking
 
-/// Says what to do next.
+/// The advice at the end of a report: what to do next.
 struct Advice {
-  /// One sentence a line.
+  /// The sentences, one a line.
   let lines: [String]
 
   init(_ verdict: Verdict) {
@@ -40,7 +40,7 @@ struct Advice {
     self.lines = lines
   }
 
-  /// The path as it can be typed, or a word for it.
+  /// Returns the path as it can be typed in a shell, or PATH if it would have to be quoted.
   private static func word(_ argument: Argument) -> String {
     let plain = argument.bytes.allSatisfy { byte in
       switch byte {

@@ -4,7 +4,8 @@ import CommandLineTools
 @main
 enum CachefsckTool {
   static func main() async {
-    // What is being mended is brought to its end: after 10 seconds, or the second Ctrl-C, by force.
+    // After an interruption, a repair in progress is finished; after 10 seconds, or a second
+    // Ctrl-C, the process is ended.
     await Tool.main(Declarations.tool, statuses: ExitStatus.ofFailures, patience: 10) {
       invocation in
       let request = try CheckRequest(invocation)

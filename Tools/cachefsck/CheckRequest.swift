@@ -1,22 +1,22 @@
 import CommandLineTools
 import StoreChecking
 
-/// What a command line asks for, whatever the store.
+/// The options of a command line, the same for all stores.
 struct CheckRequest: Sendable {
   var depth: CheckDepth
-  /// What is to be repaired; see `isDryRun`.
+  /// The level of the repair, or `nil` for none; see `isDryRun`.
   var repair: RepairLevel?
-  /// Whether it is only said what would be repaired.
+  /// Whether the tool only reports what would be repaired.
   var isDryRun: Bool
   var jobs: Int
   var isJSON: Bool
-  /// nil: where standard error is a terminal.
+  /// Whether the progress is shown; `nil` if that depends on standard error being a terminal.
   var showsProgress: Bool?
   var isResumed: Bool
 
   /// Reads a command line.
   ///
-  /// - Throws: `UsageError` for options that do not go together.
+  /// - Throws: `UsageError` for options that exclude each other.
   init(_ invocation: Invocation) throws(UsageError) {
     let options = Declarations.self
     repair = invocation[options.repair]
@@ -47,6 +47,6 @@ struct CheckRequest: Sendable {
     isResumed = invocation[options.resume]
   }
 
-  /// What is really repaired.
+  /// The level of the repair that is carried out; `nil` with `--dry-run`.
   var effectiveRepair: RepairLevel? { isDryRun ? nil : repair }
 }

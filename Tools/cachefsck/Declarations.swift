@@ -9,23 +9,23 @@ import StoreChecking
   import Glibc
 #endif
 
-/// What `cachefsck` understands.
+/// The options and help texts of `cachefsck`.
 enum Declarations {
   static let paths = Parameter("path", .path, .oneOrMore, help: "The folder of a store")
   static let repair = Option(
     "repair", ValueKind<RepairLevel>.choice,
     help: "Repair what loses nothing (safe), or also set damaged entries aside (all)")
-  static let dryRun = Flag("dry-run", short: "n", help: "Say what --repair would do; write nothing")
+  static let dryRun = Flag("dry-run", short: "n", help: "Show what --repair does; write nothing")
   static let quick = Flag("quick", help: "Read no bodies; the default without --repair")
   static let deep = Flag("deep", help: "Read and verify all bodies; the default with --repair")
   static let jobs = Option(
     "jobs", short: "j", .integer(in: 1...64),
-    defaultText: "one for each processor, at most 8", help: "Read with so many threads")
+    defaultText: "one for each processor, at most 8", help: "The number of threads that read")
   static let json = Flag("json", help: "Print JSON, one object a line")
   static let progress = Flag(
-    "progress", help: "Show the progress also where it goes to no terminal")
+    "progress", help: "Show the progress even if standard error is not a terminal")
   static let noProgress = Flag("no-progress", help: "Never show the progress")
-  static let resume = Flag("resume", help: "Go on where an interrupted check of the same kind was")
+  static let resume = Flag("resume", help: "Continue an interrupted check of the same kind")
 
   static let tool = Command(
     "cachefsck",
@@ -34,9 +34,9 @@ enum Declarations {
       "Without --repair nothing in the store is ever written. Other processes may use the store "
         + "meanwhile, also during a repair.",
       "A quick check compares the journal with every directory and file, and takes seconds; it is "
-        + "the default for a look. It does not see a body whose bytes have changed and whose length "
-        + "has not: only a deep check, which reads everything, can be trusted for that. So a repair is "
-        + "deep unless --quick is given.",
+        + "the default without --repair. It does not see a body whose bytes have changed, but not "
+        + "its length: only a deep check, which reads everything, can be trusted for that. So a "
+        + "repair is deep unless --quick is given.",
       "'--repair safe' loses nothing: journal, links, leftovers, counts, modes. '--repair all' also "
         + "moves damaged entries and foreign files to the folder quarantine of the store, with a note; "
         + "it deletes none of them.",
@@ -46,15 +46,15 @@ enum Declarations {
     parameters: [paths],
     options: [repair, dryRun, quick, deep, jobs, json, progress, noProgress, resume],
     examples: [
-      .init("cachefsck ~/.cache/offlinecache", "Looks whether the store is whole"),
+      .init("cachefsck ~/.cache/offlinecache", "Checks the store quickly"),
       .init("cachefsck --deep ~/.cache/offlinecache", "Also reads and verifies every body"),
       .init("cachefsck --repair safe ~/.cache/offlinecache", "Repairs what loses nothing"),
       .init(
         "cachefsck --repair all --dry-run ~/.cache/offlinecache",
-        "Says what a full repair would do"),
+        "Shows what a full repair would do"),
       .init(
         "cachefsck --deep --resume ~/.cache/offlinecache",
-        "Goes on with a deep check that was interrupted"),
+        "Continues an interrupted deep check"),
     ],
     exitStatuses: [
       (.clean, "Nothing was wrong"),
@@ -62,10 +62,10 @@ enum Declarations {
       (.left, "Something is still wrong"),
       (.operationalError, "A store could not be checked, or not to the end"),
       (.wrongUsage, "The command line is wrong"),
-      (.cancelled, "Interrupted (Ctrl-C, SIGTERM); the numbers of several PATHs are or-ed"),
+      (.cancelled, "Interrupted (Ctrl-C, SIGTERM); with several PATHs, the numbers are or-ed"),
     ],
     version: "0.1.0")
 
-  /// One thread for each processor; more than 8 seldom help to read.
+  /// One thread for each processor; more than 8 rarely make reading faster.
   static var defaultJobs: Int { min(8, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

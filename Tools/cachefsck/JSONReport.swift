@@ -1,7 +1,8 @@
 import CommandLineTools
 import StoreChecking
 
-/// Prints findings and the end as JSON, one object a line. The names are a promise: Docs/Fsck.md.
+/// Prints findings and the summary as JSON, one object a line. The names are stable and documented
+/// in Docs/Fsck.md.
 struct JSONReport: Sendable {
   private let argument: Argument
   private let request: CheckRequest
@@ -11,7 +12,7 @@ struct JSONReport: Sendable {
     self.request = request
   }
 
-  /// Prints a finding, at once.
+  /// Prints a finding at once.
   func write(_ finding: Finding) throws(OutputError) {
     let facts = finding.kind.facts
     var members: [(String, JSONText)] = [("type", "finding")]
@@ -37,7 +38,7 @@ struct JSONReport: Sendable {
     }
   }
 
-  /// Prints the end of the check of a store.
+  /// Prints the summary of the check of a store.
   func write(_ verdict: Verdict) throws(OutputError) {
     let report = verdict.report
     var members: [(String, JSONText)] = [("type", "summary")]
@@ -97,7 +98,8 @@ struct JSONReport: Sendable {
     }
   }
 
-  /// Bytes as a member; JSON is Unicode, so what is not UTF-8 is repaired, and `_hex` has the bytes.
+  /// Returns bytes as members. JSON is Unicode: bytes that are not UTF-8 are replaced in the text,
+  /// and a second member, with `_hex` in its name, has them all.
   private static func text(_ name: String, _ bytes: [UInt8]) -> [(String, JSONText)] {
     if let text = String(validating: bytes, as: UTF8.self) { return [(name, .string(text))] }
     let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -2,17 +2,19 @@ import CacheSystem
 import CommandLineTools
 import StoreChecking
 
-/// Where a check can go on: the file of its state, and what stands in it if that may be used.
+/// The file with the state of an interrupted check, and the store it belongs to.
 struct ResumePoint: Sendable {
   let storeID: String
   let file: StateFile
 
-  /// A state older than this tells too little of a store that is in use.
+  /// The age, in nanoseconds, from which a state is not used: too much may have changed in the
+  /// store.
   private static let maximumAge: Int64 = 7 * 86_400 * 1_000_000_000
 
-  /// Finds the file of a store for a kind of check.
+  /// Finds the state file for a store and a kind of check.
   ///
-  /// - Throws: where the store does not tell its id, or there is no folder for the file.
+  /// - Throws: `StateFile.Problem` if the id of the store cannot be read, or there is no folder for
+  ///   the file.
   init(store path: String, _ request: CheckRequest) throws(StateFile.Problem) {
     storeID = try StateFile.storeID(path)
     file = try StateFile(
@@ -20,10 +22,10 @@ struct ResumePoint: Sendable {
         "fsck-\(storeID)-\(request.depth.rawValue)-\(request.effectiveRepair?.rawValue ?? "none")")
   }
 
-  /// Reads the state that an earlier run left.
+  /// Reads the state of an earlier run.
   ///
-  /// - Returns: nil where there is none.
-  /// - Throws: where it may not be used, and why.
+  /// - Returns: The state, or `nil` if there is none.
+  /// - Throws: `StateFile.Problem` with the reason if the state cannot be used.
   func state(
     for request: CheckRequest, store path: String, now: Int64
   ) throws(StateFile.Problem) -> ResumeState? {
@@ -46,7 +48,8 @@ struct ResumePoint: Sendable {
     return state
   }
 
-  /// When store.json was written, or a segment of the journal made or dropped, for the last time.
+  /// Returns the time when store.json was last written, or a segment of the journal was last
+  /// created or removed.
   private static func lastRebuilt(_ path: String) -> Int64 {
     let files = RealFileSystem()
     guard let root = try? files.open(userPath: path, [.read, .directory]) else { return .max }

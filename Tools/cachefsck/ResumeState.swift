@@ -1,23 +1,24 @@
 import CacheFormat
 import StoreChecking
 
-/// How far an interrupted check was, as lines of text (Docs/Fsck.md, "The command").
+/// The progress of an interrupted check, as lines of text (Docs/Fsck.md, "The command").
 struct ResumeState: Sendable, Hashable {
   /// The id of the store, 32 hex digits.
   var storeID: String
   var depth: CheckDepth
   var repair: RepairLevel?
-  /// When it was written, in nanoseconds since 1970.
+  /// The time of writing, in nanoseconds since 1970.
   var saved: Int64
   /// The shards that are done.
   var shards: Set<UInt8>
-  /// The entries and the bytes of bodies that were looked at; for showing how far it is.
+  /// The number of checked entries and of the bytes of their bodies; for the display of the
+  /// progress.
   var entries: Int
   var bytes: UInt64
-  /// What was found that a check of the other shards does not find again.
+  /// The findings that a check of the remaining shards does not find again.
   var tally: Tally
 
-  /// The most bytes that are read of a file.
+  /// The limit on the size of the file, in bytes.
   static let maximumBytes = 16 << 10
   private static let title = "cachefsck state 1"
 
@@ -33,7 +34,7 @@ struct ResumeState: Sendable, Hashable {
       guard let count = tally[kind] else { continue }
       lines.append("found \(kind.rawValue) \(count.found) \(count.repaired)")
     }
-    // A file that was cut off lacks the end.
+    // A truncated file has no `end` line.
     return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
   }
 
@@ -52,7 +53,7 @@ struct ResumeState: Sendable, Hashable {
     self.tally = tally
   }
 
-  /// Reads a file; nil where it is not as it was written, or of another version.
+  /// Decodes a file. Returns `nil` if it is damaged or of another version.
   init?(decoding bytes: [UInt8]) {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

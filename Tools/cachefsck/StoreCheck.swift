@@ -2,7 +2,7 @@ import CacheSystem
 import CommandLineTools
 import StoreChecking
 
-/// The check of one store: from its path to what is printed and the exit status.
+/// The check of one store: from its path to the printed report and the exit status.
 struct StoreCheck {
   private let argument: Argument
   private let request: CheckRequest
@@ -14,9 +14,10 @@ struct StoreCheck {
     self.isOneOfSeveral = isOneOfSeveral
   }
 
-  /// Checks the store and prints what was found.
+  /// Checks the store and prints the findings.
   ///
-  /// - Throws: `OutputError`. What is wrong with the store is printed and in the status.
+  /// - Throws: `OutputError`. Problems of the store are printed and set the status; they are not
+  ///   thrown.
   func run() throws -> ExitStatus {
     guard let path = argument.text else {
       let error = CheckError(
@@ -63,7 +64,7 @@ struct StoreCheck {
     return try finish(verdict)
   }
 
-  /// Finds where the state is; without one, a check begins at the beginning and leaves none.
+  /// Returns the state file. Without one, a check starts from the beginning and cannot be resumed.
   private func resumePoint(_ path: String) -> ResumePoint? {
     do throws(StateFile.Problem) {
       return try ResumePoint(store: path, request)
@@ -86,7 +87,7 @@ struct StoreCheck {
     return nil
   }
 
-  /// Prints the end, and gives the status.
+  /// Prints the summary and returns the status.
   private func finish(_ verdict: Verdict) throws -> ExitStatus {
     if let text = verdict.errorText { printMessage("cachefsck: \(text)") }
     if request.isJSON {

@@ -1,7 +1,8 @@
 import CommandLineTools
 import StoreChecking
 
-/// Prints the findings and the end of a check for people: the worst first, at most so many of a kind.
+/// Prints the findings and the summary of a check for people: the worst first, with a limit for
+/// each kind.
 struct TextReport {
   private let verdict: Verdict
   private let hasTitle: Bool
@@ -13,7 +14,7 @@ struct TextReport {
     self.hasTitle = hasTitle
   }
 
-  /// Prints all of it. A store that could not be looked at at all has nothing to print.
+  /// Prints the whole report. Prints nothing if the store could not be checked at all.
   func write() throws(OutputError) {
     guard verdict.report != nil || verdict.progress != nil || !verdict.tally.isEmpty else { return }
     let output = Output.standard()
@@ -21,7 +22,7 @@ struct TextReport {
     try output.flush()
   }
 
-  /// All lines, without their ends.
+  /// The lines of the report, without line feeds.
   var lines: [String] {
     var sections: [[String]] = kinds.map(group)
     if hasTitle { sections.insert(["== \(verdict.argument)"], at: 0) }
@@ -41,7 +42,7 @@ struct TextReport {
     }
   }
 
-  /// The findings of a kind.
+  /// Returns the lines for the findings of a kind.
   private func group(_ kind: FindingKind) -> [String] {
     let facts = kind.facts
     let shown = verdict.shown[kind] ?? []
@@ -76,7 +77,7 @@ struct TextReport {
     return line
   }
 
-  /// What was looked at, and the sum.
+  /// The result and the sizes.
   private var summary: [String] {
     var lines = ["\(verdict.argument): \(outcome) (\(kindOfCheck))"]
     if let earlier = verdict.earlier {

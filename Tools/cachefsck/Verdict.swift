@@ -1,22 +1,22 @@
 import CommandLineTools
 import StoreChecking
 
-/// What the check of one store came to.
+/// The result of the check of one store.
 struct Verdict {
   let argument: Argument
   let request: CheckRequest
-  /// The state that the check went on from.
+  /// The state that the check was resumed from.
   var earlier: ResumeState?
-  /// nil where the check has not come to its end.
+  /// The report of a complete check, or `nil` if the check has not come to its end.
   var report: CheckReport?
   var error: CheckError?
-  /// What was found, in earlier runs of the same check, too.
+  /// The findings of this run and of the earlier runs of a resumed check.
   private(set) var tally: Tally = [:]
   /// The first findings of each kind.
   private(set) var shown: [FindingKind: [Finding]] = [:]
   /// How far the check has come.
   private(set) var progress: CheckProgress?
-  /// Whether `--resume` will go on where the check has ended.
+  /// Whether `--resume` will continue this check.
   var canResume = false
 
   init(
@@ -29,7 +29,7 @@ struct Verdict {
     self.error = error
   }
 
-  /// Takes what the observer of the check has heard.
+  /// Copies the findings and the progress from the observer of the check.
   mutating func take(_ watcher: Watcher) {
     tally = report?.findings ?? watcher.tally
     if let earlier { tally.add(earlier.tally) }
@@ -37,27 +37,27 @@ struct Verdict {
     progress = watcher.progress
   }
 
-  /// Whether the check was cancelled, and not failed.
+  /// Whether the check was cancelled rather than failed.
   var isCancelled: Bool { error?.code == .cancelled }
 
   /// The exit status.
   var status: ExitStatus {
     let found = ExitStatus(tally)
-    // What could not be compared may be wrong.
+    // A part that could not be compared may have problems.
     guard error != nil else {
       return report?.partialCause == nil ? found : found | .operationalError
     }
     return found | (isCancelled ? .cancelled : .operationalError)
   }
 
-  /// One word for the end of the check, and whether anything is wrong.
+  /// One word for the result of the check.
   var word: String {
     if error != nil { return isCancelled ? "cancelled" : "failed" }
     if report?.partialCause != nil { return "partial" }
     return tally.found == 0 ? "clean" : tally.left == 0 ? "repaired" : "left"
   }
 
-  /// The error in one line: path, cause and remedy; how far it was where it was cancelled.
+  /// The error in one line: path, cause and remedy. For a cancelled check, with its progress.
   var errorText: String? {
     guard let error else { return nil }
     let path = error.path.isEmpty ? argument.description : terminalSafe(error.path)

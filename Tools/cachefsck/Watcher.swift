@@ -2,14 +2,15 @@ import CommandLineTools
 import StoreChecking
 import Synchronization
 
-/// Hears of the findings and the progress of one check: prints, counts, and saves the state.
+/// The observer of one check: prints and counts the findings, shows the progress, and saves the
+/// state.
 final class Watcher: CheckObserver {
-  /// The findings of each kind that people are shown.
+  /// The findings of each kind that are shown to people.
   static let shownOfKind = 20
 
   private struct State {
     var tally: Tally = [:]
-    /// The same, for what is wrong in a shard.
+    /// The same, for each shard with findings.
     var tallies: [UInt8: Tally] = [:]
     var shown: [FindingKind: [Finding]] = [:]
     var progress: CheckProgress?
@@ -21,7 +22,7 @@ final class Watcher: CheckObserver {
   private let checker: StoreChecker
   private let line: ProgressLine
   private let earlier: ResumeState?
-  /// Where a finding is printed as it comes, as JSON.
+  /// The report that prints each finding at once, if the output is JSON.
   private let json: JSONReport?
   private let save: @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
   private let state = Mutex(State())
@@ -29,9 +30,9 @@ final class Watcher: CheckObserver {
   /// Creates an observer of one check.
   ///
   /// - Parameters:
-  ///   - earlier: what an earlier run has done, which the checker leaves out.
-  ///   - save: called now and then with how far all is, and what was found that a check of the
-  ///     shards that are not done does not find again.
+  ///   - earlier: The state of an earlier run; the checker skips its shards.
+  ///   - save: The function that saves the state. It is called from time to time with the progress
+  ///     and with the findings that a check of the remaining shards does not find again.
   init(
     _ checker: StoreChecker, line: ProgressLine, json: JSONReport?, earlier: ResumeState? = nil,
     save: @escaping @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
@@ -60,7 +61,7 @@ final class Watcher: CheckObserver {
       do throws(OutputError) {
         try line.aside { () throws(OutputError) in try json.write(finding) }
       } catch {
-        // Nobody reads what the check finds, so it has no use.
+        // The output cannot be written any more, so the check has no use.
         state.outputError = error
         checker.cancel()
       }
@@ -68,7 +69,7 @@ final class Watcher: CheckObserver {
   }
 
   func progressed(_ progress: CheckProgress) {
-    // The line shows this run, so that its rate and the time left are right.
+    // The line shows only this run, so that its rate and the time left are right.
     let before = (entries: earlier?.entries ?? 0, bytes: earlier?.bytes ?? 0)
     let bytes = progress.totalBytes
     line.set(
@@ -85,7 +86,7 @@ final class Watcher: CheckObserver {
     }
   }
 
-  /// Saves the state; does nothing where no shard is done.
+  /// Saves the state. Does nothing if no shard is done.
   func saveState() { state.withLock { saveNow(&$0) } }
 
   private func saveNow(_ state: inout State) {
@@ -99,8 +100,8 @@ final class Watcher: CheckObserver {
     }
   }
 
-  /// What was found that a check of the other shards does not find again: what was repaired, and
-  /// all in the shards that are done.
+  /// Returns the findings that a check of the remaining shards does not find again: those that were
+  /// repaired, and all in the shards that are done.
   private static func kept(_ state: State, _ shards: Set<UInt8>) -> Tally {
     var kept: Tally = [:]
     for (kind, count) in state.tally where count.repaired > 0 {
@@ -114,8 +115,9 @@ final class Watcher: CheckObserver {
     return kept.filter { $0.value.found > 0 }
   }
 
-  /// The shard whose check has this finding, or nil: `entries/3f/…` is of 3f. Kind and mode of
-  /// `entries/3f` itself are looked at in every run.
+  /// Returns the shard that a finding belongs to: `entries/3f/…` belongs to 3f. Returns `nil` for
+  /// other paths, and for the kind, mode, owner and time of `entries/3f` itself, which every run
+  /// checks.
   private static func shard(of finding: Finding) -> UInt8? {
     let prefix = Array("entries/".utf8)
     guard finding.path.starts(with: prefix) else { return nil }
@@ -127,14 +129,14 @@ final class Watcher: CheckObserver {
     return UInt8(String(decoding: name, as: UTF8.self), radix: 16)
   }
 
-  /// What was counted in this run.
+  /// The findings of this run.
   var tally: Tally { state.withLock { $0.tally } }
   /// The first findings of each kind; none with JSON.
   var shown: [FindingKind: [Finding]] { state.withLock { $0.shown } }
   /// How far the check has come.
   var progress: CheckProgress? { state.withLock { $0.progress } }
-  /// Why the state could not be saved.
+  /// The reason why the state could not be saved.
   var stateProblem: StateFile.Problem? { state.withLock { $0.stateProblem } }
-  /// Why a finding could not be printed.
+  /// The reason why a finding could not be printed.
   var outputError: OutputError? { state.withLock { $0.outputError } }
 }
