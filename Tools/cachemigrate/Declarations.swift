@@ -1,29 +1,29 @@
 import CommandLineTools
 import StoreMigration
 
-/// Names a format, or none.
+/// The values of `--from`.
 enum FormatChoice: String, CaseIterable, Sendable {
   case auto, offlinecache, coredata, cfnetwork, yycache
 
-  /// The format; nil: any.
+  /// The format, or `nil` for any.
   var format: SourceFormat? { SourceFormat(rawValue: rawValue) }
 }
 
-/// What `cachemigrate` understands.
+/// The options and help texts of `cachemigrate`.
 enum Declarations {
   static let source = Parameter(
     "source", .path, help: "The database of a cache, or the folder with it")
   static let destination = Parameter(
-    "destination", .path, help: "The folder of a store; made where there is none")
+    "destination", .path, help: "The folder of a store; created if it is missing")
   static let from = Option(
     "from", ValueKind<FormatChoice>.choice, default: .auto,
-    help: "The format that the source has to have")
+    help: "The format that the source must have")
   static let dryRun = Flag("dry-run", short: "n", help: "Show the plan; write nothing")
   static let json = Flag("json", help: "Print the summary as JSON, and the report as JSON lines")
   static let report = Option(
     "report", ValueKind<Argument>.path.named("FILE"),
-    help: "Write a line for each row; JSON lines where the name ends in .json or .jsonl")
-  static let resume = Flag("resume", help: "Go on where an interrupted migration was")
+    help: "Write a line for each row; JSON lines if the name ends in .json or .jsonl")
+  static let resume = Flag("resume", help: "Continue an interrupted migration")
   static let keepExpired = Flag("keep-expired", help: "Move entries that have expired; the default")
   static let dropExpired = Flag("drop-expired", help: "Leave entries behind that have expired")
   static let ignoreAuthorization = Flag(
@@ -31,9 +31,9 @@ enum Declarations {
     help: "Store entries as if their requests had no Authorization; for caches of one user")
   static let mapURL = Option(
     "map-url", mapping, repeats: true,
-    help: "Put NEW in place of the beginning OLD of URLs; the first that fits counts")
+    help: "Put NEW in place of the beginning OLD of URLs; the first that matches is used")
 
-  /// OLD may have `=` in it, NEW is a URL: so the first `=` before a scheme parts them.
+  /// OLD may contain `=`, and NEW is a URL: so the first `=` in front of a scheme separates them.
   private static let mapping = ValueKind<URLMapping>(
     "OLD=NEW", describe: { "\($0.old)=\($0.new)" }
   ) { argument throws(InvalidValue) in
@@ -56,11 +56,11 @@ enum Declarations {
     discussion: [
       "The source is only read: OfflineCache's cache.db, Core Data stores with CachedURLResponse, "
         + "Apple's Cache.db with fsCachedData, YYCache's manifest.sqlite. The format is found by "
-        + "looking, not by the name. A private copy of the database is made in $TMPDIR, else in "
-        + "/var/tmp.",
+        + "the contents, not by the name. A private copy of the database is made in $TMPDIR, else "
+        + "in /var/tmp.",
       "Responses arrive as if the store had cached them itself: a look-up for the URL finds them, and "
-        + "the order of eviction is that of the source. What the destination has already, or has "
-        + "newer, stays. Running it again changes nothing.",
+        + "the order of eviction is that of the source. An entry that the destination has already, "
+        + "or has in a newer version, stays. Running it again changes nothing.",
       "Results go to standard output, messages and progress to standard error. Docs/Migrate.md has "
         + "all reasons why a row is skipped, and the names in the JSON.",
     ],
@@ -71,18 +71,18 @@ enum Declarations {
     ],
     examples: [
       .init("cachemigrate --dry-run Cache.db store", "Shows what would be moved, and the space"),
-      .init("cachemigrate --report moved.jsonl Cache.db store", "Moves, and tells of each row"),
+      .init("cachemigrate --report moved.jsonl Cache.db store", "Moves, and reports each row"),
       .init(
         "cachemigrate --map-url http://old.example/=https://new.example/ cache.db store",
         "Moves to another server's URLs"),
-      .init("cachemigrate --resume Cache.db store", "Goes on after an interruption"),
+      .init("cachemigrate --resume Cache.db store", "Continues after an interruption"),
     ],
     exitStatuses: [
-      (.moved, "All was moved, or skipped for a reason that is no fault"),
+      (.moved, "All was moved, or skipped for a reason that is not a fault"),
       (.faults, "Some rows could not be converted, or there is no room for what is planned"),
       (.operationalError, "The source could not be read, or the destination not be written"),
       (.wrongUsage, "The command line is wrong"),
-      (.cancelled, "Interrupted (Ctrl-C, SIGTERM); --resume goes on"),
+      (.cancelled, "Interrupted (Ctrl-C, SIGTERM); --resume continues"),
     ],
     version: "0.1.0")
 }
@@ -94,7 +94,7 @@ extension ExitStatus {
   static let wrongUsage = ExitStatus(rawValue: 16)
   static let cancelled = ExitStatus(rawValue: 32)
 
-  /// The statuses, where the command throws.
+  /// The statuses of errors that the command throws.
   static let ofFailures = FailureStatuses(
     usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
     interrupted: .cancelled)

@@ -1,7 +1,7 @@
 import CommandLineTools
 import StoreMigration
 
-/// What a command line asks for.
+/// The options of a command line.
 struct MigrationRequest: Sendable {
   let source: String
   let destination: String
@@ -16,7 +16,7 @@ struct MigrationRequest: Sendable {
 
   /// Reads a command line.
   ///
-  /// - Throws: `UsageError` for options that do not go together.
+  /// - Throws: `UsageError` for options that exclude each other.
   init(_ invocation: Invocation) throws(UsageError) {
     let options = Declarations.self
     func path(_ argument: Argument) throws(UsageError) -> String {
@@ -51,7 +51,7 @@ struct MigrationRequest: Sendable {
     isResumed = invocation[options.resume]
   }
 
-  /// What the library is told.
+  /// The options for the library.
   var options: MigrationOptions {
     let place = Argument.environment("TMPDIR")?.text ?? "/var/tmp"
     var options = MigrationOptions(temporaryFolder: place)

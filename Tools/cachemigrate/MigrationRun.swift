@@ -2,7 +2,7 @@ import CacheStore
 import CommandLineTools
 import StoreMigration
 
-/// One migration: from a request to what is printed and the exit status.
+/// One migration: from a request to the printed summary and the exit status.
 struct MigrationRun {
   private let request: MigrationRequest
 
@@ -10,8 +10,8 @@ struct MigrationRun {
 
   /// Migrates, or shows the plan.
   ///
-  /// - Throws: what keeps it from beginning; and `OutputError` for standard output. With `--json` the
-  ///   summary has come before.
+  /// - Throws: The error that keeps the migration from beginning (with `--json`, after printing the
+  ///   summary); `OutputError` for standard output.
   func run() throws -> ExitStatus {
     do {
       return try migrate()
@@ -23,7 +23,7 @@ struct MigrationRun {
     }
   }
 
-  /// What keeps a migration from beginning.
+  /// The error that keeps a migration from beginning.
   private struct UnopenedError: Error {
     let cause: any Error
   }
@@ -100,7 +100,7 @@ struct MigrationRun {
   }
 
   private func openReport(_ earlier: ResumeState?) throws -> ReportFile? {
-    // The destination may have been made just now.
+    // The destination may have just been created.
     try checkReport()
     let report = try request.report.map {
       try ReportFile($0, isJSON: request.reportsJSON, keeping: earlier?.reportLength ?? 0)

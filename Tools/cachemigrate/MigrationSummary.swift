@@ -2,20 +2,20 @@ import CacheStore
 import CommandLineTools
 import StoreMigration
 
-/// What a migration came to, or would come to.
+/// The result of a migration, or of its plan.
 struct MigrationSummary {
   let request: MigrationRequest
-  /// The source; nil: it could not be opened, or something else kept it from beginning.
+  /// The source, or `nil` if the migration did not begin.
   let source: SourceCache?
   let counts: MigrationCounts
   let earlierRows: Int
   let failure: (any Error)?
-  /// The bytes that are free for the destination; nil: that cannot be told.
+  /// The bytes that are free for the destination, or `nil` if that cannot be found out.
   let freeBytes: UInt64?
-  /// The inodes that are free there; nil: that cannot be told, or there is no limit.
+  /// The inodes that are free there, or `nil` if that cannot be found out or there is no limit.
   let freeFiles: UInt64?
   let limits: Limits
-  /// What the store holds; nil: there is none.
+  /// The contents of the store, or `nil` if there is no store.
   let held: Statistics?
 
   init(
@@ -33,7 +33,7 @@ struct MigrationSummary {
     held = migration.store?.statistics
   }
 
-  /// For a migration that did not begin.
+  /// Creates the summary of a migration that did not begin.
   init(request: MigrationRequest, failure: any Error) {
     self.request = request
     self.failure = failure
@@ -54,18 +54,18 @@ struct MigrationSummary {
     return counts.faults > 0 || request.isDryRun && !hasRoom ? .faults : .moved
   }
 
-  /// Whether the volume has room for all that is converted; true where that cannot be told.
+  /// Whether the volume has room for all converted entries; true if that cannot be found out.
   private var hasRoom: Bool { hasBytes && hasFiles }
   private var hasBytes: Bool { freeBytes.map { $0 > counts.neededBytes } ?? true }
   private var hasFiles: Bool { freeFiles.map { $0 >= counts.neededFiles } ?? true }
 
-  /// One word for the end.
+  /// One word for the result.
   private var word: String {
     if isCancelled { return "cancelled" }
     return failure != nil ? "failed" : request.isDryRun ? "planned" : "done"
   }
 
-  /// The reasons that were met, the most frequent first.
+  /// The reasons for skipped rows, the most frequent first.
   private var reasons: [(RowReason, Int)] {
     counts.skipped.sorted { ($1.value, $0.key.name) < ($0.value, $1.key.name) }
       .map { ($0.key, $0.value) }
@@ -86,14 +86,14 @@ struct MigrationSummary {
     var table = TextTable([("RESULT", .left), ("ROWS", .right), ("MEANING", .left)])
     table.add(["converted", "\(counts.converted)", "\(ByteCount(counts.bytes)) of bodies"])
     if counts.replaced > 0 {
-      table.add(["  replaced", "\(counts.replaced)", "An older entry of the same URL made place."])
+      table.add(["  replaced", "\(counts.replaced)", "They replaced older entries of the URL."])
     }
     if counts.authorized > 0 {
       table.add(["  authorization", "\(counts.authorized)", meaningOfAuthorization])
     }
     if counts.evicted > 0 {
       table.add([
-        "  evicted", "\(counts.evicted)", "The limits of the store let go of it, moved or not.",
+        "  evicted", "\(counts.evicted)", "Entries, old or moved, that the store's limits evicted.",
       ])
     }
     for (reason, count) in reasons {
@@ -114,7 +114,7 @@ struct MigrationSummary {
       : "Found with the same Authorization alone; see --ignore-authorization."
   }
 
-  /// Whether there is room.
+  /// The lines that show whether there is room.
   private var space: [String] {
     var lines = ["at most \(ByteCount(counts.neededBytes)) are needed on disk"]
     if let freeBytes {
@@ -145,7 +145,7 @@ struct MigrationSummary {
     fits ? "enough" : "the least recently used will be evicted or left behind"
   }
 
-  /// The object for machines; the names are a promise: Docs/Migrate.md.
+  /// The object for machines. The names are stable and documented in Docs/Migrate.md.
   var json: JSONText {
     .object(jsonOfPlaces + jsonOfCounts + jsonOfRoom + jsonOfEnd)
   }

@@ -2,12 +2,12 @@ import CacheSystem
 import CommandLineTools
 import StoreMigration
 
-/// Why a path cannot be that of a report.
+/// The reason why a file cannot be the report.
 struct ReportProblem: Error, CustomStringConvertible {
   let path: String
   let status: FileStatus
 
-  /// Finds what is wrong with a file; nil for one that may be written.
+  /// Creates the problem of a file; `nil` if the file may be written.
   init?(_ path: String, _ status: FileStatus) {
     guard !status.isOwnFile || status.linkCount > 1 else { return nil }
     (self.path, self.status) = (path, status)
@@ -37,17 +37,18 @@ final class ReportFile {
   private let file: Descriptor
   private var waiting: [UInt8] = []
   private var written: Int64 = 0
-  /// How much of an earlier run's report was there.
+  /// The bytes of an earlier run's report that were kept.
   private(set) var keptBytes: Int64 = 0
   private let files = RealFileSystem()
 
-  /// How many bytes of text wait before they are written.
+  /// The bytes of text that are collected before they are written.
   private static let capacity = 1 << 16
 
-  /// Opens or makes the file.
+  /// Opens or creates the file.
   ///
-  /// - Parameter length: how much of it is kept, where a migration goes on; never more than is there.
-  /// - Throws: `ReportProblem` for what is no regular file of this user; `OutputError`.
+  /// - Parameter length: The bytes of the file that are kept when a migration is resumed; if it is
+  ///   shorter, all are kept.
+  /// - Throws: `ReportProblem` for anything but a regular file of this user; `OutputError`.
   init(_ path: String, isJSON: Bool, keeping length: Int64) throws {
     self.path = path
     self.isJSON = isJSON
@@ -58,7 +59,8 @@ final class ReportFile {
       let name = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
       guard let name = PathName(bytes: Array(name.utf8)) else { throw SystemError.notFound }
       let place = try files.open(userPath: String(folder), [.read, .directory])
-      // Before it is opened, as a pipe has to be read by somebody; and after, as it may be another one.
+      // Checked before opening, because opening a pipe waits for a reader, and again afterwards,
+      // because the file may have been replaced.
       problem = (try? files.status(at: name, in: place.raw)).flatMap { ReportProblem(path, $0) }
       if problem != nil { throw SystemError.othersFile }
       file = try files.open(name, in: place, [.read, .write, .create])
@@ -73,7 +75,7 @@ final class ReportFile {
     }
   }
 
-  /// How long the file is when all that waits is written.
+  /// The length of the file once all collected text is written.
   var length: Int64 { written + Int64(waiting.count) }
 
   /// Adds the line of a row.
@@ -83,7 +85,7 @@ final class ReportFile {
     if waiting.count >= Self.capacity { try flush() }
   }
 
-  /// Writes what waits.
+  /// Writes the collected text.
   func flush() throws(OutputError) {
     do throws(SystemError) {
       try files.write(file, waiting, at: written)

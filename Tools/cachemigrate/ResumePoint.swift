@@ -3,15 +3,16 @@ import CacheSystem
 import CommandLineTools
 import StoreMigration
 
-/// Where a migration can go on: the file of its state, and what it is about.
+/// The file with the state of an interrupted migration, and a digest of its source and options.
 struct ResumePoint: Sendable {
   let file: StateFile
   let subject: String
 
-  /// Finds the file of a migration.
+  /// Finds the state file of a migration.
   ///
-  /// - Parameter database: the database of the source.
-  /// - Throws: where the store does not tell its id, or there is no folder for the file.
+  /// - Parameter database: The path of the database of the source.
+  /// - Throws: `StateFile.Problem` if the source or the id of the store cannot be read, or there is
+  ///   no folder for the file.
   init(_ request: MigrationRequest, database: String) throws(StateFile.Problem) {
     let store = try StateFile.storeID(request.destination)
     guard let source = Self.status(database) else {
@@ -27,16 +28,16 @@ struct ResumePoint: Sendable {
     file = try StateFile(named: "migrate-\(store)-\(source.fileNumber)")
   }
 
-  /// Reads the state that an earlier run left; nil where there is none.
+  /// Reads the state of an earlier run; returns `nil` if there is none.
   ///
-  /// - Throws: where it may not be used, and why.
+  /// - Throws: `StateFile.Problem` with the reason if the state cannot be used.
   func state() throws(StateFile.Problem) -> ResumeState? {
     guard let bytes = try file.load(limit: ResumeState.maximumBytes) else { return nil }
     guard let state = ResumeState(decoding: bytes) else {
       throw StateFile.Problem(text: "\(file.path) is not as cachemigrate writes it")
     }
     guard state.subject == subject else {
-      throw StateFile.Problem(text: "the source has changed since, or the options are others")
+      throw StateFile.Problem(text: "the source or the options have changed since")
     }
     return state
   }

@@ -1,18 +1,20 @@
 import CacheFormat
 import StoreMigration
 
-/// How far an interrupted migration was, as lines of text (Docs/Migrate.md, "Running it again").
+/// The progress of an interrupted migration, as lines of text (Docs/Migrate.md, "Running it
+/// again").
 struct ResumeState: Sendable, Hashable {
-  /// What it is about: store, source as it was, options. What differs is another migration.
+  /// A digest of the store, the unchanged source and the options. If it differs, the state belongs
+  /// to another migration.
   var subject: String
   /// The last row that is done.
   var row: Int64
-  /// What was counted until then.
+  /// The counts up to that row.
   var counts: MigrationCounts
   /// The length of the report.
   var reportLength: Int64
 
-  /// The most bytes that are read of a file.
+  /// The limit on the size of the file, in bytes.
   static let maximumBytes = 16 << 10
   private static let title = "cachemigrate state 3"
 
@@ -26,7 +28,7 @@ struct ResumeState: Sendable, Hashable {
     for (reason, count) in counts.skipped.sorted(by: { $0.key.name < $1.key.name }) {
       lines.append("skipped \(reason.name) \(count)")
     }
-    // A file that was cut off lacks the end.
+    // A truncated file has no `end` line.
     return Array((lines + ["end"]).map { $0 + "\n" }.joined().utf8)
   }
 
@@ -38,7 +40,7 @@ struct ResumeState: Sendable, Hashable {
     self.reportLength = reportLength
   }
 
-  /// Reads a file; nil where it is not as it was written, or of another version.
+  /// Decodes a file. Returns `nil` if it is damaged or of another version.
   init?(decoding bytes: [UInt8]) {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -68,7 +70,8 @@ struct ResumeState: Sendable, Hashable {
     line.hasPrefix(name + " ") ? String(line.dropFirst(name.count + 1)) : nil
   }
 
-  /// Numbers that sums of cannot overflow; none where one is not.
+  /// Returns numbers that are small enough for sums not to overflow, or an empty array if one is
+  /// not.
   private static func numbers(_ text: String) -> [UInt64] {
     let numbers = text.split(separator: " ").map { UInt64($0) }
     return numbers.allSatisfy { ($0 ?? .max) < 1 << 62 } ? numbers.compactMap { $0 } : []

@@ -1,7 +1,7 @@
 import CommandLineTools
 import StoreMigration
 
-/// Hears of each row: shows the progress, writes the report, saves how far it is.
+/// The observer of a migration: shows the progress, writes the report, and saves the state.
 final class RowWatcher {
   private let point: ResumePoint?
   private let report: ReportFile?
@@ -12,14 +12,14 @@ final class RowWatcher {
   private var bytes: UInt64 = 0
   private var rows = 0
   private var lastSaved = ContinuousClock.now
-  /// The last row that was heard of.
+  /// The last row that was reported.
   private(set) var row: Int64?
-  /// Why the report could not be written.
+  /// The reason why the report could not be written.
   private(set) var outputError: OutputError?
-  /// Why the state could not be saved.
+  /// The reason why the state could not be saved.
   private(set) var stateProblem: StateFile.Problem?
 
-  /// After so many rows, or a second, the state is saved.
+  /// The state is saved after this many rows, or after a second.
   private static let savedRows = 1_000
 
   init(
@@ -34,9 +34,9 @@ final class RowWatcher {
     self.earlier = earlier
   }
 
-  /// Takes a row.
+  /// Records the result of a row.
   ///
-  /// - Parameter counts: what was counted in this run, the row included.
+  /// - Parameter counts: The counts of this run, including the row.
   func take(_ result: RowResult, _ counts: MigrationCounts) {
     row = result.row
     rows += 1
@@ -47,7 +47,7 @@ final class RowWatcher {
     do throws(OutputError) {
       try report?.write(result)
     } catch {
-      // Nobody would hear of the other rows.
+      // The other rows could not be reported.
       outputError = error
       stop.request()
     }
@@ -56,7 +56,7 @@ final class RowWatcher {
     }
   }
 
-  /// Saves the state; does nothing where there was no row.
+  /// Saves the state. Does nothing if there was no row.
   func save(_ counts: MigrationCounts) {
     guard let row, let point, stateProblem == nil, outputError == nil else { return }
     lastSaved = .now
@@ -73,7 +73,7 @@ final class RowWatcher {
     } catch { stateProblem = error }
   }
 
-  /// Writes the end of the report.
+  /// Writes the rest of the report.
   func finish() {
     guard outputError == nil else { return }
     do throws(OutputError) { try report?.flush() } catch { outputError = error }
