@@ -6,10 +6,10 @@
   import Glibc
 #endif
 
-/// Holds one command-line argument as the bytes the system passed.
+/// A command-line argument as the bytes that the system passed.
 ///
-/// File names and keys need not be UTF-8, so an argument is bytes first; ``text`` is there for
-/// what must be text.
+/// File names and keys need not be UTF-8, so an argument consists of bytes. ``text`` is for
+/// arguments that must be text.
 package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The bytes, without the terminating zero.
   package var bytes: [UInt8]
@@ -23,7 +23,7 @@ package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   /// Creates an argument from a literal, as UTF-8.
   package init(stringLiteral value: String) { self.init(value) }
 
-  /// The argument as text, or nil when the bytes are not valid UTF-8.
+  /// The argument as text, or `nil` if the bytes are not valid UTF-8.
   package var text: String? { String(validating: bytes, as: UTF8.self) }
 
   /// The argument in a form that is safe to show on a terminal.
@@ -31,9 +31,10 @@ package struct Argument: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
 }
 
 extension Argument {
-  /// Returns the arguments of this process, the name of the program left out.
+  /// Returns the arguments of this process, without the name of the program.
   ///
-  /// `CommandLine.arguments` repairs what is not UTF-8 and would open another file than was named.
+  /// `CommandLine.arguments` replaces bytes that are not UTF-8, so a different file would be
+  /// opened.
   package static func ofProcess() -> [Argument] {
     let count = Int(CommandLine.argc)
     guard count > 1 else { return [] }
@@ -43,11 +44,11 @@ extension Argument {
     }
   }
 
-  /// Returns the value of an environment variable, or nil when it is not set or empty.
+  /// Returns the value of an environment variable, or `nil` if it is not set or empty.
   ///
-  /// An empty variable counts as not set, as the XDG base directory specification asks.
+  /// An empty variable counts as not set, as the XDG Base Directory Specification requires.
   package static func environment(_ name: String) -> Argument? {
-    // Safety: the tools never change their environment, so the pointer is good for the copy.
+    // Safety: the tools never change their environment, so the pointer is valid during the copy.
     guard let pointer = unsafe getenv(name) else { return nil }
     let value = unsafe Argument(copying: pointer)
     return value.bytes.isEmpty ? nil : value

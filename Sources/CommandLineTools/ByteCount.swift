@@ -1,4 +1,4 @@
-/// Writes a number of bytes for people.
+/// A number of bytes as text for people.
 package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
   /// The number of bytes.
   package var bytes: UInt64
@@ -13,7 +13,7 @@ package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
     guard bytes >= 1024 else { return "\(bytes) B" }
     var unit = 1
     var scale: UInt64 = 1024
-    // Tenths are rounded, so 1023.96 KiB must already read 1.0 MiB.
+    // Tenths are rounded, so 1023.96 KiB must become 1.0 MiB here.
     while unit < Self.units.count - 1, roundedTenths(bytes, scale) >= 10_240 {
       unit += 1
       scale *= 1024
@@ -34,10 +34,10 @@ package struct ByteCount: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Returns ten times the quotient, rounded to the nearest.
+/// Returns ten times the quotient, rounded to the nearest integer.
 private func roundedTenths(_ bytes: UInt64, _ scale: UInt64) -> UInt64 {
   let whole = bytes / scale
   let part = bytes % scale
-  // The part is below 2^60, so ten times it fits.
+  // `part` is below 2^60, so ten times `part` fits.
   return whole * 10 + (part * 10 + scale / 2) / scale
 }

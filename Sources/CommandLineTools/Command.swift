@@ -1,25 +1,25 @@
-/// Describes a command: what it takes, what it does, and what the help says of it.
+/// The declaration of a command: its arguments, its options and its help.
 ///
 /// A tool is one command, or a command with subcommands. The options of a command with subcommands
 /// are global: they may be given before or after the name of the subcommand.
 package struct Command: Sendable {
-  /// A command line the help shows, and what it does.
+  /// A command line that the help shows, and its effect.
   package struct Example: Sendable, Hashable {
     let line: String
     let effect: String
 
-    /// Creates an example from the line to type and what it does.
+    /// Creates an example from a command line and its effect.
     package init(_ line: String, _ effect: String) {
       self.line = line
       self.effect = effect
     }
   }
 
-  /// The name that is typed.
+  /// The name on the command line.
   package var name: String
-  /// What the command does, as one sentence without the full stop.
+  /// The summary, as one sentence without the full stop.
   package var summary: String
-  /// More about it, one string a paragraph.
+  /// More information, one string a paragraph.
   package var discussion: [String]
   /// The positional parameters, in order.
   package var parameters: [any ParameterDeclaration]
@@ -27,14 +27,14 @@ package struct Command: Sendable {
   package var options: [any OptionDeclaration]
   /// The subcommands. A command with subcommands has no positional parameters of its own.
   package var subcommands: [Command]
-  /// Command lines to learn from.
+  /// Command lines that show typical uses.
   package var examples: [Example]
-  /// The exit statuses and their meaning; those of the tool itself hold for every subcommand.
+  /// The exit statuses and their meaning. Those of the tool itself hold for every subcommand.
   package var exitStatuses: [(ExitStatus, String)]
-  /// The version, given by the tool itself.
+  /// The version. Only the tool itself has one.
   package var version: String?
-  /// Whether the options of the tool have a meaning here; else the help does not list them, and they do
-  /// nothing.
+  /// Whether the options of the tool have an effect on this command. If not, they do nothing, and
+  /// the help does not list them.
   package var usesGlobalOptions: Bool
 
   /// Declares a command.
@@ -69,23 +69,23 @@ package struct Command: Sendable {
   ]
 }
 
-/// Says what parsing a command line came to.
+/// The result of parsing a command line.
 package enum Outcome: Sendable {
   /// A command is to be run.
   case run(Invocation)
-  /// Help was asked for; the page is ready to print.
+  /// Help was requested; the page is ready to be printed.
   case help(String)
-  /// The version was asked for; the line is ready to print.
+  /// The version was requested; the line is ready to be printed.
   case version(String)
 }
 
 extension Command {
-  /// Parses the arguments of a tool, its own name left out.
+  /// Parses the arguments of a tool, without the name of the tool.
   ///
   /// - Parameters:
-  ///   - arguments: the arguments.
-  ///   - width: the columns the help may use.
-  /// - Throws: ``UsageError`` when the line is none the command understands.
+  ///   - arguments: The arguments.
+  ///   - width: The columns that the help may use.
+  /// - Throws: ``UsageError`` if the command line is wrong.
   /// - Complexity: O(arguments x options).
   package func parse(_ arguments: [Argument], width: Int = 80) throws(UsageError) -> Outcome {
     var parser = Parser(root: self)

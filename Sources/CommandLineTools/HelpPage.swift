@@ -1,11 +1,11 @@
-/// Writes the help of a command from its declaration.
+/// The help of a command, made from its declaration.
 struct HelpPage {
-  /// The command, the ones above it first.
+  /// The command and those above it, the tool first.
   let path: [Command]
   /// The columns of the terminal.
   let width: Int
 
-  /// Creates a page; lines are wrapped between 40 and 100 columns, whatever the terminal has.
+  /// Creates a page. Lines are wrapped at `width`, but at least at 40 and at most at 100 columns.
   init(path: [Command], width: Int) {
     self.path = path
     self.width = min(max(width, 40), 100)
@@ -22,7 +22,7 @@ struct HelpPage {
     return words.joined(separator: " ")
   }
 
-  /// The whole page.
+  /// The text of the page.
   var text: String {
     var sections = [wrap("\(command.summary).", width: width).joined(separator: "\n")]
     sections.append("Usage: \(usageLine)")
@@ -35,7 +35,7 @@ struct HelpPage {
     return sections.joined(separator: "\n\n")
   }
 
-  /// The sections in two columns, aligned with each other.
+  /// The sections with two columns, aligned with each other.
   private var tables: [String] {
     var groups: [(title: String, rows: [(String, String)])] = []
     groups.append(("Commands", command.subcommands.map { ($0.name, "\($0.summary).") }))
@@ -51,7 +51,7 @@ struct HelpPage {
     }
   }
 
-  /// The options under their headings, those of the commands above and the built-in ones last.
+  /// The options under their headings; those of the commands above and the built-in ones come last.
   private var optionGroups: [(title: String, rows: [(String, String)])] {
     var titles: [String] = []
     var rows: [String: [(String, String)]] = [:]
@@ -67,7 +67,8 @@ struct HelpPage {
     return titles.map { ($0, rows[$0] ?? []) }
   }
 
-  /// The statuses of the command, then those of the tool that it does not explain itself.
+  /// The statuses of the command, and then those of the tool that the command does not declare
+  /// itself.
   private var exitStatuses: [(ExitStatus, String)] {
     var result = command.exitStatuses
     for entry in path[0].exitStatuses where !result.contains(where: { $0.0 == entry.0 }) {
@@ -84,13 +85,13 @@ struct HelpPage {
     return [(["Examples:"] + lines).joined(separator: "\n")]
   }
 
-  /// The option as it is typed: `-o, --output FILE`.
+  /// Returns the names of an option as they are typed: `-o, --output FILE`.
   private func spelling(_ option: OptionSpecification) -> String {
     let short = option.short.map { "-\($0), " } ?? "    "
     return short + option.spelling + (option.placeholder.map { " \($0)" } ?? "")
   }
 
-  /// What the option does, with its default.
+  /// Returns the help of an option, with its default.
   private func explanation(_ option: OptionSpecification) -> String {
     var notes: [String] = []
     if option.repeats, option.read != nil { notes.append("may be repeated") }
@@ -98,7 +99,7 @@ struct HelpPage {
     return option.help + (notes.isEmpty ? "." : " (\(notes.joined(separator: "; "))).")
   }
 
-  /// One entry of a table; a long left side gets a line of its own.
+  /// Returns the lines of one row. A long left side gets its own line.
   private func row(_ left: String, _ right: String, column: Int) -> [String] {
     let indent = String(repeating: " ", count: column + 4)
     let lines = wrap(right, width: width - indent.count)
@@ -108,7 +109,7 @@ struct HelpPage {
   }
 }
 
-/// Breaks text into lines at its spaces; a word longer than the width stands alone.
+/// Breaks text into lines at its spaces. A word longer than the width gets its own line.
 ///
 /// - Complexity: O(*n*).
 func wrap(_ text: String, width: Int) -> [String] {

@@ -8,24 +8,25 @@ import Synchronization
   import Glibc
 #endif
 
-/// Tells that the user, or the system, asked the tool to end.
+/// The error of work that a signal ended early.
 package struct Interrupted: Error, Hashable {
-  /// The signal that asked.
+  /// The signal.
   package var signal: Int32
 
   /// Creates the error.
   package init(signal: Int32) { self.signal = signal }
 }
 
-/// Turns Ctrl-C and its kin into a request that work can notice.
+/// Turns Ctrl-C and similar signals into a request that the running work can check.
 ///
-/// The signal handler does nothing but write a byte to a pipe; a thread reads it and tells everyone.
-/// To block the signals and wait for them would be simpler, but the main thread of an async program
-/// sits in libdispatch's `sigsuspend` on Linux, which unblocks them all. Long work calls ``check()``
-/// between its pieces, asynchronous work is cancelled. What does not end within some seconds, or
-/// until the second Ctrl-C, is ended by force, which a store survives as it survives a crash.
+/// The signal handler only writes a byte to a pipe. A thread reads it and calls the handlers.
+/// Blocking the signals and waiting for them would be simpler, but the main thread of an async
+/// program on Linux waits in libdispatch's `sigsuspend`, which unblocks all signals. Long work
+/// calls ``check()`` between its pieces; asynchronous work is cancelled. Work that has not ended
+/// after some seconds, or before a second signal, is ended by force, which a store survives like a
+/// crash.
 package enum Interruption {
-  /// The signals that ask a tool to end.
+  /// The signals that end a tool.
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
   private struct State {
@@ -37,21 +38,22 @@ package enum Interruption {
 
   private static let state = Mutex(State())
 
-  /// Begins to watch; to be called once, before the work begins.
+  /// Installs the signal handlers; must be called only once, before the work begins.
   ///
-  /// SIGPIPE and SIGXFSZ are ignored, so that a write to a closed pipe, or beyond what is allowed, returns
-  /// an error. A signal that the parent told us to ignore, as `nohup` does, stays ignored.
+  /// SIGPIPE and SIGXFSZ are ignored, so that a write to a closed pipe, or beyond the file size
+  /// limit, returns an error. A signal that the parent process set to be ignored, as `nohup` does,
+  /// stays ignored.
   ///
   /// - Parameters:
-  ///   - statuses: what the process ends with when it is ended by force.
-  ///   - patience: after how many seconds it is.
+  ///   - statuses: The exit statuses of a process that is ended by force.
+  ///   - patience: The seconds after which it is.
   package static func watch(statuses: FailureStatuses = FailureStatuses(), patience: Int = 2) {
     state.withLock { state in
       state.statuses = statuses
       state.patience = Int32(min(max(patience, 0), 3600))
     }
     _ = signal(SIGPIPE, SIG_IGN)
-    // A file that would get longer than is allowed (RLIMIT_FSIZE) is an error like others, EFBIG.
+    // A write beyond the file size limit (RLIMIT_FSIZE) then fails with EFBIG, like other errors.
     _ = signal(SIGXFSZ, SIG_IGN)
     var ends: [Int32] = [-1, -1]
     // Safety: pipe writes two descriptors into the array of two.
@@ -64,17 +66,17 @@ package enum Interruption {
     }
   }
 
-  /// The signal that asked to end, or nil.
+  /// The signal that requested the end, or `nil`.
   package static var requested: Int32? { state.withLock { $0.signal } }
 
-  /// Throws when the tool was asked to end.
+  /// Throws if the end was requested.
   ///
   /// - Throws: ``Interrupted``.
   package static func check() throws(Interrupted) {
     if let signal = requested { throw Interrupted(signal: signal) }
   }
 
-  /// Runs a closure when the tool is asked to end, at once if it was already.
+  /// Calls a closure when the end is requested; at once if it has been requested already.
   package static func onRequest(_ handler: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.handlers.append(handler)
@@ -83,7 +85,7 @@ package enum Interruption {
     if isLate { handler() }
   }
 
-  /// Notes the request and tells everyone.
+  /// Stores the request and calls the handlers.
   private static func request(_ number: Int32) {
     let handlers = state.withLock { state in
       state.signal = number
@@ -92,13 +94,13 @@ package enum Interruption {
     for handler in handlers { handler() }
   }
 
-  /// Compares two dispositions, which are numbers in disguise.
+  /// Returns whether two dispositions are the same address.
   private static func isSame(_ left: Disposition?, _ right: Disposition?) -> Bool {
     // Safety: the pointers are compared as numbers, never called.
     unsafe unsafeBitCast(left, to: Int.self) == unsafeBitCast(right, to: Int.self)
   }
 
-  /// Starts the thread that waits; it lives as long as the process.
+  /// Starts the thread that waits for signals. It lives as long as the process.
   private static func startThread(reading descriptor: Int32) {
     #if canImport(Darwin)
       var thread: pthread_t?
@@ -106,7 +108,8 @@ package enum Interruption {
       var thread = pthread_t()
     #endif
     let context = unsafe UnsafeMutableRawPointer(bitPattern: Int(descriptor))
-    // Safety: the context is the descriptor, never followed; the handle is not used again.
+    // Safety: the context is the descriptor and is never dereferenced; the handle is not used
+    // again.
     unsafe pthread_create(
       &thread, nil,
       { context in
@@ -115,7 +118,8 @@ package enum Interruption {
       }, context)
   }
 
-  /// Waits for the first signal, passes it on, and ends the process if nobody else does.
+  /// Waits for the first signal, stores the request, and ends the process if it has not ended in
+  /// time.
   private static func waitForSignal(_ descriptor: Int32) {
     var number: UInt8 = 0
     // Safety: read writes at most one byte into the local.
@@ -129,13 +133,14 @@ package enum Interruption {
   }
 }
 
-/// What a signal does.
+/// The disposition of a signal.
 private typealias Disposition = @convention(c) (Int32) -> Void
 
-/// Where the handler writes; a constant initial value, so the handler never runs an initialiser.
+/// The descriptor that the handler writes to. The initial value is constant, so the handler never
+/// runs an initialiser.
 private let wakeUp = Atomic<Int32>(-1)
 
-/// Handles a signal, with what is allowed in a handler (signal-safety(7)).
+/// Handles a signal, using only functions that are allowed in a handler (signal-safety(7)).
 private func noteSignal(_ number: Int32) {
   let saved = errno
   var byte = UInt8(truncatingIfNeeded: number)

@@ -1,34 +1,34 @@
-/// Holds the values of a parsed command line.
+/// The values of a parsed command line.
 ///
-/// Values are asked for by the declaration that describes them, so their types are known:
+/// A value is read with the declaration of its option or parameter, which determines its type:
 ///
 ///     let parallel = Option("parallel", .integer(in: 1...64), default: 8, help: "…")
 ///     let count: Int = invocation.value(of: parallel)
 package struct Invocation: Sendable {
   /// The names of the chosen commands, the tool first: `["offlinecache", "fetch"]`.
   package let path: [String]
-  /// The values by the long name of the option; for a flag, one element a time it was given.
+  /// The values by the long name of the option. A flag has one element for each time it was given.
   let options: [String: [any Sendable]]
   /// The values by the name of the parameter.
   let parameters: [String: [any Sendable]]
 
-  /// The chosen subcommand, or the tool when it has none.
+  /// The chosen subcommand, or the tool if it has no subcommands.
   package var command: String { path[path.count - 1] }
 
-  /// Tells whether a flag was given.
+  /// Returns whether a flag was given.
   package subscript(flag: Flag) -> Bool { count(of: flag) > 0 }
 
   /// Returns how often a flag was given.
   package func count(of flag: Flag) -> Int { options[flag.specification.long]?.count ?? 0 }
 
-  /// Returns the value of an option: the last one given, else its default, else nil.
+  /// Returns the value of an option: the last one given, or its default, or `nil`.
   package subscript<Value>(option: Option<Value>) -> Value? {
     all(option).last ?? option.defaultValue
   }
 
   /// Returns the value of an option that has a default.
   ///
-  /// - Precondition: the option was declared with a default.
+  /// - Precondition: The option was declared with a default.
   package func value<Value>(of option: Option<Value>) -> Value {
     guard let value = self[option] else {
       preconditionFailure("\(option.specification.spelling) has no default")
@@ -48,7 +48,7 @@ package struct Invocation: Sendable {
 
   /// Returns the argument of a parameter of arity ``Arity/one``.
   ///
-  /// - Precondition: the parameter belongs to the command and takes one argument.
+  /// - Precondition: The parameter belongs to the command and takes one argument.
   package func value<Value>(of parameter: Parameter<Value>) -> Value {
     guard let value = self[parameter].first else {
       preconditionFailure("<\(parameter.specification.name)> is no parameter of '\(command)'")
@@ -56,13 +56,14 @@ package struct Invocation: Sendable {
     return value
   }
 
-  /// Makes the error for a rule the declarations cannot say, as two options that exclude each other.
+  /// Returns the error for a rule that declarations cannot express, such as two options that
+  /// exclude each other.
   package func usageError(_ problem: String, remedy: String) -> UsageError {
     UsageError(
       code: .combination, command: path.joined(separator: " "), problem: problem, remedy: remedy)
   }
 
-  /// Gives values their type back.
+  /// Casts values to their type.
   private func typed<Value>(_ values: [any Sendable]) -> [Value] {
     values.map { value in
       guard let value = value as? Value else {

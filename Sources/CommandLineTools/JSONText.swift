@@ -1,8 +1,8 @@
 internal import CacheFormat
 
-/// A value to be written as JSON (RFC 8259).
+/// A value that can be written as JSON (RFC 8259).
 ///
-/// The tools only write JSON; members keep their order.
+/// The tools only write JSON. Members keep their order.
 package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByNilLiteral
 {
@@ -12,13 +12,13 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolea
   case array([JSONText])
   /// Text.
   case string(String)
-  /// A whole number; readers that know doubles alone lose digits over 2^53.
+  /// An integer. Readers that only have doubles lose digits beyond 2^53.
   case integer(Int64)
-  /// A number. What is not finite is written as null, for JSON has no word for it.
+  /// A number. Infinities and NaN are written as null, because JSON has no way to write them.
   case number(Double)
   /// True or false.
   case bool(Bool)
-  /// Nothing.
+  /// The value null.
   case null
 
   /// Creates text from a literal.
@@ -30,7 +30,7 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolea
   /// Creates null from a literal.
   package init(nilLiteral: ()) { self = .null }
 
-  /// Makes a whole number of a count; over 2^63 - 1 it is clamped.
+  /// Returns a count as an integer, at most 2^63 - 1.
   package static func count(_ value: some BinaryInteger) -> JSONText {
     .integer(Int64(clamping: value))
   }
@@ -42,7 +42,7 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolea
     return writer.text
   }
 
-  /// The text over several lines, two spaces a level.
+  /// The text on several lines, with two spaces for each level.
   package var pretty: String {
     var writer = JSONWriter()
     append(to: &writer, indent: "")
@@ -70,7 +70,7 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolea
   }
 }
 
-/// Appends a bracketed list; `indent` is nil for one line.
+/// Appends a bracketed list; with an `indent` of `nil`, on one line.
 private func appendList<Element>(
   _ open: StaticString, _ elements: [Element], _ close: StaticString, to writer: inout JSONWriter,
   _ indent: String?, _ appendElement: (Element, inout JSONWriter, String?) -> Void

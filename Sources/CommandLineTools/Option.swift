@@ -1,10 +1,10 @@
-/// Describes one option of a command, whatever the type of its value.
+/// The declaration of one option, whatever the type of its value.
 package protocol OptionDeclaration: Sendable {
   /// The parts that parsing and help need.
   var specification: OptionSpecification { get }
 }
 
-/// Holds what the parser and the help know of an option.
+/// The properties of an option that the parser and the help use.
 package struct OptionSpecification: Sendable {
   /// The long name, without the dashes. It identifies the option.
   let long: String
@@ -12,27 +12,27 @@ package struct OptionSpecification: Sendable {
   let short: Character?
   /// What the option does, as one sentence.
   let help: String
-  /// The heading it stands under in the help.
+  /// The heading in the help.
   let group: String
-  /// The word for the value in the help; nil for a flag.
+  /// The word for the value in the help, or `nil` for a flag.
   let placeholder: String?
   /// The default, as it would be typed.
   let defaultText: String?
-  /// Whether every value counts, or the last one alone.
+  /// Whether all values are kept, and not only the last one.
   let repeats: Bool
-  /// Reads the value; nil for a flag.
+  /// The function that reads the value, or `nil` for a flag.
   let read: (@Sendable (Argument) throws(InvalidValue) -> any Sendable)?
 
-  /// The heading for options that name no other.
+  /// The heading of options without a group.
   package static let defaultGroup = "Options"
 
   /// The long name as it is typed.
   var spelling: String { "--\(long)" }
 }
 
-/// Declares an option without a value, as `--json`.
+/// The declaration of an option without a value, such as `--json`.
 ///
-/// It may be given several times; ``Invocation/count(of:)`` tells how often.
+/// A flag may be given several times; see ``Invocation/count(of:)``.
 package struct Flag: OptionDeclaration {
   /// The parts that parsing and help need.
   package let specification: OptionSpecification
@@ -40,10 +40,10 @@ package struct Flag: OptionDeclaration {
   /// Declares a flag.
   ///
   /// - Parameters:
-  ///   - long: the name, without the dashes.
-  ///   - short: a letter for short.
-  ///   - group: the heading in the help.
-  ///   - help: what the flag does, as one sentence without the full stop.
+  ///   - long: The name, without the dashes.
+  ///   - short: The one-letter name.
+  ///   - group: The heading in the help.
+  ///   - help: The effect of the flag, as one sentence without the full stop.
   package init(
     _ long: String, short: Character? = nil, group: String = OptionSpecification.defaultGroup,
     help: String
@@ -54,27 +54,29 @@ package struct Flag: OptionDeclaration {
   }
 }
 
-/// Declares an option with a value: `--name value`, `--name=value`, `-n value`, `-nvalue`.
+/// The declaration of an option with a value: `--name value`, `--name=value`, `-n value`,
+/// `-nvalue`.
 ///
-/// Given more than once, the last value counts, so that an alias can be overruled; with `repeats`
-/// every value counts.
+/// If it is given more than once, the last value is used, so that an alias can be overridden. With
+/// `repeats` all values are kept.
 package struct Option<Value: Sendable>: OptionDeclaration {
   /// The parts that parsing and help need.
   package let specification: OptionSpecification
-  /// The value that stands when none is given.
+  /// The value if the option is not given.
   let defaultValue: Value?
 
   /// Declares an option.
   ///
   /// - Parameters:
-  ///   - long: the name, without the dashes.
-  ///   - short: a letter for short.
-  ///   - kind: how the value is read.
-  ///   - defaultValue: what stands when the option is not given.
-  ///   - defaultText: how the help says the default; by default as it would be typed.
-  ///   - repeats: whether all values count.
-  ///   - group: the heading in the help.
-  ///   - help: what the option does, as one sentence without the full stop.
+  ///   - long: The name, without the dashes.
+  ///   - short: The one-letter name.
+  ///   - kind: The kind of the value.
+  ///   - defaultValue: The value if the option is not given.
+  ///   - defaultText: The default in the help; without it, the default is shown as it would be
+  ///     typed.
+  ///   - repeats: Whether all values are kept.
+  ///   - group: The heading in the help.
+  ///   - help: The effect of the option, as one sentence without the full stop.
   package init(
     _ long: String, short: Character? = nil, _ kind: ValueKind<Value>,
     default defaultValue: Value? = nil, defaultText: String? = nil, repeats: Bool = false,
@@ -89,9 +91,9 @@ package struct Option<Value: Sendable>: OptionDeclaration {
   }
 }
 
-/// Says how many arguments a positional parameter takes.
+/// The number of arguments that a positional parameter takes.
 package enum Arity: Sendable, Hashable {
-  /// Just one.
+  /// Exactly one.
   case one
   /// None or one.
   case optional
@@ -100,27 +102,27 @@ package enum Arity: Sendable, Hashable {
   /// One or more.
   case oneOrMore
 
-  /// The fewest arguments it takes.
+  /// The smallest number of arguments.
   var minimum: Int { self == .one || self == .oneOrMore ? 1 : 0 }
-  /// The most arguments it takes.
+  /// The largest number of arguments.
   var maximum: Int { self == .one || self == .optional ? 1 : Int.max }
 }
 
-/// Describes one positional parameter of a command, whatever its type.
+/// The declaration of one positional parameter, whatever its type.
 package protocol ParameterDeclaration: Sendable {
   /// The parts that parsing and help need.
   var specification: ParameterSpecification { get }
 }
 
-/// Holds what the parser and the help know of a positional parameter.
+/// The properties of a positional parameter that the parser and the help use.
 package struct ParameterSpecification: Sendable {
   /// The name in the help. It identifies the parameter within its command.
   let name: String
-  /// How many arguments it takes.
+  /// The number of arguments.
   let arity: Arity
-  /// What it is, as one sentence.
+  /// The meaning, as one sentence.
   let help: String
-  /// Reads one argument.
+  /// The function that reads one argument.
   let read: @Sendable (Argument) throws(InvalidValue) -> any Sendable
 
   /// The parameter in a usage line: `<url>...`.
@@ -134,7 +136,7 @@ package struct ParameterSpecification: Sendable {
   }
 }
 
-/// Declares positional arguments, as the `<key>` of `get <key>`.
+/// The declaration of positional arguments, such as the `<key>` of `get <key>`.
 package struct Parameter<Value: Sendable>: ParameterDeclaration {
   /// The parts that parsing and help need.
   package let specification: ParameterSpecification
@@ -142,10 +144,10 @@ package struct Parameter<Value: Sendable>: ParameterDeclaration {
   /// Declares a positional parameter.
   ///
   /// - Parameters:
-  ///   - name: its name in the help, without the angle brackets.
-  ///   - kind: how each argument is read.
-  ///   - arity: how many arguments it takes.
-  ///   - help: what it is, as one sentence without the full stop.
+  ///   - name: The name in the help, without the angle brackets.
+  ///   - kind: The kind of each argument.
+  ///   - arity: The number of arguments.
+  ///   - help: The meaning, as one sentence without the full stop.
   package init(_ name: String, _ kind: ValueKind<Value>, _ arity: Arity = .one, help: String) {
     let parse = kind.parse
     specification = ParameterSpecification(

@@ -8,11 +8,11 @@ internal import CacheSystem
   import Glibc
 #endif
 
-/// Tells that output could not be written.
+/// The error of output that could not be written.
 package struct OutputError: Error, Hashable, CustomStringConvertible {
-  /// What was written to: a path, or `standard output`.
+  /// The target of the output: a path, or `standard output`.
   package var path: String
-  /// The reason, as errno(3) has it.
+  /// The reason, a number of errno(3).
   package var errno: Int32
 
   /// Creates an error.
@@ -21,7 +21,7 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
     self.errno = errno
   }
 
-  /// Tells whether the reader of a pipe went away, which is no reason for a message.
+  /// Whether the reader of a pipe has ended. No message is printed for that.
   package var isClosedPipe: Bool { errno == EPIPE }
 
   /// The error in one line, without the name of the tool.
@@ -38,20 +38,20 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// Returns the text of an error number; strerror_r(3).
+/// Returns the text of an error number; strerror(3).
 package func systemMessage(_ number: Int32) -> String {
-  // Safety: strerror's text is copied at once; the numbers used are all known ones, whose texts
-  // are constants that no other thread changes.
+  // Safety: the text of strerror is copied at once. Only known numbers are used, whose texts are
+  // constants that no other thread changes.
   unsafe String(cString: strerror(number))
 }
 
 /// Writes bytes to a descriptor through a buffer.
 ///
-/// The globals `stdout` and `stderr` are out of reach in Swift 6 mode, so the tools write to
-/// descriptors. Bytes may wait in the buffer until ``flush()``; there is no flush in a deinit, where
-/// an error would be lost.
+/// `stdout` and `stderr` cannot be used in Swift 6 mode, so the tools write to descriptors. Bytes
+/// may stay in the buffer until ``flush()``. There is no flush in a deinit, because an error would
+/// be lost there.
 package final class Output {
-  /// The descriptor; it is not closed.
+  /// The descriptor. It is not closed by this class.
   package let descriptor: Int32
   /// Whether the descriptor is a terminal.
   package let isTerminal: Bool
@@ -59,12 +59,12 @@ package final class Output {
   private let capacity: Int
   private var buffer: [UInt8] = []
 
-  /// Creates a writer on a descriptor that someone else closes.
+  /// Creates a writer on a descriptor that the caller closes.
   ///
   /// - Parameters:
-  ///   - descriptor: the descriptor.
-  ///   - name: what messages call it.
-  ///   - capacity: the bytes that may wait.
+  ///   - descriptor: The descriptor.
+  ///   - name: The name in messages.
+  ///   - capacity: The size of the buffer, in bytes.
   package init(descriptor: Int32, name: String, capacity: Int = 1 << 16) {
     self.descriptor = descriptor
     self.name = name
@@ -90,20 +90,20 @@ package final class Output {
   /// Writes text as UTF-8.
   package func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
 
-  /// Writes text and a line feed; on a terminal the line is seen at once.
+  /// Writes text and a line feed. On a terminal the line is written at once.
   package func writeLine(_ text: String) throws(OutputError) {
     try write(text + "\n")
     if isTerminal { try flush() }
   }
 
-  /// Hands everything that waits to the system.
+  /// Writes the contents of the buffer.
   package func flush() throws(OutputError) {
     let waiting = buffer
     buffer.removeAll(keepingCapacity: true)
     try writeAll(waiting)
   }
 
-  /// Writes all bytes, however many calls that takes; write(2).
+  /// Writes all bytes, with as many calls of write(2) as that takes.
   private func writeAll(_ bytes: [UInt8]) throws(OutputError) {
     if let number = writeBytes(bytes, to: descriptor) {
       throw OutputError(path: name, errno: number)
@@ -111,18 +111,19 @@ package final class Output {
   }
 }
 
-/// Prints a message to standard error. Nothing can be done when that fails, so it is not told.
+/// Prints a message to standard error. A failure is ignored, because it could not be reported.
 package func printMessage(_ text: String) {
   _ = writeBytes(Array((text + "\n").utf8), to: 2)
 }
 
-/// Opens `/dev/null` for each of the descriptors 0, 1 and 2 that the parent left closed.
+/// Opens `/dev/null` for each of the descriptors 0, 1 and 2 that the parent process left closed.
 ///
-/// Otherwise the next file that is opened, perhaps one of a store, would get the number, and
-/// messages would be written into it.
+/// Otherwise the next file that is opened, perhaps a file of a store, would get the number, and
+/// messages would be written to it.
 func fillStandardDescriptors() {
   for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {
-    // The lowest free number is taken, which is this one. Not close-on-exec, as its like.
+    // The lowest free number is taken, which is this one. Inherited by child processes, like the
+    // other standard descriptors.
     // Safety: the path is a zero-terminated constant.
     _ = unsafe open("/dev/null", O_RDWR)
   }

@@ -1,6 +1,6 @@
-/// Turns arguments into an ``Invocation``, one argument at a time.
+/// Converts arguments to an ``Invocation``, one argument at a time.
 struct Parser {
-  /// What the arguments ask for.
+  /// The request that the arguments make.
   enum Request { case run, help, version }
 
   /// The commands chosen so far, the tool first.
@@ -17,7 +17,7 @@ struct Parser {
   /// The name of the command with the name of the tool in front, for messages.
   private var commandName: String { path.map(\.name).joined(separator: " ") }
 
-  /// Reads the arguments, up to a request for help or the version.
+  /// Reads the arguments, up to a request for help or for the version.
   mutating func parse(_ arguments: [Argument]) throws(UsageError) -> Request {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
@@ -39,7 +39,7 @@ struct Parser {
     return .run
   }
 
-  /// Checks what was read and makes the invocation.
+  /// Checks the arguments that were read, and returns the invocation.
   func finish() throws(UsageError) -> Invocation {
     if !current.subcommands.isEmpty {
       throw error(.missingCommand, "no command is given", seeHelp)
@@ -50,7 +50,7 @@ struct Parser {
 
   // MARK: Commands
 
-  /// Chooses a subcommand; returns true when it was `help`.
+  /// Selects a subcommand; returns true if it was `help`.
   private mutating func descend(
     _ argument: Argument, _ rest: inout ArraySlice<Argument>
   ) throws(UsageError) -> Bool {
@@ -70,12 +70,12 @@ struct Parser {
 
   // MARK: Options
 
-  /// The options that hold here: those of the command, of the ones above, and the built-in ones.
+  /// The valid options: those of the command, of the commands above, and the built-in ones.
   private var known: [OptionSpecification] {
     path.flatMap { $0.options.map(\.specification) } + Command.builtIn
   }
 
-  /// Takes `name` or `name=value`, the dashes already left out.
+  /// Parses `name` or `name=value`, without the dashes.
   private mutating func takeLong(
     _ bytes: ArraySlice<UInt8>, _ rest: inout ArraySlice<Argument>
   ) throws(UsageError) -> Request? {
@@ -101,7 +101,7 @@ struct Parser {
     return nil
   }
 
-  /// Takes bundled letters: flags, the last of which may take a value (`-lo file`, `-ofile`).
+  /// Parses bundled letters: flags, the last of which may have a value (`-lo file`, `-ofile`).
   private mutating func takeShort(
     _ bytes: ArraySlice<UInt8>, _ rest: inout ArraySlice<Argument>
   ) throws(UsageError) -> Request? {
@@ -126,7 +126,7 @@ struct Parser {
     return nil
   }
 
-  /// Notes a flag; help and version end the parsing.
+  /// Stores a flag. Help and version end the parsing.
   private mutating func takeFlag(_ option: OptionSpecification) -> Request? {
     switch option.long {
     case "help": return .help
@@ -137,7 +137,7 @@ struct Parser {
     }
   }
 
-  /// Reads and notes the value of an option.
+  /// Reads and stores the value of an option.
   private mutating func store(
     _ value: Argument, for option: OptionSpecification
   ) throws(UsageError) {
@@ -150,10 +150,10 @@ struct Parser {
     }
   }
 
-  /// Takes the next argument as a value.
+  /// Returns the next argument as a value.
   ///
-  /// An argument that looks like an option is refused: a forgotten value is far likelier than a
-  /// file of that name, and `--name=value` takes anything. Negative numbers pass.
+  /// An argument that looks like an option is refused: a missing value is much more likely than a
+  /// file of that name, and `--name=value` accepts anything. Negative numbers are accepted.
   private func nextValue(
     for option: OptionSpecification, spelled: String, _ rest: inout ArraySlice<Argument>
   ) throws(UsageError) -> Argument {
@@ -174,7 +174,7 @@ struct Parser {
 extension Parser {
   // MARK: Positional arguments
 
-  /// The name of the first parameter for which no argument is left when they are taken in order.
+  /// Returns the name of the first parameter that gets no argument if they are assigned in order.
   private func missing(_ specifications: [ParameterSpecification]) -> String {
     var needed = 0
     let first = specifications.first { parameter in
@@ -184,7 +184,7 @@ extension Parser {
     return first?.name ?? ""
   }
 
-  /// Gives each parameter its arguments, the ones of fixed length served first.
+  /// Assigns the arguments to the parameters; parameters of fixed length come first.
   private func bindPositionals() throws(UsageError) -> [String: [any Sendable]] {
     let specifications = current.parameters.map(\.specification)
     var minimumAfter = specifications.reduce(0) { $0 + $1.arity.minimum }
@@ -229,7 +229,7 @@ extension Parser {
     UsageError(code: code, command: commandName, problem: problem, remedy: remedy)
   }
 
-  /// Makes the error for an unknown long option, with the likeliest cure.
+  /// Returns the error for an unknown long option, with the most similar option.
   private func unknown(_ name: Argument) -> UsageError {
     let owners = current.subcommands.filter { command in
       command.options.contains { $0.specification.long == name.text }
@@ -246,10 +246,10 @@ extension Parser {
       near.map { "did you mean --\($0)?" } ?? seeHelp)
   }
 
-  /// Makes the error for an unknown letter.
+  /// Returns the error for an unknown letter.
   private func unknownLetter(_ letter: Argument, in bundle: ArraySlice<UInt8>) -> UsageError {
     let whole = Argument(bytes: Array(bundle))
-    // One dash too few, as in `-json`, is the usual slip.
+    // The usual mistake is one dash too few, as in `-json`.
     if whole.bytes.count > 1, let text = whole.text, known.contains(where: { $0.long == text }) {
       return error(.unknownOption, "there is no option -\(letter)", "did you mean --\(text)?")
     }

@@ -1,17 +1,19 @@
 internal import CacheSystem
 import Synchronization
 
-/// How far some work is.
+/// The progress of some work.
 package struct Progress: Sendable, Hashable {
   /// Items that are done.
   package var done: Int
-  /// All items, or nil when that is not known.
+  /// All items, or `nil` if their number is not known.
   package var total: Int?
   /// Bytes moved so far.
   package var bytes: UInt64
-  /// Those of them that were there before the work began: they count for the share, not for the rate.
+  /// The part of `bytes` that existed before the work began. It counts for the share, but not for
+  /// the rate.
   package var bytesBefore: UInt64
-  /// All bytes, where they say better than the items how far the work is. 0: no bytes are moved.
+  /// All bytes, or `nil` if their number is not known. If it is above 0, it gives the share instead
+  /// of the items; 0 means that no bytes are moved.
   package var totalBytes: UInt64?
   /// Seconds since the work began.
   package var seconds: Double
@@ -33,7 +35,7 @@ package struct Progress: Sendable, Hashable {
   ///
   ///     [=======>        ]  45%  900/2000  12.3 MiB  8.1 MiB/s  0:12 left
   ///
-  /// A narrow terminal loses the bar first, then what stands at the right.
+  /// On a narrow terminal the bar is left out first, then the parts on the right.
   package func line(width: Int) -> String {
     var parts: [String] = []
     if let share { parts.append(pad("\(Int(share * 100))%", to: 4)) }
@@ -50,7 +52,7 @@ package struct Progress: Sendable, Hashable {
     return "[" + bar(share, length: room) + "]  " + text
   }
 
-  /// What is done in a second: bytes, or items where there are no bytes.
+  /// The bytes done in a second, or the items if no bytes are moved.
   private var rate: String {
     totalBytes == 0
       ? "\(Int(Double(done) / seconds))/s"
@@ -63,7 +65,7 @@ package struct Progress: Sendable, Hashable {
     return total.map { $0 > 0 ? min(1, max(0, Double(done) / Double($0))) : 1 }
   }
 
-  /// The seconds left if the rest goes as the work did so far.
+  /// The seconds left if the work continues at its average rate so far.
   private var secondsLeft: Double? {
     guard let share, share < 1 else { return nil }
     let before = totalBytes.map { $0 > 0 ? Double(bytesBefore) / Double($0) : 0 } ?? 0
@@ -78,7 +80,7 @@ package struct Progress: Sendable, Hashable {
   }
 }
 
-/// Writes seconds as a clock does: `0:05`, `12:34`, `3:02:01`.
+/// Returns seconds as a clock shows them: `0:05`, `12:34`, `3:02:01`.
 func clockTime(_ seconds: Double) -> String {
   let whole = Int(min(max(seconds, 0), 359_999).rounded(.up))
   let (hours, minutes) = (whole / 3600, whole / 60 % 60)
@@ -92,11 +94,11 @@ private func pad(_ text: String, to width: Int, with character: Character = " ")
   String(repeating: character, count: max(0, width - text.count)) + text
 }
 
-/// Keeps one line on standard error up to date while work goes on.
+/// Updates one line on standard error while work is in progress.
 ///
-/// By default it shows itself only when standard error is a terminal; messages pass either way.
-/// Enabled elsewhere, in a file or a log, it is a new line now and then. It may be used from several
-/// threads.
+/// By default the line is shown only if standard error is a terminal; messages are always printed.
+/// If it is enabled for a file or a log, a new line is written from time to time. It may be used
+/// from several threads.
 package final class ProgressLine: Sendable {
   private struct State {
     var progress: Progress
@@ -108,22 +110,23 @@ package final class ProgressLine: Sendable {
   private let isTerminal = Terminal.isTerminal(2)
   private let start = ContinuousClock.now
   private let state: Mutex<State>
-  /// Ten pictures a second are enough for an eye, and one line in five seconds for a log.
+  /// The seconds between two updates: ten a second on a terminal, and one line every five seconds
+  /// in a log.
   private var interval: Double { isTerminal ? 0.1 : 5 }
 
   /// Creates a line for a number of items, or for an unknown number.
   ///
   /// - Parameters:
-  ///   - total: the number of items.
-  ///   - isEnabled: whether it shows itself at all.
+  ///   - total: The number of items, or `nil` if it is not known.
+  ///   - isEnabled: Whether the line is shown at all.
   package init(total: Int?, isEnabled: Bool = Terminal.isTerminal(2)) {
     self.isEnabled = isEnabled
     let progress = Progress(done: 0, total: total, bytes: 0, seconds: 0)
-    // Short work draws nothing on a terminal; a log gets a line at once.
+    // Short work shows nothing on a terminal; a log gets a line at once.
     state = Mutex(State(progress: progress, lastDrawn: isTerminal ? 0 : -.infinity))
   }
 
-  /// Counts what was done since the last call.
+  /// Adds the work that was done since the last call.
   package func advance(items: Int = 0, bytes: UInt64 = 0) {
     change { progress in
       progress.done += items
@@ -131,7 +134,7 @@ package final class ProgressLine: Sendable {
     }
   }
 
-  /// Says how far the work is, where it counts by itself.
+  /// Sets the progress, for callers that count themselves.
   package func set(
     done: Int, total: Int?, bytes: UInt64, bytesBefore: UInt64 = 0, totalBytes: UInt64?
   ) {
@@ -154,10 +157,10 @@ package final class ProgressLine: Sendable {
     }
   }
 
-  /// Prints a message, above the line when it is shown.
+  /// Prints a message, above the line if that is shown.
   package func message(_ text: String) { aside { printMessage(text) } }
 
-  /// Does what writes to the terminal while the line is away, one caller at a time.
+  /// Calls a closure that writes to the terminal while the line is erased; one caller at a time.
   package func aside<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
     try state.withLock { state throws(Failure) in
       erase(&state)
@@ -165,7 +168,7 @@ package final class ProgressLine: Sendable {
     }
   }
 
-  /// Takes the line away.
+  /// Erases the line.
   package func finish() { state.withLock { erase(&$0) } }
 
   private var seconds: Double {
@@ -177,7 +180,7 @@ package final class ProgressLine: Sendable {
     guard isTerminal else {
       return printMessage(state.progress.line(width: Terminal.width(of: 2)))
     }
-    // The last column stays free: some terminals wrap when it is filled.
+    // The last column stays empty: some terminals wrap when it is filled.
     let line = state.progress.line(width: Terminal.width(of: 2) - 1)
     _ = writeBytes(Array("\r\u{1B}[K\(line)".utf8), to: 2)
     state.isShown = true

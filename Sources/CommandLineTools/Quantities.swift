@@ -4,7 +4,7 @@ extension ValueKind where Value == UInt64 {
   /// `K M G T P` and `KiB MiB …` are powers of 1024, `KB MB …` powers of 1000, as in the GNU core
   /// utilities; case does not matter. A fraction is rounded down to whole bytes.
   ///
-  /// - Parameter bounds: what is accepted, in bytes.
+  /// - Parameter bounds: The accepted values, in bytes.
   package static func size(in bounds: ClosedRange<UInt64> = 0...UInt64(Int64.max)) -> ValueKind {
     ValueKind("SIZE", describe: { ByteCount($0).exact }) { argument throws(InvalidValue) in
       guard let bytes = parseSize(argument), bounds.contains(bytes) else {
@@ -14,7 +14,7 @@ extension ValueKind where Value == UInt64 {
     }
   }
 
-  /// Says bounds in words.
+  /// Returns the bounds as text.
   private static func describe(_ bounds: ClosedRange<UInt64>) -> String {
     let example = "a size such as 500M, 2GiB or 1.5GB"
     if bounds.lowerBound == 0 && bounds.upperBound >= UInt64(Int64.max) { return example }
@@ -25,9 +25,9 @@ extension ValueKind where Value == UInt64 {
 }
 
 extension ValueKind where Value == Duration {
-  /// A span of time: `30s`, `5m`, `12h`, `7d`, `250ms`, or parts joined as in `1h30m`.
+  /// A duration: `30s`, `5m`, `12h`, `7d`, `250ms`, or several parts as in `1h30m`.
   ///
-  /// The unit may not be left out, except for `0`: 30 of what is a question worth an error.
+  /// The unit must be given, except for `0`.
   package static var duration: ValueKind {
     ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
       guard let duration = parseDuration(argument) else {
@@ -37,7 +37,7 @@ extension ValueKind where Value == Duration {
     }
   }
 
-  /// The same, or a number of seconds, where nobody would think of anything else.
+  /// A duration as above, or a number of seconds; for options where seconds are obvious.
   package static var seconds: ValueKind {
     ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
       if let text = argument.text, let seconds = Int64(text), seconds >= 0 {
@@ -50,7 +50,7 @@ extension ValueKind where Value == Duration {
     }
   }
 
-  /// The same, more than none: how long to wait.
+  /// A duration above zero: how long to wait.
   package static var timeout: ValueKind {
     ValueKind("TIME", describe: describeDuration) { argument throws(InvalidValue) in
       guard let time = seconds.value(of: argument), time > .zero else {
@@ -61,14 +61,14 @@ extension ValueKind where Value == Duration {
   }
 }
 
-/// Reads a size, or returns nil when it is none or over 2^63 - 1.
+/// Returns a size, or `nil` if the argument is not one or is over 2^63 - 1.
 func parseSize(_ argument: Argument) -> UInt64? {
   var rest = argument.bytes[...]
   guard let number = takeDecimal(&rest), let unit = sizeUnit(rest) else { return nil }
   return number.times(unit)
 }
 
-/// Returns the bytes a unit of size stands for, or nil for an unknown unit.
+/// Returns the number of bytes of a unit, or `nil` for an unknown unit.
 private func sizeUnit(_ text: ArraySlice<UInt8>) -> UInt64? {
   let unit = String(decoding: text, as: UTF8.self).lowercased()
   if unit.isEmpty || unit == "b" { return 1 }
@@ -83,7 +83,7 @@ private func sizeUnit(_ text: ArraySlice<UInt8>) -> UInt64? {
   return (0..<power).reduce(1) { product, _ in product * base }
 }
 
-/// Reads a span of time, or returns nil when it is none or too long.
+/// Returns a duration, or `nil` if the argument is not one or is too long.
 func parseDuration(_ argument: Argument) -> Duration? {
   if argument.bytes == [UInt8(ascii: "0")] { return .zero }
   let units: [String: UInt64] = [
@@ -99,13 +99,13 @@ func parseDuration(_ argument: Argument) -> Duration? {
       let part = number.times(unit)
     else { return nil }
     milliseconds += part
-    // A thousand years: more is a slip of the finger, and the sum cannot overflow.
+    // A thousand years: more is a typing error, and the sum cannot overflow.
     if milliseconds > 1000 * 366 * 86_400_000 { return nil }
   } while !rest.isEmpty
   return .milliseconds(Int64(milliseconds))
 }
 
-/// Writes a span of time in the largest unit that divides it.
+/// Returns a duration as text, in the largest unit that divides it.
 func describeDuration(_ duration: Duration) -> String {
   let (seconds, attoseconds) = duration.components
   if attoseconds != 0 { return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms" }
@@ -114,12 +114,12 @@ func describeDuration(_ duration: Duration) -> String {
   return "\(seconds)s"
 }
 
-/// A decimal number, kept exact: `1.5` is 15 tenths.
+/// A decimal number without rounding: `1.5` is 15 tenths.
 private struct Decimal {
   var digits: UInt64
   var scale: UInt64
 
-  /// Returns the product, rounded down, or nil over 2^63 - 1.
+  /// Returns the product, rounded down, or `nil` if it is over 2^63 - 1.
   func times(_ unit: UInt64) -> UInt64? {
     let (high, low) = digits.multipliedFullWidth(by: unit)
     guard high < scale else { return nil }
@@ -128,7 +128,7 @@ private struct Decimal {
   }
 }
 
-/// Takes a decimal number of at most 18 digits from the front, or returns nil.
+/// Removes a decimal number of at most 18 digits from the front and returns it, or returns `nil`.
 private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
   var number = Decimal(digits: 0, scale: 1)
   var count = 0
@@ -151,7 +151,7 @@ private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
   return count > 0 ? number : nil
 }
 
-/// Tells whether a byte is an ASCII digit.
+/// Returns whether a byte is an ASCII digit.
 func isDigit(_ byte: UInt8) -> Bool {
   byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
 }

@@ -1,14 +1,14 @@
 internal import CacheFormat
 internal import CacheSystem
 
-/// A small file in the user's folder for the state of programs, where interrupted work says how far
-/// it was.
+/// A small file in the user's folder for program state, which keeps the progress of interrupted
+/// work.
 package struct StateFile: Sendable {
-  /// Why the file cannot be used, in words.
+  /// The reason why the file cannot be used, as text.
   package struct Problem: Error, Sendable {
     package var text: String
 
-    /// Makes a problem.
+    /// Creates a problem.
     package init(text: String) { self.text = text }
   }
 
@@ -17,9 +17,9 @@ package struct StateFile: Sendable {
   private let newName: PathName
   private var files: RealFileSystem { RealFileSystem() }
 
-  /// Chooses the file with a name; nothing is read or made yet.
+  /// Creates the file for a name. Nothing is read or written yet.
   ///
-  /// - Throws: where the environment names no folder.
+  /// - Throws: ``Problem`` if the environment names no folder.
   package init(named stem: String) throws(Problem) {
     folder = try Self.folder()
     let new = Array("\(stem).\(UInt64.random(in: .min ... .max)).new".utf8)
@@ -33,7 +33,8 @@ package struct StateFile: Sendable {
   /// The path, for messages.
   package var path: String { "\(folder)/\(name.text)" }
 
-  /// `$XDG_STATE_HOME/offlinecache`; the XDG Base Directory Specification has relative paths ignored.
+  /// Returns `$XDG_STATE_HOME/offlinecache` or its default. The XDG Base Directory Specification
+  /// says that relative paths are ignored.
   private static func folder() throws(Problem) -> String {
     if let base = Argument.environment("XDG_STATE_HOME")?.text, base.hasPrefix("/") {
       return base + "/offlinecache"
@@ -48,9 +49,9 @@ package struct StateFile: Sendable {
     #endif
   }
 
-  /// Reads the id of a store, after which the file of its work is named.
+  /// Reads the id of a store, which is part of the names of state files.
   ///
-  /// - Throws: where store.json does not tell it.
+  /// - Throws: ``Problem`` if store.json has no id.
   package static func storeID(_ path: String) throws(Problem) -> String {
     let files = RealFileSystem()
     guard let root = try? files.open(userPath: path, [.read, .directory]),
@@ -61,9 +62,10 @@ package struct StateFile: Sendable {
     return description.id.description
   }
 
-  /// Reads the file; nil where there is none.
+  /// Reads the file; returns `nil` if there is none.
   ///
-  /// - Throws: where it cannot be read, is longer than a limit, or others may have written it.
+  /// - Throws: ``Problem`` if it cannot be read, is longer than the limit, or others may have
+  ///   written it.
   package func load(limit: Int) throws(Problem) -> [UInt8]? {
     do throws(SystemError) {
       let directory = try files.open(userPath: folder, [.read, .directory])
@@ -82,7 +84,7 @@ package struct StateFile: Sendable {
     }
   }
 
-  /// Replaces the file, by rename, so that a kill leaves the old one or the new one.
+  /// Replaces the file with a rename, so that after a kill it is the old one or the new one.
   package func save(_ bytes: [UInt8]) throws(Problem) {
     do throws(SystemError) {
       makeFolders()
@@ -93,13 +95,13 @@ package struct StateFile: Sendable {
     }
   }
 
-  /// Removes the file, where there is one.
+  /// Removes the file, if there is one.
   package func remove() {
     guard let directory = try? files.open(userPath: folder, [.read, .directory]) else { return }
     try? files.removeFile(name, in: directory.raw)
   }
 
-  /// Makes what is missing of the folder; the opening after it tells whether that did.
+  /// Creates the missing folders. Errors are not checked here: opening the folder afterwards fails.
   private func makeFolders() {
     var prefix = ""
     for part in folder.utf8.split(separator: UInt8(ascii: "/")) {

@@ -1,7 +1,7 @@
-/// Returns the word that was most likely meant, or nil when none is near.
+/// Returns the word that was most likely meant, or `nil` if none is similar.
 ///
-/// Near is an edit distance (insert, delete, replace, swap neighbours) of at most a third of the
-/// longer word; a word that begins with what was typed is near as well.
+/// Similar means an edit distance (insert, delete, replace, swap neighbours) of at most a third of
+/// the longer word. A word that begins with the typed text is similar as well.
 ///
 /// - Complexity: O(words x length²).
 func nearest(to typed: String, among words: [String]) -> String? {
@@ -13,7 +13,7 @@ func nearest(to typed: String, among words: [String]) -> String? {
     let limit = max(1, max(typed.utf8.count, word.utf8.count) / 3)
     if distance <= limit, distance < best?.distance ?? Int.max { best = (word, distance) }
   }
-  // A one-letter word is one edit away from every other: that is no likeness.
+  // A one-letter word is one edit away from every other one-letter word; that is not similar.
   if let best, typed.utf8.count > best.distance { return best.word }
   return nil
 }

@@ -7,20 +7,21 @@
 #endif
 
 extension Terminal {
-  /// Asks for a line on the terminal of the process, wherever its input comes from, without showing what
-  /// is typed.
+  /// Reads a line from the controlling terminal, even if standard input is redirected, without
+  /// showing the typed text.
   ///
-  /// Meanwhile the terminal sends no signals: Ctrl-C is read as a key, and Ctrl-Z and Ctrl-\ do nothing,
-  /// for whoever is stopped or ended leaves the terminal silent. In the background, the process stops
-  /// before it asks.
+  /// Meanwhile the terminal sends no signals: Ctrl-C is read as a key, and Ctrl-Z and Ctrl-\ do
+  /// nothing, because a process that is stopped or ended would leave the terminal silent. A process
+  /// in the background stops before it prompts.
   ///
-  /// - Returns: the line without its end; nil: the process has no terminal, or Ctrl-D was typed.
+  /// - Returns: The line without its end, or `nil` if the process has no terminal or Ctrl-D was
+  ///   typed.
   /// - Throws: ``Interrupted``.
   package static func readSecret(_ prompt: String) throws(Interrupted) -> Argument? {
     let descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    // The modes of a terminal that another process uses are not the ones to come back to.
+    // The terminal modes of another process must not be saved and restored here.
     if tcgetpgrp(descriptor) != getpgrp() { raise(SIGTTIN) }
     guard tcgetpgrp(descriptor) == getpgrp() else { return nil }
     var before = termios()
@@ -39,11 +40,12 @@ extension Terminal {
 
   private static func show(_ text: String, on descriptor: Int32) {
     let bytes = Array(text.utf8)
-    // Safety: the bytes of the array are read. What a terminal does not take is not missed.
+    // Safety: the bytes of the array are read. A failed write is ignored.
     _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
   }
 
-  /// Reads to the end of a line, and looks several times a second whether it is to end.
+  /// Reads to the end of a line. Checks several times a second whether the user has interrupted the
+  /// tool.
   private static func readLine(_ descriptor: Int32) throws(Interrupted) -> Argument? {
     var line = SecretLine()
     while true {
@@ -64,22 +66,22 @@ extension Terminal {
   }
 }
 
-/// Makes a line of the keys that are typed, as a terminal does that shows nothing.
+/// The line editor of a terminal that shows nothing.
 struct SecretLine {
-  /// Says what a key has led to.
+  /// The result of a key.
   enum Event { case more, end, nothing, interrupt }
 
   /// The line so far.
   private(set) var bytes: [UInt8] = []
 
-  /// Takes the byte of a key.
+  /// Processes the byte of a key.
   mutating func take(_ byte: UInt8) -> Event {
     switch byte {
     case 0x0A, 0x0D: return .end
     case 0x03: return .interrupt
     case 0x04: return bytes.isEmpty ? .nothing : .end
     case 0x08, 0x7F:
-      // A character of UTF-8: what goes on with one, and its beginning.
+      // Removes a whole character of UTF-8: its continuation bytes and its first byte.
       while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
     case 0x15: bytes = []
     case 0x1A, 0x1C: break

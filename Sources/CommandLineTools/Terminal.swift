@@ -6,14 +6,14 @@
   import Glibc
 #endif
 
-/// Answers questions about the terminal behind a descriptor.
+/// Properties of the terminal behind a descriptor.
 package enum Terminal {
-  /// Tells whether a descriptor is a terminal; isatty(3).
+  /// Returns whether a descriptor is a terminal; isatty(3).
   package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
   /// Returns the columns of the terminal behind a descriptor.
   ///
-  /// When it is none, the variable `COLUMNS` decides, and without it 80.
+  /// Without a terminal, the variable `COLUMNS` is used, and without that, 80.
   package static func width(of descriptor: Int32) -> Int {
     var size = winsize()
     // Safety: TIOCGWINSZ writes one winsize, which outlives the call.
@@ -25,12 +25,13 @@ package enum Terminal {
   }
 }
 
-/// Returns the columns a terminal needs for text: two for wide East Asian characters and emoji.
+/// Returns the columns that text takes on a terminal: two for wide East Asian characters and emoji.
 func displayWidth(_ text: String) -> Int {
   text.reduce(0) { sum, character in sum + (isWide(character) ? 2 : 1) }
 }
 
-/// Tells whether a character fills two columns; after Unicode's East Asian Width, in its main ranges.
+/// Returns whether a character takes two columns; follows the main ranges of Unicode's East Asian
+/// Width.
 private func isWide(_ character: Character) -> Bool {
   guard let scalar = character.unicodeScalars.first else { return false }
   switch scalar.value {

@@ -1,11 +1,11 @@
 internal import CacheFormat
 
-/// Returns bytes as text that cannot steer a terminal.
+/// Returns bytes as text that has no control characters.
 ///
 /// Control characters (C0, DEL, C1), invisible direction marks and bytes that are not UTF-8 become
-/// escapes (`\n`, `\x1b`, `\u{202e}`, `\xff`), and a backslash is doubled, so the result names the
-/// bytes exactly. A key comes from the network, and one with an escape sequence in it must not be
-/// able to clear the screen or to pass for another key.
+/// escapes (`\n`, `\x1b`, `\u{202e}`, `\xff`), and a backslash is doubled, so the result identifies
+/// the bytes exactly. Keys come from the network: an escape sequence in a key must not clear the
+/// screen or make the key look like another one.
 ///
 /// - Complexity: O(*n*).
 package func terminalSafe(_ bytes: [UInt8]) -> String {
@@ -28,10 +28,10 @@ package func terminalSafe(_ bytes: [UInt8]) -> String {
   }
 }
 
-/// Returns text that cannot steer a terminal; see ``terminalSafe(_:)-([UInt8])``.
+/// Returns text without control characters; see ``terminalSafe(_:)-([UInt8])``.
 package func terminalSafe(_ text: String) -> String { terminalSafe(Array(text.utf8)) }
 
-/// Appends one scalar, as an escape when a terminal would act on it.
+/// Appends one scalar, as an escape if a terminal would act on it.
 private func appendSafely(_ scalar: Unicode.Scalar, to result: inout String) {
   switch scalar {
   case "\\": result += "\\\\"

@@ -1,6 +1,6 @@
-/// Lays out rows in aligned columns.
+/// A table with aligned columns.
 package struct TextTable: Sendable {
-  /// Says on which side of its column a cell stands.
+  /// The side of the column on which a cell is.
   package enum Alignment: Sendable, Hashable { case left, right }
 
   private let alignments: [Alignment]
@@ -9,8 +9,8 @@ package struct TextTable: Sendable {
 
   /// Creates a table.
   ///
-  /// - Parameter columns: the headings and the alignment of the cells below; headings that are all
-  ///   empty make no line.
+  /// - Parameter columns: The headings, and the alignment of the cells. If all headings are empty,
+  ///   there is no line for them.
   package init(_ columns: [(title: String, alignment: Alignment)]) {
     alignments = columns.map(\.alignment)
     widths = columns.map { displayWidth($0.title) }
@@ -19,7 +19,7 @@ package struct TextTable: Sendable {
 
   /// Adds a row.
   ///
-  /// - Precondition: it has one cell a column, and no cell has a line feed.
+  /// - Precondition: There is one cell for each column, and no cell has a line feed.
   package mutating func add(_ cells: [String]) {
     precondition(cells.count == alignments.count, "a row needs a cell for each column")
     for (column, cell) in cells.enumerated() {
@@ -28,7 +28,7 @@ package struct TextTable: Sendable {
     rows.append(cells)
   }
 
-  /// The lines of the table, without spaces at their ends.
+  /// The lines of the table, without spaces at the end.
   ///
   /// - Complexity: O(cells).
   package var lines: [String] { rows.map(line) }

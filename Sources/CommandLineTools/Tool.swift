@@ -6,17 +6,18 @@
   import Glibc
 #endif
 
-/// Runs a tool from its command line to its exit status.
+/// Runs a tool, from its command line to its exit status.
 package enum Tool {
-  /// Parses the arguments of this process, runs the command, reports what goes wrong, and exits.
+  /// Parses the arguments of this process, runs the command, reports errors, and exits.
   ///
   /// - Parameters:
-  ///   - command: the declaration of the tool.
-  ///   - statuses: what it ends with when the body throws.
-  ///   - patience: the seconds that work may go on after a signal asked it to end.
-  ///   - body: the work. It returns the exit status or throws: an error is printed as
-  ///     `tool: description` and ends with the status `failure`, ``UsageError`` with `usage`,
-  ///     ``Interrupted`` with `interrupted`; a closed output ends quietly with `outputClosed`.
+  ///   - command: The declaration of the tool.
+  ///   - statuses: The exit statuses if the body throws.
+  ///   - patience: The seconds that work may continue after a signal.
+  ///   - body: The work. It returns the exit status or throws. An error is printed as `tool:
+  ///     description` and ends the tool with the status `failure`, ``UsageError`` with `usage`,
+  ///     ``Interrupted`` with `interrupted`. A closed output ends the tool without a message, with
+  ///     `outputClosed`.
   package static func main(
     _ command: Command, statuses: FailureStatuses = FailureStatuses(), patience: Int = 2,
     _ body: (Invocation) async throws -> ExitStatus
@@ -26,7 +27,7 @@ package enum Tool {
     exit(Int32(await run(command, Argument.ofProcess(), statuses, body).rawValue))
   }
 
-  /// Does the work of ``main(_:_:)`` for given arguments, and returns the status.
+  /// Does the work of ``main(_:_:)`` for the given arguments, and returns the status.
   static func run(
     _ command: Command, _ arguments: [Argument], _ statuses: FailureStatuses,
     _ body: (Invocation) async throws -> ExitStatus
@@ -45,12 +46,12 @@ package enum Tool {
     }
   }
 
-  /// Prints an error and returns the status it ends with.
+  /// Prints an error and returns the exit status.
   private static func report(
     _ error: any Error, of tool: String, _ statuses: FailureStatuses
   ) -> ExitStatus {
     switch error {
-    // What fails after Ctrl-C fails because of it, whatever the error says.
+    // An error after Ctrl-C is a consequence of it.
     case _ where Interruption.requested != nil:
       return statuses.signal(Interruption.requested ?? SIGINT)
     case let error as Interrupted: return statuses.signal(error.signal)

@@ -1,15 +1,15 @@
-/// Tells what is wrong with a command line, and what to type instead.
+/// A mistake in a command line, and the advice what to type instead.
 package struct UsageError: Error, Hashable, CustomStringConvertible {
-  /// Names the kind of mistake.
+  /// The kind of a mistake.
   package struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The name of the code.
     package let description: String
 
     private init(_ description: String) { self.description = description }
 
-    /// An option nobody declared.
+    /// An option that is not declared.
     package static let unknownOption = Code("unknownOption")
-    /// An option of another command, or given before the command it belongs to.
+    /// An option of another command, or one in front of the command it belongs to.
     package static let misplacedOption = Code("misplacedOption")
     /// An option without its value.
     package static let missingValue = Code("missingValue")
@@ -17,25 +17,25 @@ package struct UsageError: Error, Hashable, CustomStringConvertible {
     package static let unexpectedValue = Code("unexpectedValue")
     /// A value that is not of its kind.
     package static let invalidValue = Code("invalidValue")
-    /// A command nobody declared.
+    /// A command that is not declared.
     package static let unknownCommand = Code("unknownCommand")
-    /// No command where one is needed.
+    /// No command, but one is required.
     package static let missingCommand = Code("missingCommand")
     /// Fewer arguments than the command takes.
     package static let missingArgument = Code("missingArgument")
     /// More arguments than the command takes.
     package static let unexpectedArgument = Code("unexpectedArgument")
-    /// Options or arguments that do not go together.
+    /// Options or arguments that exclude each other.
     package static let combination = Code("combination")
   }
 
   /// The kind of mistake.
   package var code: Code
-  /// The command it was found in, with the name of the tool: `offlinecache fetch`.
+  /// The command with the mistake, with the name of the tool: `offlinecache fetch`.
   package var command: String
-  /// What is wrong.
+  /// The problem.
   package var problem: String
-  /// What to do.
+  /// The advice.
   package var remedy: String
 
   /// Creates an error.

@@ -1,37 +1,37 @@
-/// Tells that a value is not of its kind, and what would be.
+/// The error for a value that is not of its kind, with the values that are accepted.
 package struct InvalidValue: Error, Hashable {
-  /// What is accepted, fit to follow "give": `a whole number from 1 to 64`; or, with a ``problem``, what
-  /// to do.
+  /// The accepted values, worded to follow "give": `a whole number from 1 to 64`; or, with a
+  /// ``problem``, the advice.
   package var expected: String
 
-  /// What is wrong with the value, which it names; nil: no more than that it is no value.
+  /// The problem with the value, which it names, or `nil` if the value is just not accepted.
   package var problem: String?
 
   /// Creates the error from what is accepted.
   package init(expected: String) { self.expected = expected }
 
-  /// Creates the error from what is wrong and what to do: `a:b: it has no host`, `write one`.
+  /// Creates the error from a problem and an advice: `a:b: it has no host`, `write one`.
   package init(problem: String, remedy: String) {
     self.problem = problem
     expected = remedy
   }
 
-  /// What is wrong with a value that was given for something.
+  /// Returns the problem with a value that was given for an option or a parameter.
   func problem(_ value: Argument, for place: String) -> String {
     problem ?? "'\(value)' is no value for \(place)"
   }
 
-  /// What to do.
+  /// The advice.
   var remedy: String { problem == nil ? "give \(expected)" : expected }
 }
 
-/// Describes how an argument becomes a value, and how the help shows both.
+/// The conversion of an argument to a value, and the text for both in the help.
 package struct ValueKind<Value: Sendable>: Sendable {
-  /// The word that stands for the value in the help, as `N` in `--parallel N`.
+  /// The word for the value in the help, such as `N` in `--parallel N`.
   package let placeholder: String
-  /// Writes a value the way it is typed; the help shows defaults with it.
+  /// The function that writes a value as it is typed; the help shows defaults with it.
   let describe: @Sendable (Value) -> String
-  /// Reads a value from the bytes of an argument.
+  /// The function that reads a value from the bytes of an argument.
   let parse: @Sendable (Argument) throws(InvalidValue) -> Value
 
   /// Creates a kind of value from its reader and its writer.
@@ -45,7 +45,8 @@ package struct ValueKind<Value: Sendable>: Sendable {
     self.parse = parse
   }
 
-  /// Returns the value of an argument, or nil when it is not of this kind; for kinds made of others.
+  /// Returns the value of an argument, or `nil` if it is not of this kind; for kinds that are made
+  /// of other kinds.
   package func value(of argument: Argument) -> Value? { try? parse(argument) }
 
   /// Returns the same kind under another placeholder.
@@ -113,7 +114,7 @@ extension ValueKind where Value == Int {
     }
   }
 
-  /// Says bounds in words.
+  /// Returns the bounds as text.
   private static func describe(_ bounds: ClosedRange<Int>) -> String {
     bounds.upperBound == Int.max
       ? "of at least \(bounds.lowerBound)"
@@ -134,7 +135,8 @@ extension ValueKind where Value == Double {
   }
 }
 
-/// Says which words are accepted, the nearest one first when one is near.
+/// Returns the accepted words as text and, if one of them is similar to the argument, suggests that
+/// word.
 private func oneOf(_ words: [String], insteadOf argument: Argument) -> String {
   let list = words.joined(separator: ", ")
   guard let text = argument.text, let near = nearest(to: text, among: words) else {
