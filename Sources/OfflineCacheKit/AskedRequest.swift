@@ -8,25 +8,25 @@ import HTTPTransports
   import FoundationNetworking
 #endif
 
-/// Holds a `URLRequest` as the client understands it.
+/// A `URLRequest`, translated for the client.
 struct AskedRequest: Sendable {
-  /// The timeouts of a `URLRequest` that states none: 60 seconds.
+  /// The timeouts of a `URLRequest` that does not set one: 60 seconds.
   static let defaultTimeouts = TransportOptions(
     connectTimeout: .seconds(60), idleTimeout: .seconds(60))
 
-  /// Gives the caller's URL.
+  /// The URL of the caller.
   let url: URL
   let request: HTTPRequest
   var body: RequestBody?
   var options: FetchOptions
-  /// Tells whether the URL had a user or password in it.
+  /// Whether the URL had a user or password in it.
   let hasCredentials: Bool
 
   /// Translates a request.
   ///
   /// - Parameter priority: The place among requests that wait for a connection.
-  /// - Throws: `unsupportedURL` for schemes other than http and https, `badURL` for what is no URL that
-  ///   can be fetched; with ``InvalidURL`` underneath.
+  /// - Throws: `unsupportedURL` for schemes other than http and https, `badURL` for a URL that
+  ///   cannot be fetched; with ``InvalidURL`` underneath.
   init(_ asked: URLRequest, mode: OfflineMode, priority: Int = 0) throws(URLError) {
     guard let url = asked.url else {
       throw URLError(.badURL, url: nil, cause: "the request has no URL", underlying: nil)
@@ -57,18 +57,18 @@ struct AskedRequest: Sendable {
     options.decidesAtOnce = true
   }
 
-  /// Returns the whole seconds of a lifetime, from 0 to about 30 years; 0 for what is no number.
+  /// Returns the whole seconds of a lifetime, from 0 to about 30 years; 0 for NaN.
   static func lifetime(_ seconds: TimeInterval) -> Int64 {
-    // `max` returns its first argument where the other is no number.
+    // `max` returns its first argument if the other one is NaN.
     Int64(min(max(0, seconds), 1e9))
   }
 
-  /// Tells whether it is a `GET` without a body.
+  /// Whether the request is a `GET` without a body.
   var isPlainGet: Bool { request.method == .get && body == nil }
 
-  /// Tells whether a stored response may stand in for the origin when that cannot be reached.
+  /// Whether a stored response may be used if the origin cannot be reached.
   ///
-  /// Who reloads or validates wants the origin by name.
+  /// It may not if the policy reloads or validates, because that asks for the origin explicitly.
   var acceptsFallback: Bool {
     guard body == nil else { return false }
     switch options.policy {
@@ -77,8 +77,8 @@ struct AskedRequest: Sendable {
     }
   }
 
-  /// What stands before the `@`, without its percent-encoding. It is sent at once, as people expect of
-  /// such a URL, and by Digest once the server has said that it wants that.
+  /// Returns the user and password of a URL, without percent-encoding. They are sent with the first
+  /// request (Basic), as users of such URLs expect, or by Digest once the server has asked for it.
   private static func credential(_ url: URL) -> Credential {
     .password(
       user: url.user(percentEncoded: false) ?? "",
@@ -86,8 +86,8 @@ struct AskedRequest: Sendable {
       sendsBasicUnasked: true)
   }
 
-  /// The time without any byte, which is also that for making a connection; 0 or less, and what is no
-  /// number, is the default, a time beyond a year is no bound.
+  /// Returns the timeouts for connecting and for the time without any byte. An interval of 0 or
+  /// less, or NaN, means the default; one above a year means no limit.
   private static func timeouts(_ interval: TimeInterval) -> TransportOptions {
     guard interval > 0, interval != 60 else { return defaultTimeouts }
     guard interval < 365 * 86_400 else {
@@ -99,7 +99,7 @@ struct AskedRequest: Sendable {
 }
 
 extension CachePolicy {
-  /// Translates Foundation's policy; Docs/Foundation.md has the table.
+  /// Creates the policy for a policy of Foundation; Docs/Foundation.md has the table.
   init(_ policy: URLRequest.CachePolicy) {
     switch policy {
     case .useProtocolCachePolicy: self = .protocolRules

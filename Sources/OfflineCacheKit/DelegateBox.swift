@@ -7,7 +7,7 @@ import HTTPSemantics
   import FoundationNetworking
 #endif
 
-/// Holds the delegate of a cache, and the cache, both weakly: the client asks it.
+/// The delegate of a cache, and the cache, both weak. The client uses it to ask the delegate.
 final class DelegateBox: Sendable {
   private struct State {
     weak var delegate: (any OfflineCacheDelegate)?
@@ -26,7 +26,7 @@ final class DelegateBox: Sendable {
     set { state.withLock { $0.cache = newValue } }
   }
 
-  /// Asks the delegate whether a stored response may answer; without one it may.
+  /// Returns whether the delegate allows a stored response; true if there is no delegate.
   func mayReturn(_ head: HTTPResponseHead, to request: HTTPRequest) -> Bool {
     let (delegate, cache) = state.withLock { ($0.delegate, $0.cache) }
     guard let delegate, let cache, let url = URL(string: request.url.string),
@@ -34,7 +34,7 @@ final class DelegateBox: Sendable {
     else { return true }
     var asked = URLRequest(url: url)
     asked.httpMethod = request.method.rawValue
-    // In its place stands a name, which means nothing to others.
+    // A placeholder has the name of a credential as its value, which is useless to the delegate.
     for field in request.fields where !CachingClient.isPlaceholder(field) {
       asked.addValue(field.text, forHTTPHeaderField: field.name)
     }

@@ -2,21 +2,22 @@ public import CacheClient
 import CacheFormat
 public import Foundation
 
-/// Tells of the file that a response was downloaded to.
+/// Information about the file that a response was downloaded to.
 public struct DownloadMetadata: Sendable, Hashable {
-  /// Names the file.
+  /// The downloaded file.
   public let file: URL
 
-  /// Tells when the download began and ended.
+  /// The times at which the download began and ended.
   public let started, ended: Date
 
-  /// Tells until when the file is used without asking the server; nil: it is asked each time.
+  /// The time until which the file is used without asking the server; `nil` if the server is asked
+  /// each time.
   public let expires: Date?
 
-  /// Tells where the file came from.
+  /// The source of the file.
   public let source: DownloadedFile.Source
 
-  /// Counts the bytes that came now, and those that an earlier call had left.
+  /// The bytes that were received now, and those that an earlier call had left.
   public let receivedBytes, resumedBytes: Int
 
   init(_ file: DownloadedFile) {

@@ -1,5 +1,5 @@
 @_exported public import CacheClient
-// One import is enough: everything that appears in the public API of this module comes with it.
+// One import is enough: the modules of all types in the public API are re-exported.
 @_exported public import CacheFormat
 @_exported public import CacheStore
 @_exported public import CurlHTTP

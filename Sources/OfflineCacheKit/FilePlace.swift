@@ -13,15 +13,16 @@ import Foundation
   import Glibc
 #endif
 
-/// Holds the path of a file that is to be written.
+/// The path of a file that is to be written.
 struct FilePlace: Sendable {
-  /// The file behind a link, which is replaced in place of the link.
+  /// The path of the file. For a link, the path of its target, because the target is replaced, not
+  /// the link.
   let path: String
 
-  /// Looks at the place.
+  /// Checks the path of a file.
   ///
-  /// - Throws: `unsupportedURL` for what is no file, `fileIsDirectory`; `cannotCreateFile` for a link
-  ///   that another user may have planted.
+  /// - Throws: `unsupportedURL` for a URL that is not a file URL, `fileIsDirectory`;
+  ///   `cannotCreateFile` for a link that another user may have planted.
   init(_ file: URL) throws(URLError) {
     guard file.isFileURL else {
       throw URLError(
@@ -35,7 +36,7 @@ struct FilePlace: Sendable {
     }
     path = file.resolvingSymlinksInPath().path
     var isDirectory: ObjCBool = false
-    // Safety: the local is written during the call alone.
+    // Safety: the local is written only during the call.
     let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
     if exists, isDirectory.boolValue {
       throw URLError(

@@ -5,29 +5,29 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Writes a file that takes its name when it is complete, on a queue of its own.
+/// A file that gets its name when it is complete. It is written on its own queue.
 final class FileTarget: Sendable {
-  /// How much is gathered before it is written, in bytes: a hop to the queue for each piece of a fast
-  /// transfer would cost more than the writing.
+  /// The bytes that are collected before they are written. For a fast transfer, changing to the
+  /// queue for each piece would cost more than writing it.
   private static let writeBytes = 512 << 10
 
   private struct State {
-    /// Nil: there is no hidden file yet, or no longer.
+    /// The hidden file, or `nil` if there is none yet or no longer.
     var file: ReplacementFile?
     var gathered: [UInt8] = []
   }
 
   private let path: String
   private let queue = DispatchQueue(label: "OfflineCache.download")
-  // Safety: used on the queue alone.
+  // Safety: used only on the queue.
   private nonisolated(unsafe) var state = State()
 
-  /// Nothing is made before the first bytes come.
+  /// Creates a target. No file is created before the first bytes are written.
   init(_ place: FilePlace) {
     path = place.path
   }
 
-  /// Writes bytes after those before.
+  /// Appends bytes.
   func write(_ bytes: [UInt8]) async throws(URLError) {
     try await run { (target: FileTarget) throws(URLError) in
       unsafe target.state.gathered += bytes
@@ -35,7 +35,7 @@ final class FileTarget: Sendable {
     }
   }
 
-  /// Writes what is left, and tells of the file as it will be.
+  /// Writes the remaining bytes and returns the status that the file will have.
   func complete() async throws(URLError) -> FileStatus {
     try await run { (target: FileTarget) throws(URLError) in
       try target.flush()
@@ -48,7 +48,7 @@ final class FileTarget: Sendable {
     }
   }
 
-  /// Makes the file appear under its name, after ``complete()``.
+  /// Renames the file to its name; called after ``complete()``.
   func moveIntoPlace() async throws(URLError) {
     try await run { (target: FileTarget) throws(URLError) in
       let file = unsafe target.state.file
@@ -62,7 +62,7 @@ final class FileTarget: Sendable {
     }
   }
 
-  /// Removes what has been written.
+  /// Removes the hidden file.
   func abandon() async {
     await withCheckedContinuation { continuation in
       queue.async { [self] in

@@ -1,15 +1,15 @@
 import Foundation
 
 #if canImport(Darwin)
-  /// The thread on which a URLProtocol is to be told things: its client must not be called on another.
+  /// The run loop of the thread on which a URLProtocol must call its client.
   final class LoadingQueue: Sendable {
     // Safety: `perform` of a run loop may be called from any thread.
     private nonisolated(unsafe) let loop: RunLoop
 
-    /// Remembers the caller's.
+    /// Uses the run loop of the caller.
     init?() { unsafe loop = RunLoop.current }
 
-    /// Runs work there, later.
+    /// Runs work on the thread later.
     func run(_ work: @escaping @Sendable () -> Void) {
       unsafe loop.perform(inModes: [.default, .common], block: work)
       CFRunLoopWakeUp(unsafe loop.getCFRunLoop())
@@ -18,14 +18,14 @@ import Foundation
 #else
   import CLoadingQueue
 
-  /// The dispatch queue on which a URLProtocol is to be told things: anywhere else its client would be a
-  /// data race.
+  /// The dispatch queue on which a URLProtocol must call its client. On any other queue that would
+  /// be a data race.
   @safe
   final class LoadingQueue: @unchecked Sendable {
-    // Unchecked: queues may be used from any thread, and the number never changes.
+    // Unchecked: queues may be used from any thread, and the pointer never changes.
     private let queue: UnsafeMutableRawPointer
 
-    /// Remembers the caller's; nil where it runs on none.
+    /// Uses the queue of the caller. Returns `nil` if the caller is not on a queue.
     init?() {
       guard let queue = unsafe clq_retain_current() else { return nil }
       unsafe self.queue = queue
@@ -33,7 +33,7 @@ import Foundation
 
     deinit { unsafe clq_release(queue) }
 
-    /// Runs work there, later.
+    /// Runs work on the queue later.
     func run(_ work: @escaping @Sendable () -> Void) {
       // Safety: the box is retained here and released by the one call that the queue makes.
       let box = unsafe Unmanaged.passRetained(Work(work))

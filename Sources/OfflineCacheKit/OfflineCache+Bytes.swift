@@ -6,11 +6,11 @@ public import Foundation
 #endif
 
 extension OfflineCache {
-  /// Answers a request as soon as the head is there, and gives the content byte by byte, at the
-  /// reader's pace; see ``data(for:)``.
+  /// Answers a request as soon as the head has been received, and returns the content byte by byte,
+  /// at the reader's pace; see ``data(for:)``.
   ///
-  /// What may be stored is stored while it is read, and is there once the end has been read. To let go
-  /// of the bytes earlier ends the transfer.
+  /// If the response may be stored, it is stored while it is read, and is complete in the store
+  /// once the end has been read. Releasing the bytes earlier ends the transfer.
   public func bytes(
     for request: URLRequest
   ) async throws(URLError) -> (AsyncBytes, OfflineURLResponse) {
@@ -19,16 +19,16 @@ extension OfflineCache {
     return (AsyncBytes(body, url: asked.url), response)
   }
 
-  /// Fetches a URL with `GET` and gives the content byte by byte; see ``bytes(for:)``.
+  /// Fetches a URL with `GET` and returns the content byte by byte; see ``bytes(for:)``.
   public func bytes(from url: URL) async throws(URLError) -> (AsyncBytes, OfflineURLResponse) {
     try await bytes(for: URLRequest(url: url))
   }
 
-  /// Gives the bytes of one answer, to one reader.
+  /// The bytes of one response, for one reader.
   public struct AsyncBytes: AsyncSequence, Sendable {
     /// A byte.
     public typealias Element = UInt8
-    /// The error with which reading ends.
+    /// The error that ends the reading.
     public typealias Failure = URLError
 
     let pieces: BodyPieces
@@ -37,13 +37,14 @@ extension OfflineCache {
       pieces = BodyPieces(body: body, url: url)
     }
 
-    /// Makes the iterator; all iterators go on where the last one stopped asking for pieces.
+    /// Returns an iterator. All iterators share the body: a new one continues after the last piece
+    /// that was read.
     public func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces) }
 
-    /// Ends the transfer behind it.
+    /// Ends the transfer.
     public func cancel() { pieces.body.cancel() }
 
-    /// Reads the bytes in turn.
+    /// Reads the bytes in order.
     public struct Iterator: AsyncIteratorProtocol {
       @usableFromInline let pieces: BodyPieces
       @usableFromInline var piece: [UInt8] = []
@@ -51,13 +52,13 @@ extension OfflineCache {
 
       init(pieces: BodyPieces) { self.pieces = pieces }
 
-      /// Returns the next byte, or nil at the end.
+      /// Returns the next byte, or `nil` at the end.
       @inlinable
       public mutating func next() async throws(URLError) -> UInt8? {
         try await next(isolation: nil)
       }
 
-      /// Returns the next byte, or nil at the end.
+      /// Returns the next byte, or `nil` at the end.
       @inlinable
       public mutating func next(
         isolation actor: isolated (any Actor)?
@@ -74,7 +75,7 @@ extension OfflineCache {
   }
 }
 
-/// Gives the pieces of a body, with errors as Foundation has them.
+/// The pieces of a body, with errors as `URLError`.
 @usableFromInline
 final class BodyPieces: Sendable {
   let body: ResponseBody
@@ -85,7 +86,7 @@ final class BodyPieces: Sendable {
     self.url = url
   }
 
-  /// Returns the next piece, never an empty one, or nil at the end.
+  /// Returns the next piece, which is never empty, or `nil` at the end.
   @usableFromInline
   func next() async throws(URLError) -> [UInt8]? {
     do throws(ClientError) {

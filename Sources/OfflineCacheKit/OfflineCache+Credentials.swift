@@ -2,13 +2,13 @@ public import CacheClient
 public import Foundation
 import HTTPSemantics
 
-// What proves to servers who the user is. In memory only.
+// Credentials of the user. They are kept only in memory.
 extension OfflineCache {
-  /// Sends a credential to the folder of a URL, and what is below it, without being asked for, until a
-  /// server refuses it or ``forgetCredentials()``.
+  /// Sends a credential with all requests to the folder of a URL and below it, without waiting for
+  /// a challenge, until a server refuses it or ``forgetCredentials()`` is called.
   ///
-  /// A program that knows its user when it starts calls this, so that what is stored for that user is
-  /// found while there is no network.
+  /// A program that knows its user when it starts calls this, so that the responses stored for that
+  /// user are found while there is no network.
   ///
   /// - Throws: `unsupportedURL` and `badURL`, as ``data(for:)``.
   public func use(_ credential: Credential, for url: URL) throws(URLError) {
@@ -21,7 +21,7 @@ extension OfflineCache {
     client.use(credential, for: normal)
   }
 
-  /// Forgets all credentials, as at a log-out. What is stored with them stays, and nobody gets it
-  /// without them.
+  /// Forgets all credentials, as for a log-out. Responses stored with them stay, but are not
+  /// returned without them.
   public func forgetCredentials() { client.forgetCredentials() }
 }

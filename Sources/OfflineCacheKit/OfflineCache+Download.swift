@@ -9,22 +9,24 @@ import HTTPTransports
   public import FoundationNetworking
 #endif
 
-/// Says how a file is downloaded, beside the request.
+/// The settings of a download, besides the request.
 public struct DownloadSettings: Sendable {
-  /// Uses the file for so long after its end without asking the server, and one that came before no
-  /// longer than that and than was said then; nil: as was said then, else the server is asked.
+  /// The seconds for which the file is used without asking the server, counted from the end of the
+  /// download. A file from an earlier call is used no longer than this and than the time set then.
+  /// `nil` means the time set by an earlier call; without that the server is asked.
   public var expiresAfter: TimeInterval?
 
-  /// Begins that time anew with each use.
+  /// Whether each use of the file restarts that time.
   public var isSliding = false
 
-  /// Says which digest the file must have.
+  /// The digest that the file must have.
   public var digest: StatedDigest?
 
-  /// Orders those that wait for their turn: higher ones first.
+  /// The order of waiting downloads: higher priorities first.
   public var priority = 0
 
-  /// Makes settings; the defaults ask the server, unless an earlier call has said for how long not.
+  /// Creates settings. With the defaults the server is asked, unless an earlier call has set a time
+  /// that has not expired.
   public init(
     expiresAfter: TimeInterval? = nil, isSliding: Bool = false, digest: StatedDigest? = nil,
     priority: Int = 0
@@ -37,22 +39,25 @@ public struct DownloadSettings: Sendable {
 }
 
 extension OfflineCache {
-  /// The longest downloaded file that is stored, too, in bytes: 16 MiB. Longer ones are not kept twice.
+  /// The length of the longest downloaded file that is also stored, in bytes: 16 MiB. Longer files
+  /// are not kept twice.
   public static let storedDownloadLimit = 16 << 20
 
-  /// Answers a request into a file, with bounded memory, and goes on where an earlier call was
-  /// interrupted; see ``data(for:)``.
+  /// Answers a request into a file, with bounded memory, and resumes an interrupted download of an
+  /// earlier call; see ``data(for:)``.
   ///
-  /// A file that came before is used until it expires (``DownloadSettings/expiresAfter``); then the
-  /// server is asked. Where there is no such file, what is stored is written out, by the policy of the
-  /// request and the expiry, else by the rules of HTTP. All else is downloaded: the
-  /// bytes go to a hidden file beside it, which takes the name in one rename when it is complete and
-  /// verified; a failure or a cancellation leaves what was there before. A file that has expired is used
-  /// if the server confirms it. What may be stored is stored, too, up to ``storedDownloadLimit``.
+  /// A file from an earlier call is used until it expires (``DownloadSettings/expiresAfter``). Then
+  /// the server is asked, and the file is used if the server confirms it. If there is no such file,
+  /// a stored response is written to the file, as the policy of the request and the expiry allow,
+  /// or else the rules of HTTP. Otherwise the content is downloaded: the bytes go to a hidden file
+  /// beside it, which gets the name in one rename when it is complete and verified. A failure or a
+  /// cancellation leaves the previous file unchanged. A response that may be stored is also stored,
+  /// up to ``storedDownloadLimit``.
   ///
-  /// - Throws: as ``data(for:)``; `badServerResponse` for a status that has no content, as an error page
-  ///   must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and `cannotMoveFile` with the
-  ///   path and `SystemError` underneath; `fileIsDirectory`; `cannotDecodeRawData` for a wrong digest.
+  /// - Throws: The errors of ``data(for:)``; `badServerResponse` for a status without content, as
+  ///   an error page must not replace a file; `cannotCreateFile`, `cannotWriteToFile` and
+  ///   `cannotMoveFile` with the path and `SystemError` underneath; `fileIsDirectory`;
+  ///   `cannotDecodeRawData` for a wrong digest.
   @discardableResult
   public func download(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
@@ -70,7 +75,7 @@ extension OfflineCache {
       case nil: break
       }
     }
-    // What is stored says nothing about a file that has expired: its server does.
+    // A stored response does not show whether an expired file is current: only its server does.
     let mayUseStored = !hasExpired && settings.digest == nil && isStored(asked)
     if asked.options.policy.allowsNetwork, asked.isPlainGet, !mayUseStored {
       do throws(DownloadError) {
@@ -85,7 +90,7 @@ extension OfflineCache {
     do throws(URLError) {
       return try await written(wanted, asked, place)
     } catch {
-      // Without a network a file that is there is better than none.
+      // Without a network an existing file is better than none.
       guard error.isNotStored, let there = try? await downloader.fileNow(wanted) else {
         throw error
       }
@@ -101,10 +106,11 @@ extension OfflineCache {
     try await download(for: URLRequest(url: url), to: file, settings: settings)
   }
 
-  /// Starts a download that tells its progress, and can be paused; around the store.
+  /// Starts a download that reports its progress and can be paused. It does not use the store.
   ///
-  /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once, and as ``data(for:)`` where
-  ///   mode or policy forbid the network; all else is thrown by the download.
+  /// - Throws: `unsupportedURL`, `badURL` and `fileIsDirectory` at once, and the errors of
+  ///   ``data(for:)`` if mode or policy forbid the network. All other errors are thrown by the
+  ///   download.
   public func startDownload(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) throws(URLError) -> OfflineDownload {
@@ -116,12 +122,12 @@ extension OfflineCache {
     }
   }
 
-  /// Finds the downloads of a folder that an earlier run began and did not finish.
+  /// Returns the downloads in a folder that an earlier run began and did not finish.
   ///
-  /// To go on with one, download it again, from its URL to its file. To give it up, call
+  /// To resume one, download it again, from its URL to its file. To discard it, call
   /// ``forgetDownload(to:)``.
   ///
-  /// - Throws: `URLError` where the folder cannot be read.
+  /// - Throws: `URLError` if the folder cannot be read.
   public func unfinishedDownloads(in folder: URL) async throws(URLError) -> [UnfinishedDownload] {
     do throws(DownloadError) {
       return try await downloader.downloads(in: folder.path).compactMap { UnfinishedDownload($0) }
@@ -130,7 +136,8 @@ extension OfflineCache {
     }
   }
 
-  /// Removes what an interrupted download has left, and what is known of a finished one; its file stays.
+  /// Removes the partial file of an interrupted download, and the record of a finished one. The
+  /// finished file stays.
   public func forgetDownload(to file: URL) async throws(URLError) {
     let place = try FilePlace(file)
     do throws(DownloadError) {
@@ -140,7 +147,7 @@ extension OfflineCache {
     }
   }
 
-  /// Translates a request that goes to the network or nowhere.
+  /// Translates a request that must use the network.
   func networkRequest(_ request: URLRequest) throws(URLError) -> AskedRequest {
     let mode = offlineMode
     let asked = try AskedRequest(request, mode: mode)
@@ -175,7 +182,7 @@ extension OfflineCache {
     return wanted
   }
 
-  /// Tells whether there is something stored that the policy might use.
+  /// Returns whether there is a stored response that the policy could use.
   private func isStored(_ asked: AskedRequest) -> Bool {
     guard asked.acceptsFallback else { return false }
     var options = asked.options
@@ -188,11 +195,11 @@ extension OfflineCache {
   ) async throws(DownloadError) -> OfflineURLResponse {
     let login = client.loginState
     let file = try await downloader.download(wanted)
-    // What came while somebody logged in or out is nobody's for certain.
+    // A response received during a log-in or log-out cannot be assigned to a user for certain.
     if file.source == .network, client.loginState == login, let length = file.record.length,
       length <= UInt64(Self.storedDownloadLimit)
     {
-      // As a favour: the file is there whatever becomes of this.
+      // Errors are ignored: the file exists even if it is not stored.
       _ = try? await client.store(
         contentsOf: file, for: asked.request, options: asked.options)
     }

@@ -10,16 +10,17 @@ import Reachability
   public import FoundationNetworking
 #endif
 
-// Fetching, as URLSession spells it.
+// Fetching, with the method names of URLSession.
 extension OfflineCache {
   /// Answers a request from the store or the network and returns the whole content.
   ///
-  /// Honours policy, timeout and body of the request and the cancellation of the task. A hit is
-  /// answered at once, on the caller's thread, which blocks for the few microseconds that the disk
-  /// takes.
+  /// Policy, timeout and body of the request, and the cancellation of the task, are honoured. A
+  /// stored response is returned at once, on the caller's thread, which blocks for the few
+  /// microseconds that the disk takes.
   ///
-  /// - Throws: `URLError` with the typed error (`ClientError`, `InvalidURL`) as `NSUnderlyingErrorKey`;
-  ///   Docs/Foundation.md has the table. Any status is a good answer.
+  /// - Throws: `URLError` with the typed error (`ClientError`, `InvalidURL`) as
+  ///   `NSUnderlyingErrorKey`; Docs/Foundation.md has the table. A response with any status is
+  ///   returned, not thrown.
   public func data(
     for request: URLRequest
   ) async throws(URLError) -> (Data, OfflineURLResponse) {
@@ -30,14 +31,14 @@ extension OfflineCache {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - expiresAfter: The seconds for which a stored response is the answer after it came or was last
-  ///     confirmed, whatever its server says, also `no-cache`; an older one is validated. Counts with the
-  ///     policy `useProtocolCachePolicy`. `nil`: as the server says.
-  ///   - priority: The place among the requests that wait for a connection to the server: higher ones
-  ///     first, equal ones in their order. Requests wait if as many run as there may be connections
-  ///     (`OfflineCacheOptions.network.connectionsPerHost`); over HTTP/2 none waits. A request that joins
-  ///     an equal one that was sent before has the place of that one.
-  /// - Throws: as ``data(for:)``.
+  ///   - expiresAfter: The seconds for which a stored response is used after it was received or
+  ///     last confirmed, whatever its fields say, even `no-cache`; an older one is validated. It
+  ///     applies to the policy `useProtocolCachePolicy`. `nil`: the fields of the response decide.
+  ///   - priority: The place among the requests that wait for a connection to the server: higher
+  ///     ones first, equal ones in their order. Requests wait if as many are running as there may
+  ///     be connections (`OfflineCacheOptions.network.connectionsPerHost`); over HTTP/2 none waits.
+  ///     A request that joins an equal one that was sent before has the place of that one.
+  /// - Throws: The errors of ``data(for:)``.
   public func data(
     for request: URLRequest, expiresAfter: TimeInterval? = nil, priority: Int = 0
   ) async throws(URLError) -> (Data, OfflineURLResponse) {
@@ -64,10 +65,10 @@ extension OfflineCache {
     try await data(for: URLRequest(url: url), expiresAfter: expiresAfter, priority: priority)
   }
 
-  /// Sends data and returns the whole answer; see ``data(for:)``.
+  /// Sends data and returns the whole response; see ``data(for:)``.
   ///
-  /// The method is `POST` where the request says `GET`. What the request makes invalid is removed from
-  /// the store.
+  /// The method is `POST` if the request has `GET`. Stored responses that the request makes invalid
+  /// are removed.
   public func upload(
     for request: URLRequest, from bodyData: Data
   ) async throws(URLError) -> (Data, OfflineURLResponse) {
@@ -77,12 +78,12 @@ extension OfflineCache {
     return try await data(for: request)
   }
 
-  /// Answers with the whole content.
+  /// Answers a request with the whole content.
   func whole(
     _ asked: AskedRequest
   ) async throws(URLError) -> ([UInt8], OfflineURLResponse) {
     if !Task.isCancelled, let stored = storedNow(asked) { return stored }
-    // A function and no closure, for which a caller on an actor would change threads, there and back.
+    // A function, because for a closure a caller on an actor would change threads, there and back.
     func bytes(of response: ClientResponse) async throws(ClientError) -> [UInt8] {
       let limit = options.maximumDataBytes
       if let bytes = try Self.bytesAtOnce(response, limit) { return bytes }
@@ -92,15 +93,15 @@ extension OfflineCache {
     return try await answering(asked, bytes(of:))
   }
 
-  /// The most bytes of a body that come in on the caller's thread.
+  /// The length of the longest body, in bytes, that is received on the caller's thread.
   private static let shortBody: UInt64 = 64 << 10
 
-  /// Tells whether a body is known to be short and needs no decoding, which would take its length away.
+  /// Returns whether a body is known to be short. A body that is decoded has no known length.
   private static func isShort(_ response: ClientResponse) -> Bool {
     response.head.fields.contentLength.map { $0 <= shortBody } ?? false
   }
 
-  /// Gathers a body on another thread than the caller's, which may be that of the user interface.
+  /// Collects a body on another thread than the caller's, which may be the main thread.
   @concurrent
   private func longBody(
     _ response: ClientResponse, _ limit: Int
@@ -108,11 +109,12 @@ extension OfflineCache {
     try await client.wholeBody(of: response, limit: limit)
   }
 
-  /// The most bytes of a stored body in a content coding that are decoded on the caller's thread.
+  /// The length of the longest stored body in a content coding, in bytes, that is decoded on the
+  /// caller's thread.
   private static let decodedAtOnce = 16 << 10
 
-  /// Returns the content where that takes no longer than a hop to another thread: it is in memory, or
-  /// short and has to be decoded.
+  /// Returns the content if that is faster than changing threads: it is in memory, or it is short
+  /// and has to be decoded. Otherwise returns `nil`.
   private static func bytesAtOnce(
     _ response: ClientResponse, _ limit: Int
   ) throws(ClientError) -> [UInt8]? {
@@ -121,8 +123,8 @@ extension OfflineCache {
     return try response.storedBytes(limit: limit)
   }
 
-  /// Answers a request, and makes something of the answer, once more of what is stored where the
-  /// network fails and may be stood in for.
+  /// Answers a request and calls `use` with the response. If the network fails and a stored
+  /// response may be used instead, `use` is called again, with that response.
   func answering<R: Sendable>(
     _ asked: AskedRequest,
     _ use: nonisolated(nonsending) (ClientResponse) async throws(ClientError) -> R
@@ -143,8 +145,8 @@ extension OfflineCache {
     }
   }
 
-  /// Answers a request from the store alone, whole and at once; nil where the network has to be asked,
-  /// or the body takes longer.
+  /// Returns the whole stored response at once, or `nil` if the network has to be asked, or the
+  /// body takes longer.
   func storedNow(_ asked: AskedRequest) -> ([UInt8], OfflineURLResponse)? {
     guard let (response, standIn) = storedAnswer(asked), redirectFault(response) == nil,
       let bytes = try? Self.bytesAtOnce(response, options.maximumDataBytes),
@@ -162,7 +164,7 @@ extension OfflineCache {
     )
   }
 
-  /// Answers from the store alone, where the rules allow it or there is no network to ask.
+  /// Returns the stored response if the rules allow it, or if there is no network to ask.
   private func storedAnswer(_ asked: AskedRequest) -> (ClientResponse, StandIn?)? {
     guard asked.body == nil else { return nil }
     if let response = client.storedAnswer(to: asked.request, options: asked.options) {
@@ -178,7 +180,8 @@ extension OfflineCache {
     return stored(asked, .storedElseLoad).map { ($0, .constrained(network.reason)) }
   }
 
-  /// Answers from the store by a laxer policy, where the request does not ask for the origin by name.
+  /// Returns the stored response for a laxer policy, unless the request asks for the origin
+  /// explicitly.
   private func stored(_ asked: AskedRequest, _ policy: CachePolicy) -> ClientResponse? {
     guard asked.acceptsFallback else { return nil }
     var options = asked.options
@@ -194,7 +197,7 @@ extension OfflineCache {
       response.body.cancel()
       throw fault
     }
-    // First the body: what became of it in the store is known then.
+    // The body is read first: only after that is it known whether it was stored.
     let result = try await use(response)
     guard let made = OfflineURLResponse.make(response, to: asked, standIn: standIn) else {
       throw broken(
@@ -203,8 +206,8 @@ extension OfflineCache {
     return (result, made)
   }
 
-  /// Returns why a redirect that was handed over is no answer: it leads to what is no URL to fetch, such
-  /// as `file:`. One without any `Location` is an answer like others.
+  /// Returns an error for a redirect that cannot be followed because its URL cannot be fetched,
+  /// such as `file:`. A redirect without `Location` is an ordinary response.
   private func redirectFault(_ response: ClientResponse) -> ClientError? {
     Redirection.fault(response.head, from: response.url).map {
       broken(response, .unusableRedirect, "the redirect leads to \($0.description)")

@@ -8,7 +8,8 @@ import HTTPTransports
 
 /// The result of one request of a prefetch.
 public enum PrefetchResult: Sendable {
-  /// The content is stored, or a substitute has it. The response tells whether it was fetched now.
+  /// The content is stored, or a substitute has it. The metadata of the response shows whether it
+  /// was fetched now.
   case stored(OfflineURLResponse)
   /// The server has answered, but the content is not stored, for this reason.
   case notStored(OfflineURLResponse, NotStored)
@@ -25,12 +26,12 @@ public enum PrefetchResult: Sendable {
 }
 
 extension OfflineCache {
-  /// Fetches what requests ask for into the cache, without returning the content.
+  /// Fetches the content of requests into the cache, without returning it.
   ///
-  /// Each request is answered as by ``data(for:)``: what is fresh in the store is not fetched again, what is
-  /// stale is validated. Content is stored while it is read, in bounded memory, and what may not be stored
-  /// is not read. If the task is cancelled, the requests that have no result yet fail with `cancelled`;
-  /// what was stored stays.
+  /// Each request is answered as by ``data(for:)``: a fresh stored response is not fetched again, a
+  /// stale one is validated. Content is stored while it is read, in bounded memory; content that
+  /// may not be stored is not read. If the task is cancelled, the requests that have no result yet
+  /// fail with `cancelled`; the responses stored until then stay.
   ///
   /// ```swift
   /// let results = await cache.prefetch(articles.map { URLRequest(url: $0.url) })
@@ -41,9 +42,9 @@ extension OfflineCache {
   ///   - requests: `GET` requests, in the order in which they are begun.
   ///   - maximumTransfers: The limit of requests that run at once, at least 1.
   ///   - priority: The place among the requests that wait for a connection, as in
-  ///     ``data(for:expiresAfter:priority:)``. By default they go after the others.
+  ///     ``data(for:expiresAfter:priority:)``. By default they come after other requests.
   /// - Returns: A result for each request, in the order of the requests.
-  /// - Durability: That of the options, for what is `stored`.
+  /// - Durability: That of the options, for results that are `stored`.
   public func prefetch(
     _ requests: [URLRequest], maximumTransfers: Int = 4, priority: Int = -1
   ) async -> [PrefetchResult] {
@@ -70,7 +71,8 @@ extension OfflineCache {
     }
   }
 
-  /// Reads a body from the network to its end, so that it is stored; returns why it is not.
+  /// Reads a body from the network to its end, so that it is stored. Returns the reason if it is
+  /// not stored.
   private static func readIntoStore(
     _ response: ClientResponse
   ) async throws(ClientError) -> NotStored? {

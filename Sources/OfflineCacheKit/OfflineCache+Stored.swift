@@ -10,13 +10,14 @@ import HTTPSemantics
   public import FoundationNetworking
 #endif
 
-// What is stored, as URLCache spells it. These calls block for as long as the disk takes.
+// Stored responses, with the method names of URLCache. These calls block for as long as the disk
+// takes.
 extension OfflineCache {
-  /// Returns what is stored for a request, however old; nil where there is nothing, or the delegate does
-  /// not allow it.
+  /// Returns the stored response for a request, however old it is, or `nil` if there is none or the
+  /// delegate does not allow it.
   ///
-  /// A stored redirect is returned as such. Content codings are taken off. The user info that was given
-  /// to ``store(_:for:)`` is there as far as it was kept.
+  /// A stored redirect is returned as a redirect. Content codings are removed. The user info that
+  /// was passed to ``store(_:for:)`` is included as far as it was kept.
   public func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
     guard let asked = storedRequest(request), let answer = stored(asked),
       let bytes = try? answer.storedBytes(limit: options.maximumDataBytes),
@@ -29,18 +30,19 @@ extension OfflineCache {
       storagePolicy: isInMemoryOnly ? .allowedInMemoryOnly : .allowed)
   }
 
-  /// Stores a response by hand, in place of what was there, as if a server had sent it now.
+  /// Stores a response in place of the previous one, as if a server had sent it now.
   ///
-  /// The rules of HTTP say whether it may be, and how long it is fresh. The data are taken for the
-  /// content: `Content-Encoding` is left out, as URLSession has taken the coding off. With the storage
-  /// policy `allowedInMemoryOnly` a response is kept in memory, up to
-  /// ``OfflineCacheOptions/memoryOnlyCapacity``, as long as the cache, and is not written to disk.
+  /// The rules of HTTP decide whether it may be stored, and how long it is fresh. The data are the
+  /// decoded content: `Content-Encoding` is left out, because URLSession has removed the coding.
+  /// With the storage policy `allowedInMemoryOnly` a response is kept in memory, up to
+  /// ``OfflineCacheOptions/memoryOnlyCapacity``, for the life of the cache, and is not written to
+  /// disk.
   ///
-  /// - Returns: the keys of user info that are not kept, as they are not text, or their values are
-  ///   nothing that a property list can have (text, data, dates, numbers, Booleans, arrays and
+  /// - Returns: The keys of user info that is not kept, because the keys are not text, or the
+  ///   values cannot be in a property list (text, data, dates, numbers, Booleans, arrays and
   ///   dictionaries of those).
   /// - Throws: ``StoringError``.
-  /// - Durability: that of the options, once it has returned.
+  /// - Durability: That of the options, once it has returned.
   @discardableResult
   public func store(
     _ cached: CachedURLResponse, for request: URLRequest
@@ -75,8 +77,8 @@ extension OfflineCache {
     return lost
   }
 
-  /// Tells until when what is stored for a request is fresh, which may be in the past; nil where nothing
-  /// is stored.
+  /// Returns the time until which the stored response for a request is fresh, which may be in the
+  /// past, or `nil` if no response is stored.
   public func expirationDate(for request: URLRequest) -> Date? {
     guard let asked = storedRequest(request), let ttl = stored(asked)?.cacheStatus.ttl else {
       return nil
@@ -85,10 +87,11 @@ extension OfflineCache {
     return Date(timeIntervalSince1970: now + TimeInterval(ttl))
   }
 
-  /// Removes all that is stored for the URL of a request, or for what the user's function says is equal.
+  /// Removes all responses that are stored for the URL of a request, or for requests that are equal
+  /// by the user's function.
   ///
-  /// - Returns: whether there was something.
-  /// - Throws: as `Store.remove`.
+  /// - Returns: Whether there was a stored response.
+  /// - Throws: The errors of `Store.remove`.
   @discardableResult
   public func remove(for request: URLRequest) throws(StoreError) -> Bool {
     guard let asked = storedRequest(request) else { return false }
@@ -97,10 +100,10 @@ extension OfflineCache {
 
   /// Removes everything.
   ///
-  /// - Throws: as `Store.removeAll`.
+  /// - Throws: The errors of `Store.removeAll`.
   public func removeAll() throws(StoreError) { try client.removeAll() }
 
-  /// Returns the request that asks the store alone; nil where its URL is none that can be fetched.
+  /// Returns the request for the store only, or `nil` if its URL cannot be fetched.
   private func storedRequest(_ request: URLRequest) -> AskedRequest? {
     guard var asked = try? AskedRequest(request, mode: .always) else { return nil }
     asked.options.maximumRedirects = 0

@@ -7,14 +7,15 @@ import HTTPTransports
 #endif
 
 extension OfflineCache {
-  /// Asks the server whether it has something newer than what is stored, or than the file that it was
-  /// downloaded to. What there is stays as it is, also where the server is away.
+  /// Asks the server whether it has a newer version than the stored response, or than the
+  /// downloaded file. Neither is changed, even if the server cannot be reached.
   ///
   /// - Parameters:
-  ///   - request: The request whose answer is stored or downloaded.
+  ///   - request: The request whose response is stored or downloaded.
   ///   - file: The downloaded file to compare with; `nil` compares with the stored response.
-  ///   - timeout: The most seconds that all of it may take.
-  /// - Throws: as ``data(for:)`` if the server cannot be asked in time, or is not to be asked.
+  ///   - timeout: The limit on the whole time, in seconds.
+  /// - Throws: The errors of ``data(for:)`` if the server cannot be asked in time, or must not be
+  ///   asked.
   public func updateState(
     for request: URLRequest, file: URL? = nil, timeout: TimeInterval = 10
   ) async throws(URLError) -> UpdateState {
@@ -40,8 +41,9 @@ extension OfflineCache {
     }
   }
 
-  /// Tells whether there is reason to fetch a URL: nothing is stored, or the server has something else,
-  /// or does not tell. A server that refuses it now gives no reason; see ``updateState(for:file:timeout:)``.
+  /// Returns whether a URL should be fetched: nothing is stored, or the server has another version,
+  /// or gives no information. Returns false if the server refuses the request now; see
+  /// ``updateState(for:file:timeout:)``.
   public func needsUpdate(
     _ url: URL, file: URL? = nil, timeout: TimeInterval = 10
   ) async throws(URLError) -> Bool {

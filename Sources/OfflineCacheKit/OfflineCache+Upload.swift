@@ -7,20 +7,21 @@ import HTTPSemantics
   public import FoundationNetworking
 #endif
 
-// Sending files and forms. What a request that succeeds makes invalid is removed from the store.
+// Sending files and forms. Stored responses that a successful request makes invalid are removed.
 extension OfflineCache {
-  /// Sends a file and returns the whole answer; see ``data(for:)``.
+  /// Sends a file and returns the whole response; see ``data(for:)``.
   ///
-  /// The file is read while it is sent, with its length in `Content-Length`. The method is `POST` where
-  /// the request says `GET`; `Content-Type` is the caller's.
+  /// The file is read while it is sent, with its length in `Content-Length`. The method is `POST`
+  /// if the request has `GET`. `Content-Type` is set by the caller.
   ///
   /// - Parameters:
   ///   - request: The URL and the header fields.
   ///   - file: The file to send.
   ///   - onProgress: Called after each piece that was sent; must not block.
-  /// - Throws: as ``data(for:)``; `fileDoesNotExist`, `fileIsDirectory`, `noPermissionsToReadFile` and
-  ///   `cannotOpenFile` before anything is sent; `requestBodyStreamExhausted` for a file that changes
-  ///   while it is sent. With `UploadError` or `ClientError` underneath.
+  /// - Throws: The errors of ``data(for:)``; `fileDoesNotExist`, `fileIsDirectory`,
+  ///   `noPermissionsToReadFile` and `cannotOpenFile` before anything is sent;
+  ///   `requestBodyStreamExhausted` for a file that changes while it is sent. With `UploadError` or
+  ///   `ClientError` underneath.
   @discardableResult
   public func upload(
     for request: URLRequest, fromFile file: URL,
@@ -32,7 +33,8 @@ extension OfflineCache {
     }
   }
 
-  /// Sends a form with files and returns the whole answer; see ``upload(for:fromFile:onProgress:)``.
+  /// Sends a form with files and returns the whole response; see
+  /// ``upload(for:fromFile:onProgress:)``.
   @discardableResult
   public func upload(
     for request: URLRequest, form: MultipartForm,
@@ -41,7 +43,7 @@ extension OfflineCache {
     try await upload(request, onProgress) { () throws(UploadError) in try form.body() }
   }
 
-  /// Sends a form of names and values and returns the whole answer; see ``data(for:)``.
+  /// Sends a form of names and values and returns the whole response; see ``data(for:)``.
   @discardableResult
   public func upload(
     for request: URLRequest, form: URLEncodedForm
@@ -70,7 +72,7 @@ extension OfflineCache {
 }
 
 extension URLError {
-  /// Says why a file cannot be sent.
+  /// Creates the error for a file that cannot be sent.
   init(_ error: UploadError, url: URL?) {
     let code: URLError.Code =
       switch error.cause {

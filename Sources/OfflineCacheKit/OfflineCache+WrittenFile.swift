@@ -10,9 +10,9 @@ import MessageDigests
   import FoundationNetworking
 #endif
 
-// Files that the cache answers, stored or not.
+// Writing responses to files, from the store or from the network.
 extension OfflineCache {
-  /// Writes what the cache answers to the file.
+  /// Answers a request and writes the content to the file.
   func written(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(URLError) -> OfflineURLResponse {
@@ -51,7 +51,7 @@ extension OfflineCache {
     }
   }
 
-  /// Holds what the store has answered against the caller's digest.
+  /// Compares the digest of the content with the caller's.
   private func check(
     _ bytes: [UInt8]?, _ wanted: DownloadRequest, _ asked: AskedRequest
   ) throws(URLError) {
@@ -64,8 +64,8 @@ extension OfflineCache {
         path: wanted.file), url: asked.url)
   }
 
-  /// Notes what a file is that was written, so that it can expire, and be compared with the server's;
-  /// nil for what no server has given as a whole.
+  /// Records a written file, so that it can expire and be compared with the server's version.
+  /// Returns `nil` for content that is not a whole response of a server.
   private func note(
     _ answer: ClientResponse, to asked: AskedRequest, for wanted: DownloadRequest,
     written: WrittenFile
@@ -73,7 +73,7 @@ extension OfflineCache {
     guard answer.source != .substitute, answer.head.status == 200, asked.isPlainGet else {
       return nil
     }
-    // As a favour: without it the file is there, and is downloaded again.
+    // Errors are ignored: without a record the file exists and is downloaded again.
     return try? await downloader.note(
       wanted, answeredBy: answer.url, head: answer.head,
       source: answer.source == .network ? .network : .store, written: written)

@@ -12,49 +12,50 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Answers `URLRequest`s from a persistent store and from the network, by the rules of HTTP.
+/// Answers `URLRequest`s from a persistent store and from the network, as the rules of HTTP say.
 ///
-/// What URLSession and URLCache are together, in one object that keeps its promises offline, on Linux
-/// too: `data(for:)` and its relatives fetch through the store; `cachedResponse(for:)` and its
-/// relatives look after it. Safe to use from any thread and many tasks at once. Several processes may
-/// use one directory. Guide: Docs/Foundation.md.
+/// One object has the functions of URLSession and URLCache, and works the same way offline and on
+/// Linux. `data(for:)` and related methods fetch through the store; `cachedResponse(for:)` and
+/// related methods manage stored responses. Safe to use from any thread and many tasks at once.
+/// Several processes may use one directory. Guide: Docs/Foundation.md.
 public final class OfflineCache: Sendable {
-  /// Counts what is stored, in bytes.
+  /// The size of the stored responses, in bytes.
   public struct Size: Sendable, Hashable {
-    /// The lengths of all bodies together, each as often as it is stored.
+    /// The sum of the lengths of all bodies; equal bodies count as often as they are stored.
     public var logical: Int
-    /// What is allocated on disk: bodies (equal ones once), metadata, directories, the journal. This
-    /// is what the capacity is held against, unless there is an ``OfflineCacheOptions/sizeDelegate``.
+    /// The bytes allocated on disk: bodies (equal ones once), metadata, directories, the journal.
+    /// The capacity limits this size, unless there is an ``OfflineCacheOptions/sizeDelegate``.
     public var physical: Int
   }
 
-  /// Gives the client that fetches, for what this face does not have.
+  /// The client that fetches; it has functions that this class does not have.
   public let client: CachingClient
 
-  /// Downloads files, around the store.
+  /// The downloader of files; it does not use the store.
   public let downloader: Downloader
 
-  /// Gives the store behind it.
+  /// The store of the cache.
   public var store: Store { client.store }
 
   let options: OfflineCacheOptions
   let delegates: DelegateBox
-  /// Runs completion handlers, one after the other, as the delegate queue of a URLSession does.
+  /// The queue that runs completion handlers, one after the other, as the delegate queue of a
+  /// URLSession does.
   let handlerQueue = DispatchQueue(label: "OfflineCache.handlers")
   private let mode: Mutex<OfflineMode>
   private let sizeTask = Lock<Task<Void, Never>?>(nil)
 
   private static let sharedCache = Mutex<OfflineCache?>(nil)
 
-  /// Opens the cache in a directory, or makes one.
+  /// Opens the cache in a directory, or creates one.
   ///
   /// - Parameters:
-  ///   - capacity: The most bytes on disk; recorded in the store, for all its users. The least
-  ///     recently used responses go first.
-  ///   - directory: A directory of its own.
-  ///   - options: How the cache works and reaches the network.
-  /// - Throws: as `Store.init`, with path, cause and remedy; `invalidLimits` for a capacity of 0 or
-  ///   less; `invalidNetworkOptions` for pins of what is no host.
+  ///   - capacity: The largest number of bytes on disk. It is recorded in the store, for all its
+  ///     users. The least recently used responses are evicted first.
+  ///   - directory: A directory that only the cache uses.
+  ///   - options: The configuration of the cache and its network.
+  /// - Throws: The errors of `Store.init`, with path, cause and remedy; `invalidLimits` for a
+  ///   capacity of 0 or less; `invalidNetworkOptions` for pins of an invalid host name.
   public convenience init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
   ) throws(StoreError) {
@@ -68,7 +69,7 @@ public final class OfflineCache: Sendable {
       capacity: capacity, directory: directory, options: options, transport: transport)
   }
 
-  /// Opens the cache with another way to the network than libcurl; see
+  /// Opens the cache with another transport than libcurl; see
   /// ``init(capacity:directory:options:)``.
   public init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions(),
@@ -112,12 +113,13 @@ public final class OfflineCache: Sendable {
     if let task = sizeTask.withLock({ $0 }) { callOut { task.cancel() } }
   }
 
-  /// Gives the cache that ``OfflineURLProtocol`` uses, and who else wants it; nil until a program has
-  /// set one.
+  /// The cache that ``OfflineURLProtocol`` uses, and any code that needs a shared one; `nil` until
+  /// a program sets it.
   public static var shared: OfflineCache? {
     get { sharedCache.withLock { $0 } }
     set {
-      // The old one closes its store as it goes, which takes a while: not within the lock.
+      // The old cache closes its store when it is released. That takes a while, so it is done
+      // outside the lock.
       let old = sharedCache.withLock { shared in
         defer { shared = newValue }
         return shared
@@ -126,16 +128,16 @@ public final class OfflineCache: Sendable {
     }
   }
 
-  /// Says when stored responses answer in place of the network.
+  /// The mode that decides when stored responses are used in place of the network.
   public var offlineMode: OfflineMode {
     get { mode.withLock { $0 } }
     set { mode.withLock { $0 = newValue } }
   }
 
-  /// Tells whether there is a network; nil where nobody knows.
+  /// The source for the state of the network, or `nil` if there is none.
   public var reachability: (any NetworkReachability)? { options.reachability }
 
-  /// The delegate; held weakly. See ``OfflineCacheDelegate`` for the threads on which it is called.
+  /// The delegate, held weakly. See ``OfflineCacheDelegate`` for the threads on which it is called.
   public var delegate: (any OfflineCacheDelegate)? {
     get { delegates.delegate }
     set {
@@ -144,19 +146,19 @@ public final class OfflineCache: Sendable {
     }
   }
 
-  /// Gives the most bytes on disk.
+  /// The largest number of bytes on disk.
   public var capacity: Int { Int(clamping: store.limits.bytes ?? .max) }
 
-  /// Changes the most bytes on disk, for all users of the store, and evicts what is beyond them.
+  /// Changes the capacity for all users of the store, and evicts responses that exceed it.
   ///
-  /// - Throws: `invalidLimits` where it is 0 or less, or more is pinned; `readOnly`.
+  /// - Throws: `invalidLimits` if the capacity is 0 or less, or more is pinned; `readOnly`.
   public func setCapacity(_ capacity: Int) throws(StoreError) {
     var limits = store.limits
     limits.bytes = try Self.limit(capacity, URL(fileURLWithPath: store.path))
     try store.setLimits(limits)
   }
 
-  /// Counts what is stored.
+  /// The size of the stored responses.
   public var size: Size {
     let statistics = store.statistics
     return Size(
@@ -186,7 +188,7 @@ public final class OfflineCache: Sendable {
     return UInt64(capacity)
   }
 
-  /// Tells the delegate of changes, off the way of those who make them.
+  /// Starts or stops the task that reports changes of the size to the delegate.
   private func watchSize(_ isWanted: Bool) {
     let new = isWanted ? makeSizeTask() : nil
     let old = sizeTask.withLock { task in
@@ -197,7 +199,8 @@ public final class OfflineCache: Sendable {
   }
 
   private func makeSizeTask() -> Task<Void, Never> {
-    // One event waits at most, so any may stand for one that was pushed out: hits, too.
+    // At most one event waits. It may have replaced any other event, so every kind counts, even
+    // hits.
     let events = store.events(bufferingNewest: 1)
     return Task { [weak self] in
       var last: Size?

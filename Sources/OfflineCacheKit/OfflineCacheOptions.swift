@@ -7,36 +7,38 @@ public import HTTPSemantics
 import HTTPTransports
 public import Reachability
 
-/// Says how an ``OfflineCache`` works.
+/// The configuration of an ``OfflineCache``.
 public struct OfflineCacheOptions: Sendable {
-  /// Tells which requests are equal: those of one method and normal URL, or what the user's function
-  /// says.
+  /// The rule for which requests are equal: those with the same method and normal URL, or those
+  /// with the same result of the user's function.
   public var keyRule: KeyRule
 
-  /// Says when stored responses answer in place of the network; may be changed later.
+  /// The mode that decides when stored responses are used in place of the network. It may be
+  /// changed later.
   public var offlineMode: OfflineMode
 
-  /// Tells whether there is a network; asked in the mode ``OfflineMode/whenUnreachable`` for what is not
-  /// fresh in the store. nil: nobody knows, so the network is tried. Hosts on this machine are always
-  /// asked, and so is everybody for what is not stored.
+  /// The source for the state of the network. It is asked in the mode
+  /// ``OfflineMode/whenUnreachable`` if there is no fresh stored response. `nil`: the state is
+  /// unknown, so the network is tried. Hosts on this machine are always asked, and so are all hosts
+  /// if no response is stored.
   public var reachability: (any NetworkReachability)?
 
-  /// Answers from the store whatever the age while the network is constrained, in the mode
-  /// ``OfflineMode/whenUnreachable``: stored responses are not validated, unless they say `no-cache`, or
-  /// `must-revalidate` and are stale.
+  /// Whether stored responses are used, whatever their age, while the network is constrained, in
+  /// the mode ``OfflineMode/whenUnreachable``. They are not validated, unless they have `no-cache`,
+  /// or have `must-revalidate` and are stale.
   public var sparesConstrainedNetworks = false
 
-  /// Names files that ship with the program and answer for remote URLs, before the store is asked; nil:
-  /// none. Requests that reload or validate pass them by.
+  /// The files that ship with the program and are used for remote URLs before the store is asked;
+  /// `nil` for none. Requests that reload or validate do not use them.
   public var substitutes: Substitutes?
 
-  /// Gives the rules of HTTP: the lifetime of responses that state none, targeted fields. The role is
-  /// that of a private cache: it serves one user.
+  /// The rules of HTTP: the lifetime of responses that do not state one, targeted fields. The role
+  /// is that of a private cache: it serves one user.
   public var rules: CacheRules
 
-  /// Answers a request from the store whatever its `Authorization` is: for an app with one user, whose
-  /// tokens change. Otherwise what was stored with one token is found with that token alone. Clear the
-  /// cache when another user logs in.
+  /// Whether stored responses are used whatever the `Authorization` of the request is: for an app
+  /// with one user, whose tokens change. Otherwise a response that was stored with one token is
+  /// found only with that token. Clear the cache when another user logs in.
   public var ignoresAuthorization: Bool {
     get { rules.ignoresAuthorization }
     set { rules.ignoresAuthorization = newValue }
@@ -50,38 +52,42 @@ public struct OfflineCacheOptions: Sendable {
   /// (``OfflineCache/store(_:for:)``); the oldest are removed first.
   public var memoryOnlyCapacity = 4 << 20
 
-  /// Says what survives when a response has been stored.
+  /// The durability of stored responses.
   public var durability: Durability
 
-  /// Bounds the length of a body that is given as `Data`, in bytes; more is an error.
+  /// The limit on the length of a body that is returned as `Data`, in bytes. A longer body is an
+  /// error.
   public var maximumDataBytes: Int
 
-  /// Says how libcurl is set up: user agent, trusted authorities, pins, client certificate, proxy.
+  /// The set-up of libcurl: user agent, trusted authorities, pins, client certificate, proxy.
   public var network: CurlSetup
 
-  /// Answers servers that want credentials; nil: a 401 is an answer like others.
+  /// The credentials for servers that require them; with `nil`, a 401 is returned like other
+  /// statuses.
   public var credentials: CredentialProvider?
 
-  /// Lets redirects lead from `https` to `http`; otherwise one is an error
+  /// Whether redirects may lead from `https` to `http`. Otherwise such a redirect is an error
+  /// (`appTransportSecurityRequiresSecureConnection`).
   /// (`appTransportSecurityRequiresSecureConnection`).
   public var allowsInsecureRedirects = false
 
-  /// Conceals `Authorization` and `Cookie` of requests where they select stored responses: by default
-  /// with a key in the user's folder for the state of programs.
+  /// The key that conceals `Authorization` and `Cookie` of requests if they select stored
+  /// responses: by default a key in the user's folder for program state.
   public var fingerprintKey = FingerprintKey()
 
-  /// Says how many downloads run at once, and how often they are tried.
+  /// The number of downloads that run at once, and the number of retries.
   public var downloads = DownloaderOptions(maximumRetries: 2)
 
-  /// Counts what the capacity is held against, in place of the bytes on disk; held weakly.
+  /// The delegate that computes the size that the capacity limits, in place of the bytes on disk.
+  /// Held weakly.
   ///
-  /// It has to live as long as the cache: without it the bytes on disk count again.
+  /// It must live as long as the cache: without it the bytes on disk are used again.
   public weak var sizeDelegate: (any StoreSizeDelegate)?
 
   /// The clock by which responses age and expire. A test of an app can use one that it sets.
   public var clock: any WallClock = SystemClock()
 
-  /// Makes options; the defaults suit an app.
+  /// Creates options. The defaults suit an app.
   public init(
     keyRule: KeyRule = .url, offlineMode: OfflineMode = .whenUnreachable,
     reachability: (any NetworkReachability)? = SystemReachability.shared,

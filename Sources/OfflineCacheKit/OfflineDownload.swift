@@ -12,7 +12,7 @@ public import Foundation
 ///
 /// The download continues even if its progress is not read. Any number of tasks may use it.
 public final class OfflineDownload: Sendable {
-  /// Names the file, there or to be.
+  /// The target file, which exists once the download has finished.
   public let file: URL
 
   private let download: Download
@@ -29,11 +29,12 @@ public final class OfflineDownload: Sendable {
     self.answer = answer
   }
 
-  /// Waits for the file; ``OfflineURLResponse/metadata`` tells of it.
+  /// Waits for the file and returns the response; its ``OfflineURLResponse/metadata`` describes the
+  /// file.
   ///
   /// Cancelling the task that waits does not end the download; ``cancel()`` does.
   ///
-  /// - Throws: as ``OfflineCache/download(for:to:settings:)``.
+  /// - Throws: The errors of ``OfflineCache/download(for:to:settings:)``.
   public func value() async throws(URLError) -> OfflineURLResponse {
     let file: DownloadedFile
     do throws(DownloadError) {
@@ -44,14 +45,14 @@ public final class OfflineDownload: Sendable {
     return try answer(file)
   }
 
-  /// Tells how far it is now.
+  /// The progress now.
   public var progress: DownloadProgress { download.progress }
 
-  /// Tells how far it is, now and at each change, at most ten times a second, until it is over.
+  /// The progress now and at each change, at most ten times a second, until the download is over.
   public var updates: AsyncStream<DownloadProgress> { download.updates }
 
-  /// Makes a `Progress` that follows the download, and can pause, resume and cancel it. The total is
-  /// -1 as long as it is not known.
+  /// Returns a `Progress` that follows the download, and can pause, resume and cancel it. Its total
+  /// is -1 while the length is not known.
   public func makeProgress() -> Progress {
     let progress = Progress(totalUnitCount: -1)
     progress.kind = .file
@@ -72,32 +73,32 @@ public final class OfflineDownload: Sendable {
     return progress
   }
 
-  /// Stops the transfer and keeps what has come, until ``resume()``.
+  /// Stops the transfer and keeps the received bytes, until ``resume()``.
   public func pause() { download.pause() }
 
-  /// Goes on after ``pause()``.
+  /// Resumes the download after ``pause()``.
   public func resume() { download.resume() }
 
-  /// Ends it, and keeps what has come for another call; where several have asked for the same, when
-  /// all of them have cancelled.
+  /// Cancels the download and keeps the received bytes for another call. If several callers share
+  /// it, it ends when all of them have cancelled.
   public func cancel() { download.cancel() }
 }
 
-/// Tells of a download that an earlier run began and did not finish.
+/// A download that an earlier run began and did not finish.
 public struct UnfinishedDownload: Sendable, Hashable {
-  /// Names what was asked for, without credentials.
+  /// The requested URL, without credentials.
   public let url: URL
 
-  /// Names the file that is to be.
+  /// The target file, which does not exist yet.
   public let file: URL
 
-  /// Counts the bytes that have come, before they are looked at.
+  /// The received bytes, which have not been verified.
   public let receivedBytes: Int
 
-  /// Gives the length of the whole file in bytes; nil: not known.
+  /// The length of the whole file in bytes, or `nil` if it is not known.
   public let expectedBytes: Int?
 
-  /// Tells when it began.
+  /// The time at which the download began.
   public let started: Date
 
   init?(_ found: FoundDownload) {

@@ -1,18 +1,20 @@
-/// Says when stored responses answer in place of the network.
+/// The conditions under which stored responses are used in place of the network.
 public enum OfflineMode: String, Sendable, Hashable, CaseIterable {
-  /// As the rules of HTTP and the policy of each request say. They do let a stale response answer
-  /// when no connection can be made, unless it says `no-cache` or `must-revalidate`.
+  /// The rules of HTTP and the policy of each request decide. They allow a stale response when no
+  /// connection can be made, unless it has `no-cache` or `must-revalidate`.
   case never
 
-  /// The same, and any stored response answers, however old and whatever it says, when there is no
-  /// network (``OfflineCacheOptions/reachability``), at once, and when the connection fails: no such
-  /// host, no connection, no answer in time, or one that breaks off.
+  /// As ``never``, but any stored response is used, however old it is and whatever its fields say,
+  /// if there is no network: at once if that is known (``OfflineCacheOptions/reachability``), or
+  /// when the connection fails (no such host, no connection, no response in time, or a broken
+  /// connection).
   ///
-  /// So one that says `no-cache` or `must-revalidate` answers without a validation where none can be
-  /// had, which RFC 9111, section 5.2.2.2 leaves to nobody but the user; ``never`` keeps to it. Not for
-  /// requests whose policy reloads or validates: they want the origin by name, and fail.
+  /// So a response with `no-cache` or `must-revalidate` is used without validation if that is
+  /// impossible. RFC 9111, section 5.2.2.2 leaves this decision to the user; ``never`` follows the
+  /// rule strictly. Requests whose policy reloads or validates ask for the origin explicitly, and
+  /// fail.
   case whenUnreachable
 
-  /// The store alone answers, however old a response is; the network is never asked.
+  /// Only the store is used, however old a response is. The network is never asked.
   case always
 }

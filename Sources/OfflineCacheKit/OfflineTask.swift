@@ -6,7 +6,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Stands for a request with a completion handler; begins with ``resume()``, as a URLSessionTask does.
+/// A request with a completion handler. It begins with ``resume()``, like a URLSessionTask.
 public final class OfflineTask: Sendable {
   private enum State {
     case suspended
@@ -19,11 +19,11 @@ public final class OfflineTask: Sendable {
 
   init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
 
-  /// Begins; a second call does nothing.
+  /// Begins the task. A second call does nothing.
   public func resume() { begin(isCancelled: false) }
 
-  /// Ends it: the handler gets `URLError.cancelled`, unless it has its answer already. A task that has
-  /// not begun gets it, too.
+  /// Cancels the task: the handler gets `URLError.cancelled`, unless it has its result already.
+  /// This also holds for a task that has not begun.
   public func cancel() {
     begin(isCancelled: true)
     let task = state.withLock { state -> Task<Void, Never>? in
@@ -37,7 +37,7 @@ public final class OfflineTask: Sendable {
       guard case .suspended = state else { return }
       state = .running(
         Task { [self] in
-          // Before the work looks at it, which it does at once.
+          // The task is cancelled before the work begins, because the work checks that first.
           if isCancelled { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
           await work()
           self.state.withLock { $0 = .over }
@@ -46,26 +46,26 @@ public final class OfflineTask: Sendable {
   }
 }
 
-// Fetching with completion handlers: each is called once, on a serial queue of the cache.
+// Fetching with completion handlers. Each handler is called once, on a serial queue of the cache.
 extension OfflineCache {
-  /// Gets data, response and error; the first two are there or the last.
+  /// Receives data and response, or an error.
   public typealias DataHandler = @Sendable (Data?, OfflineURLResponse?, URLError?) -> Void
 
-  /// Makes a task for ``data(for:)``.
+  /// Creates a task for ``data(for:)``.
   public func dataTask(
     with request: URLRequest, completionHandler: @escaping DataHandler
   ) -> OfflineTask {
     task(completionHandler) { cache throws(URLError) in try await cache.data(for: request) }
   }
 
-  /// Makes a task for ``data(from:)``.
+  /// Creates a task for ``data(from:)``.
   public func dataTask(
     with url: URL, completionHandler: @escaping DataHandler
   ) -> OfflineTask {
     dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
   }
 
-  /// Makes a task for ``upload(for:from:)``.
+  /// Creates a task for ``upload(for:from:)``.
   public func uploadTask(
     with request: URLRequest, from bodyData: Data, completionHandler: @escaping DataHandler
   ) -> OfflineTask {
@@ -74,7 +74,7 @@ extension OfflineCache {
     }
   }
 
-  /// Makes a task for ``upload(for:fromFile:onProgress:)``.
+  /// Creates a task for ``upload(for:fromFile:onProgress:)``.
   public func uploadTask(
     with request: URLRequest, fromFile file: URL,
     onProgress: (@Sendable (UploadProgress) -> Void)? = nil,
@@ -85,7 +85,7 @@ extension OfflineCache {
     }
   }
 
-  /// Makes a task for ``upload(for:form:onProgress:)``.
+  /// Creates a task for ``upload(for:form:onProgress:)``.
   public func uploadTask(
     with request: URLRequest, form: MultipartForm,
     onProgress: (@Sendable (UploadProgress) -> Void)? = nil,
@@ -96,7 +96,7 @@ extension OfflineCache {
     }
   }
 
-  /// Makes a task for ``download(for:to:settings:)``.
+  /// Creates a task for ``download(for:to:settings:)``.
   public func downloadTask(
     with request: URLRequest, to file: URL,
     completionHandler: @escaping @Sendable (OfflineURLResponse?, URLError?) -> Void

@@ -7,19 +7,20 @@ import HTTPSemantics
   public import FoundationNetworking
 #endif
 
-/// A `URLCache` for `configuration.urlCache` that is an ``OfflineCache`` behind its face.
+/// A `URLCache` for `configuration.urlCache` that uses an ``OfflineCache``.
 ///
-/// On Apple platforms URLSession asks it and stores into it. On Linux URLSession asks it before data
-/// tasks and never stores: it answers what `data(for:)` or ``OfflineURLProtocol`` have stored. There it
-/// also judges by rules of its own what it is given; fields that it would misjudge (`Cache-Control`,
-/// `Expires`, `Vary`, `Pragma`) are left out of what it gets, as our rules have decided already.
+/// On Apple platforms URLSession reads from it and stores into it. On Linux URLSession reads from
+/// it before data tasks and never stores: it returns the responses that `data(for:)` or
+/// ``OfflineURLProtocol`` have stored. On Linux, URLSession also applies its own rules to a
+/// response. The fields that it would misinterpret (`Cache-Control`, `Expires`, `Vary`, `Pragma`)
+/// are removed, because this cache has applied the rules already.
 public final class OfflineURLCache: URLCache, @unchecked Sendable {
-  // Unchecked as the superclass is; what is added never changes.
+  // Unchecked, as the superclass is; the added property never changes.
 
-  /// Gives the cache behind it.
+  /// The cache that is used.
   public let cache: OfflineCache
 
-  /// Makes the face of a cache.
+  /// Creates a `URLCache` that uses a cache.
   public init(_ cache: OfflineCache) {
     self.cache = cache
     super.init(memoryCapacity: 0, diskCapacity: 0, diskPath: nil)
@@ -28,19 +29,19 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
   @available(*, unavailable)
   public required init?(coder: NSCoder) { nil }
 
-  /// Gives what is stored for a request, however old.
+  /// Returns the stored response for a request, however old it is.
   public override func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
     cache.cachedResponse(for: request)
   }
 
-  /// Stores a response where the rules allow it.
+  /// Stores a response if the rules allow it.
   public override func storeCachedResponse(
     _ cachedResponse: CachedURLResponse, for request: URLRequest
   ) {
     _ = try? cache.store(cachedResponse, for: request)
   }
 
-  /// Removes what is stored for a request.
+  /// Removes the stored responses for a request.
   public override func removeCachedResponse(for request: URLRequest) {
     _ = try? cache.remove(for: request)
   }
@@ -48,7 +49,7 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
   /// Removes everything.
   public override func removeAllCachedResponses() { try? cache.removeAll() }
 
-  /// Removes what was stored at a moment or later.
+  /// Removes the responses that were stored at a date or later.
   public override func removeCachedResponses(since date: Date) {
     let moment = Timestamp(nanoseconds: Int64(clamping: Int(date.timeIntervalSince1970 * 1e9)))
     cache.client.removeFromMemory(since: moment)
@@ -57,20 +58,20 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
     }
   }
 
-  /// Gives the bytes on disk.
+  /// The bytes on disk.
   public override var currentDiskUsage: Int { cache.size.physical }
 
-  /// Gives the bytes in memory.
+  /// The bytes in memory.
   public override var currentMemoryUsage: Int { cache.client.memoryBytes }
 
-  /// Gives or changes the most bytes on disk; 0 or less changes nothing.
+  /// The largest number of bytes on disk. Setting it to 0 or less changes nothing.
   public override var diskCapacity: Int {
     get { cache.capacity }
     set { try? cache.setCapacity(newValue) }
   }
 
   #if !canImport(Darwin)
-    /// Answers a data task with what may be used now by its policy, so that nothing else is asked.
+    /// Passes on the stored response that the policy of a data task allows now.
     public override func getCachedResponse(
       for dataTask: URLSessionDataTask,
       completionHandler: @escaping (CachedURLResponse?) -> Void
@@ -78,7 +79,7 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
       completionHandler(dataTask.currentRequest.flatMap(usable))
     }
 
-    /// Does nothing: URLSession on Linux asks for this by rules that are not those of HTTP.
+    /// Does nothing: URLSession on Linux calls this by rules that are not those of HTTP.
     public override func removeCachedResponse(for dataTask: URLSessionDataTask) {}
 
     private func usable(_ request: URLRequest) -> CachedURLResponse? {

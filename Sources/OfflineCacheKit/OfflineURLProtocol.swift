@@ -8,25 +8,26 @@ import HTTPSemantics
   public import Foundation
 #endif
 
-/// Puts a cache under an existing URLSession.
+/// Makes an existing URLSession use a cache.
 ///
 /// ```swift
 /// OfflineCache.shared = cache
 /// configuration.protocolClasses = [OfflineURLProtocol.self]
 /// ```
 ///
-/// Answers `GET` and `HEAD` from ``OfflineCache/shared``, or from the ``cache`` of a subclass; URLSession
-/// sends all other requests. On Linux this is for data tasks; download tasks fail, as URLSession would
-/// crash. The content is delivered in one piece. Redirects are followed inside. Headers, timeouts and
-/// cookies of the session's configuration are not known here. Docs/Foundation.md lists the limits.
+/// `GET` and `HEAD` are answered from ``OfflineCache/shared``, or from the ``cache`` of a subclass.
+/// URLSession sends all other requests. On Linux this is for data tasks; download tasks fail,
+/// because URLSession would crash. The content is delivered in one piece. Redirects are followed by
+/// the cache. Headers, timeouts and cookies of the session's configuration are not available to it.
+/// Docs/Foundation.md lists the limits.
 open class OfflineURLProtocol: URLProtocol {
-  /// Gives the cache that answers; nil: requests go their usual way.
+  /// The cache that answers. With `nil`, URLSession sends the requests itself.
   open class var cache: OfflineCache? { OfflineCache.shared }
 
-  /// The load that is under way. Used on the loading queue alone.
+  /// The current load. Used only on the loading queue.
   private var load: ProtocolLoad?
 
-  /// Accepts `GET` and `HEAD` of http and https, without a body.
+  /// Returns whether a request is a `GET` or `HEAD` of http or https, without a body.
   public override class func canInit(with request: URLRequest) -> Bool {
     guard let scheme = request.url?.scheme?.lowercased(), scheme == "http" || scheme == "https"
     else { return false }
@@ -35,10 +36,11 @@ open class OfflineURLProtocol: URLProtocol {
       && request.httpBodyStream == nil && cache != nil
   }
 
-  /// Returns the request as it is: the cache knows what is equal.
+  /// Returns the request unchanged: the cache itself decides which requests are equal.
   public override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-  /// Answers what is in memory at once, all else later on the queue that this is called on.
+  /// Delivers a stored response at once if its content is available without waiting, any other
+  /// response later, on the queue of the caller.
   public override func startLoading() {
     guard isWaiting else { return }
     load?.stop()
@@ -75,11 +77,11 @@ open class OfflineURLProtocol: URLProtocol {
     }
   }
 
-  /// Tells whether the task still waits for an answer.
+  /// Whether the task still waits for a response.
   ///
   /// Between `cancel()` of a task and `stopLoading` other work of the queue may run, on Linux even
-  /// `startLoading` after both. URLSession reports the cancellation itself then, and crashes there where
-  /// a task that has ended is told of anything.
+  /// `startLoading` after both. URLSession then reports the cancellation itself, and on Linux
+  /// crashes if it is called for a task that has ended.
   fileprivate var isWaiting: Bool {
     switch task?.state {
     case .canceling, .completed: false
@@ -87,16 +89,16 @@ open class OfflineURLProtocol: URLProtocol {
     }
   }
 
-  /// Lets go of a load that has ended by itself, which keeps this object until then: URLSession on Linux
-  /// does not call `stopLoading` after it.
+  /// Releases a load that has ended by itself. Until then it keeps this object alive, because
+  /// URLSession on Linux does not call `stopLoading` after it.
   fileprivate func forget(_ ended: ProtocolLoad) {
     if load === ended { load = nil }
   }
 
-  /// Ends the load: nothing is delivered any more.
+  /// Ends the load: nothing is delivered after that.
   public override func stopLoading() {
     #if !canImport(Darwin)
-      // A `suspend()` that comes after the `resume()` that followed it, as it may on Linux.
+      // On Linux, a `suspend()` may arrive after the `resume()` that followed it.
       if task?.state == .running { return }
     #endif
     load?.stop()
@@ -104,11 +106,11 @@ open class OfflineURLProtocol: URLProtocol {
   }
 }
 
-/// Tells the client of one load what came of it, once.
+/// Delivers the result of one load to the client, once.
 ///
-/// All but the fetch happens on the queue that started it.
+/// Everything but the fetch happens on the queue that started the load.
 final class ProtocolLoad: Sendable {
-  // Safety: the protocol and its client are used on the loading queue alone.
+  // Safety: the protocol and its client are used only on the loading queue.
   private nonisolated(unsafe) let target: OfflineURLProtocol
   private let queue: LoadingQueue?
   private let state = Lock(State())
@@ -123,7 +125,7 @@ final class ProtocolLoad: Sendable {
     queue = LoadingQueue()
   }
 
-  /// Fetches, and delivers on the loading queue.
+  /// Fetches the response, and delivers it on the loading queue.
   func run(_ asked: AskedRequest, _ cache: OfflineCache) {
     guard let queue else {
       fail(
@@ -144,7 +146,7 @@ final class ProtocolLoad: Sendable {
     state.withLock { $0.task = task }
   }
 
-  /// Delivers an answer. On the loading queue.
+  /// Delivers a response. Called on the loading queue.
   func finish(_ bytes: [UInt8], _ response: OfflineURLResponse) {
     guard end(), let client = unsafe target.client else { return }
     unsafe client.urlProtocol(
@@ -154,14 +156,14 @@ final class ProtocolLoad: Sendable {
     unsafe target.forget(self)
   }
 
-  /// Delivers an error. On the loading queue.
+  /// Delivers an error. Called on the loading queue.
   func fail(_ error: URLError) {
     guard end(), let client = unsafe target.client else { return }
     unsafe client.urlProtocol(target, didFailWithError: error)
     unsafe target.forget(self)
   }
 
-  /// Ends it without a word. On the loading queue.
+  /// Ends the load without a delivery. Called on the loading queue.
   func stop() {
     let task = state.withLock { state in
       state.isOver = true
@@ -170,7 +172,7 @@ final class ProtocolLoad: Sendable {
     if let task { callOut { task.cancel() } }
   }
 
-  /// Tells whether the client may still be told, and takes care that it is told once.
+  /// Returns whether the client may still be called, and ensures that it is called once.
   private func end() -> Bool {
     guard unsafe target.isWaiting else { return false }
     return state.withLock { state in
@@ -179,8 +181,9 @@ final class ProtocolLoad: Sendable {
     }
   }
 
-  /// On Linux a 401 that names a challenge never completes where there is a completion handler: the
-  /// challenge is left out, so that the caller gets the status.
+  /// Returns a response that URLSession can deliver. On Linux a task with a completion handler
+  /// never completes if a 401 or 407 names a challenge. The challenge is removed, so that the
+  /// caller gets the status.
   private static func deliverable(_ response: OfflineURLResponse) -> OfflineURLResponse {
     #if canImport(Darwin)
       return response

@@ -6,14 +6,15 @@ import HTTPSemantics
   public import FoundationNetworking
 #endif
 
-/// An `HTTPURLResponse` that also tells where it came from, how old it is, and why.
+/// An `HTTPURLResponse` with information about its source, its age and the reason for its use.
 ///
-/// Fields of one name are joined with `, `, as Foundation does it. The fields describe the data: where
-/// a content coding was taken off, `Content-Encoding` and `Content-Length` are gone.
+/// Fields of one name are joined with `, `, as in Foundation. The fields describe the data: if a
+/// content coding was removed, `Content-Encoding` and `Content-Length` are removed, too.
 public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
-  // Unchecked as the superclass is; what is added never changes.
+  // Unchecked, as the superclass is; the added property never changes.
 
-  /// Tells where it came from; nil for one that was read from an archive, or made for a question.
+  /// The information about the source, or `nil` for a response that was read from an archive, or
+  /// passed to the delegate.
   public let metadata: ResponseMetadata?
 
   private init?(url: URL, head: HTTPResponseHead, metadata: ResponseMetadata?) {
@@ -23,15 +24,15 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       headerFields: Self.dictionary(head.fields))
   }
 
-  /// Reads the superclass from an archive.
+  /// Creates a response from an archive, without metadata.
   public required init?(coder: NSCoder) {
     metadata = nil
     super.init(coder: coder)
   }
 
-  /// Makes the response to a request.
+  /// Creates the response to a request.
   ///
-  /// Its URL is the caller's own where no redirect was followed: programs compare the two.
+  /// Its URL is exactly the caller's if no redirect was followed, because programs compare the two.
   static func make(
     _ response: ClientResponse, to asked: AskedRequest, standIn: StandIn? = nil
   ) -> OfflineURLResponse? {
@@ -41,7 +42,7 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       url: url, head: response.head, metadata: ResponseMetadata(response, standIn: standIn))
   }
 
-  /// Makes the response to a request whose answer is in a file; the time is in nanoseconds since 1970.
+  /// Creates the response for a downloaded file; `now` is in nanoseconds since 1970.
   static func make(
     _ file: DownloadedFile, to asked: AskedRequest, now: Int64
   ) -> OfflineURLResponse? {
@@ -51,12 +52,12 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       url: url, head: file.record.head, metadata: ResponseMetadata(file, now: now))
   }
 
-  /// Makes a response without metadata.
+  /// Creates a response without metadata.
   static func plain(_ head: HTTPResponseHead, url: URL) -> OfflineURLResponse? {
     OfflineURLResponse(url: url, head: head, metadata: nil)
   }
 
-  /// Returns the same response, written to a file.
+  /// Returns the same response with the metadata of the file that it was written to.
   func written(to file: DownloadedFile, _ head: HTTPResponseHead) -> OfflineURLResponse {
     guard let url, var metadata else { return self }
     metadata.download = DownloadMetadata(file)
@@ -80,7 +81,7 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
     var result: [String: String] = [:]
     result.reserveCapacity(fields.count)
     for (place, field) in fields.enumerated() {
-      // The names of one field may be spelled in several ways: the first counts.
+      // A field name may be spelled in several ways: the first spelling is used.
       if let name = fields.prefix(place).first(where: { field.isNamed($0.name) })?.name {
         result[name] = "\(result[name] ?? ""), \(field.text)"
       } else {

@@ -5,49 +5,50 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// Tells where an answer came from, how old it is, and why.
+/// The source of a response, its age, and the reason for its use.
 public struct ResponseMetadata: Sendable, Hashable {
-  /// Names where the body came from.
+  /// The place the body came from.
   public enum Source: String, Sendable, Hashable {
-    /// A server sent it now.
+    /// A server has sent it now.
     case network
     /// The store had it in memory.
     case memory
     /// The store had it on disk.
     case disk
-    /// A file that ships with the program stands in for it.
+    /// A file that ships with the program was used for the URL.
     case substitute
-    /// A file that was downloaded before, see ``download``.
+    /// A file that was downloaded earlier, see ``download``.
     case file
   }
 
-  /// Tells where it came from.
+  /// The place the body came from.
   public let source: Source
 
-  /// Tells how long ago the origin made or confirmed it, in seconds (RFC 9111, section 4.2.3).
+  /// The seconds since the origin made or confirmed the response (RFC 9111, section 4.2.3).
   public let age: TimeInterval
 
-  /// Tells for how many seconds it stays fresh; negative once it is stale; nil where the answer came
+  /// The seconds for which the response stays fresh, negative once it is stale; `nil` if it came
   /// from the network.
   public let freshness: TimeInterval?
 
-  /// Tells of the file that it was downloaded to; nil for all other answers, and where a substitute was
-  /// written.
+  /// The file that the response was downloaded to; `nil` for all other responses, and for a
+  /// substitute that was written to a file.
   public internal(set) var download: DownloadMetadata?
 
-  /// Tells whether it is stale: served because there was nothing better, or by permission.
+  /// Whether the response is stale: it was used because there was no better one, or because that is
+  /// allowed.
   public var isStale: Bool { source != .substitute && (freshness.map { $0 <= 0 } ?? false) }
 
-  /// Says in a few words why it is this answer: why the network was asked, or why not.
+  /// The reason why this response was used, in a few words: why the network was asked, or why not.
   public var reason: String { why.description }
 
-  /// Says the same for machines, as the field `Cache-Status` does (RFC 9211).
+  /// The reason for machines, as the field `Cache-Status` gives it (RFC 9211).
   public var cacheStatus: String { status.description }
 
   private let why: Why
   private let status: CacheStatus
 
-  /// Keeps the reason as a value: most callers never ask for the words.
+  /// The reason as a value, because most callers never need the text.
   private enum Why: Hashable, CustomStringConvertible {
     case fresh(seconds: Int64)
     case stale(seconds: Int64)
@@ -70,7 +71,8 @@ public struct ResponseMetadata: Sendable, Hashable {
     }
   }
 
-  /// - Parameter standIn: Tells why the answer stands in for that of the network, where it does.
+  /// - Parameter standIn: The reason for using a stored response in place of the network; `nil` if
+  ///   that is not so.
   init(_ response: ClientResponse, standIn: StandIn?) {
     source =
       switch response.source {
@@ -101,7 +103,8 @@ public struct ResponseMetadata: Sendable, Hashable {
       }
   }
 
-  /// Returns what the cache did, without the promise to store where that has failed since.
+  /// Returns the status of the response, without the statement that it is stored if storing has
+  /// failed since.
   private static func status(of response: ClientResponse) -> CacheStatus {
     var status = response.cacheStatus
     if status.isStored, case .notStored(let why) = response.body.storing {
@@ -111,7 +114,7 @@ public struct ResponseMetadata: Sendable, Hashable {
     return status
   }
 
-  /// Returns the words for the detail of a `Cache-Status`, which is a name for machines.
+  /// Returns text for the detail of a `Cache-Status`, which is a name for machines.
   private static func words(_ detail: String) -> String {
     guard detail.hasPrefix("origin-") else { return detail }
     let code = TransportError.Code(rawValue: String(detail.dropFirst("origin-".count)))
@@ -120,7 +123,7 @@ public struct ResponseMetadata: Sendable, Hashable {
 
   init(_ file: DownloadedFile, now: Int64) {
     let download = DownloadMetadata(file)
-    // In whole nanoseconds: dates of these years have steps of 240 of them.
+    // Computed in whole nanoseconds: current dates as seconds have steps of 240 ns.
     func seconds(_ end: Int64, since start: Int64) -> TimeInterval {
       let (difference, isBeyond) = end.subtractingReportingOverflow(start)
       return (isBeyond ? TimeInterval(end) - TimeInterval(start) : TimeInterval(difference)) / 1e9

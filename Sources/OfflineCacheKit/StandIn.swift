@@ -1,12 +1,12 @@
 import CacheClient
 
-/// Tells why what is stored stands in for the network.
+/// The reason why a stored response is used in place of the network.
 enum StandIn: Hashable, CustomStringConvertible {
   /// The network was asked, and failed.
   case failure(ClientError)
   /// There is no network, for this reason.
   case noNetwork(String)
-  /// The network is constrained, for this reason, and the user spares it.
+  /// The network is constrained, for this reason, and the options spare such networks.
   case constrained(String)
 
   var description: String {

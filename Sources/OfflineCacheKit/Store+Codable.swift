@@ -2,11 +2,11 @@ public import CacheFormat
 public import CacheStore
 public import Foundation
 
-// Values in place of bytes, as JSON.
+// Values encoded as JSON.
 extension Store {
-  /// Stores a value, encoded as JSON, under a key, in place of what was there.
+  /// Stores a value, encoded as JSON, under a key, and replaces the previous entry.
   ///
-  /// The encoder is yours if you want other dates or key names.
+  /// Pass your own encoder for other dates or key names.
   ///
   /// ```swift
   /// struct Reader: Codable { var name: String }
@@ -14,9 +14,9 @@ extension Store {
   /// let known: Reader? = try store.value(for: "reader/7")
   /// ```
   ///
-  /// - Throws: `EncodingError`, or `StoreError` as `put(_:for:variant:metadata:)` does; what was stored
-  ///   before is still there then.
-  /// - Durability: what `durability` says, once the call has returned.
+  /// - Throws: `EncodingError`, or `StoreError` as `put(_:for:variant:metadata:)`; the previous
+  ///   entry is then still there.
+  /// - Durability: That of `durability`, once the call has returned.
   /// - Complexity: O(length of the encoded value).
   @discardableResult
   public func put(
@@ -28,7 +28,7 @@ extension Store {
 
   /// Returns the value that is stored under a key as JSON, or `nil` if there is no entry.
   ///
-  /// The decoder has to expect what the encoder wrote.
+  /// The decoder must match the encoder.
   ///
   /// - Throws: `DecodingError` if the entry is not such a value.
   /// - Complexity: O(length of the entry).

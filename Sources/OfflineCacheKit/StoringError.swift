@@ -2,20 +2,20 @@ public import CacheClient
 public import CacheStore
 public import Foundation
 
-/// Tells why ``OfflineCache/store(_:for:)`` has not stored a response.
+/// The reason why ``OfflineCache/store(_:for:)`` has not stored a response.
 public enum StoringError: Error, Sendable, CustomStringConvertible {
-  /// The URL of the request is none that can be fetched.
+  /// The URL of the request cannot be fetched.
   case request(URLError)
-  /// The response is no `HTTPURLResponse`.
+  /// The response is not an `HTTPURLResponse`.
   case notHTTP
   /// Its storage policy is `notAllowed`.
   case storagePolicy
-  /// The rules of HTTP do not let it be stored.
+  /// The rules of HTTP do not allow storing it.
   case rules(NotStored)
-  /// The store cannot take it.
+  /// The store has refused it.
   case store(StoreError)
 
-  /// Says what is wrong and what to do.
+  /// The problem and the advice.
   public var description: String {
     switch self {
     case .request(let error): error.localizedDescription

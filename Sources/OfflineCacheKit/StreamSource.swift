@@ -1,12 +1,12 @@
 import Foundation
 import HTTPTransports
 
-/// Gives the bytes of an `InputStream`, which blocks, on a queue of its own.
+/// The bytes of an `InputStream`. The stream blocks, so it is read on its own queue.
 final class StreamSource: RequestBodySource {
   private static let pieceBytes = 64 << 10
 
   private let queue = DispatchQueue(label: "OfflineCache.body")
-  // Safety: after the initialiser the stream is used on the queue alone.
+  // Safety: after the initialiser the stream is used only on the queue.
   private nonisolated(unsafe) let stream: InputStream
 
   init(_ stream: InputStream) {
@@ -23,7 +23,7 @@ final class StreamSource: RequestBodySource {
     let stream = unsafe stream
     if stream.streamStatus == .notOpen { stream.open() }
     var bytes = [UInt8](repeating: 0, count: Self.pieceBytes)
-    // Safety: the stream writes at most so many bytes as it is told there is room for.
+    // Safety: the stream writes at most as many bytes as the buffer has.
     let count = unsafe bytes.withUnsafeMutableBufferPointer { buffer -> Int in
       guard let start = buffer.baseAddress else { return 0 }
       return unsafe stream.read(start, maxLength: buffer.count)

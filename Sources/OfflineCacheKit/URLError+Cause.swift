@@ -9,7 +9,7 @@ public import HTTPTransports
 #endif
 
 extension URLError {
-  /// Makes an error that names URL and cause, with the typed error underneath.
+  /// Creates an error that names URL and cause, with the typed error underneath.
   init(_ code: URLError.Code, url: URL?, cause: String, underlying: (any Error)?) {
     var info: [String: Any] = [NSLocalizedDescriptionKey: cause]
     if let underlying { info[NSUnderlyingErrorKey] = underlying }
@@ -19,16 +19,16 @@ extension URLError {
     self.init(code, userInfo: info)
   }
 
-  /// Says that the text of a URL is none that can be fetched.
+  /// Creates the error for a text that is not a URL that can be fetched.
   init(_ error: InvalidURL, url: URL) {
     let isOther = error.code == .unsupportedScheme || error.code == .noScheme
     self.init(
       isOther ? .unsupportedURL : .badURL, url: url, cause: error.description, underlying: error)
   }
 
-  /// Says how a fetch failed.
+  /// Creates the error for a failed fetch.
   ///
-  /// - Parameter isOffline: tells that the network was not asked because of the offline mode.
+  /// - Parameter isOffline: Whether the network was not asked because of the offline mode.
   init(_ error: ClientError, url: URL?, isOffline: Bool) {
     self.init(
       Self.code(of: error.cause, isOffline: isOffline), url: url, cause: error.description,
@@ -67,7 +67,8 @@ extension URLError {
     }
   }
 
-  /// Says how a download failed; what is wrong with a file has the `SystemError` underneath.
+  /// Creates the error for a failed download. A problem with a file has the `SystemError`
+  /// underneath.
   init(_ error: DownloadError, url: URL?) {
     let code: URLError.Code
     var underlying: any Error = error
@@ -94,7 +95,7 @@ extension URLError {
     self.init(code, url: url, cause: error.description, underlying: underlying)
   }
 
-  /// Tells whether nothing is stored, and the network was not to be asked.
+  /// Whether no response is stored, and the network must not be asked.
   var isNotStored: Bool {
     guard let error = userInfo[NSUnderlyingErrorKey] as? ClientError,
       case .notStored = error.cause
@@ -112,19 +113,19 @@ extension URLError {
 }
 
 extension TransportError.Code {
-  /// A redirect leads to what is no URL that can be fetched.
+  /// A redirect leads to a URL that cannot be fetched.
   public static let unusableRedirect = TransportError.Code(rawValue: "unusableRedirect")
 }
 
 extension ClientError {
-  /// As `TransportError.isUnreachable`.
+  /// Whether the server could not be reached; see `TransportError.isUnreachable`.
   var isUnreachable: Bool {
     if case .transport(let error) = cause { error.isUnreachable } else { false }
   }
 }
 
 extension DownloadError {
-  /// As `TransportError.isUnreachable`.
+  /// Whether the server could not be reached; see `TransportError.isUnreachable`.
   var isUnreachable: Bool {
     if case .transport(let error) = cause { error.isUnreachable } else { false }
   }

@@ -1,17 +1,19 @@
 import CacheFormat
 import Foundation
 
-/// Translates the user info of a `CachedURLResponse`, which may be anything, to one item of an entry.
+/// Converts the user info of a `CachedURLResponse`, which may have any values, to one field of an
+/// entry.
 ///
-/// Kept are values that a property list can have (text, data, dates, numbers, Booleans, and arrays and
-/// dictionaries of those) under keys that are text. Everything else has no form on disk.
+/// Values that a property list can have are kept (text, data, dates, numbers, Booleans, and arrays
+/// and dictionaries of those) if their keys are text. All others cannot be written to disk.
 enum UserInfo {
-  /// Names the item; its value is a binary property list.
+  /// The name of the field. Its value is a binary property list.
   private static let name = ByteString("foundation-user-info")
-  /// Deeper values are taken for a cycle.
+  /// The limit on the depth of values; deeper ones are treated as cycles.
   private static let maximumDepth = 64
 
-  /// Returns the item, if there is anything to keep, and the keys of what cannot be kept.
+  /// Returns the field, if there is anything to keep, and the keys of the values that cannot be
+  /// kept.
   static func encode(_ info: [AnyHashable: Any]?) -> (fields: [Field], lost: [AnyHashable]) {
     var kept: [String: Any] = [:]
     var lost: [AnyHashable] = []
@@ -30,10 +32,10 @@ enum UserInfo {
     return ([Field(name, ByteString(bytes: [UInt8](data)))], lost)
   }
 
-  /// Returns what ``encode(_:)`` has kept; nil where there is nothing.
+  /// Returns the user info that ``encode(_:)`` has kept, or `nil` if there is none.
   static func decode(_ fields: [Field]) -> [AnyHashable: Any]? {
     guard let field = fields.first(where: { $0.name == name }) else { return nil }
-    // Safety: there is no place for the format to be written to.
+    // Safety: no location is passed for the format.
     let list = unsafe try? PropertyListSerialization.propertyList(
       from: Data(field.value.bytes), options: [], format: nil)
     return list as? [String: Any]
