@@ -1,13 +1,14 @@
-/// Says what the network is good for.
+/// The quality of the network.
 public enum NetworkQuality: String, Sendable, Hashable, CaseIterable, Comparable {
-  /// Nothing but this machine can be reached.
+  /// Only this machine can be reached.
   case none
-  /// There is a way out that costs money or is slow: a modem, a phone, a link that the user named.
+  /// There is a connection that costs money or is slow: a modem, a phone, or a link that the user
+  /// named.
   case constrained
-  /// There is a way out, and nothing speaks against using it.
+  /// There is a connection without such restrictions.
   case free
 
-  /// Orders them from the worst to the best.
+  /// Compares from the worst to the best.
   public static func < (left: NetworkQuality, right: NetworkQuality) -> Bool {
     left.rank < right.rank
   }
@@ -21,25 +22,25 @@ public enum NetworkQuality: String, Sendable, Hashable, CaseIterable, Comparable
   }
 }
 
-/// Tells how the network is, and why it is said to be so.
+/// The state of the network, and the reason for it.
 public struct NetworkState: Sendable, Hashable, CustomStringConvertible {
-  /// Says what the network is good for.
+  /// The quality of the network.
   public var quality: NetworkQuality
 
-  /// Names the links that lead out, such as `eth0`; none where nothing does, or where they are not
-  /// known.
+  /// The names of the links that lead out, such as `eth0`; empty if there are none, or if they are
+  /// not known.
   public var links: [String]
 
-  /// Says why, in a few words for people.
+  /// The reason, in a few words for people.
   public var reason: String
 
-  /// Makes a state.
+  /// Creates a state.
   public init(_ quality: NetworkQuality, links: [String] = [], reason: String) {
     self.quality = quality
     self.links = links
     self.reason = reason
   }
 
-  /// Gives quality and reason.
+  /// The quality and the reason.
   public var description: String { "\(quality.rawValue): \(reason)" }
 }

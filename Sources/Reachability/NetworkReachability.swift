@@ -1,42 +1,43 @@
-/// Tells how the network is, now and whenever that changes.
+/// The state of the network, and its changes.
 ///
-/// ``SystemReachability`` asks the system; ``ManualReachability`` says what a program has found out by
-/// itself.
+/// ``SystemReachability`` gets the state from the system; for ``ManualReachability`` the program
+/// sets it.
 public protocol NetworkReachability: AnyObject, Sendable {
-  /// Tells how the network is now. Costs no more than a lock.
+  /// The present state. Reading it costs no more than a lock.
   var current: NetworkState { get }
 
-  /// Gives the present state first, then each new one, to one reader; any number of readers may ask.
+  /// Returns the present state and then each new one, for one reader. There may be any number of
+  /// readers.
   ///
-  /// A reader that is slow gets the newest state and misses those in between. It ends when whatever
-  /// tells the states ends, or the task of the reader is cancelled.
+  /// A slow reader gets the newest state and misses those before it. The sequence ends when the
+  /// watching is stopped, or when the task of the reader is cancelled.
   func changes() -> AsyncStream<NetworkState>
 }
 
-/// Says what a program knows by itself: from a setting, from another library, or in a test.
+/// A state that the program sets itself: from a setting, from another library, or in a test.
 public final class ManualReachability: NetworkReachability {
   private let board: StateBoard
 
-  /// Makes one that says a state until it is told another one.
+  /// Creates an object with a state.
   public init(_ state: NetworkState) { board = StateBoard(state) }
 
-  /// Makes one that says a quality.
+  /// Creates an object with a quality.
   public convenience init(_ quality: NetworkQuality) {
     self.init(NetworkState(quality, reason: "the program says so"))
   }
 
   deinit { board.finish() }
 
-  /// Tells how the network is now.
+  /// The present state.
   public var current: NetworkState { board.current }
 
-  /// Gives the present state first, then each new one.
+  /// Returns the present state and then each new one.
   public func changes() -> AsyncStream<NetworkState> { board.changes() }
 
-  /// Says another state from now on.
+  /// Changes the state.
   public func set(_ state: NetworkState) { board.publish(state) }
 
-  /// Says another quality from now on.
+  /// Changes the quality.
   public func set(_ quality: NetworkQuality) {
     set(NetworkState(quality, reason: "the program says so"))
   }

@@ -2,10 +2,11 @@ import CReachability
 import CacheSystem
 import Synchronization
 
-/// Confirms by connections what the system says, in a thread of its own.
+/// Confirms the state of the system by connections, on its own thread.
 final class ProbeLoop: Sendable {
   private struct Wish {
-    /// What the system says; counted, so that a verdict on an older word is dropped.
+    /// The state of the system. It is counted, so that the verdict on an older state can be
+    /// dropped.
     var state: NetworkState
     var number = 0
     var isStopped = false
@@ -14,7 +15,7 @@ final class ProbeLoop: Sendable {
   private let probe: NetworkProbe
   private let board: StateBoard
   private let wish: Monitor<Wish>
-  /// Whether a connection is being tried: one whose name is not resolved yet may outlast its time.
+  /// Whether a connection is being made. Resolving its name may take longer than the timeout.
   private let isTrying = Atomic(false)
 
   init(_ probe: NetworkProbe, _ board: StateBoard, _ first: NetworkState) {
@@ -23,7 +24,7 @@ final class ProbeLoop: Sendable {
     wish = Monitor(Wish(state: first))
   }
 
-  /// Begins to confirm.
+  /// Starts the thread.
   func start() throws(ReachabilityError) {
     do throws(SystemError) {
       try startThread { [self] in run() }
@@ -32,7 +33,7 @@ final class ProbeLoop: Sendable {
     }
   }
 
-  /// Takes the system's word.
+  /// Accepts a new state of the system.
   func take(_ state: NetworkState) {
     board.guess(state)
     wish.change { wish in
@@ -42,14 +43,14 @@ final class ProbeLoop: Sendable {
     }
   }
 
-  /// Ends the thread, at the latest when a connection that is being tried has ended.
+  /// Ends the thread, at the latest when the present connection attempt has ended.
   func stop() { wish.change { $0.isStopped = true } }
 
   private func run() {
     var done = -1
     while true {
       let seen = done
-      // With a verdict on the newest word already, the next one comes after the interval.
+      // After a verdict on the newest state, the next probe is made after the interval.
       let next: Wish? =
         done < 0
         ? wish.wait { $0 }
@@ -71,7 +72,7 @@ final class ProbeLoop: Sendable {
     return NetworkState(.none, reason: "\(state.reason), but \(probe) gives no answer: \(failure)")
   }
 
-  /// Connects; returns why that failed, or nil.
+  /// Connects. Returns the reason of a failure, or `nil`.
   private func connect() -> String? {
     let timedOut = SystemError.timedOut.description
     guard !isTrying.exchange(true, ordering: .acquiringAndReleasing) else { return timedOut }
@@ -89,7 +90,7 @@ final class ProbeLoop: Sendable {
       isTrying.store(false, ordering: .releasing)
       return error.description
     }
-    // A little more than the connection has, so that its own error is the one that is told.
+    // A little longer than the timeout of the connection, so that its own error is reported.
     let waited = result.wait(nanoseconds: probe.timeout.nanoseconds + 100_000_000) { $0 }
     guard let code = waited else { return timedOut }
     if code > 0 { return "its name does not resolve" }

@@ -1,21 +1,21 @@
 public import CacheSystem
 
-/// Tells why the network cannot be watched.
+/// The reason why the network cannot be watched.
 public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names what failed.
+  /// The operation that failed.
   public enum Step: String, Sendable, Hashable {
-    /// The socket of rtnetlink(7), or the descriptor beside it, could not be had.
+    /// Opening the socket of rtnetlink(7), or the descriptor that wakes its thread.
     case open
-    /// The kernel was asked for routes and links and gave no answer.
+    /// Reading routes and links from the kernel.
     case ask
-    /// The system gave no thread.
+    /// Starting a thread.
     case thread
   }
 
-  /// Names what failed.
+  /// The operation that failed.
   public let step: Step
 
-  /// Gives the error of the system.
+  /// The error of the system.
   public let cause: SystemError
 
   init(_ step: Step, _ cause: SystemError) {
@@ -23,7 +23,7 @@ public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConverti
     self.cause = cause
   }
 
-  /// Says what is wrong and what to do.
+  /// The problem and the advice.
   public var description: String {
     let words = " (\(cause))"
     switch step {

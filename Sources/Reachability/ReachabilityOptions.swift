@@ -1,16 +1,17 @@
-/// Says how ``SystemReachability`` judges.
+/// The rules by which ``SystemReachability`` determines the state.
 public struct ReachabilityOptions: Sendable {
-  /// Names the links that make a connection constrained (Linux): names, or beginnings that end in `*`.
+  /// The links that make a connection constrained (Linux): names, or beginnings of names that end
+  /// in `*`.
   ///
-  /// What a link costs is not known to the kernel. The default are the names that modems have: `ww*`
-  /// (wwan0, wwp0s20u4), `rmnet*`, `ppp*`. A DSL line is `ppp0`, too: leave `ppp*` out for one. Phones
-  /// that share their connection appear as `usb0` or as WLAN: add them.
+  /// The kernel does not know what a link costs. The defaults are the names of modems: `ww*`
+  /// (wwan0, wwp0s20u4), `rmnet*`, `ppp*`. A DSL line is `ppp0`, too: remove `ppp*` if you have
+  /// one. Phones that share their connection appear as `usb0` or as WLAN: add them.
   public var constrainedLinks: [String]
 
-  /// Confirms what the system says; nil: its word is enough.
+  /// The probe that confirms the state of the system; `nil` for none.
   public var probe: NetworkProbe?
 
-  /// Makes options; the defaults ask nobody but the system.
+  /// Creates options. With the defaults, no connections are made.
   public init(
     constrainedLinks: [String] = ["ww*", "rmnet*", "ppp*"], probe: NetworkProbe? = nil
   ) {
@@ -18,7 +19,7 @@ public struct ReachabilityOptions: Sendable {
     self.probe = probe
   }
 
-  /// Tells whether a link makes a connection constrained.
+  /// Returns whether a link makes a connection constrained.
   func isConstrained(_ link: String) -> Bool {
     constrainedLinks.contains { pattern in
       pattern.last == "*" ? link.hasPrefix(pattern.dropLast()) : link == pattern
@@ -26,21 +27,21 @@ public struct ReachabilityOptions: Sendable {
   }
 }
 
-/// Confirms a connection: by a TCP connection to a server that is closed at once.
+/// A test of the network: a TCP connection to a server, which is closed at once.
 public struct NetworkProbe: Sendable, Hashable, CustomStringConvertible {
-  /// Names the server, or gives its address.
+  /// The name or address of the server.
   public var host: String
 
-  /// Gives its port.
+  /// The port of the server.
   public var port: UInt16
 
-  /// Bounds how long resolving and connecting may take.
+  /// The limit on the time for resolving the name and connecting.
   public var timeout: Duration
 
-  /// Says after what time it is made again while nothing else changes.
+  /// The time after which the probe is repeated while nothing else changes.
   public var interval: Duration
 
-  /// Makes a probe.
+  /// Creates a probe.
   public init(
     host: String, port: UInt16, timeout: Duration = .seconds(3), interval: Duration = .seconds(15)
   ) {
@@ -50,7 +51,7 @@ public struct NetworkProbe: Sendable, Hashable, CustomStringConvertible {
     self.interval = interval
   }
 
-  /// Reads `example.org:443`, `192.0.2.1:80` or `[2001:db8::1]:80`; nil where it is none.
+  /// Parses `example.org:443`, `192.0.2.1:80` or `[2001:db8::1]:80`; returns `nil` for other texts.
   public init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"),
       let port = UInt16(text[text.index(after: colon)...]), port > 0
@@ -68,6 +69,6 @@ public struct NetworkProbe: Sendable, Hashable, CustomStringConvertible {
     self.init(host: String(host), port: port)
   }
 
-  /// Gives host and port as they are typed.
+  /// The host and the port, in the same form.
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

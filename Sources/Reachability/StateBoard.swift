@@ -1,10 +1,10 @@
 import CacheSystem
 
-/// Holds the present state and those who read its changes.
+/// The present state and the readers of its changes.
 final class StateBoard: Sendable {
   private struct Content {
     var state: NetworkState
-    /// Whether readers may have the state; not before the first verdict of a probe.
+    /// Whether readers may have the state. With a probe, they may not before its first verdict.
     var isSettled: Bool
     var isFinished = false
   }
@@ -12,24 +12,24 @@ final class StateBoard: Sendable {
   private let content: Lock<Content>
   private let readers = Broadcast<NetworkState>()
 
-  /// - Parameter isSettled: tells that the state is more than a guess.
+  /// - Parameter isSettled: Whether the state needs no confirmation by a probe.
   init(_ state: NetworkState, isSettled: Bool = true) {
     content = Lock(Content(state: state, isSettled: isSettled))
   }
 
   var current: NetworkState { content.withLock { $0.state } }
 
-  /// Counts those who read.
+  /// The number of readers.
   var readerCount: Int { readers.readerCount }
 
   func changes() -> AsyncStream<NetworkState> { readers.stream { settled } }
 
-  /// Takes the system's word as long as no probe has given a verdict.
+  /// Sets the state of the system, unless a probe has given a verdict already.
   func guess(_ state: NetworkState) {
     content.withLock { if !$0.isSettled { $0.state = state } }
   }
 
-  /// Says a state to all who read, unless they have it already.
+  /// Sets the state and passes it to all readers, unless they have it already.
   func publish(_ state: NetworkState) {
     let isNew = content.withLock { content in
       guard !content.isFinished, !content.isSettled || content.state != state else { return false }
@@ -40,7 +40,7 @@ final class StateBoard: Sendable {
     if isNew { readers.tell { settled } }
   }
 
-  /// Ends all sequences; what comes later is not told.
+  /// Ends all sequences. Later states are not passed on.
   func finish() {
     content.withLock { $0.isFinished = true }
     readers.finish { settled }

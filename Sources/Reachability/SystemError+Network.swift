@@ -15,11 +15,12 @@ extension SystemError {
   /// A message does not fit into its buffer.
   static let messageTooLong = SystemError(EMSGSIZE)
 
-  /// Something took too long.
+  /// An operation took too long.
   static let timedOut = SystemError(ETIMEDOUT)
 
-  /// Whether nothing leads to an address, or the link that did is gone, or there is no such family of
-  /// addresses here: what a question for a route is refused with (`unreachable`, `prohibit`, `blackhole`).
+  /// Whether there is no route to an address, or its link is gone, or the address family is not
+  /// available: the errors with which the kernel answers a request for a route (`unreachable`,
+  /// `prohibit`, `blackhole`).
   var isNoRoute: Bool {
     code == ENETUNREACH || code == EHOSTUNREACH || code == ENODEV || code == ENETDOWN
       || code == EACCES || code == EINVAL || code == EAFNOSUPPORT || code == EOPNOTSUPP

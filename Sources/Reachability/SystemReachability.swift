@@ -1,18 +1,20 @@
 import CacheSystem
 
-/// Asks the system how the network is, and hears of every change.
+/// The state of the network, as the system reports it, with all its changes.
 ///
-/// On Linux by rtnetlink(7): there is a network where the kernel has a route to public addresses, by IPv4
-/// or IPv6, through a link that is up and has a carrier. The loopback alone counts as none. A link counts
-/// as constrained by its name (``ReachabilityOptions/constrainedLinks``); what NetworkManager calls
-/// metered is not known here. On Apple platforms by NWPathMonitor: constrained is what is expensive, or
-/// where the user saves data.
+/// On Linux it uses rtnetlink(7): there is a network if the kernel has a route to public addresses,
+/// by IPv4 or IPv6, through a link that is up and has a carrier. The loopback does not count. A
+/// link is constrained if its name is listed (``ReachabilityOptions/constrainedLinks``); the
+/// metered connections of NetworkManager are not detected. On Apple platforms it uses
+/// NWPathMonitor: a network is constrained if it is expensive, or if the user has chosen to save
+/// data.
 ///
-/// A route says nothing about what lies behind it; ``NetworkProbe`` asks. Costs one thread that sleeps
-/// and three descriptors (Linux), with a probe one thread more; all go with the last reference.
+/// A route does not show whether servers can be reached; a ``NetworkProbe`` finds that out. On
+/// Linux it costs one sleeping thread and three descriptors, and with a probe one thread more. All
+/// are released with the last reference.
 public final class SystemReachability: NetworkReachability {
-  /// Gives the one that serves the whole process, with default options; nil where the network cannot be
-  /// watched. It is made at its first use and stays.
+  /// The object for the whole process, with default options, or `nil` if the network cannot be
+  /// watched. It is created at its first use and never released.
   public static let shared: SystemReachability? = try? SystemReachability()
 
   private let board: StateBoard
@@ -23,10 +25,11 @@ public final class SystemReachability: NetworkReachability {
     private let watcher: NetlinkWatcher
   #endif
 
-  /// Begins to watch. The first look is taken before it returns, a probe's first verdict comes later.
+  /// Starts watching. The first state is read before this returns; the first verdict of a probe
+  /// comes later.
   ///
-  /// - Throws: ``ReachabilityError``, where netlink is not allowed (in some containers) or descriptors or
-  ///   threads are used up.
+  /// - Throws: ``ReachabilityError`` if netlink is not allowed (in some containers), or no
+  ///   descriptors or threads are left.
   public init(_ options: ReachabilityOptions = ReachabilityOptions()) throws(ReachabilityError) {
     #if canImport(Network)
       let watcher = PathWatcher()
@@ -54,14 +57,14 @@ public final class SystemReachability: NetworkReachability {
 
   deinit { stop() }
 
-  /// Tells how the network is now. Before the first verdict of a probe it is what the system says.
+  /// The present state. Before the first verdict of a probe it is the state of the system.
   public var current: NetworkState { board.current }
 
-  /// Gives the present state first, then each new one. With a probe, the first one comes with its first
-  /// verdict.
+  /// Returns the present state and then each new one. With a probe, the first state comes with its
+  /// first verdict.
   public func changes() -> AsyncStream<NetworkState> { board.changes() }
 
-  /// Ends all sequences and the watching; the last state stays.
+  /// Ends all sequences and stops watching. ``current`` keeps the last state.
   public func stop() {
     board.finish()
     probing?.stop()

@@ -2,21 +2,21 @@
   import Dispatch
   import Network
 
-  /// Watches the network with NWPathMonitor. Written for Apple platforms and not built there yet.
+  /// Watches the network with NWPathMonitor. Written for Apple platforms; not built there yet.
   final class PathWatcher: Sendable {
     private let monitor = NWPathMonitor()
     private let queue = DispatchQueue(label: "OfflineCache.reachability")
 
-    /// Begins to watch; the closure gets the first state soon and then each change.
+    /// Starts watching. The closure is called with the first state soon, and then with each change.
     func start(_ tell: @escaping @Sendable (NetworkState) -> Void) throws(ReachabilityError) {
       monitor.pathUpdateHandler = { path in tell(NetworkState(path)) }
       monitor.start(queue: queue)
     }
 
-    /// Gives the state of now.
+    /// Returns the present state.
     func look() -> NetworkState { NetworkState(monitor.currentPath) }
 
-    /// Ends.
+    /// Stops watching.
     func stop() { monitor.cancel() }
   }
 

@@ -1,26 +1,27 @@
-/// Holds what one message of rtnetlink(7) says, as far as it matters here.
+/// The contents of one message of rtnetlink(7), as far as this module needs them.
 enum NetlinkMessage: Hashable {
-  /// Where packets to the address that was asked for go.
+  /// The route of packets to the requested address.
   case route(Route)
   /// A link.
   case link(Link)
-  /// The kernel refuses, with an errno value; 0 is an acknowledgement.
+  /// An error of the kernel, as an errno value; 0 is an acknowledgement.
   case failure(Int32)
   /// Anything else.
   case other
 
-  /// Holds the answer to RTM_GETROUTE.
+  /// The response to RTM_GETROUTE.
   struct Route: Hashable {
-    /// Tells whether packets leave by a link: RTN_UNICAST, not `unreachable`, `blackhole` or `local`.
+    /// Whether packets leave through a link: RTN_UNICAST, not `unreachable`, `blackhole` or
+    /// `local`.
     var isUnicast: Bool
-    /// Gives the index of the link; nil where the message has none.
+    /// The index of the link, or `nil` if the message has none.
     var link: Int32?
   }
 
-  /// Holds the answer to RTM_GETLINK.
+  /// The response to RTM_GETLINK.
   struct Link: Hashable {
     var name: String
-    /// IFF_UP: the user wants it.
+    /// IFF_UP: the link is enabled.
     var isUp: Bool
     /// IFF_RUNNING: there is a carrier, netdevice(7).
     var isRunning: Bool
@@ -28,16 +29,16 @@ enum NetlinkMessage: Hashable {
   }
 }
 
-/// Reads the messages of a datagram of netlink(7): lengths and types in the byte order of the machine,
-/// everything aligned to 4 bytes. Lengths that lead out of the datagram end it.
+/// Parses the messages of a datagram of netlink(7): lengths and types in the byte order of the
+/// machine, everything aligned to 4 bytes. Parsing ends at a length that exceeds the datagram.
 struct NetlinkMessages {
-  /// Gives the message and the sequence number of the request that it answers.
+  /// A message and the sequence number of its request.
   struct Item: Hashable {
     var sequence: UInt32
     var message: NetlinkMessage
   }
 
-  /// Reads all messages; what is cut off or nonsense is left out.
+  /// Returns all messages. Truncated and invalid messages are skipped.
   ///
   /// - Complexity: O(bytes).
   static func read(_ bytes: Span<UInt8>) -> [Item] {
@@ -77,7 +78,7 @@ struct NetlinkMessages {
       guard content.count >= 4, let code = bytes.integer(Int32.self, at: content.lowerBound) else {
         return .other
       }
-      // -errno; the smallest number has no counterpart.
+      // The kernel sends -errno. The smallest number has no positive counterpart.
       return .failure(code == .min ? .max : -code)
     case newRouteType where content.count >= routeHeadBytes:
       let attributes = content.dropFirst(routeHeadBytes)
@@ -100,7 +101,7 @@ struct NetlinkMessages {
     }
   }
 
-  /// Returns where the value of an attribute stands: its length and type come first, 4 bytes.
+  /// Returns the range of an attribute's value, which follows 4 bytes of length and type.
   private static func attribute(
     _ wanted: UInt16, _ bytes: Span<UInt8>, _ attributes: Range<Int>
   ) -> Range<Int>? {
@@ -130,7 +131,8 @@ struct NetlinkMessages {
 }
 
 extension Span<UInt8> {
-  /// Returns the number at an offset in the byte order of the machine; nil beyond the end.
+  /// Returns the number at an offset, in the byte order of the machine, or `nil` if it exceeds the
+  /// bytes.
   fileprivate func integer<Number: FixedWidthInteger>(
     _ type: Number.Type, at offset: Int
   ) -> Number? {
@@ -140,7 +142,7 @@ extension Span<UInt8> {
     for index in 0..<width {
       value |= Number(truncatingIfNeeded: self[offset + index]) << (8 * index)
     }
-    // Put together as on a little-endian machine; on the others the bytes change places.
+    // The bytes are combined as on a little-endian machine; on other machines they are swapped.
     return Number(littleEndian: value)
   }
 }

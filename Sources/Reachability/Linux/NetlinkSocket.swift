@@ -2,41 +2,43 @@
   import CReachability
   import CacheSystem
 
-  /// A socket of rtnetlink(7) for questions.
+  /// A socket of rtnetlink(7) for requests to the kernel, or for its notifications.
   final class NetlinkSocket: Sendable {
-    /// The longest datagram that is read, in bytes: a link with all its statistics has about 2 KB.
+    /// The limit on the length of a datagram, in bytes; a link with all its statistics has about 2
+    /// KB.
     static let datagramBytes = 32 << 10
 
-    /// How long the kernel may take, in milliseconds; it answers within microseconds.
+    /// The longest wait for a response, in milliseconds. The kernel answers within microseconds.
     private static let patience: Int32 = 1000
 
     private let descriptor: Descriptor
 
-    /// - Throws: EAFNOSUPPORT, EPERM or EACCES where netlink is not allowed, EMFILE, ENFILE, ENOBUFS.
+    /// - Throws: EAFNOSUPPORT, EPERM or EACCES if netlink is not allowed, EMFILE, ENFILE, ENOBUFS.
     init(listens: Bool) throws(SystemError) {
       let result = cr_open(listens ? 1 : 0)
       if result < 0 { throw SystemError(-result) }
       descriptor = Descriptor(result, of: RealFileSystem())
     }
 
-    /// The number, for waiting.
+    /// The number of the descriptor, for waiting.
     var number: Int32 { descriptor.raw }
 
-    /// Asks where packets to a public address go.
+    /// Returns the route of packets to a public address.
     func route(_ family: Int32, _ sequence: UInt32) throws(SystemError) -> NetlinkMessage.Route {
       try check(cr_ask_route(number, sequence, family))
       guard case .route(let route) = try answer(to: sequence) else { throw .inputOutput }
       return route
     }
 
-    /// Asks for a link.
+    /// Returns a link.
     func link(_ index: Int32, _ sequence: UInt32) throws(SystemError) -> NetlinkMessage.Link {
       try check(cr_ask_link(number, sequence, index))
       guard case .link(let link) = try answer(to: sequence) else { throw .inputOutput }
       return link
     }
 
-    /// Reads away what has come; lost messages (ENOBUFS) are no error, as nobody reads them.
+    /// Reads and discards all messages. Lost messages (ENOBUFS) are not an error, because their
+    /// contents are not used.
     func drain() {
       var buffer = [UInt8](repeating: 0, count: 4096)
       while true {
@@ -50,11 +52,11 @@
       }
     }
 
-    /// Tells whether an error says that messages were lost.
+    /// The error for lost messages.
     private static let overrun = SystemError.noBuffers.code
     private static let tooLong = SystemError.messageTooLong.code
 
-    /// Waits for the answer to a question; others, late ones for example, are passed over.
+    /// Waits for the response to a request. Other messages, such as late responses, are skipped.
     private func answer(to sequence: UInt32) throws(SystemError) -> NetlinkMessage {
       var buffer = [UInt8](repeating: 0, count: Self.datagramBytes)
       for _ in 0..<100 {

@@ -3,14 +3,14 @@
   import CacheSystem
   import Synchronization
 
-  /// Watches the network in a thread of its own, which sleeps until the kernel tells of a change.
+  /// Watches the network on its own thread, which sleeps until the kernel reports a change.
   final class NetlinkWatcher: Sendable {
-    /// How long the kernel must be quiet before the state is looked at, in milliseconds: a link that
-    /// comes up is told in several steps.
+    /// The milliseconds without a message after which the state is read: the kernel reports a new
+    /// link in several steps.
     private static let quiet: Int32 = 20
-    /// How many times that is waited for.
+    /// The limit of such waits in a row.
     private static let quietRounds = 10
-    /// After how many milliseconds a look that has failed is tried again.
+    /// The milliseconds after which a failed look is repeated.
     private static let retry: Int32 = 1000
 
     private let changes: NetlinkSocket
@@ -18,12 +18,13 @@
     private let wake: Descriptor
     private let isStopped = Atomic(false)
 
-    /// Looks once.
+    /// Opens the sockets. The thread is started by ``start(_:)``.
     ///
     /// - Throws: ``ReachabilityError``.
     init(_ options: ReachabilityOptions) throws(ReachabilityError) {
       do throws(SystemError) {
-        // Listens first: what changes after the first look is told.
+        // The socket for notifications is opened first, so that changes after the first look are
+        // reported.
         changes = try NetlinkSocket(listens: true)
         survey = NetworkSurvey(try NetlinkSocket(listens: false), options)
         let result = cr_open_wake()
@@ -34,7 +35,7 @@
       }
     }
 
-    /// Gives the state of now.
+    /// Returns the present state.
     func look() throws(ReachabilityError) -> NetworkState {
       var sequence: UInt32 = 0
       do throws(SystemError) {
@@ -44,7 +45,8 @@
       }
     }
 
-    /// Begins to watch; the closure gets the state after each change, perhaps the same one.
+    /// Starts watching. The closure is called with the state after each change, which may be the
+    /// same state.
     func start(_ tell: @escaping @Sendable (NetworkState) -> Void) throws(ReachabilityError) {
       do throws(SystemError) {
         try startThread { [self] in watch(tell) }
@@ -53,14 +55,14 @@
       }
     }
 
-    /// Ends the thread, soon; descriptors are closed when it has ended.
+    /// Asks the thread to end. It ends soon, and then the descriptors are closed.
     func stop() {
       isStopped.store(true, ordering: .releasing)
       cr_wake(wake.raw)
     }
 
     private func watch(_ tell: @Sendable (NetworkState) -> Void) {
-      // Answers to `look` are told apart from those to this thread.
+      // The numbers differ from those that `look` uses.
       var sequence: UInt32 = 1 << 31
       var timeout: Int32 = 0
       while true {
@@ -73,13 +75,13 @@
           tell(try survey.state(&sequence))
           timeout = -1
         } catch {
-          // What was true a moment ago is the best guess.
+          // The last state is kept as the best guess.
           timeout = Self.retry
         }
       }
     }
 
-    /// Reads away what was told, until nothing more comes for a moment, or for long enough.
+    /// Reads the notifications until none arrive for a moment, or the limit of waits is reached.
     private func settle() {
       changes.drain()
       for _ in 0..<Self.quietRounds {

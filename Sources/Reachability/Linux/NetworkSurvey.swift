@@ -2,7 +2,7 @@
   import CReachability
   import CacheSystem
 
-  /// Finds out by which link packets leave this machine, and judges that.
+  /// Finds the links through which packets leave this machine, and determines the state from them.
   struct NetworkSurvey: Sendable {
     private let socket: NetlinkSocket
     private let options: ReachabilityOptions
@@ -12,12 +12,12 @@
       self.options = options
     }
 
-    /// Asks the kernel for the state of now.
+    /// Returns the present state, by asking the kernel.
     ///
-    /// The kernel is asked where a packet to a public address would go (`ip route get`), not for its
-    /// list of routes: so rules, tables and tunnels count as they do for packets.
+    /// The kernel is asked for the route of a packet to a public address (`ip route get`), not for
+    /// its list of routes. So rules, tables and tunnels are taken into account as for real packets.
     ///
-    /// - Throws: what the socket throws; that there is no route is no error.
+    /// - Throws: The errors of the socket. A missing route is not an error.
     func state(_ sequence: inout UInt32) throws(SystemError) -> NetworkState {
       var ways: [Way] = []
       for (family, name) in [(cr_ipv4(), "IPv4"), (cr_ipv6(), "IPv6")] {
@@ -43,17 +43,17 @@
   }
 #endif
 
-/// Tells how packets of one family leave this machine.
+/// The way in which packets of one address family leave this machine.
 enum Way: Hashable {
-  /// They do not.
+  /// They cannot leave.
   case closed
-  /// By a link.
+  /// Through a link.
   case link(NetlinkMessage.Link)
 }
 
 extension NetworkState {
-  /// Judges the ways out. Whichever family a connection takes, a constrained link makes it constrained:
-  /// the better one is not known beforehand.
+  /// Creates the state for the ways out. One constrained link makes the network constrained,
+  /// because it is not known in advance which family a connection will use.
   init(_ ways: [Way], _ options: ReachabilityOptions) {
     var good: [String] = []
     var down: [String] = []
