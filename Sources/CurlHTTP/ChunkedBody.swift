@@ -1,15 +1,15 @@
-/// Takes the chunks of a body apart (RFC 9112, section 7.1).
+/// Decodes the chunks of a body (RFC 9112, section 7.1).
 ///
-/// libcurl does so, too, to find the end; but version 7.88 overlooks what follows the digits of a
-/// size, so that `0x5` is the end of a body for it. Lines end with CR LF here, and a size is hex
-/// digits and nothing else but white space and extensions.
+/// libcurl also does this, to find the end, but version 7.88 ignores the text after the digits of a
+/// size, so that it treats `0x5` as the end of a body. Here lines must end with CR LF, and a size
+/// must be hex digits, optionally with white space and extensions.
 struct ChunkedBody {
-  /// Says what is wrong.
+  /// An error in the chunks.
   struct Violation: Error, Equatable {
     let text: String
   }
 
-  /// The most bytes that the line of a size may have, its extensions included.
+  /// The limit on the length of a size line, in bytes, with its extensions.
   static let maximumLineBytes = 4_096
 
   private enum Phase {
@@ -23,14 +23,14 @@ struct ChunkedBody {
   private var phase = Phase.size
   private var line: [UInt8] = []
 
-  /// Tells whether the body is complete, its trailers included.
+  /// Whether the body is complete, including its trailers.
   var isOver: Bool {
     if case .over = phase { true } else { false }
   }
 
-  /// Takes bytes from the wire; adds those of the body to `body` and whole lines to `trailers`.
+  /// Decodes received bytes; appends the body to `body` and whole lines to `trailers`.
   ///
-  /// What follows the end is left out.
+  /// Bytes after the end are ignored.
   mutating func consume(
     _ bytes: UnsafeRawBufferPointer, into body: inout [UInt8], trailers: inout [[UInt8]]
   ) throws(Violation) {
@@ -58,7 +58,8 @@ struct ChunkedBody {
     case .dataEnd where line.count > 2: throw Violation(text: "a chunk beyond its size")
     case .size where line.count > Self.maximumLineBytes:
       throw Violation(text: "a chunk's line of more than \(Self.maximumLineBytes) bytes")
-    // The parser of heads refuses it; this only bounds what is collected for it.
+    // The parser of heads refuses such a line; this only limits the bytes that are collected for
+    // it.
     case .trailers where line.count > HeadParser.maximumBytes:
       throw Violation(text: "a trailer of more than \(HeadParser.maximumBytes) bytes")
     default: break
@@ -82,7 +83,8 @@ struct ChunkedBody {
     }
   }
 
-  /// Returns the number at the start of a chunk's line; nil also for one beyond 2^63 - 1.
+  /// Returns the number at the start of a size line, or `nil` if there is none or it exceeds 2^63 -
+  /// 1.
   private static func size(_ line: ArraySlice<UInt8>) -> Int64? {
     let digits = line.prefix { hexValue($0) != nil }
     let rest = line.dropFirst(digits.count).drop { $0 == 0x20 || $0 == 0x09 }

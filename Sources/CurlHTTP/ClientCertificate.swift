@@ -1,20 +1,20 @@
-/// Names the certificate with which a program proves to servers who it is.
+/// The certificate with which a program authenticates itself to servers.
 public struct ClientCertificate: Sendable, Hashable, CustomReflectable {
-  /// Names the file of the certificate (PEM), followed by those of the authorities between it and the
-  /// one that the server trusts.
+  /// The file of the certificate (PEM), followed by those of the authorities between it and the one
+  /// that the server trusts.
   public var certificateFile: String
 
-  /// Names the file of the private key (PEM); nil: it is in the file of the certificate.
+  /// The file of the private key (PEM), or `nil` if it is in the file of the certificate.
   public var keyFile: String?
 
-  /// Gives the passphrase of the private key; nil: it has none.
+  /// The passphrase of the private key, or `nil` if it has none.
   public var passphrase: String?
 
-  /// Names the hosts that get it when they ask for one, in lower case; nil: every server that asks,
-  /// also one that a redirect leads to.
+  /// The hosts that get the certificate if they ask for one, in lower case. `nil` means every
+  /// server that asks, even after a redirect.
   public var hosts: Set<String>?
 
-  /// Names a certificate; the files are read when a connection is made.
+  /// Creates a certificate. The files are read when a connection is made.
   public init(
     certificateFile: String, keyFile: String? = nil, passphrase: String? = nil,
     hosts: Set<String>? = nil
@@ -25,7 +25,7 @@ public struct ClientCertificate: Sendable, Hashable, CustomReflectable {
     self.hosts = hosts
   }
 
-  /// Shows all but the passphrase, so that a dump of a set-up has no secret.
+  /// All properties except the passphrase, so that a dump of the set-up has no secret.
   public var customMirror: Mirror {
     Mirror(
       self,

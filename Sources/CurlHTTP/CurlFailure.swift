@@ -4,7 +4,7 @@ import HTTPTransports
 
 /// Translates libcurl's codes (libcurl-errors(3)).
 enum CurlFailure {
-  /// Returns the code for a failure; what breaks after the head breaks the body.
+  /// Returns the error code for a failure. After the head, a failure affects the body.
   static func code(of code: CURLcode, hasHead: Bool) -> TransportError.Code {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .cannotResolve
@@ -14,12 +14,12 @@ enum CurlFailure {
     case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM,
       CURLE_SEND_FAIL_REWIND:
       hasHead ? .truncatedBody : .connectionLost
-    // libcurl has the first of these for an answer that is no HTTP/1 or later, and the last for
-    // transfer codings, as it is never asked to take a content coding off.
+    // libcurl returns the first of these for a response that is not HTTP/1 or later, and the last
+    // for transfer codings, because it is never asked to decode content codings.
     case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_URL_MALFORMAT,
       CURLE_BAD_CONTENT_ENCODING:
       .protocolViolation
-    // What libcurl says of a header line beyond its own limit of 100 KiB.
+    // libcurl returns this for a header line beyond its own limit of 100 KiB.
     case CURLE_OUT_OF_MEMORY: hasHead ? .failed : .headTooLarge
     case CURLE_SSL_CERTPROBLEM: .clientCertificate
     case CURLE_SSL_CACERT_BADFILE: .authoritiesFile
@@ -32,8 +32,8 @@ enum CurlFailure {
     }
   }
 
-  /// Returns libcurl's words: those for this failure, without the control characters of what they quote
-  /// from servers, else those for the code.
+  /// Returns libcurl's text for this failure, without the control characters that it may quote from
+  /// servers, or its text for the code.
   static func detail(of code: CURLcode, text: String) -> String {
     // Safety: libcurl returns a static string for any code.
     guard !text.isEmpty else { return unsafe String(cString: curl_easy_strerror(code)) }

@@ -1,72 +1,75 @@
 import HTTPSemantics
 
-/// Says how a ``CurlTransport`` works; the same for all its transfers.
+/// The configuration of a ``CurlTransport``, the same for all its transfers.
 public struct CurlSetup: Sendable, Hashable {
-  /// Says which proxy is used.
+  /// The proxy for connections.
   public enum Proxy: Sendable, Hashable {
     /// The one in the environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.
     case environment
-    /// This one: a URL of `http`, `https`, `socks5` or `socks5h` (which looks names up itself), such as
-    /// `http://proxy.example:3128`. A name and password in it are sent by the scheme Basic.
+    /// This proxy: a URL of `http`, `https`, `socks5` or `socks5h` (which resolves names itself),
+    /// such as `http://proxy.example:3128`. A name and password in it are sent with the scheme
+    /// Basic.
     ///
-    /// `except` names hosts that are asked directly, as `no_proxy` does: names with all below them,
-    /// addresses, networks such as `10.0.0.0/8`, with commas in between; nil: those of `no_proxy`.
+    /// `except` has the hosts that are connected to directly, as in `no_proxy`: names, including
+    /// all names below them, addresses, and networks such as `10.0.0.0/8`, separated by commas.
+    /// `nil` means those of `no_proxy`.
     case url(String, except: String? = nil)
-    /// None.
+    /// No proxy.
     case none
   }
 
-  /// Gives the `User-Agent` that is sent when a request has none and default fields are added.
+  /// The `User-Agent` for requests that have none, if default fields are added.
   public var userAgent: String
 
-  /// Bounds what is buffered for one slow reader, in bytes; at least one read of libcurl's.
+  /// The limit of the buffer for one slow reader, in bytes; at least one read of libcurl.
   ///
-  /// With more than 16 transfers at once each that starts to wait has less, down to 8 KiB.
+  /// If more than 16 transfers run at once, each new one gets less, down to 8 KiB.
   public var bufferBytes: Int
 
-  /// Bounds the connections to one host; more transfers than that wait for their turn, in the order of
+  /// The limit of connections to one host. Further transfers wait for their turn, in the order of
   /// ``TransportOptions/priority``.
   ///
-  /// A body that is open and not read holds its connection: who keeps this many of them open and
-  /// waits for one more from the same host waits for ever. 0: no bound.
+  /// A body that is open and not read keeps its connection: a caller that keeps this many of them
+  /// open and waits for one more from the same host waits forever. 0 means no limit.
   public var connectionsPerHost: Int
 
-  /// Names a file of trusted certificate authorities (PEM) instead of the system's.
+  /// A file of trusted certificate authorities (PEM), used instead of the system's.
   public var certificateAuthoritiesFile: String?
 
-  /// Gives the pins of hosts: a host that is named here must show, over TLS, one of its pins before a
-  /// byte of a request is sent; else the transfer fails with `pinMismatch`, and so does one by http.
+  /// The pins of hosts. A host that is listed here must present, over TLS, one of its pins before
+  /// any byte of a request is sent. Otherwise the transfer fails with `pinMismatch`, and so does a
+  /// transfer over http.
   ///
-  /// The certificate must be trusted as well: for one that signs itself, name it as
-  /// ``certificateAuthoritiesFile``, too. The names of hosts are taken in lower case, without port; an
-  /// IPv6 address has its brackets.
+  /// The certificate must also be trusted: set ``certificateAuthoritiesFile`` to a self-signed one.
+  /// The names of hosts are used in lower case, without port; an IPv6 address has its brackets.
   public var pins: [String: Set<Pin>] {
     didSet { pins = Self.normal(pins) }
   }
 
-  /// Names the certificate for servers that ask for one.
+  /// The certificate for servers that ask for one.
   public var clientCertificate: ClientCertificate?
 
-  /// Says which proxy is used.
+  /// The proxy for connections.
   public var proxy: Proxy
 
-  /// Speaks HTTP/2 with servers that offer it over TLS, and shares one connection among transfers.
+  /// Whether HTTP/2 is used with servers that offer it over TLS; transfers then share one
+  /// connection.
   ///
-  /// libcurl 7.88 lets a server send 32 MB ahead on each HTTP/2 stream, and holds in memory what a
-  /// slow reader has not taken. With HTTP/1.1 the bound is ``bufferBytes``.
+  /// libcurl 7.88 lets a server send 32 MB ahead on each HTTP/2 stream, and keeps in memory what a
+  /// slow reader has not read. With HTTP/1.1 the limit is ``bufferBytes``.
   public var usesHTTP2: Bool
 
-  /// Keeps the cookies that servers set, in memory, and sends them back (RFC 6265), to each where it
-  /// belongs. Not for requests that have a `Cookie` of their own.
+  /// Whether the cookies that servers set are kept, in memory, and sent back to those servers (RFC
+  /// 6265). Requests with their own `Cookie` do not use them.
   ///
-  /// A cache above does not see them: an answer that says `Vary: Cookie` comes as `Vary: *` and is not
-  /// stored. What a server does not mark so, or `private`, is stored as always.
+  /// A cache above does not see the cookies: a response with `Vary: Cookie` is passed on with
+  /// `Vary: *` and not stored. A response without that, and without `private`, is stored as usual.
   public var keepsCookies: Bool
 
-  /// How long a request that expects `100 (Continue)` holds its body back.
+  /// The time for which a request that expects `100 (Continue)` delays its body.
   let continueTimeout = Duration.seconds(1)
 
-  /// Makes a set-up; the defaults suit a program that fetches from servers of others.
+  /// Creates a set-up. The defaults suit a program that fetches from foreign servers.
   public init(
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
     certificateAuthoritiesFile: String? = nil, pins: [String: Set<Pin>] = [:],
@@ -84,12 +87,12 @@ public struct CurlSetup: Sendable, Hashable {
     self.keepsCookies = keepsCookies
   }
 
-  /// Tells whether a URL may have this as its host; in lower case, without a port.
+  /// Returns whether a text can be the host of a URL; in lower case, without a port.
   package static func isHost(_ name: String) -> Bool {
     !name.contains("*") && (try? NormalizedURL("https://\(name)/"))?.host == name
   }
 
-  /// Returns what a host is pinned to; nil: nothing. A dot at the end of a name makes it no other one.
+  /// Returns the pins of a host, or `nil` if it has none. A dot at the end of the name is ignored.
   func pins(of host: String) -> Set<Pin>? {
     pins.isEmpty ? nil : pins[Self.withoutDot(host)]
   }

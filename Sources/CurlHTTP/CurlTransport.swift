@@ -1,26 +1,28 @@
 public import HTTPSemantics
 public import HTTPTransports
 
-/// Fetches with libcurl: one thread runs all transfers of a transport, over shared connections.
+/// Sends requests with libcurl. One thread runs all transfers of a transport, over shared
+/// connections.
 ///
-/// Connections are kept and reused; HTTP/2 is used over TLS where libcurl has it. Only `http` and
-/// `https` are spoken. A transport lives as long as it, one of its calls or one of its bodies is in
-/// use; then its connections are closed and its thread ends.
+/// Connections are kept and reused. HTTP/2 is used over TLS if libcurl supports it. Only `http` and
+/// `https` are supported. A transport lives as long as it, one of its calls or one of its bodies is
+/// in use. Then its connections are closed and its thread ends.
 ///
-/// An answer whose end is not certain is an error: two lengths, a length and a transfer coding, a
-/// transfer coding but `chunked`, a size of a chunk that is no number, a line with a CR or NUL. All
-/// heads and trailers of an answer may have 256 KiB and 1,000 fields together; libcurl 7.88 bounds
-/// one line of a head at 100 KiB, and one trailer of HTTP/1 at 4 KiB.
+/// A response whose end is not certain is an error: two lengths, a length and a transfer coding, a
+/// transfer coding other than `chunked`, a chunk size that is not a number, a line with a CR or
+/// NUL. All heads and trailers of a response may have 256 KiB and 1,000 fields together. libcurl
+/// 7.88 limits one line of a head to 100 KiB, and one trailer of HTTP/1 to 4 KiB.
 public final class CurlTransport: HTTPTransport {
-  /// Gives the set-up that the transport was made with.
+  /// The set-up that the transport was created with.
   public let setup: CurlSetup
 
   let loop: TransferLoop
 
-  /// Starts a transport with its thread.
+  /// Creates a transport and its thread.
   ///
-  /// - Throws: `TransportError.Code.failed` if libcurl or the system cannot;
-  ///   `TransportError.Code.invalidSetup` where a pin is for what is no host: it would never be asked.
+  /// - Throws: `TransportError.Code.failed` if libcurl or the system cannot do that;
+  ///   `TransportError.Code.invalidSetup` if a pin is for an invalid host name, because it would
+  ///   never be checked.
   public init(_ setup: CurlSetup = CurlSetup()) throws(TransportError) {
     if let name = setup.pins.keys.first(where: { !CurlSetup.isHost($0) }) {
       throw TransportError(
@@ -34,18 +36,18 @@ public final class CurlTransport: HTTPTransport {
     loop.shutDown()
   }
 
-  /// Sends a request and waits for the head of the final answer.
+  /// Sends a request and waits for the head of the final response.
   ///
-  /// An answer of 300 or more ends an upload; any other lets it go on to its end, and the answer's
-  /// end may come only then. A request that is lost on a kept connection is sent again if its
-  /// method is idempotent and its body can be had again.
+  /// A response with a status of 300 or more ends an upload. With any other status the upload
+  /// continues to its end, and the end of the response may come only then. A request that is lost
+  /// on a kept connection is sent again if its method is idempotent and its body can be read again.
   ///
   /// - Throws: `TransportError`.
   public func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
-    // What is cancelled asks nobody, also where the answer would be there before the wait for it.
+    // A cancelled task sends nothing, even if the response would be there before the wait for it.
     if Task.isCancelled { throw TransportError(.cancelled, url: request.url.string) }
     let answer = try start(request, body, options, onInterim)
     let head = try await answer.transfer.head().get()
@@ -53,7 +55,7 @@ public final class CurlTransport: HTTPTransport {
       head: head.head, url: request.url, version: head.version, body: answer)
   }
 
-  /// Hands a request to the loop; the body that comes back ends the transfer when it goes away.
+  /// Passes a request to the loop. Releasing the returned body ends the transfer.
   func start(
     _ request: HTTPRequest, _ body: RequestBody? = nil, _ options: TransportOptions,
     _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void = { _ in }
@@ -86,10 +88,10 @@ extension Transfer.Request {
   }
 }
 
-/// Gives the body of one transfer to its reader, and ends the transfer when the reader lets go.
+/// The body of one transfer. It ends the transfer when its reader releases it.
 final class CurlBody: TransportBody {
   let transfer: Transfer
-  /// Keeps the loop going while somebody reads.
+  /// Keeps the loop alive while the body is in use.
   private let transport: CurlTransport
 
   init(_ transfer: Transfer, transport: CurlTransport) {

@@ -3,12 +3,12 @@ import CCurlLibrary
 import HTTPSemantics
 import HTTPTransports
 
-// What a request and its options mean for libcurl.
+// Sets the options of libcurl for a request.
 extension EasyHandle {
-  /// Sets everything that the request and the options ask for.
+  /// Sets all options for the request and its transport options.
   ///
-  /// - Parameter timeLeft: What is left of the whole timeout; `nil` for all of it.
-  /// - Returns: false if libcurl does not take an option, for want of memory for instance.
+  /// - Parameter timeLeft: The rest of the whole timeout; `nil` for all of it.
+  /// - Returns: `false` if libcurl refuses an option, for example because it has no memory.
   func configure(
     _ transfer: Transfer, _ setup: CurlSetup, readBytes: Int, timeLeft: Duration? = nil
   ) -> Bool {
@@ -22,7 +22,7 @@ extension EasyHandle {
       && setTrust(setup, request.url) && setConnection(setup, readBytes: readBytes)
   }
 
-  /// libcurl frames an upload by itself: with a length, or chunked where there is none.
+  /// Sets the body. libcurl frames it itself: with a length, or chunked if there is none.
   private func setBody(_ upload: Upload?, readBytes: Int) -> Bool {
     guard let upload, upload.framing != .length(0) else { return true }
     guard set(CURLOPT_UPLOAD, 1), set(CURLOPT_UPLOAD_BUFFERSIZE, max(readBytes, 16 * 1024)) else {
@@ -32,7 +32,8 @@ extension EasyHandle {
     return setOffset(CURLOPT_INFILESIZE_LARGE, Int64(clamping: length))
   }
 
-  /// Must come after the body, as libcurl takes every upload for a `PUT`.
+  /// Sets the method. Must be called after the body is set, because libcurl makes every upload a
+  /// `PUT`.
   private func setMethod(_ method: HTTPMethod) -> Bool {
     switch method {
     case .head: set(CURLOPT_NOBODY, 1)
@@ -42,8 +43,9 @@ extension EasyHandle {
 
   private func setFields(_ transfer: Transfer, _ setup: CurlSetup) -> Bool {
     let request = transfer.request
-    // libcurl takes "Name:" as "do not send this one". With the first `Expect` empty it takes no
-    // notice of a second one, which it would wait for and repeat a refused request without.
+    // For libcurl, "Name:" means that the field is not sent. If the first `Expect` is empty, it
+    // ignores a second one. Otherwise it would wait for that one, and repeat a refused request
+    // without it.
     var lines = ["Expect:"]
     if !transfer.options.addsDefaultFields, !request.fields.contains("Accept") {
       lines.append("Accept:")
@@ -61,13 +63,14 @@ extension EasyHandle {
     return !transfer.options.addsDefaultFields || set(CURLOPT_USERAGENT, setup.userAgent)
   }
 
-  /// libcurl takes "Name;" as a field without a value.
+  /// Returns a field as a line for libcurl, which sends "Name;" as a field without a value.
   private static func line(_ field: HTTPField) -> [UInt8] {
     let value = FieldBytes.trimmed(field.value[...])
     return Array(field.name.utf8) + (value.isEmpty ? Array(";".utf8) : Array(": ".utf8) + value)
   }
 
-  /// RFC 9110, section 8.6: a method that expects content says so even if there is none.
+  /// Returns whether `Content-Length: 0` must be sent: a method that expects content states a
+  /// length even without content (RFC 9110, section 8.6).
   private static func statesNoContent(_ method: HTTPMethod, _ upload: Upload?) -> Bool {
     guard let upload else { return ["POST", "PUT", "PATCH"].contains(method.rawValue) }
     return upload.framing == .length(0)
@@ -91,8 +94,8 @@ extension EasyHandle {
     else { return false }
     guard setProxy(setup.proxy) else { return false }
     let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
-    // PIPEWAIT: many requests at once to a new host wait for the first connection to tell whether
-    // they can share it, instead of making one each.
+    // PIPEWAIT: several requests to a new host wait until it is known whether they can share the
+    // first connection, instead of opening one each.
     return keepErrorText() && set(CURLOPT_NOSIGNAL, 1)
       && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && set(CURLOPT_HTTP_VERSION, Int(version)) && set(CURLOPT_PIPEWAIT, 1)
@@ -109,7 +112,7 @@ extension EasyHandle {
     }
   }
 
-  /// Returns whole milliseconds, at least 1: for libcurl 0 means no bound.
+  /// Returns whole milliseconds, at least 1, because for libcurl 0 means no limit.
   private static func milliseconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
     let bounded = min(max(seconds, 0), 1_000_000)

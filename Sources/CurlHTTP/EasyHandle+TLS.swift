@@ -3,7 +3,7 @@ import CCurlLibrary
 import HTTPSemantics
 import MessageDigests
 
-// What TLS has to do with a handle: whom to trust, who we are, and who the server is.
+// The TLS options of a handle, and the certificate of the server.
 extension EasyHandle {
   /// Sets authorities and client certificate.
   ///
@@ -17,16 +17,16 @@ extension EasyHandle {
     else {
       return true
     }
-    // With a passphrase set, if only an empty one, OpenSSL does not ask for it on the terminal.
+    // If a passphrase is set, even an empty one, OpenSSL does not ask for it on the terminal.
     return set(CURLOPT_SSLCERT, client.certificateFile)
       && set(CURLOPT_SSLKEY, client.keyFile ?? client.certificateFile)
       && set(CURLOPT_KEYPASSWD, client.passphrase ?? "")
   }
 
-  /// Returns the pins that the server on the transfer's connection would meet: its key and its
-  /// certificate. To be called while the connection is in use.
+  /// Returns the pins that match the server of the transfer's connection: of its key and of its
+  /// certificate. Must be called while the connection is in use.
   ///
-  /// - Returns: nil where it is not TLS, or libcurl does not use OpenSSL.
+  /// - Returns: The pins, or `nil` if the connection has no TLS, or libcurl does not use OpenSSL.
   func serverPins() -> (key: Pin, certificate: Pin)? {
     // Safety: both read the connection of the handle, which is in use.
     guard let key = unsafe digest(of: occurl_peer_public_key),
@@ -40,7 +40,7 @@ extension EasyHandle {
   private func digest(
     of part: (UnsafeMutableRawPointer?, UnsafeMutablePointer<UInt8>?, Int) -> Int
   ) -> [UInt8]? {
-    // Safety: without a buffer the length alone is returned.
+    // Safety: without a buffer only the length is returned.
     let length = unsafe part(raw, nil, 0)
     guard length > 0 else { return nil }
     var bytes = [UInt8](repeating: 0, count: length)

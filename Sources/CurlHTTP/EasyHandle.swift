@@ -1,13 +1,14 @@
 import CCurl
 import CCurlLibrary
 
-/// Owns one easy handle of libcurl with what its options point to. Called on the loop's thread only.
+/// One easy handle of libcurl, with the memory that its options point to. Called on the driver
+/// thread only.
 @safe
 final class EasyHandle {
-  /// The handle itself; valid as long as this object.
+  /// The handle itself; valid as long as this object exists.
   let raw: UnsafeMutableRawPointer
 
-  /// Names the handle without a pointer.
+  /// The number of the handle, for tables.
   var id: UInt { unsafe UInt(bitPattern: raw) }
 
   private var list: UnsafeMutablePointer<curl_slist>?
@@ -21,29 +22,30 @@ final class EasyHandle {
   }
 
   deinit {
-    // Safety: the loop has taken the handle out of its multi handle before it lets go of it, so
-    // nothing uses the list, the text or the callbacks' context any more.
+    // Safety: the driver has removed the handle from its multi handle before releasing this object,
+    // so nothing uses the list, the text or the callbacks' context any more.
     unsafe curl_easy_cleanup(raw)
     unsafe curl_slist_free_all(list)
     unsafe errorText.deallocate()
   }
 
-  /// Gives libcurl's words for the last failure; may be empty.
+  /// libcurl's text for the last failure; may be empty.
   var lastErrorText: String {
-    // Safety: the buffer is as large as libcurl asks for, and zero-terminated by it.
+    // Safety: the buffer has the size that libcurl requires, and libcurl terminates the text with a
+    // zero.
     unsafe String(cString: errorText.baseAddress!)
   }
 
-  /// Has libcurl write its words for a failure where ``lastErrorText`` finds them.
+  /// Makes libcurl write its text for a failure to the buffer of ``lastErrorText``.
   func keepErrorText() -> Bool {
     // Safety: the handle is valid; the text outlives it.
     unsafe occurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText.baseAddress) == CURLE_OK
   }
 
-  /// Tells how many connections have been made for the transfer; 0: a kept one is used.
+  /// The number of connections that were made for the transfer; 0 if a kept one is used.
   var newConnections: Int { number(CURLINFO_NUM_CONNECTS) }
 
-  /// Gives the connection of HTTP/1 that the transfer, which has ended, leaves open.
+  /// The HTTP/1 connection that the transfer leaves open after its end.
   var keptConnection: (IdleSockets.Endpoints, CInt)? {
     var socket: curl_socket_t = -1
     let version = number(CURLINFO_HTTP_VERSION)
@@ -59,7 +61,7 @@ final class EasyHandle {
     return (endpoints, socket)
   }
 
-  /// Adds a line to those that ``sendLines()`` has libcurl send.
+  /// Adds a header line for ``sendLines()``.
   func append(_ line: [UInt8]) -> Bool {
     let terminated = line.map { CChar(bitPattern: $0) } + [0]
     // Safety: the line is zero-terminated, has no zero inside (the request was checked), and is
@@ -69,7 +71,7 @@ final class EasyHandle {
     return true
   }
 
-  /// Has libcurl send the lines that have been added.
+  /// Makes libcurl send the lines that have been added.
   func sendLines() -> Bool {
     // Safety: the list is freed after the handle.
     unsafe occurl_set_list(raw, CURLOPT_HTTPHEADER, list) == CURLE_OK

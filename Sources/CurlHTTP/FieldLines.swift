@@ -2,22 +2,22 @@ import HTTPSemantics
 
 /// Collects field lines into fields (RFC 9112, section 5).
 ///
-/// Lenient where servers are known to be odd and the meaning is clear: white space before the
-/// colon and folded lines. A line whose name is no token is left out. What was odd is remembered,
-/// as libcurl does not read such lines the same way and they must not frame a body.
+/// It accepts forms that servers are known to send if the meaning is clear: white space before the
+/// colon, and folded lines. A line whose name is not a token is skipped. The names of fields with
+/// such forms are recorded, because libcurl reads them differently, so they must not frame a body.
 struct FieldLines: Equatable {
   private(set) var list: [HTTPField] = []
 
-  /// Counts all lines, left-out ones as well, so that they are bounded too.
+  /// The number of all lines. Skipped lines are included, so that they are limited, too.
   private(set) var count = 0
 
-  /// Gives the names of fields that were folded or had white space before the colon.
+  /// The names of fields that were folded or had white space before the colon.
   private(set) var oddNames: Set<String> = []
 
-  /// Tells whether the line before this one was kept, so that a folded line can continue it.
+  /// Whether the previous line was kept, so that a folded line can continue it.
   private var canFold = false
 
-  /// Gives the fields so far, in the order of the wire.
+  /// The fields so far, in the order in which they were received.
   var fields: HTTPFields { HTTPFields(list) }
 
   mutating func append(_ text: [UInt8]) {
@@ -35,7 +35,7 @@ struct FieldLines: Equatable {
     canFold = true
   }
 
-  /// Joins with one space, as RFC 9112, section 5.2 allows.
+  /// Appends a folded line. It is joined with one space, as RFC 9112, section 5.2 allows.
   private mutating func continueLast(with text: ArraySlice<UInt8>) {
     let last = list.count - 1
     oddNames.insert(list[last].name.lowercased())

@@ -1,25 +1,26 @@
 import HTTPSemantics
 
-/// Reads the header lines that libcurl hands over, one whole line at a time, across interim answers
-/// and trailers. Stricter than libcurl 7.88, which overlooks much (RFC 9112, sections 2 to 7).
+/// Parses the header lines that libcurl passes on, one whole line at a time, including interim
+/// responses and trailers. It is stricter than libcurl 7.88, which accepts many errors (RFC 9112,
+/// sections 2 to 7).
 struct HeadParser {
-  /// The most bytes that all heads and the trailers of one answer may have together: 256 KiB.
+  /// The limit on all heads and the trailers of one response together: 256 KiB.
   static let maximumBytes = 256 * 1024
 
-  /// The most fields that they may have together, each interim answer counted as one.
+  /// The limit on the number of their fields; each interim response counts as one field.
   static let maximumFields = 1_000
 
-  /// Says what a line has led to.
+  /// The result of a line.
   enum Event: Equatable {
     /// More lines are needed.
     case none
-    /// The head of an interim answer is complete.
+    /// The head of an interim response is complete.
     case interim(HTTPResponseHead)
-    /// The head of the final answer is complete; a body may follow.
+    /// The head of the final response is complete; a body may follow.
     case head(HTTPResponseHead, version: String)
-    /// The server does not speak HTTP properly.
+    /// The server violates the syntax of HTTP.
     case violation(String)
-    /// A limit is passed.
+    /// A limit is exceeded.
     case tooLarge(String)
   }
 
@@ -36,19 +37,20 @@ struct HeadParser {
   private var bytes = 0
   private var fieldsBefore = 0
 
-  /// Gives the trailer fields that have come so far, without those that must not come so late.
+  /// The trailer fields received so far, without those that are not allowed in trailers.
   var trailers: HTTPFields {
     phase == .trailers ? MessageFraming.allowedTrailers(lines.fields) : []
   }
 
-  /// Takes one line with its line end.
+  /// Parses one line, including its line end.
   mutating func consume(_ line: consuming [UInt8]) -> Event {
     bytes += line.count
     guard bytes <= Self.maximumBytes else {
       return .tooLarge("more than \(Self.maximumBytes) bytes")
     }
     let content = Self.withoutLineEnd(line)
-    // RFC 9112, section 2.2: a lone CR is invalid, and some take it for the end of a line.
+    // RFC 9112, section 2.2: a lone CR is invalid, and some recipients treat it as the end of a
+    // line.
     guard !content.contains(where: { $0 == 0x0D || $0 == 0 }) else {
       return .violation("a CR or NUL within a line")
     }
@@ -89,13 +91,13 @@ struct HeadParser {
       phase = .trailers
       return .head(head, version: version)
     }
-    // Without this, interim answers without fields would be bounded by their bytes alone.
+    // Without this, interim responses without fields would be limited only by their bytes.
     fieldsBefore += 1
     phase = .statusLine
     return .interim(head)
   }
 
-  /// Reads `HTTP/1.1 200 OK`; the reason may be missing, as it is with HTTP/2.
+  /// Parses `HTTP/1.1 200 OK`. The reason may be missing, as it is with HTTP/2.
   private static func statusLine(_ line: [UInt8]) -> (version: String, status: Int)? {
     guard line.starts(with: "HTTP/".utf8) else { return nil }
     let words = line.dropFirst(5).split(separator: UInt8(ascii: " "), maxSplits: 2)

@@ -7,17 +7,18 @@ import CCurlLibrary
   import Glibc
 #endif
 
-/// Knows the sockets of kept HTTP/1 connections, so that one with unexpected input is not used
-/// again. Called on the loop's thread only.
+/// The sockets of kept HTTP/1 connections. They are checked before reuse, so that a connection with
+/// unexpected input is not used again. Called on the driver thread only.
 ///
-/// A server that sends a body where none may be, after a 304 for instance, leaves bytes behind
-/// that the next request on the connection would take for its answer. libcurl 7.88 reuses such a
-/// connection when the bytes come after the answer was complete.
+/// If a server sends a body where none is allowed, after a 304 for instance, bytes are left that
+/// the next request on the connection would read as its response. libcurl 7.88 reuses such a
+/// connection if the bytes arrive after the response was complete.
 final class IdleSockets {
   private var socketOf: [Endpoints: CInt] = [:]
   private var endpointsOf: [CInt: Endpoints] = [:]
 
-  /// Names a connection in the one way that libcurl's callback before a request gives.
+  /// The addresses and ports that identify a connection; libcurl passes them to its callback before
+  /// a request.
   struct Endpoints: Hashable {
     let here: String
     let herePort: Int
@@ -25,15 +26,15 @@ final class IdleSockets {
     let therePort: Int
   }
 
-  /// Notes the connection on which a transfer has just ended, if it speaks HTTP/1 and is kept.
+  /// Records the connection of a transfer that has just ended, if it uses HTTP/1 and is kept.
   func noteEnd(on handle: EasyHandle) {
     guard let (endpoints, socket) = handle.keptConnection else { return }
     socketOf[endpoints] = socket
     endpointsOf[socket] = endpoints
   }
 
-  /// Tells whether a connection that is about to be used again has been closed by the server or
-  /// has bytes that nobody asked for; never of a new connection or one of HTTP/2.
+  /// Returns whether a kept connection has been closed by the server or has unexpected input.
+  /// Always false for a new connection and for HTTP/2.
   func hasInput(_ endpoints: Endpoints, isReused: Bool) -> Bool {
     guard let socket = socketOf[endpoints] else { return false }
     guard isReused else {
@@ -45,7 +46,7 @@ final class IdleSockets {
     return unsafe poll(&entry, 1, 0) != 0
   }
 
-  /// Has libcurl close its sockets through this object, which must outlive the multi handle.
+  /// Makes libcurl close its sockets through this object, which must outlive the multi handle.
   func watch(_ handle: EasyHandle) -> Bool {
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     // Safety: the loop keeps this object until the multi handle, which owns the connections, is

@@ -1,24 +1,24 @@
 import HTTPSemantics
 
-/// Checks that a head says in one way only where its body ends (RFC 9112, section 6).
+/// Checks that a head determines the end of its body in one way only (RFC 9112, section 6).
 ///
-/// With two ways, what one recipient takes for a body another takes for the next answer. Whatever
-/// libcurl would read otherwise than this does is a violation.
+/// With two ways, one recipient may read as body what another reads as the next response. Every
+/// head that libcurl would frame differently is a violation.
 struct MessageFraming {
-  /// Says what is wrong.
+  /// An error in the framing.
   struct Violation: Error, Equatable {
     let text: String
   }
 
-  /// Gives the version of HTTP.
+  /// The version of HTTP.
   let version: String
-  /// Gives the status.
+  /// The status.
   let status: Int
 
-  /// Tells whether more heads follow (RFC 9110, section 15.2).
+  /// Whether more heads follow (RFC 9110, section 15.2).
   var isInterim: Bool { (100...199).contains(status) }
 
-  /// Returns the fields of a head, in which a length that was stated several times stands once.
+  /// Returns the fields of a head. A length that was stated several times is included once.
   func checked(_ lines: FieldLines) throws(Violation) -> HTTPFields {
     guard status != 101 else { throw Violation(text: "a switch of protocols") }
     for name in ["content-length", "transfer-encoding"] where lines.oddNames.contains(name) {
@@ -28,19 +28,20 @@ struct MessageFraming {
     let hasCoding = fields.contains("Transfer-Encoding")
     let hasLength = fields.contains("Content-Length")
     guard hasCoding || hasLength else { return fields }
-    // RFC 9110, section 8.6, and RFC 9112, section 6.1. libcurl would take either for that of the
-    // final answer.
+    // RFC 9110, section 8.6, and RFC 9112, section 6.1. libcurl would use either of them for the
+    // final response.
     guard !isInterim else { throw Violation(text: "an interim answer with a length") }
     // RFC 9112, section 6.3: ought to be handled as an error.
     guard !(hasCoding && hasLength) else { throw Violation(text: "a length and a transfer coding") }
     return try hasLength ? withOneLength(fields) : withKnownCoding(fields)
   }
 
-  /// RFC 9112, section 6.1: the one coding that a server may use without being asked to, and none
-  /// in HTTP/1.0.
+  /// Checks the transfer coding. `chunked` is the only one that a server may use unasked, and
+  /// HTTP/1.0 has none (RFC 9112, section 6.1).
   ///
-  /// A lone word that names no coding at all is junk, which some servers send. The body then ends
-  /// with its connection (RFC 9112, section 6.3, item 4), and the field goes: nobody could undo what
+  /// A single word that is not the name of a coding is meaningless; some servers send such words.
+  /// The body then ends with the connection (RFC 9112, section 6.3, item 4), and the field is
+  /// removed, because nobody could decode it.
   /// it says.
   private func withKnownCoding(_ fields: HTTPFields) throws(Violation) -> HTTPFields {
     guard version != "1.0" else { throw Violation(text: "a transfer coding in HTTP/1.0") }
@@ -56,10 +57,10 @@ struct MessageFraming {
     return rest
   }
 
-  /// Names that stand for something (IANA, HTTP Transfer Coding Registry).
+  /// Names with a meaning (IANA, HTTP Transfer Coding Registry).
   private static let codings = ["chunked", "compress", "deflate", "gzip", "identity", "trailers"]
 
-  /// RFC 9110, section 8.6: lists of the same number may be taken for that number.
+  /// Checks the length. A list of the same number counts as that number (RFC 9110, section 8.6).
   private func withOneLength(_ fields: HTTPFields) throws(Violation) -> HTTPFields {
     var first: UInt64?
     var count = 0
@@ -84,8 +85,8 @@ struct MessageFraming {
       })
   }
 
-  /// Returns trailers without those that frame, route, authenticate or control a message or say
-  /// how to read its content, which come too late there (RFC 9110, section 6.5.1).
+  /// Returns the trailers without fields for framing, routing, authentication, control data or the
+  /// content format, which are not allowed there (RFC 9110, section 6.5.1).
   static func allowedTrailers(_ fields: HTTPFields) -> HTTPFields {
     HTTPFields(fields.filter { !forbiddenTrailers.contains($0.name.lowercased()) })
   }

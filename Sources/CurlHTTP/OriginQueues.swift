@@ -8,7 +8,7 @@ import HTTPTransports
 /// a queue for that, too, but it knows no priorities. An origin that speaks HTTP/2 runs many transfers on
 /// one connection, so its transfers do not wait here.
 final class OriginQueues {
-  /// A transfer that waits, and since when.
+  /// A transfer that waits, and the time since when.
   struct Waiting {
     let transfer: Transfer
     let since: ContinuousClock.Instant
@@ -39,7 +39,7 @@ final class OriginQueues {
 
   /// Counts a transfer as running if it gets a connection now; otherwise it waits.
   ///
-  /// - Returns: whether it is to run.
+  /// - Returns: Whether it is to run.
   func admit(_ transfer: Transfer, now: ContinuousClock.Instant = .now) -> Bool {
     let origin = transfer.origin
     guard limit > 0, let queue = queues[origin], !queue.sharesConnections,
@@ -68,7 +68,8 @@ final class OriginQueues {
     if !queue.waiting.isEmpty { changed.insert(origin) }
   }
 
-  /// Notes that the origin of a running transfer speaks HTTP/2; holds as long as transfers of it run.
+  /// Records that the origin of a running transfer uses HTTP/2. This is valid as long as transfers
+  /// to it run.
   func noteSharedConnection(_ transfer: Transfer) {
     let origin = transfer.origin
     queues[origin]?.sharesConnections = true

@@ -1,38 +1,38 @@
 import CacheFormat
 
-/// Names a certificate, or the public key in one, that a server may show.
+/// The digest of a certificate, or of the public key in one, that a server may present.
 ///
-/// A pin is held against the server's own certificate, not against those of the authorities above it.
+/// A pin is compared with the server's own certificate, not with those of the authorities above it.
 public struct Pin: Sendable, Hashable, CustomStringConvertible {
-  /// Names what the digest is taken of.
+  /// The data whose digest a pin has.
   public enum Subject: Sendable, Hashable {
-    /// The public key with its algorithm, in DER (`SubjectPublicKeyInfo`, RFC 5280, section 4.1); it
-    /// stays when the certificate is renewed with the same key.
+    /// The public key with its algorithm, in DER (`SubjectPublicKeyInfo`, RFC 5280, section 4.1).
+    /// It stays the same if the certificate is renewed with the same key.
     case publicKey
     /// The whole certificate, in DER.
     case certificate
   }
 
-  /// Names what the digest is taken of.
+  /// The data whose digest the pin has.
   public let subject: Subject
 
-  /// Gives the SHA-256, 32 bytes.
+  /// The SHA-256, 32 bytes.
   public let digest: [UInt8]
 
-  /// Makes a pin of a SHA-256; nil where the digest has not 32 bytes.
+  /// Creates a pin from a SHA-256; returns `nil` if the digest does not have 32 bytes.
   public init?(_ subject: Subject, digest: [UInt8]) {
     guard digest.count == 32 else { return nil }
     self.subject = subject
     self.digest = digest
   }
 
-  /// Reads a pin as it is commonly written.
+  /// Creates a pin from its usual text form.
   ///
-  /// A public key is `sha256/` and Base 64 (`sha256//` as curl writes it, too); a certificate is 64
-  /// hexadecimal digits, with colons between the bytes or without, as `openssl x509 -fingerprint
-  /// -sha256` prints it.
+  /// For a public key this is `sha256/` and Base 64 (or `sha256//`, as curl writes it). For a
+  /// certificate it is 64 hexadecimal digits, with or without colons between the bytes, as `openssl
+  /// x509 -fingerprint -sha256` prints it.
   ///
-  /// - Throws: ``PinError`` with the reason for anything else.
+  /// - Throws: ``PinError`` with the reason for any other text.
   public init(_ text: String) throws(PinError) {
     func refuse(_ problem: String) -> PinError { PinError(text: text, problem: problem) }
     if text.hasPrefix("sha256/") {
@@ -59,7 +59,7 @@ public struct Pin: Sendable, Hashable, CustomStringConvertible {
     self = pin
   }
 
-  /// Writes the pin as ``init(_:)`` reads it.
+  /// The text form, as ``init(_:)`` reads it.
   public var description: String {
     switch subject {
     case .publicKey:

@@ -1,9 +1,9 @@
 import HTTPSemantics
 import HTTPTransports
 
-/// Checks that a request means one thing only when it is written down.
+/// Checks that a request has only one meaning when it is sent.
 enum RequestCheck {
-  /// Returns what is wrong with a request; nil: it can be sent.
+  /// Returns the problem with a request, or `nil` if it can be sent.
   static func fault(in request: HTTPRequest, _ body: RequestBody?) -> String? {
     guard HTTPField.isToken(request.method.rawValue) else { return "the method is no token" }
     guard request.method.rawValue != "CONNECT" else { return "CONNECT asks for a tunnel" }
@@ -12,7 +12,8 @@ enum RequestCheck {
     return body.flatMap { fault(in: $0, of: request.method) }
   }
 
-  /// Tells whether the request asks the server whether it wants the body (RFC 9110, section 10.1.1).
+  /// Returns whether the request waits for the server's consent before its body is sent (RFC 9110,
+  /// section 10.1.1).
   static func expectsContinue(_ request: HTTPRequest) -> Bool {
     request.fields.contains {
       $0.isNamed("Expect") && $0.text.lowercased() == "100-continue"

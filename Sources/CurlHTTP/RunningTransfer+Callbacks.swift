@@ -1,14 +1,15 @@
 import CCurl
 import CCurlLibrary
 
-// The way from libcurl's callbacks, which are C functions with a context, to the object.
+// libcurl's callbacks. They are C functions, which get the object as their context.
 extension RunningTransfer {
-  /// Has libcurl call this object, which must outlive the handle's time in the multi handle.
+  /// Makes libcurl call this object, which must exist until the handle is removed from the multi
+  /// handle.
   func installCallbacks() -> Bool {
     installReceiving() && installSending() && installConnected()
   }
 
-  // Safety, for all of them: the driver keeps the object until the handle is out of the multi
+  // Safety, for all of them: the driver keeps the object until the handle is removed from the multi
   // handle. libcurl passes `size * count` valid bytes, and size is always 1.
 
   private func installReceiving() -> Bool {

@@ -1,12 +1,12 @@
 import HTTPSemantics
 import HTTPTransports
 
-// Whether the server is the one that it has to be.
+// Checks the identity of the server.
 extension RunningTransfer {
-  /// Tells whether the server is to be looked at, which a libcurl before 7.80 gives no moment for.
+  /// Whether the server has to be checked. libcurl before 7.80 has no callback for that.
   var needsConnectedCallback: Bool { pins != nil }
 
-  /// Tells whether the server on the connection, new or kept, is one that is pinned for its host.
+  /// Returns whether the server on the connection, new or kept, matches a pin of its host.
   func isPinned() -> Bool {
     guard let pins else { return true }
     let host = transfer.request.url.host

@@ -4,20 +4,20 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
-/// Takes libcurl's callbacks for one transfer. Called on the loop's thread only.
+/// The receiver of libcurl's callbacks for one transfer. Called on the driver thread only.
 final class RunningTransfer {
   let transfer: Transfer
   let handle: EasyHandle
 
-  /// Tells when the server was last heard of or sent something; nil while there is no connection
-  /// yet, whose making the connect timeout bounds.
+  /// The time of the last activity of the server, or `nil` before there is a connection. Until then
+  /// the connect timeout applies.
   private(set) var lastActivity: ContinuousClock.Instant?
 
-  /// Tells whether the kept connection that libcurl chose was refused, so that the transfer has
-  /// to be started again; nothing has been sent then.
+  /// Whether the kept connection that libcurl chose was refused, so that the transfer must be
+  /// started again. Nothing has been sent then.
   private(set) var needsOtherConnection = false
 
-  /// Whether the answer came by HTTP/2, whose connections are shared.
+  /// Whether the response came over HTTP/2, whose connections are shared.
   private(set) var sharesConnection = false
 
   private let setup: CurlSetup
@@ -30,7 +30,7 @@ final class RunningTransfer {
   private var hasHead = false
   private var chunks: ChunkedBody?
   private var failure: TransportError?
-  /// What the server must show; nil: nothing is pinned for its host.
+  /// The pins of the host, one of which the server must match; `nil` if it has none.
   let pins: Set<Pin>?
 
   init(
@@ -45,7 +45,7 @@ final class RunningTransfer {
     self.readBytes = readBytes
   }
 
-  /// Returns when the idle timeout passes; nil: not now.
+  /// The time at which the idle timeout expires, or `nil` if it does not run now.
   var idleDeadline: ContinuousClock.Instant? {
     guard let lastActivity, let timeout = transfer.options.idleTimeout, !isReceivePaused,
       !isSendPaused
@@ -53,11 +53,11 @@ final class RunningTransfer {
     return lastActivity + max(timeout, .milliseconds(1))
   }
 
-  /// Tells whether the answer may have come to its end without libcurl saying so, which it does
-  /// not while the upload is paused.
+  /// Whether the response may have ended without a notice from libcurl, which gives none while the
+  /// upload is paused.
   var mayBeOver: Bool { hasHead && isSendPaused }
 
-  /// Lets libcurl go on receiving after a pause; it may call back before this returns.
+  /// Lets libcurl receive again after a pause. libcurl may call back before this returns.
   func resumeReceiving() {
     guard isReceivePaused else { return }
     isReceivePaused = false
@@ -73,7 +73,7 @@ final class RunningTransfer {
     applyPauses()
   }
 
-  /// Translates libcurl's verdict into the end of the transfer.
+  /// Returns the end of the transfer for libcurl's result.
   func outcome(of code: CURLcode) -> Transfer.Outcome<HTTPFields> {
     if let failure { return .failure(failure) }
     guard code == CURLE_OK else {
@@ -82,7 +82,7 @@ final class RunningTransfer {
           CurlFailure.code(of: code, hasHead: hasHead),
           CurlFailure.detail(of: code, text: handle.lastErrorText)))
     }
-    // libcurl takes a connection that closes within the head for an answer without a body.
+    // For libcurl, a connection that closes within the head is a response without a body.
     guard hasHead else {
       return .failure(transfer.error(.connectionLost, "the head is incomplete"))
     }
@@ -95,17 +95,18 @@ final class RunningTransfer {
   private func applyPauses() {
     let bits =
       (isReceivePaused ? occurl_pause_receive : 0) | (isSendPaused ? occurl_pause_send : 0)
-    // Safety: the handle is valid. A failure shows as the end of the transfer.
+    // Safety: the handle is valid. A failure is visible as the end of the transfer.
     _ = unsafe curl_easy_pause(handle.raw, bits)
   }
 }
 
-// What libcurl calls.
+// The methods that libcurl calls.
 extension RunningTransfer {
-  /// Decides about the connection on which the request is about to be sent.
+  /// Decides whether the request may be sent on a connection.
   ///
-  /// libcurl sends a request again when a kept connection turns out to be closed. That is only for
-  /// methods that may be repeated (RFC 9110, section 9.2.2), and bodies that can be had again.
+  /// libcurl sends a request again if a kept connection turns out to be closed. That is allowed
+  /// only for methods that may be repeated (RFC 9110, section 9.2.2), and bodies that can be read
+  /// again.
   func mayUseConnection(_ endpoints: IdleSockets.Endpoints) -> Bool {
     lastActivity = .now
     guard isPinned() else { return false }
@@ -121,14 +122,14 @@ extension RunningTransfer {
     return false
   }
 
-  /// Goes back to the start of the request's body; false if that cannot be.
+  /// Returns to the start of the request's body; returns `false` if that is impossible.
   func rewind() -> Bool {
     transfer.upload?.rewind() ?? true
   }
 
-  /// Takes bytes of the answer's body, all of them: a full buffer pauses what comes next.
+  /// Accepts all bytes of a piece of the response's body. A full buffer pauses the pieces after it.
   ///
-  /// - Returns: false to have libcurl stop.
+  /// - Returns: `false` if libcurl has to stop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     lastActivity = .now
     // Safety, for both: the buffer is valid until this callback returns.
@@ -160,9 +161,9 @@ extension RunningTransfer {
     applyPauses()
   }
 
-  /// Gives bytes of the request's body.
+  /// Copies bytes of the request's body to libcurl.
   ///
-  /// - Returns: their number, 0 at the end, or libcurl's sign for a pause or for giving up.
+  /// - Returns: The number of bytes, 0 at the end, or libcurl's value for a pause or an abort.
   func provide(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let upload = transfer.upload else { return 0 }
     // Safety: the buffer is valid until this callback returns.
@@ -183,7 +184,7 @@ extension RunningTransfer {
     }
   }
 
-  /// Takes a line of a head; false has libcurl stop.
+  /// Accepts a line of a head. Returns `false` if libcurl has to stop.
   func receiveLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
     lastActivity = .now
     // Safety: the buffer is valid until this callback returns; it is copied.
@@ -210,13 +211,13 @@ extension RunningTransfer {
     return true
   }
 
-  /// RFC 9112, section 6.3, items 1 and 2.
+  /// Returns whether a response has a body (RFC 9112, section 6.3, items 1 and 2).
   private func mayHaveBody(_ head: HTTPResponseHead) -> Bool {
     transfer.request.method != .head && ![204, 304].contains(head.status)
   }
 
-  /// Stops an upload that an error answers, and lets one go on that waited for an answer. The
-  /// driver looks for the end of the answer then, see ``mayBeOver``.
+  /// Stops an upload that was answered with an error, and continues one that waited for a response.
+  /// After that the driver looks for the end of the response, see ``mayBeOver``.
   private func endUpload(status: Int) {
     guard let upload = transfer.upload else { return }
     guard status >= 300 else { return upload.serverAnswered() }
@@ -230,7 +231,7 @@ extension RunningTransfer {
 }
 
 extension HTTPMethod {
-  /// Tells whether RFC 9110, section 9.2.2 lets a client send a request twice by itself.
+  /// Whether a client may repeat a request by itself (RFC 9110, section 9.2.2).
   var isIdempotent: Bool {
     ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(rawValue)
   }

@@ -4,10 +4,10 @@
   import Glibc
 #endif
 
-/// Keeps signals from a thread on which libcurl works: TLS libraries write to closed sockets without
+/// Blocks signals on a thread that runs libcurl: TLS libraries write to closed sockets without
 /// MSG_NOSIGNAL, and SIGPIPE would end the process.
 enum ThreadSignals {
-  /// Blocks all signals on this thread, for good; other signals are for other threads.
+  /// Blocks all signals on this thread permanently. They are delivered to other threads.
   static func blockAll() {
     var all = sigset_t()
     // Safety: the set is a local; the mask is this thread's.

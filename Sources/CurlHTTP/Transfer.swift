@@ -2,11 +2,11 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
-/// Joins one transfer of libcurl to its one reader: the head, a bounded buffer, the end.
-/// What is sent has a place of its own, ``Upload``.
+/// Connects one transfer of libcurl with its one reader: the head, a bounded buffer, the end. The
+/// request's body is handled by ``Upload``.
 ///
-/// Both sides may call at any moment; each change is one step under a mutex, and continuations are
-/// resumed after it. The first end wins, so a transfer ends exactly once.
+/// Both sides may call at any time. Each change is made under a mutex, and continuations are
+/// resumed after it. Only the first end counts, so a transfer ends exactly once.
 final class Transfer: Sendable {
   typealias Outcome<Value> = Result<Value, TransportError>
 
@@ -20,7 +20,7 @@ final class Transfer: Sendable {
     var largestBuffer = 0
   }
 
-  /// Says what the reader or the request's body has done, and asks the loop to act on it.
+  /// Requests to the loop, after an action of the reader or of the request's body.
   enum Request: Sendable {
     case resumeReceiving
     case resumeSending
@@ -35,7 +35,7 @@ final class Transfer: Sendable {
   private let ask: @Sendable (Transfer, Request) -> Void
   fileprivate let state = Lock(State())
 
-  /// Makes a transfer whose buffer is bounded by its share of the load; `ask` is called without a
+  /// Creates a transfer whose buffer is limited to its share of the load. `ask` is called without a
   /// lock held, from any thread.
   init(
     _ request: HTTPRequest, _ upload: Upload?, options: TransportOptions, load: TransferLoad,
@@ -50,16 +50,16 @@ final class Transfer: Sendable {
     self.ask = ask
   }
 
-  /// Gives the most bytes that the buffer has ever held.
+  /// The largest number of bytes that the buffer has had.
   var largestBuffer: Int { state.withLock { $0.largestBuffer } }
 
-  /// Tells whether libcurl waits for the reader.
+  /// Whether libcurl waits for the reader.
   var isPaused: Bool { state.withLock { $0.isPaused } }
 
-  /// Tells whether the transfer has ended, well or not.
+  /// Whether the transfer has ended, with or without an error.
   var hasEnded: Bool { state.withLock { $0.end != nil } }
 
-  /// Gives the trailers once the body has been read to its end.
+  /// The trailers, once the body has been read to its end.
   var trailers: HTTPFields {
     state.withLock { state in
       guard state.buffer.isEmpty, case .success(let trailers) = state.end else { return [] }
@@ -68,7 +68,7 @@ final class Transfer: Sendable {
   }
 }
 
-// The reader's side.
+// The methods for the reader.
 extension Transfer {
   func head() async -> Outcome<TransportHead> {
     if let ready = state.withLock({ $0.readyHead }) { return ready }
@@ -118,7 +118,7 @@ extension Transfer {
   }
 }
 
-// The loop's side.
+// The methods for the loop.
 extension Transfer {
   func deliver(_ head: TransportHead) {
     let waiter: CheckedContinuation<Outcome<TransportHead>, Never>? = state.withLock { state in
@@ -129,15 +129,15 @@ extension Transfer {
     if let waiter { callOut { waiter.resume(returning: .success(head)) } }
   }
 
-  /// Asks the loop to let libcurl have more of the request's body; from any thread.
+  /// Asks the loop to let libcurl read more of the request's body; from any thread.
   func uploadIsReady() {
     ask(self, .resumeSending)
   }
 
-  /// Takes bytes into the buffer.
+  /// Appends bytes to the buffer.
   ///
-  /// - Returns: true when so many more might not fit: then the transfer has to pause, and the loop
-  ///   is asked to resume it once the reader has emptied the buffer.
+  /// - Returns: `true` if `nextAtMost` more bytes might not fit. Then the transfer has to pause,
+  ///   and the loop is asked to resume it once the reader has emptied the buffer.
   func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
     let capacity = load.capacity
     let (isFull, delivery) = state.withLock { state -> (Bool, Delivery?) in
@@ -157,7 +157,7 @@ extension Transfer {
     return isFull
   }
 
-  /// Ends the transfer; false if it has ended before.
+  /// Ends the transfer; returns `false` if it has ended before.
   @discardableResult
   func finish(_ end: Outcome<HTTPFields>) -> Bool {
     let (isFirst, head, piece) = state.withLock { state in
@@ -196,16 +196,17 @@ extension Transfer.State {
     let wasPaused: Bool
   }
 
-  /// Gives the head, or the failure before it; nil when the reader has to wait.
+  /// The head, or the failure before it; `nil` if the reader has to wait.
   var readyHead: Transfer.Outcome<TransportHead>? {
     if let head { return .success(head) }
     if case .failure(let error) = end { return .failure(error) }
     return nil
   }
 
-  /// Takes the whole buffer, or the end if it is empty; nil when the reader has to wait.
+  /// Removes and returns the whole buffer, or returns the end if the buffer is empty; returns `nil`
+  /// if the reader has to wait.
   ///
-  /// The whole buffer in one piece, so that a slow reader gets few large pieces.
+  /// The whole buffer is one piece, so that a slow reader gets few large pieces.
   mutating func takePiece() -> Taken? {
     if !buffer.isEmpty {
       let piece = buffer

@@ -2,21 +2,22 @@ import CCurl
 import CCurlLibrary
 import HTTPTransports
 
-/// Drives libcurl's multi handle: starts, resumes and removes transfers, waits for the network, and
-/// keeps the idle timeouts. Called on the loop's thread only.
+/// Runs libcurl's multi handle: starts, resumes and removes transfers, waits for the network, and
+/// checks the idle timeouts. Called on the driver thread only.
 @safe
 final class TransferDriver {
-  /// How long the thread sleeps when nothing is due; only a bound, as every change wakes it.
+  /// The longest sleep of the thread when nothing is due. It is only a limit, because every change
+  /// wakes the thread.
   private static let longestWait = Duration.seconds(600)
 
-  /// How often a transfer is looked at whose end libcurl keeps to itself.
+  /// The interval of checks for an end that libcurl does not report.
   private static let overCheck = Duration.milliseconds(100)
 
   private let multi: UnsafeMutableRawPointer
   private let setup: CurlSetup
   private let load: TransferLoad
   private let sockets: IdleSockets
-  /// Nil: no cookies are kept.
+  /// The cookies, or `nil` if none are kept.
   private let cookies: CookieJar?
   private var running: [ObjectIdentifier: RunningTransfer] = [:]
   private var transferOfHandle: [UInt: ObjectIdentifier] = [:]
@@ -24,11 +25,11 @@ final class TransferDriver {
   private let queues: OriginQueues
   private var nextOverCheck: ContinuousClock.Instant?
 
-  /// A time before which no idle timeout can pass. Activity only moves deadlines away, so that the
-  /// transfers are looked through when this time has come and not on every event.
+  /// A time before which no idle timeout can expire. Activity only makes deadlines later, so the
+  /// transfers are searched only when this time has come, and not on every event.
   private var nextIdleCheck: ContinuousClock.Instant?
 
-  /// Makes a driver; the sockets must outlive the multi handle.
+  /// Creates a driver. The sockets must outlive the multi handle.
   init(
     _ multi: UnsafeMutableRawPointer, _ setup: CurlSetup, _ load: TransferLoad,
     _ sockets: IdleSockets
@@ -51,7 +52,7 @@ final class TransferDriver {
     }
   }
 
-  /// Lets libcurl do what can be done without waiting, and ends what is over.
+  /// Lets libcurl do the work that needs no waiting, and ends transfers that are complete.
   func advance() {
     var count: CInt = 0
     // Safety: the multi handle is valid until the loop has ended.
@@ -65,7 +66,7 @@ final class TransferDriver {
       let outcome = ended.outcome(of: result)
       sockets.noteEnd(on: ended.handle)
       if ended.sharesConnection { queues.noteSharedConnection(ended.transfer) }
-      // Out of libcurl first: when the reader sees the end, the connection is free again.
+      // Removed from libcurl first: when the reader sees the end, the connection is free again.
       remove(id)
       if ended.needsOtherConnection {
         queues.enter(ended.transfer)
@@ -79,7 +80,7 @@ final class TransferDriver {
     startWaiting()
   }
 
-  /// Starts the transfers that have waited for a connection and get one now.
+  /// Starts waiting transfers that get a connection now.
   private func startWaiting() {
     guard queues.waitingCount > 0 else { return }
     if setup.usesHTTP2 {
@@ -99,9 +100,9 @@ final class TransferDriver {
     }
   }
 
-  /// Waits until the network, libcurl's timers, an idle timeout or a command has something to do.
+  /// Waits for the network, libcurl's timers, an idle timeout or a command.
   func waitForEvents() {
-    // Safety: the multi handle is valid; there are no descriptors of our own.
+    // Safety: the multi handle is valid; no descriptors of our own are passed.
     unsafe curl_multi_poll(multi, nil, 0, idleWait(), nil)
   }
 
@@ -114,9 +115,9 @@ final class TransferDriver {
     for transfer in queues.removeAll() { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
-  /// Hands a transfer that counts as running in its queue to libcurl.
+  /// Adds a transfer to libcurl; it already counts as running in its queue.
   ///
-  /// - Parameter timeLeft: What is left of the whole timeout after a wait; `nil` for all of it.
+  /// - Parameter timeLeft: The rest of the whole timeout after a wait; `nil` for all of it.
   private func start(_ transfer: Transfer, timeLeft: Duration? = nil) {
     guard !transfer.hasEnded else { return queues.leave(transfer) }
     guard let handle = EasyHandle() else {
@@ -133,7 +134,7 @@ final class TransferDriver {
       || !(cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies)
     {
       fault = "libcurl does not take an option"
-      // Safety: both handles are valid; `running` keeps the easy one until it is taken out again.
+      // Safety: both handles are valid; `running` keeps the easy handle until it is removed again.
     } else if unsafe curl_multi_add_handle(multi, handle.raw) != CURLM_OK {
       fault = "libcurl takes no more transfers"
     }
@@ -151,7 +152,7 @@ final class TransferDriver {
     }
   }
 
-  /// Takes a running transfer out of libcurl; false if it does not run.
+  /// Removes a running transfer from libcurl; returns `false` if it is not running.
   @discardableResult
   private func remove(_ id: ObjectIdentifier) -> Bool {
     guard let ended = running.removeValue(forKey: id) else { return false }
@@ -172,10 +173,10 @@ final class TransferDriver {
   }
 }
 
-// The idle timeouts, and ends that have to be looked for.
+// Idle timeouts, and ends that libcurl does not report.
 extension TransferDriver {
-  /// Lets libcurl find the end of answers whose upload is paused; it asks for more of the body
-  /// otherwise, and is paused again.
+  /// Lets libcurl find the end of responses whose upload is paused. If there is no end, libcurl
+  /// asks for more of the body and is paused again.
   private func checkOver() {
     let now = ContinuousClock.now
     if let nextOverCheck, nextOverCheck > now { return }
@@ -192,8 +193,8 @@ extension TransferDriver {
     if let nextIdleCheck, nextIdleCheck > now { return }
     nextIdleCheck = nil
     for candidate in running.values {
-      // The clock of a transfer that has no connection yet, or is paused, starts later from zero:
-      // its deadline will not be before this one.
+      // The timeout of a transfer that has no connection yet, or is paused, starts later, from
+      // zero: its deadline cannot be before this one.
       guard let timeout = candidate.transfer.options.idleTimeout else { continue }
       let deadline = candidate.idleDeadline ?? now + max(timeout, .milliseconds(1))
       guard deadline <= now else {

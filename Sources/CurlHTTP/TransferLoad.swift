@@ -1,21 +1,22 @@
 import Synchronization
 
-/// Divides the memory for buffers among the transfers that run: a few get large buffers, for
-/// throughput; a thousand slow readers get small ones.
+/// Divides the memory for buffers among the running transfers: a few transfers get large buffers,
+/// for throughput; a thousand slow readers get small ones.
 final class TransferLoad: Sendable {
-  /// What libcurl's own buffers may take together, as long as none is smaller than the smallest.
+  /// The limit of libcurl's own buffers together, unless each is at the smallest size.
   private static let readBudget = 1 << 20
   private static let smallestRead = 4 * 1024
   private static let largestRead = 64 * 1024
 
-  /// What waits for slow readers may take together, as long as each has room for one piece.
+  /// The limit of all bytes that wait for slow readers, unless each reader has room for just one
+  /// piece.
   private static let waitingBudget = 4 << 20
 
   private let running = Atomic(0)
   private let bufferBytes: Int
 
-  /// Makes a division in which no reader's buffer holds more than this many bytes, or one piece of
-  /// libcurl's if that is larger.
+  /// Creates a division in which the buffer of a reader has at most `bufferBytes`, or one piece of
+  /// libcurl if that is larger.
   init(bufferBytes: Int) {
     self.bufferBytes = bufferBytes
   }
@@ -28,13 +29,13 @@ final class TransferLoad: Sendable {
     running.subtract(1, ordering: .relaxed)
   }
 
-  /// Gives what libcurl shall read at once for a transfer that starts now, in bytes.
+  /// The size of libcurl's read buffer for a transfer that starts now, in bytes.
   var readBytes: Int {
     Self.share(Self.readBudget, running.load(ordering: .relaxed))
       .clamped(Self.smallestRead, Self.largestRead)
   }
 
-  /// Gives how much may wait for a reader now, in bytes.
+  /// The bytes that may wait for one reader now.
   var capacity: Int {
     let share = Self.share(Self.waitingBudget, running.load(ordering: .relaxed))
     return max(min(share, bufferBytes), 2 * Self.smallestRead)

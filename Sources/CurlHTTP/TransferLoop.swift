@@ -6,7 +6,7 @@ import HTTPTransports
 
 /// libcurl's multi handle, and the one thread that uses it.
 ///
-/// All other threads leave commands in an inbox and wake that thread.
+/// All other threads put commands into an inbox and wake that thread.
 @safe
 final class TransferLoop: Sendable {
   /// A command to the thread that runs libcurl.
@@ -20,22 +20,22 @@ final class TransferLoop: Sendable {
   private struct State {
     var commands: [(Transfer, Command)] = []
     var isShutDown = false
-    /// Whether the thread takes no commands any more.
+    /// Whether the thread accepts no more commands.
     var isOver = false
   }
 
   let setup: CurlSetup
   let load: TransferLoad
-  // Safety: written once, freed by deinit. The loop's thread uses what it points to; others only pass
-  // it to curl_multi_wakeup(3), which is safe from any thread.
+  // Safety: written once, freed by deinit. The loop's thread uses the pointed-to handle; others
+  // only pass it to curl_multi_wakeup(3), which is safe from any thread.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
-  /// libcurl calls back to them as it closes its connections. Used by the loop's thread, and by deinit.
+  /// The sockets that libcurl closes through callbacks. Used by the loop's thread, and by deinit.
   private nonisolated(unsafe) let sockets = IdleSockets()
   private let state = Lock(State())
 
   /// Starts the thread.
   ///
-  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot.
+  /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot do that.
   init(_ setup: CurlSetup) throws(TransportError) {
     self.setup = setup
     load = TransferLoad(bufferBytes: setup.bufferBytes)
@@ -59,7 +59,7 @@ final class TransferLoop: Sendable {
     _ = unsafe curl_multi_cleanup(multi)
   }
 
-  /// Leaves a command about a transfer to the loop's thread; from any thread.
+  /// Puts a command for a transfer into the inbox; from any thread.
   func submit(_ transfer: Transfer, _ command: Command) {
     let (isOver, isFirst) = state.withLock { state in
       guard !state.isOver else { return (true, false) }
@@ -67,7 +67,7 @@ final class TransferLoop: Sendable {
       return (false, state.commands.count == 1)
     }
     if isOver { transfer.finish(.failure(transfer.error(.cancelled))) }
-    // One wake-up for all commands that wait.
+    // One wake-up is enough for all waiting commands.
     if isFirst { unsafe curl_multi_wakeup(multi) }
   }
 
@@ -92,7 +92,7 @@ final class TransferLoop: Sendable {
     for (transfer, _) in left { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
-  /// Returns the commands since the last call; nil after the shut-down.
+  /// Returns the commands since the last call, or `nil` after the shut-down.
   private func takeCommands() -> [(Transfer, Command)]? {
     state.withLock { state in
       guard !state.isShutDown else { return nil }
@@ -102,7 +102,7 @@ final class TransferLoop: Sendable {
   }
 }
 
-/// Starts libcurl once for the process (curl_global_init(3)).
+/// Initialises libcurl once for the process (curl_global_init(3)).
 enum CurlLibrary {
   static let isReady = curl_global_init(occurl_global_default) == CURLE_OK
 }

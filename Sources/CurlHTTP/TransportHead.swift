@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// Holds what is known once the head of the final answer has come.
+/// The data that is known once the head of the final response has been received.
 struct TransportHead: Sendable {
   let head: HTTPResponseHead
   let version: String

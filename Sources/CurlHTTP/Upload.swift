@@ -1,21 +1,21 @@
 import CacheSystem
 import HTTPTransports
 
-/// Joins what gives a request's body to libcurl, which asks for it on the thread that drives.
+/// Passes a request's body from its source to libcurl, which asks for it on the driver thread.
 ///
-/// One piece is held, and the next one is asked for when libcurl has taken the last byte of it.
+/// One piece is held. The next one is requested when libcurl has taken the last byte of it.
 final class Upload: Sendable {
-  /// Says what libcurl gets.
+  /// The result of a read by libcurl.
   enum Read: Equatable {
-    /// So many bytes, at least one.
+    /// A number of bytes, at least one.
     case bytes(Int)
-    /// Nothing yet; the closure is called once there is more.
+    /// No bytes yet; the closure is called once there are more.
     case wait
     case end
     case failed(String)
   }
 
-  /// Says how the body's end is told to the server.
+  /// The way in which the end of the body is indicated to the server.
   enum Framing: Equatable {
     case length(UInt64)
     case chunked
@@ -25,13 +25,13 @@ final class Upload: Sendable {
     var piece: [UInt8] = []
     var position = 0
     var source: (any RequestBodySource)?
-    /// How many bytes of the stated length the source has not given yet.
+    /// The bytes of the stated length that the source has not provided yet.
     var remaining: UInt64?
     var pull: Task<Void, Never>?
     var hasStarted = false
     var failure: String?
     var isStopped = false
-    /// Whether nothing is sent because the server has been asked for its consent.
+    /// Whether no bytes are sent until the server has given its consent.
     var awaitsContinue: Bool
     var patience: Task<Void, Never>?
     var whenReady: (@Sendable () -> Void)?
@@ -43,8 +43,9 @@ final class Upload: Sendable {
   private let isWhole: Bool
   private let state: Lock<State>
 
-  /// Makes an upload; one that awaits the server's consent (`Expect: 100-continue`) begins without
-  /// it after a time, as servers may not know the expectation (RFC 9110, section 10.1.1).
+  /// Creates an upload. One that waits for the server's consent (`Expect: 100-continue`) starts
+  /// without it after a time, because servers may not know the expectation (RFC 9110, section
+  /// 10.1.1).
   init(_ body: RequestBody, awaitsContinue: Bool = false, continueTimeout: Duration = .seconds(1)) {
     self.continueTimeout = continueTimeout
     switch body {
@@ -59,13 +60,13 @@ final class Upload: Sendable {
     }
   }
 
-  /// Copies the next bytes to libcurl, or says why not; `whenReady` is called from any thread,
-  /// once, after ``Read/wait``.
+  /// Copies the next bytes to libcurl, or returns the reason why there are none. After
+  /// ``Read/wait``, `whenReady` is called once, from any thread.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, whenReady: @escaping @Sendable () -> Void
   ) -> Read {
     state.withLock { state in
-      // libcurl may ask once more although the server wants nothing more.
+      // libcurl may ask once more although the server needs no more bytes.
       guard !state.isStopped else { return .wait }
       if let failure = state.failure { return .failed(failure) }
       if state.awaitsContinue {
@@ -84,7 +85,7 @@ final class Upload: Sendable {
     }
   }
 
-  /// Goes back to the start; false if bytes that cannot be had again have been read.
+  /// Returns to the start; returns `false` if bytes that cannot be read again have been read.
   func rewind() -> Bool {
     state.withLock { state in
       guard state.hasStarted else { return true }
@@ -94,7 +95,7 @@ final class Upload: Sendable {
     }
   }
 
-  /// Notes that the server has answered, so that its consent is not waited for any more.
+  /// Records that the server has responded, so that its consent is not waited for any more.
   func serverAnswered() {
     let whenReady = state.withLock { state in
       state.awaitsContinue = false
@@ -103,9 +104,10 @@ final class Upload: Sendable {
     if let whenReady { callOut(whenReady) }
   }
 
-  /// Lets go of the source; nothing more is read.
+  /// Releases the source; nothing more is read.
   func stop() {
-    // The source goes with what was taken out: its end may run code of others, too.
+    // The source is released with the removed values, outside of the lock, because its deinit may
+    // run foreign code.
     let taken = state.withLock { state in
       state.isStopped = true
       state.piece = []
@@ -154,7 +156,8 @@ final class Upload: Sendable {
   }
 
   private func arrived(_ piece: [UInt8]?) {
-    // The source may go with what is taken out: outside of the lock, as its end may run code of others.
+    // The source may be released with the removed values: outside of the lock, because its deinit
+    // may run foreign code.
     let (whenReady, _) = state.withLock { state in
       state.pull = nil
       let source = piece == nil ? state.source.take() : nil
@@ -163,7 +166,7 @@ final class Upload: Sendable {
     if let whenReady { callOut(whenReady) }
   }
 
-  /// Takes over what the source has given; returns false if libcurl need not look yet.
+  /// Stores a piece from the source. Returns `false` if libcurl need not look yet.
   private func hold(_ piece: [UInt8]?, _ state: inout State) -> Bool {
     guard !state.isStopped else { return false }
     guard let piece else {
