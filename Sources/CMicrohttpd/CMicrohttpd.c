@@ -13,10 +13,10 @@
 struct ocmhd_server {
   struct MHD_Daemon *daemon;
   struct ocmhd_callbacks callbacks;
-  MHD_socket quiesced;  // the listening socket, once nothing is accepted from it any more
+  MHD_socket quiesced;  // the listening socket after ocmhd_quiesce
 };
 
-/// Leaves escapes in the target as they are: it is read from the wire's bytes.
+/// Leaves the escapes of the target as they are: the target is passed on as it was received.
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
   (void)context;
   (void)connection;
@@ -27,9 +27,9 @@ static void *begin(void *context, const char *target, struct MHD_Connection *con
   struct ocmhd_server *server = context;
   void *request = server->callbacks.began(
       server->callbacks.context, connection, target, strlen(target));
-  // The library would make a record of each parameter of the query, which nobody reads and which
-  // takes its memory: a query of 30 KB could fill it. The text is the connection's own and is not
-  // looked at again, so the query is cut here.
+  // The library would create a record of each parameter of the query. Nobody reads them, and they
+  // use its memory: a query of 30 KB could fill it. The text belongs to the connection and is not
+  // read again, so the query is cut off here.
   char *query = strchr((char *)target, '?');
   if (query != NULL) query[1] = 0;
   return request;
@@ -72,7 +72,7 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
   unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
                    MHD_USE_INTERNAL_POLLING_THREAD;
   flags |= MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL : MHD_USE_POLL;
-  // A pool of one is no pool to the library.
+  // The library does not accept a pool of one thread.
   unsigned pool = configuration->thread_count > 1 ? configuration->thread_count : 0;
   server->daemon = MHD_start_daemon(
       flags, 0, NULL, NULL, proceed, server,
@@ -81,8 +81,8 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
       MHD_OPTION_CONNECTION_LIMIT, configuration->connection_limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, configuration->connection_memory,
       MHD_OPTION_CONNECTION_TIMEOUT, configuration->idle_seconds,
-      // Strict parsing closes the connection on a bad request line without a word and looks at
-      // nothing else that is not looked at in ocmhd_fields and behind it.
+      // Strict parsing closes the connection on a bad request line without a response. It checks
+      // nothing else that ocmhd_fields and its caller do not check.
       MHD_OPTION_STRICT_FOR_CLIENT, 0,
       MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
       MHD_OPTION_URI_LOG_CALLBACK, begin, server,
@@ -98,8 +98,8 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
 
 void ocmhd_quiesce(struct ocmhd_server *server) {
   server->quiesced = MHD_quiesce_daemon(server->daemon);
-  // Clients that come now are refused. The threads may still have the number in their hands, so it
-  // is not given back before they have ended.
+  // New clients are refused from now on. The threads may still use the number of the socket, so it
+  // is closed only after they have ended.
   if (server->quiesced != MHD_INVALID_SOCKET) shutdown(server->quiesced, SHUT_RDWR);
 }
 
@@ -113,7 +113,7 @@ struct field_walk {
   struct ocmhd_field *fields;
   size_t capacity;
   size_t count;
-  const char *expected;  // where the next line has to begin
+  const char *expected;  // where the next line must begin
   int is_exact;
 };
 
@@ -123,8 +123,8 @@ static enum MHD_Result visit(
   (void)kind;
   struct field_walk *walk = context;
   if (value == NULL) value = "", value_count = 0, walk->is_exact = 0;
-  // A line is "name:value CR LF" where it was read; CR and LF are two NULs by now. White space in
-  // front of the value is left out of it.
+  // In the received bytes a line is "name:value CR LF"; by now CR and LF are two NULs. White space
+  // in front of the value is not part of it.
   if (name != walk->expected || value <= name + name_count ||
       (size_t)(value - name) - name_count - 1 !=
           strspn(name + name_count + 1, " \t"))
@@ -142,10 +142,10 @@ size_t ocmhd_fields(
   struct field_walk walk = {fields, capacity, 0, version + strlen(version) + 2, 1};
   MHD_get_connection_values_n(connection, MHD_HEADER_KIND, visit, &walk);
 #if MHD_VERSION < 0x01000000
-  // One space parts the words of the request line (RFC 9112, section 3).
+  // One space separates the words of the request line (RFC 9112, section 3).
   if ((uintptr_t)method + strlen(method) + 1 != target) walk.is_exact = 0;
   if (target + target_count + 1 != (uintptr_t)version) walk.is_exact = 0;
-  // Behind the last line there is an empty one, and no more.
+  // After the last line there is exactly one empty line.
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
   if (info == NULL || method + info->header_size != walk.expected + 2) walk.is_exact = 0;
@@ -165,11 +165,11 @@ int ocmhd_socket(struct MHD_Connection *connection) {
 void ocmhd_notice_end(struct MHD_Connection *connection) {
 #ifdef __linux__
   struct pollfd item = {.fd = ocmhd_socket(connection), .events = POLLRDHUP};
-  // Nothing more can come, so this changes nothing; but it is an event to epoll(7). What has come and
-  // is not read yet stays.
+  // Nothing more can be received, so this changes nothing, but it causes an event of epoll(7).
+  // Received bytes that have not been read stay.
   if (poll(&item, 1, 0) > 0 && item.revents & POLLRDHUP) shutdown(item.fd, SHUT_RD);
 #else
-  // poll(2) tells of the end as often as it is asked.
+  // poll(2) reports the end each time it is called.
   (void)connection;
 #endif
 }
