@@ -1,23 +1,23 @@
-/// Tells where the body of an entry is.
+/// The place of the body of an entry.
 package struct SourceBody: Sendable {
   enum Place: Sendable {
     /// A value in the database.
     case value(row: Int64)
-    /// A file of the body folder.
+    /// A file in the body folder.
     case file(name: [UInt8])
-    /// Bytes that stand nowhere as they are.
+    /// Bytes that had to be decoded, so that they are in no file or value.
     case bytes([UInt8])
   }
 
   let place: Place
 
-  /// How many bytes of the value or file come before it.
+  /// The number of bytes in front of the body in the value or file.
   var offset: UInt64 = 0
 
   /// The number of bytes.
   package internal(set) var length: UInt64
 
-  /// Whether it is a file of its own beside the database.
+  /// Whether the body is its own file beside the database.
   package var isFile: Bool {
     if case .file = place { true } else { false }
   }

@@ -1,8 +1,8 @@
 internal import CacheSystem
 
-/// Reads a body from its beginning to its end in pieces.
+/// A reader for a body, from its beginning to its end, in pieces.
 package final class SourceBodyReader {
-  /// The longest piece, in bytes.
+  /// The length of the longest piece, in bytes.
   package static let pieceBytes = 256 << 10
 
   private enum Input {
@@ -11,7 +11,7 @@ package final class SourceBodyReader {
     case bytes([UInt8])
   }
 
-  /// The number of bytes that come in all.
+  /// The length of the body, in bytes.
   package let length: UInt64
 
   private var done: UInt64 = 0
@@ -40,9 +40,9 @@ package final class SourceBodyReader {
     }
   }
 
-  /// Gives the next piece, of ``pieceBytes`` but for the last one; nil at the end.
+  /// Returns the next piece, or `nil` at the end. All pieces but the last have ``pieceBytes``.
   ///
-  /// - Throws: ``SourceError``, `.unreadable` where the body has become shorter.
+  /// - Throws: ``SourceError``, `.unreadable` if the body has become shorter.
   package func next() throws(SourceError) -> [UInt8]? {
     guard done < length else { return nil }
     let count = Int(min(length - done, UInt64(Self.pieceBytes)))

@@ -1,26 +1,29 @@
 internal import CacheFormat
 
-/// A cache in an SQLite database that is moved from: gives its rows one after the other.
+/// A cache in an SQLite database that is the source of a migration. It returns its rows one after
+/// the other.
 ///
-/// The source is only read. Memory is bounded: neither the number of rows nor the length of a body
-/// counts, only the 16 MiB that an archive may have. One thread at a time may use it.
+/// The source is only read. Memory is bounded: it does not depend on the number of rows or the
+/// length of a body, only on the 16 MiB that an archive may have. Only one thread at a time may use
+/// it.
 package final class SourceCache {
-  /// A database longer than this is read in place where that is safe, instead of being copied.
+  /// The length in bytes from which a database is read in place if that is safe, instead of being
+  /// copied.
   package static let usualCopyLimit: UInt64 = 256 << 20
 
-  /// The format that was found or asked for.
+  /// The format that was found or requested.
   package let format: SourceFormat
 
   /// The database file.
   package let path: String
 
-  /// Whether the source is read where it is, under a shared lock that keeps writers out.
+  /// Whether the source is read in place, under a shared lock that excludes writers.
   package let isInPlace: Bool
 
   /// The number of rows.
   package let rowCount: Int64
 
-  /// Why rows may be missing though nothing fails; in words.
+  /// The reasons why rows may be missing although there is no error, as text.
   package let warnings: [String]
 
   let source: SourceDatabase
@@ -33,12 +36,12 @@ package final class SourceCache {
   /// Opens the cache at a path.
   ///
   /// - Parameters:
-  ///   - path: the database, or the folder with it.
-  ///   - format: the format it has to have; nil: any.
-  ///   - temporaryFolder: an existing folder with room for a copy of the database; what a killed
-  ///     process has left there is removed.
-  ///   - copyLimit: see ``usualCopyLimit``.
-  /// - Throws: ``SourceError`` where there is no cache or it cannot be read.
+  ///   - path: The database, or the folder with it.
+  ///   - format: The format that it must have, or `nil` for any.
+  ///   - temporaryFolder: An existing folder with room for a copy of the database. Copies that a
+  ///     killed process has left there are removed.
+  ///   - copyLimit: See ``usualCopyLimit``.
+  /// - Throws: ``SourceError`` if there is no cache, or it cannot be read.
   /// - Complexity: O(size of the database).
   package convenience init(
     path: String, format: SourceFormat? = nil, temporaryFolder: String,
@@ -94,9 +97,9 @@ package final class SourceCache {
     } catch { throw source.error(error) }
   }
 
-  /// Gives the next row; nil at the end.
+  /// Returns the next row, or `nil` at the end.
   ///
-  /// - Throws: ``SourceError`` where the source fails: what came before it came whole.
+  /// - Throws: ``SourceError`` if the source fails. The rows returned before are complete.
   package func nextRow() throws(SourceError) -> SourceRow? {
     do throws(DatabaseError) {
       guard let row = try following(last) else { return nil }
@@ -105,14 +108,14 @@ package final class SourceCache {
     } catch { throw source.error(error) }
   }
 
-  /// Goes on behind a row, whether it is there or not, or with nil at the first; what was given before
-  /// comes out the same.
+  /// Continues after a row, whether it exists or not, or with `nil` at the first row. Rows that are
+  /// returned again are the same.
   package func startAfter(_ row: Int64?) { last = row }
 
   /// Opens the body of an entry of this cache.
   ///
-  /// Rows may be asked for meanwhile. Of the bodies in the database only the one that was opened last
-  /// can be read.
+  /// Rows may be read meanwhile. Of the bodies in the database only the one opened last can be
+  /// read.
   package func openBody(_ body: SourceBody) throws(SourceError) -> SourceBodyReader {
     try SourceBodyReader(body, reader.bodies, source)
   }
@@ -125,7 +128,7 @@ package final class SourceCache {
     guard row != .max else { return nil }
     let start = row.map { $0 + 1 } ?? .min
     guard let found = try next.first([.integer(start)]) else { return nil }
-    // A column of an enemy's may be named rowid, and would never end.
+    // In a hostile database, a column may be named rowid; the rows would never end.
     guard let number = found[0].integer, number >= start else {
       throw .damage("the rows have no numbers")
     }
@@ -164,10 +167,10 @@ package final class SourceCache {
   }
 }
 
-// Which of several rows with one key counts.
+// Selects one of several rows with the same key.
 extension SourceCache {
-  /// Tells whether a newer row of the same key gives an entry, too. Each row that gives none is looked
-  /// at once and forgotten.
+  /// Returns whether a newer row of the same key gives an entry. A row that gives none is read once
+  /// and then removed from the list.
   private func isSuperseded(_ entry: SourceEntry, _ row: Int64) throws(RowError) -> Bool {
     guard let newest else { return false }
     let key = Self.key(entry.method, entry.url)
@@ -217,7 +220,7 @@ extension SourceCache {
         }
         return newest
       } catch  where error.isTooLarge {
-        // A key that is too long is skipped when its row comes; so it is here.
+        // A key that is too long is skipped here, and again when its row is read.
         guard let row = try following(start == .min ? nil : start - 1, next), row < .max else {
           return newest
         }
@@ -239,7 +242,7 @@ extension SourceFormat {
 }
 
 extension SourceDatabase {
-  /// Finds the first format whose main table is there.
+  /// Returns the first format whose main table exists.
   fileprivate func format(among formats: [SourceFormat]) throws(SourceError) -> SourceFormat? {
     for format in formats where try columns(of: format.reader.table) != nil { return format }
     return nil

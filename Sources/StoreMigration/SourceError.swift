@@ -1,34 +1,34 @@
-/// Tells why a source cannot be read, or not any further.
+/// The reason why a source cannot be read, or not completely.
 public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// The causes of errors.
   public enum Cause: String, Sendable, Hashable, CaseIterable {
     /// There is no such file or folder.
     case notFound
     /// The file or its folder may not be read.
     case permission
-    /// The file is empty, which SQLite takes for a database without tables.
+    /// The file is empty; SQLite would open it as a database without tables.
     case empty
-    /// The file is no SQLite database.
+    /// The file is not an SQLite database.
     case notADatabase
-    /// The file looks like an encrypted database: nothing in it has a pattern.
+    /// The file looks like an encrypted database: its bytes have no pattern.
     case encrypted
-    /// The file is shorter than its header says.
+    /// The file is shorter than its header states.
     case truncated
-    /// SQLite finds damage.
+    /// SQLite has found damage.
     case corrupt
-    /// No table, or no file in the folder, is that of a known cache.
+    /// No table, or no file in the folder, belongs to a known cache.
     case unknownSchema
-    /// It is a cache, but not of the format that was asked for.
+    /// It is a cache, but not of the requested format.
     case otherFormat
     /// No file in the folder is an SQLite database.
     case noDatabase
-    /// The tables are there, but not all of their columns.
+    /// The tables exist, but some of their columns are missing.
     case missingColumns
     /// There are several caches in the folder.
     case ambiguous
-    /// The source was changed again and again while it was copied, or is locked.
+    /// The source was changed repeatedly while it was copied, or is locked.
     case busy
-    /// The journal is part of a transaction over several databases.
+    /// The journal belongs to a transaction over several databases.
     case superJournal
     /// The copy cannot be written.
     case copy
@@ -36,13 +36,13 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     case unreadable
   }
 
-  /// Names the cause.
+  /// The cause.
   public let cause: Cause
 
-  /// Names the file or folder.
+  /// The path of the file or folder.
   public let path: String
 
-  /// Says what was found there; may be empty.
+  /// Details; may be empty.
   public let detail: String
 
   init(_ cause: Cause, _ path: String, _ detail: String = "") {
@@ -51,7 +51,7 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     self.detail = detail
   }
 
-  /// Says which file, what is wrong with it, and what to do.
+  /// The path, the problem and the advice.
   public var description: String {
     let (what, remedy) = words
     return "\(path): \(what)\(detail.isEmpty ? "" : " (\(detail))"); \(remedy)"

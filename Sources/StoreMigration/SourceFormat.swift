@@ -1,4 +1,4 @@
-/// Names the formats that can be read.
+/// The formats that can be read.
 public enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   /// The table `cache_entry` of OfflineCache.
   case offlinecache

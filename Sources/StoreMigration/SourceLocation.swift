@@ -1,11 +1,11 @@
 internal import CacheSystem
 
-/// Finds databases where the user says there is a cache.
+/// Finds the databases at a path.
 enum SourceLocation {
-  /// The most files of a folder that are looked at.
+  /// The limit on the number of files in a folder that are examined.
   private static let maximumFiles = 10_000
 
-  /// Gives the database files that a path stands for: itself, or those in the folder.
+  /// Returns the database files for a path: the path itself, or the files in the folder.
   static func databases(at path: String) throws(SourceError) -> [String] {
     let files = RealFileSystem()
     var empty: PathName?
@@ -19,7 +19,7 @@ enum SourceLocation {
       }
       var found: [String] = []
       for name in names where isDatabase(name, in: place, files) {
-        // A name that is no UTF-8 cannot be told to SQLite.
+        // SQLite cannot open a name that is not UTF-8.
         guard let text = String(validating: name.bytes, as: UTF8.self) else { continue }
         found.append(path.hasSuffix("/") ? path + text : "\(path)/\(text)")
       }
@@ -31,7 +31,7 @@ enum SourceLocation {
     throw SourceError(.noDatabase, path, empty.map { "\($0.text) is empty" } ?? "")
   }
 
-  /// Splits the path of a file into that of its folder and its name.
+  /// Splits the path of a file into the path of its folder and its name.
   static func split(_ path: String) -> (folder: String, name: String) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
     let name = String(path[path.utf8.index(after: slash)...])

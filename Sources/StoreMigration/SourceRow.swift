@@ -1,29 +1,29 @@
 package import CacheFormat
 package import HTTPSemantics
 
-/// What became of one row of a source.
+/// One row of a source, with its entry or the reason why it has none.
 package struct SourceRow: Sendable {
-  /// What the row gives.
+  /// The result of reading the row.
   package enum Outcome: Sendable {
     /// A response.
     case entry(SourceEntry)
-    /// Why it gives nothing, and a few words on the case.
+    /// No entry, for this reason, with details.
     case skipped(SkipReason, detail: String)
   }
 
-  /// The number of the row in its table (rowid); rows come by rising number.
+  /// The number of the row in its table (rowid). Rows are returned by ascending number.
   package let row: Int64
 
-  /// The key as it stands in the source, for reports; cut after 2,048 bytes, empty without one.
+  /// The key from the source, for reports; cut after 2,048 bytes, empty if there is none.
   package let key: String
 
-  /// What the row gives.
+  /// The result of reading the row.
   package let outcome: Outcome
 }
 
-/// A response as a source has it.
+/// A response of a source.
 package struct SourceEntry: Sendable {
-  /// What the source does not have, so that it was made up.
+  /// The properties that the source does not have, so that they were made up.
   package struct MadeUp: OptionSet, Sendable, Hashable {
     /// The bits of the set.
     package let rawValue: UInt8
@@ -35,7 +35,7 @@ package struct SourceEntry: Sendable {
     package static let fields = MadeUp(rawValue: 2)
   }
 
-  /// The URL that was asked for, as it is written in the source: an HTTP URL that can be normalised.
+  /// The requested URL, as it is written in the source: an HTTP URL that can be normalised.
   package var url: String
 
   /// `GET` or `HEAD`.
@@ -44,49 +44,50 @@ package struct SourceEntry: Sendable {
   /// The status of the response; 200 if the source has none (``MadeUp/status``).
   package var status: Int
 
-  /// The fields of the response in their order as they were received, repeated names apart where the
-  /// source tells; all can be sent. See ``storedFields``.
+  /// The fields of the response in the order in which they were received. Repeated names are
+  /// separate if the source has them so. All can be sent. See ``storedFields``.
   package var fields: HTTPFields
 
-  /// The names of the fields that do not describe the stored body: the body was decoded, its fields were not.
+  /// The names of the fields that do not describe the stored body, because the body was decoded and
+  /// the fields were not changed.
   package var obsoleteFields: [String] = []
 
-  /// What was made up because the source does not have it.
+  /// The properties that were made up because the source does not have them.
   package var madeUp: MadeUp = []
 
-  /// Where the body is; ``SourceCache/openBody(_:)`` opens it.
+  /// The place of the body; ``SourceCache/openBody(_:)`` opens it.
   package var body: SourceBody
 
-  /// The fields of the request that was answered, from which `Vary` selects; nil: not known.
+  /// The fields of the request, for the selection by `Vary`; `nil` if they are not known.
   ///
-  /// They may hold credentials: nothing of them belongs into a log.
+  /// They may have credentials: they must not be written to a log.
   package var requestFields: HTTPFields?
 
-  /// When the row was made.
+  /// The time at which the row was created.
   package var created: Timestamp?
 
-  /// When the entry was last asked for.
+  /// The time at which the entry was last requested.
   package var lastAccess: Timestamp?
 
-  /// Until when the source calls it fresh; a hint.
+  /// The time until which the source calls it fresh; a hint.
   package var expires: Timestamp?
 
-  /// When the response was received.
+  /// The time at which the response was received.
   package var received: Timestamp?
 
-  /// The URL that answered in the end, after redirects.
+  /// The URL of the last response, after redirects.
   package var responseURL: String?
 
-  /// The media type without parameters, as the source has it.
+  /// The media type without parameters, from the source.
   package var mediaType: String?
 
   /// The user's own dictionary.
   package var userInfo: PropertyListValue?
 
-  /// The site for which alone the entry was kept (cfnetwork).
+  /// The site for which the entry was kept, if it was kept for one only (cfnetwork).
   package var partition: String?
 
-  /// How many fields of the response were left out, because nobody could send them.
+  /// The number of fields of the response that were left out because they could not be sent.
   package var invalidFields = 0
 
   init(
@@ -99,8 +100,8 @@ package struct SourceEntry: Sendable {
     self.body = body
   }
 
-  /// The fields as they fit the stored body: without the obsolete ones, with the real length where
-  /// the one that was received is one of them.
+  /// The fields for the stored body: without the obsolete ones, and with the real length if the
+  /// received one is obsolete.
   package var storedFields: HTTPFields {
     var fields = fields
     for name in obsoleteFields { fields.removeAll(named: name) }

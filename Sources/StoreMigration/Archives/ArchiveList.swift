@@ -1,15 +1,15 @@
-/// Holds the list that CFNetwork makes of a request or a response: a version and objects.
+/// The list that CFNetwork makes of a request or a response: a version and objects.
 ///
-/// Three containers carry it (FORMATS: "The common core"): `{Version, Array}` in Cache.db, and keyed
-/// archives with the objects under names (since iOS 10) or under `$3` and so on (before).
+/// There are three containers for it (FORMATS: "The common core"): `{Version, Array}` in Cache.db,
+/// and keyed archives with the objects under names (since iOS 10) or under `$3` and so on (before).
 struct ArchiveList {
-  /// The most objects that a list has; Apple's have 7 to 22.
+  /// The limit on the number of objects; Apple's lists have 7 to 22.
   static let maximumCount = 64
 
   let version: Int
   let items: [PropertyListValue]
 
-  /// Takes the list from a property list of Cache.db.
+  /// Creates the list from a property list of Cache.db.
   init(cacheBlob bytes: [UInt8]) throws(PropertyListError) {
     let value = try PropertyListValue(binary: bytes)
     guard let version = value["Version"]?.integer, case .array(let items)? = value["Array"] else {
@@ -19,7 +19,7 @@ struct ArchiveList {
     self.items = items.map(Self.withoutNull)
   }
 
-  /// Takes the list from an archived NSURLRequest or NSURLResponse.
+  /// Creates the list from an archived NSURLRequest or NSURLResponse.
   init(_ object: KeyedArchive.Object, in archive: KeyedArchive) throws(PropertyListError) {
     var budget = PropertyListBudget()
     guard let version = try Self.number("$1", of: object, in: archive, &budget),
@@ -41,7 +41,7 @@ struct ArchiveList {
     self.items = items
   }
 
-  /// Gives the text of a URL: a string, or what Cache.db makes of one.
+  /// Returns the text of a URL: a string, or the form that Cache.db has.
   static func url(_ value: PropertyListValue) -> String? {
     value.string ?? value["_CFURLString"]?.string
   }

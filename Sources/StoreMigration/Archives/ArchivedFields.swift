@@ -1,16 +1,17 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Makes fields of archived dictionaries.
+/// Converts archived dictionaries to fields.
 enum ArchivedFields {
-  /// The pseudo field of a response's dictionary with the fields as they came: CRLF CRLF and base 64
-  /// of the property list `{name: [value, ...]}`. In no case of its letters is it a field.
+  /// The name of the pseudo field with the received fields, in the dictionary of a response: CRLF
+  /// CRLF and base 64 of the property list `{name: [value, ...]}`. It is not a field, whatever the
+  /// case of its letters.
   private static let original = "__hhaa__"
 
-  /// Gives the fields of a response, and how many were left out.
+  /// Returns the fields of a response, and the number of fields that were left out.
   ///
-  /// The dictionary itself joins repeated names and writes `Etag`; it counts where the original
-  /// does not decode.
+  /// The dictionary itself joins repeated names and has `Etag`. It is used if the pseudo field
+  /// cannot be decoded.
   static func response(_ pairs: [PropertyListPair]) -> (HTTPFields, invalid: Int) {
     for pair in pairs where isOriginal(pair.key.string) {
       if let fields = decoded(pair.value) { return valid(fields) }
@@ -18,7 +19,7 @@ enum ArchivedFields {
     return request(pairs)
   }
 
-  /// Gives the fields of a request, and how many were left out.
+  /// Returns the fields of a request, and the number of fields that were left out.
   static func request(_ pairs: [PropertyListPair]) -> (HTTPFields, invalid: Int) {
     valid(pairs.map { ($0.key.string, $0.value.string) })
   }
@@ -38,7 +39,8 @@ enum ArchivedFields {
     return fields
   }
 
-  /// Leaves out what could not be sent as a field: a value with a line end would become two.
+  /// Returns the fields without those that could not be sent: a value with a line end would become
+  /// two fields.
   private static func valid(_ pairs: [(String?, String?)]) -> (HTTPFields, invalid: Int) {
     let found = pairs.filter { !isOriginal($0.0) }
     var fields: [HTTPField] = []
@@ -52,7 +54,7 @@ enum ArchivedFields {
 
 /// Makes the fields of a response for sources that keep none.
 enum MadeUpFields {
-  /// Gives `Content-Type`, or nothing without a type that could be sent.
+  /// Returns `Content-Type`, or no field if there is no type that could be sent.
   static func contentType(_ type: String?, charset: String? = nil) -> HTTPFields {
     guard let type, !type.isEmpty else { return [] }
     let parameter = charset.map { $0.isEmpty ? "" : "; charset=\($0)" } ?? ""

@@ -1,11 +1,11 @@
 internal import HTTPSemantics
 
-/// Holds what an archived request says about method and fields.
+/// The method and the fields of an archived request.
 struct ArchivedRequest {
   var method: String
   var fields: HTTPFields
 
-  /// Reads an NSKeyedArchiver archive of an NSURLRequest; nil where it is none.
+  /// Decodes an NSKeyedArchiver archive of an NSURLRequest; returns `nil` if the bytes are not one.
   init?(keyedArchive bytes: [UInt8]) {
     var budget = PropertyListBudget()
     guard let archive = try? KeyedArchive(bytes), let root = archive.root,
@@ -16,14 +16,16 @@ struct ArchivedRequest {
     self.init(list)
   }
 
-  /// Reads a `{Version, Array}` property list of Cache.db; nil where it is none.
+  /// Decodes a `{Version, Array}` property list of Cache.db; returns `nil` if the bytes are not
+  /// one.
   init?(cacheBlob bytes: [UInt8]) {
     guard let list = try? ArchiveList(cacheBlob: bytes) else { return nil }
     self.init(list)
   }
 
-  /// Looks for the integer 2, the method and the dictionary of fields: the place of these three
-  /// depends on the version, their order does not. Without them it is a `GET` without own fields.
+  /// Searches the list for the integer 2, the method and the dictionary of fields: their positions
+  /// depend on the version, their order does not. Without them the request is a `GET` without
+  /// fields.
   private init(_ list: ArchiveList) {
     method = "GET"
     fields = []

@@ -1,30 +1,30 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Holds what an archived response says.
+/// An archived response.
 struct ArchivedResponse {
-  /// The URL that answered in the end, after redirects.
+  /// The URL of the last response, after redirects.
   var url: String?
-  /// When it was received.
+  /// The time at which it was received.
   var received: Timestamp?
   var status: Int
-  /// Whether the source has no status, so that 200 was made up.
+  /// Whether the source has no status, so that 200 is assumed.
   var isStatusMadeUp = false
-  /// The fields in the order of arrival, as far as the archive tells.
+  /// The fields in the order in which they were received, as far as the archive has that order.
   var fields: HTTPFields
   /// The media type without parameters.
   var mediaType: String?
-  /// The length of the decoded body; nil where `Content-Length` tells it.
+  /// The length of the decoded body, or `nil` if `Content-Length` has it.
   var length: Int?
-  /// How many fields were left out, because nobody could send them.
+  /// The number of fields that were left out because they could not be sent.
   var invalidFields = 0
 
-  /// Reads an NSKeyedArchiver archive of an NSURLResponse.
+  /// Decodes an NSKeyedArchiver archive of an NSURLResponse.
   init(keyedArchive bytes: [UInt8]) throws(RowError) {
     try self.init(Self.list(inArchive: bytes).get())
   }
 
-  /// Reads a `{Version, Array}` property list of Cache.db.
+  /// Decodes a `{Version, Array}` property list of Cache.db.
   init(cacheBlob bytes: [UInt8]) throws(RowError) {
     let list: ArchiveList
     do throws(PropertyListError) {
@@ -33,7 +33,7 @@ struct ArchivedResponse {
     try self.init(list)
   }
 
-  /// Reads the list: version 0 is an NSURLResponse, the others are of HTTP.
+  /// Decodes the list: version 0 is an NSURLResponse, the others are HTTP responses.
   private init(_ list: ArchiveList) throws(RowError) {
     let items = list.items
     guard items.count >= 7 else {

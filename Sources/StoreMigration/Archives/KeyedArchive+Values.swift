@@ -1,7 +1,7 @@
 internal import CacheFormat
 
 extension KeyedArchive {
-  /// Builds the plain value of an object of one of Foundation's value classes.
+  /// Returns the plain value of an object of one of Foundation's value classes.
   ///
   /// - Throws: `.wrongType` for any other class.
   /// - Complexity: O(objects visited), bounded by the budget.
@@ -40,7 +40,7 @@ extension KeyedArchive {
     }
   }
 
-  /// Gives where the bytes of an NSData stand in the archive; nil for anything else.
+  /// Returns the range of the bytes of an NSData in the archive, or `nil` for other objects.
   func data(
     _ object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Range<Int>? {
@@ -91,7 +91,7 @@ extension KeyedArchive {
     return String(decoding: list.bytes[range], as: UTF8.self)
   }
 
-  /// Gives the text of a URL; one that is relative to another is resolved against it.
+  /// Returns the text of a URL. A relative URL is resolved against its base.
   private func url(
     _ object: Object, _ budget: inout PropertyListBudget, _ depth: Int
   ) throws(PropertyListError) -> String {

@@ -1,10 +1,10 @@
 internal import CacheFormat
 
-/// Looks into what NSKeyedArchiver has written, without making an object of any class.
+/// Reads archives of NSKeyedArchiver, without creating an object of any class.
 ///
 ///     {$version: 100000, $archiver: "NSKeyedArchiver", $top: {root: UID}, $objects: ["$null", ...]}
 ///
-/// An object is its entry of `$objects`; objects refer to one another by UID, an index there.
+/// An object is an entry of `$objects`. Objects refer to one another by UID, an index in it.
 struct KeyedArchive {
   /// One archived object: a dictionary with its class, or a plain string, number or data.
   struct Object {
@@ -15,12 +15,12 @@ struct KeyedArchive {
   let list: BinaryPropertyList
   private let objects: References
 
-  /// The archived object; nil where nil was archived.
+  /// The archived object, or `nil` if nil was archived.
   let root: Object?
 
-  /// Finds the parts of the frame.
+  /// Finds the parts of the archive.
   ///
-  /// - Throws: `.wrongType` where it is a property list, but no archive.
+  /// - Throws: `.wrongType` for a property list that is not an archive.
   init(_ bytes: [UInt8]) throws(PropertyListError) {
     let list = try BinaryPropertyList(bytes)
     var budget = PropertyListBudget()
@@ -34,7 +34,8 @@ struct KeyedArchive {
     else { throw PropertyListError(.wrongType) }
     self.list = list
     self.objects = references
-    // iOS 10.0 and 10.1 wrote the constant's name instead of its value; web archives have their own.
+    // iOS 10.0 and 10.1 wrote the constant's name instead of its value. Web archives have their own
+    // key.
     var found = try Self.member("root", of: tops, in: list, &budget)
     if found == nil {
       found = try Self.member("NSKeyedArchiveRootObjectKey", of: tops, in: list, &budget)
@@ -44,15 +45,15 @@ struct KeyedArchive {
     root = try Self.resolve(found, references, list, &budget)
   }
 
-  /// Gives the object that stands for a number of the property list: what a UID refers to, or the
-  /// value itself; nil for `$null`.
+  /// Returns the object for a number of the property list: the target of a UID, or the value
+  /// itself; `nil` for `$null`.
   func resolve(_ number: Int, _ budget: inout PropertyListBudget) throws(PropertyListError)
     -> Object?
   {
     try Self.resolve(number, objects, list, &budget)
   }
 
-  /// Gives what an object holds for a key: a UID or a plain value.
+  /// Returns the value of an object for a key: a UID or a plain value.
   func member(
     _ key: String, of object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> Int? {
@@ -60,7 +61,7 @@ struct KeyedArchive {
     return try Self.member(key, of: references, in: list, &budget)
   }
 
-  /// Gives the name of an object's class, that of the plain values' classes included.
+  /// Returns the name of an object's class; plain values have class names, too.
   func className(
     of object: Object, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> String {
@@ -95,7 +96,7 @@ struct KeyedArchive {
     return Object(number: target, content: object)
   }
 
-  /// Gives the number of the value of a key that is an ASCII string.
+  /// Returns the number of the value for a key that is an ASCII string.
   private static func member(
     _ key: String, of references: References, in list: BinaryPropertyList,
     _ budget: inout PropertyListBudget

@@ -3,8 +3,8 @@ internal import CSQLite
 /// One connection to an SQLite database, for one thread at a time.
 @safe
 final class Database {
-  /// The longest value that a statement may touch, in bytes. Bodies are read through `DatabaseBlob`,
-  /// which has no such limit, as it takes no memory for them.
+  /// The limit on the length of a value that a statement may use, in bytes. Bodies are read through
+  /// `DatabaseBlob`, which has no such limit, because it does not hold them in memory.
   static let maximumValueBytes = PropertyListBudget.maximumBytes
 
   // Safety: opened in init and closed in deinit; statements and blobs hold this object.
@@ -13,7 +13,7 @@ final class Database {
   /// Opens a database file.
   init(path: String, _ access: Access) throws(DatabaseError) {
     var opened: OpaquePointer?
-    // Safety: SQLite fills in the handle, also when it fails; the path lives for the call.
+    // Safety: SQLite sets the handle, even if it fails; the path is valid during the call.
     let code = unsafe sqlite3_open_v2(path, &opened, access.flags | SQLITE_OPEN_NOMUTEX, nil)
     guard let opened = unsafe opened else {
       throw DatabaseError(code: SQLITE_NOMEM, message: "out of memory")
@@ -31,15 +31,15 @@ final class Database {
   }
 
   deinit {
-    // Safety: closed once; with statements that still live it would close after the last one.
+    // Safety: closed once. If statements still existed, SQLite would close it after the last one.
     unsafe sqlite3_close_v2(handle)
   }
 
-  /// How a file is opened.
+  /// The way in which a file is opened.
   enum Access {
-    /// Nothing is written, no file is made.
+    /// Nothing is written, and no file is created.
     case read
-    /// The file is there, and may be written: what is needed for recovery.
+    /// The file exists, and recovery may write to it.
     case recover
     case create
 
@@ -52,9 +52,9 @@ final class Database {
     }
   }
 
-  /// Runs statements of our own that return nothing.
+  /// Runs statements of this module that return nothing.
   func execute(_ sql: String) throws(DatabaseError) {
-    // Safety: the text lives for the call; no callback, no error buffer.
+    // Safety: the text is valid during the call; there is no callback and no error buffer.
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw failure(code) }
   }
@@ -62,7 +62,7 @@ final class Database {
   /// Compiles a statement.
   func prepare(_ sql: String) throws(DatabaseError) -> Statement {
     var compiled: OpaquePointer?
-    // Safety: SQLite fills in the statement; the text lives for the call.
+    // Safety: SQLite sets the statement; the text is valid during the call.
     let code = unsafe sqlite3_prepare_v3(
       handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
     guard code == SQLITE_OK, let compiled = unsafe compiled else { throw failure(code) }
@@ -73,13 +73,13 @@ final class Database {
   func openBlob(_ table: String, _ column: String, row: Int64) throws(DatabaseError) -> DatabaseBlob
   {
     var opened: OpaquePointer?
-    // Safety: SQLite fills in the handle; the names live for the call.
+    // Safety: SQLite sets the handle; the names are valid during the call.
     let code = unsafe sqlite3_blob_open(handle, "main", table, column, row, 0, &opened)
     guard code == SQLITE_OK, let opened = unsafe opened else { throw failure(code) }
     return unsafe DatabaseBlob(opened, of: self, row: row)
   }
 
-  /// Describes the last error of this connection.
+  /// Returns the last error of this connection.
   func failure(_ code: Int32) -> DatabaseError {
     // Safety: the message is NUL-terminated and copied at once.
     DatabaseError(code: code & 0xff, message: unsafe String(cString: sqlite3_errmsg(handle)))

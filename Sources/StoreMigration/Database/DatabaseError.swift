@@ -1,12 +1,12 @@
 internal import CSQLite
 
-/// What SQLite says when it fails.
+/// An error of SQLite.
 struct DatabaseError: Error {
   /// The primary result code, such as SQLITE_CORRUPT.
   let code: Int32
   let message: String
 
-  /// Makes the error for what SQLite's check of all pages has found.
+  /// Returns the error for a finding of SQLite's check of all pages.
   static func damage(_ finding: String) -> DatabaseError {
     DatabaseError(code: SQLITE_CORRUPT, message: RowError.excerpt(finding))
   }
@@ -14,10 +14,10 @@ struct DatabaseError: Error {
   /// Whether a value is longer than the limit of the connection.
   var isTooLarge: Bool { code == SQLITE_TOOBIG }
 
-  /// Whether a table or a column that a statement names is not there.
+  /// Whether a table or a column that a statement names is missing.
   var isSchema: Bool { code == SQLITE_ERROR || code == SQLITE_SCHEMA }
 
-  /// What it means for the source.
+  /// The cause as an error of the source.
   var cause: SourceError.Cause {
     switch code {
     case SQLITE_NOTADB: .notADatabase

@@ -1,18 +1,19 @@
-/// Reads the first bytes of a database file (sqlite.org/fileformat2.html, section 1.3).
+/// Parses the first bytes of a database file (sqlite.org/fileformat2.html, section 1.3).
 struct DatabaseHeader {
-  /// How many bytes are looked at.
+  /// The number of bytes that are examined.
   static let sampleBytes = 4096
 
   private static let magic = Array("SQLite format 3\0".utf8)
 
-  /// Whether the file is not in the mode that needs a -wal and a -shm.
+  /// Whether the file is in rollback mode, which needs no -wal and no -shm.
   let isRollbackMode: Bool
-  /// The bytes of a page.
+  /// The size of a page, in bytes.
   let pageBytes: UInt64
-  /// Whether there are fewer pages than the header counts, or, where it does not count, half a page.
+  /// Whether the file has fewer pages than the header states or, if it states none, ends within a
+  /// page.
   let isCutOff: Bool
 
-  /// Judges the first bytes of a file.
+  /// Parses the first bytes of a file.
   ///
   /// - Throws: `.empty`, `.encrypted`, `.notADatabase`.
   init(_ bytes: [UInt8], path: String, length: UInt64) throws(SourceError) {
@@ -26,15 +27,16 @@ struct DatabaseHeader {
     }
     let size = field(16) >> 16
     pageBytes = size == 1 ? 65_536 : size
-    // The count is only right where the two change counters agree.
+    // The number of pages is valid only if the two change counters are equal.
     let pages = field(24) == field(92) ? field(28) : 0
     isCutOff = pages > 0 ? pages * pageBytes > length : pageBytes > 0 && length % pageBytes != 0
   }
 
-  /// Tells whether bytes are the beginning of an SQLite database.
+  /// Returns whether the bytes are the beginning of an SQLite database.
   static func begins(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// Random bytes have nearly all values among 4,096 of them; text and pictures have not.
+  /// Returns whether the bytes look random. 4,096 random bytes have nearly all values; text and
+  /// pictures do not.
   private static func looksEncrypted(_ bytes: [UInt8]) -> Bool {
     bytes.count == sampleBytes && Set(bytes).count >= 250
   }

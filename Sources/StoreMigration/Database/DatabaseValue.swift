@@ -1,4 +1,4 @@
-/// One value of a row, as SQLite has it: columns have no types.
+/// One value of a row in SQLite, where columns have no types.
 enum DatabaseValue {
   case null
   case integer(Int64)
@@ -6,7 +6,7 @@ enum DatabaseValue {
   case text([UInt8])
   case blob([UInt8])
 
-  /// The text, repaired where it is not UTF-8; nil for any other type.
+  /// The text, with invalid UTF-8 replaced, or `nil` for any other type.
   var string: String? {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
   }
@@ -23,7 +23,7 @@ enum DatabaseValue {
     if case .integer(let number) = self { number } else { nil }
   }
 
-  /// The number; never NaN, which SQLite stores as NULL.
+  /// The number, which is never NaN, because SQLite stores that as NULL.
   var number: Double? {
     switch self {
     case .integer(let number): Double(number)

@@ -1,13 +1,13 @@
 internal import CacheFormat
 
-/// Knows which rows have one key, and how new they are, in a scratch database: memory stays bounded
-/// for any number of rows. Of a key there is only its hash, so who asks compares the keys.
+/// The rows of each key, and how new they are, in a scratch database: memory stays bounded for any
+/// number of rows. Only the hash of a key is stored, so callers must compare the keys.
 final class NewestRows {
   private let insertion: Statement
   private let nth: Statement
   private let removal: Statement
 
-  /// Makes an empty scratch database.
+  /// Creates an empty scratch database.
   init(in folder: TemporaryFolder) throws(DatabaseError) {
     let database = try Database(path: folder.path + "/scratch", .create)
     try database.execute(
@@ -26,7 +26,7 @@ final class NewestRows {
     removal = try database.prepare("DELETE FROM newest WHERE hash = ?1 AND row = ?2")
   }
 
-  /// Takes a row; without a recency it is older than all that have one.
+  /// Adds a row. Without a recency it is older than all rows that have one.
   func add(_ row: Int64, key: ByteString, recency: Double?) throws(DatabaseError) {
     insertion.restart([
       .integer(Int64(key.hashValue)), .real(recency ?? -.infinity), .integer(row),
@@ -34,12 +34,12 @@ final class NewestRows {
     _ = try insertion.step()
   }
 
-  /// Gives the row of a key, or of another key with the same hash, that has `index` newer ones.
+  /// Returns the row of a key, or of another key with the same hash, that has `index` newer ones.
   func row(_ index: Int, key: ByteString) throws(DatabaseError) -> Int64? {
     try nth.first([.integer(Int64(key.hashValue)), .integer(Int64(index))])?[0].integer
   }
 
-  /// Forgets a row that gives no entry.
+  /// Removes a row that gives no entry.
   func remove(_ row: Int64, key: ByteString) throws(DatabaseError) {
     removal.restart([.integer(Int64(key.hashValue)), .integer(row)])
     _ = try removal.step()

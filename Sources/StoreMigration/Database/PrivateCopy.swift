@@ -1,25 +1,25 @@
 internal import CacheSystem
 
-/// Brings a database to where it can be opened without altering it.
+/// Makes a database readable without altering it.
 ///
-/// A database with a -wal or a hot -journal beside it cannot be read where it is: read-only, SQLite
-/// fails, and opened as immutable it shows no rows or torn ones (FORMATS, section 0).
+/// A database with a -wal or a hot -journal beside it cannot be read in place: read-only, SQLite
+/// fails, and opened as immutable it has no rows or damaged ones (FORMATS, section 0).
 struct PrivateCopy {
   private static let pieceBytes = 1 << 20
   private static let attempts = 3
 
-  /// Where the database is opened.
+  /// The path at which the database is opened.
   let path: String
-  /// Whether that is the source itself, which is only read then.
+  /// Whether that is the source itself, which is then only read.
   let isInPlace: Bool
-  /// What stood in the file's header.
+  /// The header of the file.
   let header: DatabaseHeader
-  /// Whether a -wal or a -journal may have what the file lacks.
+  /// Whether a -wal or a -journal may have pages that the file lacks.
   let hasLoggedPages: Bool
 
-  /// Copies a database with its -wal and its -journal, or finds that it can be read in place.
+  /// Copies a database with its -wal and its -journal, or determines that it can be read in place.
   ///
-  /// - Parameter copyLimit: a longer database is read in place where that is safe.
+  /// - Parameter copyLimit: A longer database is read in place if that is safe.
   init(of source: String, into folder: TemporaryFolder, copyLimit: UInt64) throws(SourceError) {
     for _ in 0..<Self.attempts {
       let before = try Siblings(of: source)
@@ -31,7 +31,7 @@ struct PrivateCopy {
         self.header = header
         return
       }
-      // A writer makes the -journal and removes it with each transaction.
+      // A writer creates and removes the -journal with each transaction.
       let isWhole = try Self.copy(source, before, in: folder)
       if isWhole, before.journal != nil { try Self.refuseSuperJournal(source, in: folder) }
       if isWhole, try Siblings(of: source) == before {
@@ -46,7 +46,7 @@ struct PrivateCopy {
     throw SourceError(.busy, source, "it changed \(Self.attempts) times while it was copied")
   }
 
-  /// What of the source says whether it has changed.
+  /// The state of the source, to detect changes.
   private struct Siblings: Equatable {
     let main: FileStatus
     let log: FileStatus?
@@ -62,7 +62,7 @@ struct PrivateCopy {
       journal = try Self.status(source + "-journal")
     }
 
-    /// The parameter keeps the file open for as long as the call lasts.
+    /// Returns the status of an open file. The parameter keeps the file open during the call.
     private static func status(
       _ file: borrowing Descriptor, _ files: RealFileSystem
     ) throws(SystemError) -> FileStatus { try files.status(of: file.raw) }
@@ -91,9 +91,9 @@ struct PrivateCopy {
     return try DatabaseHeader(bytes, path: source, length: length)
   }
 
-  /// Copies a database and what is beside it, but for the -shm: SQLite builds that anew.
+  /// Copies a database and the files beside it, except the -shm, which SQLite builds again.
   ///
-  /// - Returns: false where one of the files beside it has gone meanwhile.
+  /// - Returns: `false` if one of the files beside it has disappeared meanwhile.
   private static func copy(
     _ source: String, _ siblings: Siblings, in folder: TemporaryFolder
   ) throws(SourceError) -> Bool {
@@ -127,8 +127,9 @@ struct PrivateCopy {
     } catch { throw SourceError(.copy, source, error.description) }
   }
 
-  /// A journal may end with the name of a super-journal, and SQLite removes the file of that name
-  /// when it has rolled back: any file that this user can remove.
+  /// Throws if a journal names a super-journal. A journal may end with such a name, and SQLite
+  /// removes the file of that name when it has rolled back: it may be any file that this user can
+  /// remove.
   private static func refuseSuperJournal(
     _ source: String, in folder: TemporaryFolder
   ) throws(SourceError) {
@@ -158,7 +159,7 @@ struct PrivateCopy {
 }
 
 extension SourceError {
-  /// Makes the error for a file of the source that cannot be opened or read.
+  /// Creates the error for a file of the source that cannot be opened or read.
   init(reading path: String, _ error: SystemError) {
     let cause: Cause =
       error == .notFound ? .notFound : error.isPermission ? .permission : .unreadable

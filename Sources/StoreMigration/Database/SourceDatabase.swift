@@ -1,19 +1,19 @@
 internal import CacheSystem
 
-/// The database of a source, opened without altering it: what the formats read from.
+/// The database of a source, opened without altering it. The format readers read from it.
 final class SourceDatabase {
-  /// The path that the user gave, or the file that was found in it.
+  /// The path that the user gave, or that of the file found in it.
   let path: String
   let isInPlace: Bool
   let database: Database
   let folder: TemporaryFolder
-  /// What stands beside the database, of a -wal.
+  /// The state of the -wal beside the database.
   let log: WriteAheadLog
   private let isCutOff: Bool
 
-  /// Copies and opens a database, lets SQLite recover it, and looks at all its pages.
+  /// Copies and opens a database, lets SQLite recover it, and checks all its pages.
   ///
-  /// - Throws: everything of ``SourceError/Cause`` but what is about formats.
+  /// - Throws: All cases of ``SourceError/Cause`` except those about formats.
   /// - Complexity: O(size of the file), in bounded memory.
   init(path: String, temporary place: String, copyLimit: UInt64) throws(SourceError) {
     self.path = path
@@ -24,24 +24,25 @@ final class SourceDatabase {
     isInPlace = copy.isInPlace
     log = WriteAheadLog(of: path, copy.header)
     isCutOff = copy.header.isCutOff
-    // SQLite takes zeros for what is missing of a page, and a check of the pages does not see them.
+    // SQLite reads missing parts of a page as zeros, and a check of the pages does not detect them.
     if isCutOff, !copy.hasLoggedPages { throw SourceError(.truncated, path) }
     do throws(DatabaseError) {
       database = try Database(path: copy.path, copy.isInPlace ? .read : .recover)
-      // The first look recovers; from then on nothing is written, in place a shared lock is held.
+      // The first access recovers. After that nothing is written, and in place a shared lock is
+      // held.
       _ = try database.prepare("SELECT count(*) FROM sqlite_master").first()
       try database.execute("PRAGMA query_only=ON; BEGIN")
       try Self.checkPages(database)
     } catch { throw Self.error(error, path, isCutOff: isCutOff) }
   }
 
-  /// Makes the error for a failure of the database.
+  /// Returns the error for a failure of the database.
   func error(_ error: DatabaseError) -> SourceError {
     Self.error(error, path, isCutOff: isCutOff)
   }
 
-  /// Gives the names of a table's columns in lower case; nil where there is no such table. Views and
-  /// virtual tables, which may do anything, are none.
+  /// Returns the names of a table's columns in lower case, or `nil` if there is no such table.
+  /// Views and virtual tables are not tables here, because they may run any code.
   func columns(of table: String) throws(SourceError) -> Set<String>? {
     do throws(DatabaseError) {
       let found = try database.prepare(
@@ -57,7 +58,7 @@ final class SourceDatabase {
     } catch { throw self.error(error) }
   }
 
-  /// Gives the columns of a table that has to have some.
+  /// Returns the columns of a table that must have some.
   func columns(
     of table: String, needing needed: [String]
   ) throws(SourceError) -> Set<String> {
@@ -70,8 +71,8 @@ final class SourceDatabase {
     return columns
   }
 
-  /// Damage may hide in the last page of a body, which nothing points on from: so all pages are
-  /// checked before one row is believed. Rows that break a constraint are no damage.
+  /// Checks all pages before any row is read: damage may be in the last page of a body, which no
+  /// other page depends on. Rows that violate a constraint are not damage.
   private static func checkPages(_ database: Database) throws(DatabaseError) {
     let check = try database.prepare("PRAGMA quick_check(100)")
     check.restart()

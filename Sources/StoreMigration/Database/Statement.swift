@@ -14,7 +14,7 @@ final class Statement {
 
   deinit { unsafe sqlite3_finalize(handle) }
 
-  /// Starts again with other values; parameters are counted from 1.
+  /// Resets the statement and binds other values; parameters are counted from 1.
   func restart(_ values: [DatabaseValue] = []) {
     // Safety: text and bytes are copied by SQLite (a destructor of -1) before the call returns.
     unsafe sqlite3_reset(handle)
@@ -39,7 +39,7 @@ final class Statement {
     }
   }
 
-  /// Moves to the next row; gives false at the end.
+  /// Moves to the next row; returns `false` at the end.
   func step() throws(DatabaseError) -> Bool {
     // Safety: the handle is valid until deinit.
     switch unsafe sqlite3_step(handle) {
@@ -49,17 +49,17 @@ final class Statement {
     }
   }
 
-  /// Gives a copy of a value of the current row.
+  /// Returns a copy of a value of the current row.
   ///
-  /// - Throws: `isTooLarge` for one beyond the limit of the connection.
+  /// - Throws: `isTooLarge` for a value beyond the limit of the connection.
   func value(_ column: Int32) throws(DatabaseError) -> DatabaseValue {
     // Safety: pointer and length are valid until the next step, and copied at once. For an empty
-    // blob the pointer is nil.
+    // blob the pointer is null.
     switch unsafe sqlite3_column_type(handle, column) {
     case SQLITE_INTEGER: return .integer(unsafe sqlite3_column_int64(handle, column))
     case SQLITE_FLOAT: return .real(unsafe sqlite3_column_double(handle, column))
     case SQLITE_TEXT:
-      // The call makes the value UTF-8, so it comes before the length is asked.
+      // The call converts the value to UTF-8, so it comes before the length is read.
       guard let start = unsafe sqlite3_column_text(handle, column) else {
         throw database.failure(SQLITE_NOMEM)
       }
@@ -73,17 +73,17 @@ final class Statement {
     }
   }
 
-  /// Gives all values of the current row.
+  /// Returns all values of the current row.
   func values() throws(DatabaseError) -> [DatabaseValue] {
     var values: [DatabaseValue] = []
     for column in unsafe 0..<sqlite3_column_count(handle) { values.append(try value(column)) }
     return values
   }
 
-  /// Runs it with values, and gives the first row; nil without one.
+  /// Runs the statement with values and returns the first row, or `nil` if there is none.
   func first(_ values: [DatabaseValue] = []) throws(DatabaseError) -> [DatabaseValue]? {
     restart(values)
-    // A statement that stands on a row keeps its copy of the row's values.
+    // A statement that is on a row keeps its copy of the row's values.
     defer { restart() }
     return try step() ? self.values() : nil
   }

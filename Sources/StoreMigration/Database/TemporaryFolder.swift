@@ -1,9 +1,10 @@
 internal import CacheSystem
 
-/// A folder of our own for private copies; removed with all that is in it when the last reference goes.
+/// A folder for private copies, which only this object uses. It is removed with its contents when
+/// the last reference is released.
 ///
-/// Its lock tells others that the owner lives: what a killed process has left is removed by the next
-/// one that uses the same place.
+/// Its lock shows other processes that the owner is alive. A folder that a killed process has left
+/// is removed by the next process that uses the same place.
 final class TemporaryFolder {
   private static let prefix = Array("offlinecache-migration-".utf8)
 
@@ -15,9 +16,9 @@ final class TemporaryFolder {
   private let name: PathName
   let descriptor: Descriptor
 
-  /// Makes a folder that only this user can look into.
+  /// Creates a folder that only this user can open.
   ///
-  /// - Parameter place: the path of an existing folder on a volume with room for the copy.
+  /// - Parameter place: The path of an existing folder on a volume with room for the copy.
   init(in place: String) throws(SystemError) {
     parent = try files.open(userPath: place, [.read, .directory])
     Self.sweep(parent, files)
@@ -28,7 +29,7 @@ final class TemporaryFolder {
     self.name = name
     descriptor = try files.open(name, in: parent, [.read, .directory])
     guard try files.tryLock(descriptor) else { throw SystemError.wouldBlock }
-    // Where others may rename what is in the place, another folder may have its name by now.
+    // If others can rename files in the place, another folder may have the name by now.
     let status = try files.status(of: descriptor.raw)
     guard status.isOwn, status.mode & 0o077 == 0 else { throw SystemError.othersFile }
     path = (place.hasSuffix("/") ? place : place + "/") + name.text
@@ -61,7 +62,7 @@ final class TemporaryFolder {
       names.append(name)
       return names.count < 64
     }
-    // What cannot be removed stays for the next one; nothing here is worth an error.
+    // Files that cannot be removed are left for the next process; errors are ignored.
     for name in names { try? files.removeFile(name, in: folder.raw) }
     try? files.removeDirectory(name, in: parent.raw)
   }

@@ -1,23 +1,23 @@
 internal import CacheSystem
 
-/// What the files beside a database tell of its write-ahead log (sqlite.org/walformat.html).
+/// The state of a database's write-ahead log, from the files beside it (sqlite.org/walformat.html).
 ///
-/// On a phone all rows may be in the -wal. Where it was left behind or cut off, SQLite shows what it has
-/// without a complaint, perhaps nothing.
+/// On a phone all rows may be in the -wal. If it is missing or truncated, SQLite returns the rows
+/// it has without an error, perhaps none.
 struct WriteAheadLog {
   private let name: String
   private let isUsed: Bool
   private let frameBytes: UInt64
-  /// The length of the -wal; nil where there is none.
+  /// The length of the -wal, or `nil` if there is none.
   private let length: UInt64?
   /// Whether there is a -shm.
   private let hasIndex: Bool
-  /// How many frames the -shm says that the -wal has; 0 where it does not tell.
+  /// The number of frames that the -wal has according to the -shm; 0 if the -shm does not state it.
   private let indexedFrames: UInt64
 
   private static let headerBytes: UInt64 = 32
 
-  /// Looks beside a database.
+  /// Examines the files beside a database.
   init(of path: String, _ header: DatabaseHeader) {
     let files = RealFileSystem()
     name = SourceLocation.split(path).name
@@ -27,14 +27,14 @@ struct WriteAheadLog {
     let index = Self.open(path + "-shm")
     hasIndex = index != nil
     let bytes = index.flatMap { try? files.readBytes($0.descriptor, count: 20, at: 0) } ?? []
-    // The version, and whether it is complete; then the number of the last frame.
+    // The version and the flag of a complete header; then the number of the last frame.
     let isIndex = bytes.count == 20 && Self.number(bytes[0..<4]) == 3_007_000 && bytes[12] == 1
     indexedFrames = isIndex ? Self.number(bytes[16..<20]) : 0
   }
 
-  /// Why rows may be missing, in words.
+  /// Returns the reasons why rows may be missing, as text.
   ///
-  /// - Parameter isEmpty: whether the database shows no rows.
+  /// - Parameter isEmpty: Whether the database has no rows.
   func warnings(isEmpty: Bool) -> [String] {
     guard isUsed else { return [] }
     guard let length, length > 0 else {
@@ -54,7 +54,8 @@ struct WriteAheadLog {
     try? OpenFile(RealFileSystem().open(userPath: path, [.read]))
   }
 
-  /// The index is in the byte order of the machine that wrote it, which was little-endian.
+  /// Returns a number of the index. It is in the byte order of the machine that wrote it, which was
+  /// little-endian.
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -1,13 +1,14 @@
 internal import CacheSystem
 
-/// The folder with the bodies that are files. The names come from the database, so an enemy may have
-/// chosen them: each is one component, opened relative to the folder, and no link is followed.
+/// The folder with the bodies that are files. Their names come from the database, so an attacker
+/// may have chosen them: each must be one component, it is opened relative to the folder, and no
+/// link is followed.
 final class BodyFolder {
   private let files = RealFileSystem()
-  /// Nil where there is no such folder.
+  /// The folder, or `nil` if there is none.
   private let folder: OpenFile?
 
-  /// Opens a folder below that of the database; one that is a link counts as missing.
+  /// Opens a folder below that of the database. A link counts as missing.
   init(_ components: [String], besides database: String) {
     let parent = SourceLocation.split(database).folder
     var folder = try? OpenFile(files.open(userPath: parent, [.read, .directory]))
@@ -21,16 +22,16 @@ final class BodyFolder {
     self.folder = folder
   }
 
-  /// What such folders are called beside a database, for all formats.
+  /// The names of such folders beside a database, for all formats.
   static let names = ["fsCachedData", "data"]
 
-  /// Whether the folder is there.
+  /// Whether the folder exists.
   var exists: Bool { folder != nil }
 
   /// Finds the file of a body.
   ///
-  /// - Parameter accepts: whether the name has the form that the format gives to its files.
-  /// - Returns: its length.
+  /// - Parameter accepts: Returns whether a name has the form that the format uses.
+  /// - Returns: The length of the file.
   func find(_ name: [UInt8], accepts: ([UInt8]) -> Bool) throws(RowError) -> UInt64 {
     guard !name.isEmpty else { throw RowError.skip(.badBodyFileName, "") }
     guard accepts(name), !name.contains(UInt8(ascii: "/")), !name.contains(0),
@@ -53,13 +54,13 @@ final class BodyFolder {
     return OpenFile(try files.open(path, in: folder.descriptor, [.read]))
   }
 
-  /// Reads up to `count` bytes of a file; nil where that fails.
+  /// Reads up to `count` bytes of a file; returns `nil` on failure.
   func read(_ name: [UInt8], count: Int) -> [UInt8]? {
     guard let file = try? open(name) else { return nil }
     return try? files.readBytes(file.descriptor, count: count, at: 0)
   }
 
-  /// Tells whether a name is a UUID, as the files of Apple's stores are named.
+  /// Returns whether a name is a UUID, as the names of files in Apple's stores are.
   static func isUUID(_ name: [UInt8]) -> Bool {
     name.count == 36
       && name.enumerated().allSatisfy { index, byte in
@@ -69,7 +70,7 @@ final class BodyFolder {
   }
 }
 
-/// An open file or folder that several may hold.
+/// An open file or folder that several objects may share.
 final class OpenFile {
   let descriptor: Descriptor
 

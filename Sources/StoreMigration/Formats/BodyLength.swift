@@ -1,20 +1,21 @@
 internal import HTTPSemantics
 
-/// Tells whether a body is as long as its response says (RFC 9110, section 8.6).
+/// Compares the length of a body with that of its response (RFC 9110, section 8.6).
 enum BodyLength {
-  /// Gives the length that a body should have; nil where it has it, or where nothing tells.
+  /// Returns the length that a body should have; `nil` if it has that length, or the length is not
+  /// known.
   ///
-  /// Only a body that is too short counts, as one is that was cut off. One that is longer may have been
-  /// decoded by somebody who left no trace of that. Where a coding is named, `Content-Length` is that of
-  /// the coded body, and the archive has that of the decoded one.
+  /// Only a body that is too short counts as wrong, because it was truncated. A longer one may have
+  /// been decoded by a program that left no trace of that. If a content coding is named,
+  /// `Content-Length` is the length of the coded body, and the archive has that of the decoded one.
   ///
   /// - Parameters:
-  ///   - length: that of the stored body.
-  ///   - decoded: the length of the decoded body that the archive tells.
+  ///   - length: The length of the stored body.
+  ///   - decoded: The length of the decoded body, from the archive.
   static func missed(
     by length: UInt64, _ fields: HTTPFields, method: String, status: Int, decoded: Int?
   ) -> UInt64? {
-    // The fields of a HEAD and of a 304 describe what a GET would get, and the body of a redirection
+    // The fields of a HEAD and of a 304 describe the response to a GET, and the body of a redirect
     // is not always kept.
     if method == "HEAD" || status < 200 || status == 204 || 300...399 ~= status { return nil }
     let decoded = decoded.flatMap { UInt64(exactly: $0) }

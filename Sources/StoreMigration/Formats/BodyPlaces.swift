@@ -2,12 +2,12 @@ internal import CacheSystem
 
 /// The column and the folder with a source's bodies.
 struct BodyPlaces {
-  /// For looking at the beginning.
+  /// The values for reading first bytes.
   let values: BodyValues
-  /// For reading the whole, so that rows and bodies may be asked for by turns.
+  /// The values for reading whole bodies, so that reading rows and bodies can alternate.
   let contents: BodyValues
   let folder: BodyFolder
-  /// Whether text is stored as its bytes.
+  /// Whether text is stored as its UTF-8 bytes.
   private let isUTF8: Bool
 
   init(_ database: Database, table: String, column: String, folder: BodyFolder) {
@@ -17,24 +17,25 @@ struct BodyPlaces {
     isUTF8 = (try? database.prepare("PRAGMA encoding").first()?[0].string) == "UTF-8"
   }
 
-  /// A body that was found, with the first bytes of it.
+  /// A body that was found, with its first bytes.
   struct Found {
     let body: SourceBody
     let start: [UInt8]
   }
 
-  /// How many first bytes are looked at.
+  /// The number of first bytes that are read.
   static let startBytes = 16
 
-  /// Finds a body that is a value.
+  /// Finds a body that is a value in the database.
   ///
   /// - Parameters:
-  ///   - type: what typeof() says: anything but a text or a blob is no body.
-  ///   - offset: how many bytes in front are no part of it; there are as many.
+  ///   - type: The result of typeof(): only a text or a blob is a body.
+  ///   - offset: The number of bytes in front that are not part of the body; the value has at least
+  ///     that many.
   func value(_ row: Int64, type: DatabaseValue, offset: Int = 0) throws(RowError) -> Found {
     guard type.string == "blob" || type.string == "text" else { throw RowError.skip(.noBody, "") }
     guard isUTF8 || type.string == "blob" else {
-      // Its bytes are not those that somebody has stored.
+      // SQLite does not return the bytes that were stored.
       throw RowError.skip(.noBody, "a text in UTF-16")
     }
     do throws(DatabaseError) {
@@ -55,8 +56,8 @@ struct BodyPlaces {
     return Found(body: SourceBody(place: .file(name: name), length: length), start: start)
   }
 
-  /// Reads a whole value or file; nil where it is longer than an archive may be, or is not what was
-  /// found.
+  /// Reads a whole value or file. Returns `nil` if it is longer than an archive may be, or its
+  /// file cannot be read any more.
   func whole(_ body: SourceBody) throws(RowError) -> [UInt8]? {
     guard body.length <= UInt64(PropertyListBudget.maximumBytes) else { return nil }
     switch body.place {

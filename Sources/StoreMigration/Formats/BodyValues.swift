@@ -11,7 +11,7 @@ final class BodyValues {
     self.column = column
   }
 
-  /// Goes to the body of a row, which is a text or a blob.
+  /// Moves to the body of a row, which is a text or a blob.
   func open(_ row: Int64) throws(DatabaseError) -> DatabaseBlob {
     if let blob {
       self.blob = nil

@@ -1,7 +1,8 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Reads Apple's Cache.db (FORMATS, section 4). The columns decide, not the version.
+/// Reads Apple's Cache.db (FORMATS, section 4). The columns determine the generation, not the
+/// version.
 struct CFNetworkReader: FormatReader {
   static let table = "cfurl_cache_response"
 
@@ -18,7 +19,7 @@ struct CFNetworkReader: FormatReader {
       of: Self.blobs,
       needing: ["entry_ID", "response_object", "request_object", "proto_props", "user_info"])
     let partition = columns.contains("partition") ? "r.partition" : "NULL"
-    // The generation of 2008 keeps the body beside the archives.
+    // The generation of 2008 has the body beside the archives, in one table.
     let isOneTable = blobColumns.contains("receiver_data")
     var isOnDisk = "0"
     var join = ""
@@ -29,7 +30,7 @@ struct CFNetworkReader: FormatReader {
       join = "LEFT JOIN \(Self.receivers) d ON d.entry_ID = r.entry_ID"
     }
     let body = isOneTable ? "b" : "d"
-    // The name of a file is short; a body is not touched here.
+    // The name of a file is short. Bodies are not read here.
     query = """
       SELECT r.request_key, r.storage_policy, r.time_stamp, \(partition), b.response_object, \
       b.request_object, b.proto_props, b.user_info, \(body).rowid, typeof(\(body).receiver_data), \
@@ -66,15 +67,15 @@ struct CFNetworkReader: FormatReader {
     guard let row = values[8].integer, values[9].string != "null" else {
       throw RowError.skip(.noBody, "")
     }
-    // The flag decides, not the length.
+    // The flag determines whether the body is a file, not the length.
     guard let flag = values[10].integer, flag != 0 else {
       return try bodies.value(row, type: values[9])
     }
     return try bodies.file(values[11].bytes ?? [], accepts: BodyFolder.isUUID)
   }
 
-  /// Gives the fields of the request, those that `Vary` names as `proto_props` has them: there is
-  /// what was really sent.
+  /// Returns the fields of the request. Those that `Vary` names are taken from `proto_props`, which
+  /// has the fields that were really sent.
   private static func selecting(
     _ response: HTTPFields, _ request: HTTPFields?, _ properties: [UInt8]?
   ) -> HTTPFields? {

@@ -6,13 +6,13 @@ struct CoreDataReader: FormatReader {
 
   let bodies: BodyPlaces
   let query: String
-  /// NULL is the oldest of all.
+  /// NULL is the oldest.
   let order: String? = """
     SELECT rowid, ZURL, ZTIMESTAMP FROM ZCACHEDURLRESPONSE WHERE rowid >= ?1 ORDER BY rowid
     """
-  /// The number of the entity; sub-entities share the table. Nil where nothing tells it.
+  /// The number of the entity, or `nil` if it cannot be found out. Sub-entities share the table.
   private let entity: Int64?
-  /// Whether each value begins with a byte that says where the body is.
+  /// Whether each value begins with a byte that shows where the body is.
   private let isTagged: Bool
 
   init(_ source: SourceDatabase) throws(SourceError) {
@@ -76,8 +76,8 @@ struct CoreDataReader: FormatReader {
     return try found.first()?[0].integer
   }
 
-  /// Tells whether each value that is not empty begins with 1 or 2, as in a store that was made with
-  /// external storage.
+  /// Returns whether each value that is not empty begins with 1 or 2, as in a store that was made
+  /// with external storage.
   private static func areTagged(
     _ values: BodyValues, _ database: Database
   ) throws(DatabaseError) -> Bool {

@@ -1,6 +1,7 @@
-/// Reads the rows of one format.
+/// A reader for the rows of one format.
 ///
-/// A reader is made for a database that has the format's main table. Row numbers are SQLite's rowids.
+/// A reader is created for a database that has the format's main table. Row numbers are SQLite's
+/// rowids.
 protocol FormatReader {
   /// The main table: one row of it is one row of the source.
   static var table: String { get }
@@ -8,24 +9,24 @@ protocol FormatReader {
   /// Finds the columns.
   init(_ source: SourceDatabase) throws(SourceError)
 
-  /// Selects what `key` and `entry` need of the row `?1`.
+  /// The query for the columns of the row `?1` that `key` and `entry` need.
   var query: String { get }
 
-  /// Selects number, key text and recency of all rows from `?1` on, by rising number; nil where the
-  /// format has no two rows with one key. Of two rows the one with the higher recency is newer, and
-  /// with the same the one with the higher number.
+  /// The query for number, key text and recency of all rows from `?1` on, by ascending number;
+  /// `nil` if keys are unique in the format. Of two rows the one with the higher recency is newer;
+  /// if it is the same, the one with the higher number.
   var order: String? { get }
 
-  /// Gives the key of a row for reports.
+  /// Returns the key of a row, for reports.
   func key(of values: [DatabaseValue]) -> String
 
-  /// Gives method and URL that a key text stands for.
+  /// Returns the method and the URL of a key text.
   func identity(ofKey text: String) -> (method: String, url: String)
 
-  /// Makes the entry of a row, all but its body's bytes.
+  /// Returns the entry of a row, without the bytes of its body.
   func entry(row: Int64, _ values: [DatabaseValue]) throws(RowError) -> SourceEntry
 
-  /// Where bodies that are values and bodies that are files come from.
+  /// The places of the bodies, which may be values and files.
   var bodies: BodyPlaces { get }
 }
 

@@ -1,21 +1,21 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// What the formats with archived responses have in common.
+/// The parts that the formats with archived responses share.
 enum HTTPEntry {
-  /// Refuses methods whose responses are not kept.
+  /// Throws for methods whose responses are not kept.
   static func check(method: String) throws(RowError) {
     guard method == "GET" || method == "HEAD" else {
       throw RowError.skip(.methodNotCacheable, RowError.excerpt(method))
     }
   }
 
-  /// Makes an entry of a response and its body.
+  /// Returns an entry for a response and its body.
   static func make(
     url: String, method: String, _ response: ArchivedResponse, _ found: BodyPlaces.Found
   ) throws(RowError) -> SourceEntry {
     guard response.status != 206 else { throw RowError.skip(.partialContent, "") }
-    // A value of the database is what somebody has stored; only a file can have been cut off since.
+    // A value in the database is complete; only a file can have been truncated later.
     if found.body.isFile,
       let missed = BodyLength.missed(
         by: found.body.length, response.fields, method: method, status: response.status,
@@ -36,7 +36,7 @@ enum HTTPEntry {
     return entry
   }
 
-  /// Tells until when a response is fresh by its own fields (RFC 9111, section 4.2.1).
+  /// Returns the time until which a response is fresh by its own fields (RFC 9111, section 4.2.1).
   static func freshUntil(_ response: ArchivedResponse) -> Timestamp? {
     let received = response.received ?? Timestamp(nanoseconds: 0)
     let second = HTTPDate(seconds: received.nanoseconds / 1_000_000_000)

@@ -2,24 +2,24 @@ internal import HTTPSemantics
 
 /// Finds the fields that do not describe the body as it is stored.
 ///
-/// Apple's URL loading hands out the decoded body while the fields stay as received (FORMATS,
+/// Apple's URL loading stores the decoded body with the fields as they were received (FORMATS,
 /// "Headers versus stored body").
 enum ObsoleteFields {
-  /// Gives the names of the fields to leave out.
+  /// Returns the names of the fields to leave out.
   ///
   /// - Parameters:
-  ///   - start: The first bytes of the body; two are looked at.
-  ///   - expected: The length of the decoded body that the archive tells.
+  ///   - start: The first bytes of the body; two are used.
+  ///   - expected: The length of the decoded body, from the archive.
   static func names(
     in fields: HTTPFields, method: String, start: [UInt8], length: UInt64, expected: Int?
   ) -> [String] {
-    // The fields of a HEAD describe what a GET would get.
+    // The fields of a HEAD describe the response to a GET.
     if method == "HEAD" { return [] }
     var names: [String] = []
     if isDecoded(fields, start, length, expected) {
       names = ["Content-Encoding", "Content-Length"].filter { fields.contains($0) }
     }
-    // Apple writes "Identity" there, which is no transfer coding.
+    // Apple writes "Identity" there, which is not a transfer coding.
     return names + (fields.contains("Transfer-Encoding") ? ["Transfer-Encoding"] : [])
   }
 
@@ -30,8 +30,8 @@ enum ObsoleteFields {
     guard start.starts(with: [0x1f, 0x8b]),
       String(decoding: coding, as: UTF8.self).lowercased().contains("gzip")
     else { return true }
-    // It is gzip, and so it was sent: decoded only where the length is that of the decoded body,
-    // which then is a gzip file of its own.
+    // The body is gzip. It was also sent as gzip, unless its length is that of the decoded body,
+    // which is then a gzip file itself.
     return expected.map { UInt64(exactly: $0) == length } == true && fields.contentLength != length
   }
 }

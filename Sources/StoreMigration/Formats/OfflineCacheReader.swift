@@ -11,7 +11,8 @@ struct OfflineCacheReader: FormatReader {
     last_access_time, expiration_date FROM cache_entry WHERE rowid = ?1
     """
 
-  /// DELETE and INSERT are no transaction there, so a key may stand twice: the higher id is newer.
+  /// DELETE and INSERT are not one transaction there, so a key may occur twice: the higher id is
+  /// newer.
   let order: String? =
     "SELECT rowid, search_key, NULL FROM cache_entry WHERE rowid >= ?1 ORDER BY rowid"
 
@@ -27,7 +28,7 @@ struct OfflineCacheReader: FormatReader {
       folder: BodyFolder([], besides: source.path))
   }
 
-  /// Splits `METHOD:URL` at the first colon; without a method it is `GET`.
+  /// Splits `METHOD:URL` at the first colon. Without a method it is `GET`.
   func identity(ofKey text: String) -> (method: String, url: String) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
       text.utf8[..<colon].allSatisfy({ 65...90 ~= $0 })
@@ -43,7 +44,7 @@ struct OfflineCacheReader: FormatReader {
     let response = try ArchivedResponse(keyedArchive: archive)
     let found: BodyPlaces.Found
     if values[2].string == "null" {
-      // FMDB binds nil for a response without a body.
+      // FMDB stores nil for a response without a body.
       found = BodyPlaces.Found(body: SourceBody(place: .bytes([]), length: 0), start: [])
     } else {
       found = try bodies.value(row, type: values[2])
@@ -57,7 +58,7 @@ struct OfflineCacheReader: FormatReader {
     return entry
   }
 
-  /// Gives an archived dictionary; nil for nil, for anything else, and for what cannot be read.
+  /// Returns an archived dictionary, or `nil` for any other object and for damaged archives.
   private static func userInfo(_ bytes: [UInt8]) -> PropertyListValue? {
     var budget = PropertyListBudget()
     guard let archive = try? KeyedArchive(bytes), let root = archive.root,

@@ -1,8 +1,9 @@
 internal import CacheFormat
 
-/// Reads the times of the sources.
+/// Parses the times of the sources.
 enum SourceDate {
-  /// Reads what FMDB and SQLite write: seconds since 1970, or text in UTC; nil for anything else.
+  /// Parses the form of FMDB and SQLite: seconds since 1970, or text in UTC. Returns `nil` for
+  /// other values.
   static func unix(_ value: DatabaseValue) -> Timestamp? {
     switch value {
     case .integer(let seconds): Timestamp(seconds: Double(seconds))
@@ -12,12 +13,13 @@ enum SourceDate {
     }
   }
 
-  /// Reads what Core Data writes: seconds since 2001.
+  /// Parses the form of Core Data: seconds since 2001.
   static func sinceReference(_ value: DatabaseValue) -> Timestamp? {
     value.number.flatMap { Timestamp(secondsSince2001: $0) }
   }
 
-  /// Reads `YYYY-MM-DD`, with ` HH:MM:SS` and a fraction of a second, or with `THH:MM:SSZ`.
+  /// Parses `YYYY-MM-DD`, optionally with ` HH:MM:SS` and a fraction of a second, or with
+  /// `THH:MM:SSZ`.
   private static func parse(_ text: [UInt8]) -> Timestamp? {
     let midnight = Array("T00:00:00.000000000Z".utf8)
     guard text.count >= 10, text.count <= 29 else { return nil }

@@ -1,8 +1,8 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Reads manifest.sqlite of YYCache (FORMATS, section 5): a key-value store, of which URLs with the
-/// bytes of a body can be taken over.
+/// Reads manifest.sqlite of YYCache (FORMATS, section 5). It is a key-value store; entries whose
+/// keys are URLs and whose values are bodies can be moved.
 struct YYCacheReader: FormatReader {
   static let table = "manifest"
 
@@ -46,7 +46,7 @@ struct YYCacheReader: FormatReader {
   private func value(_ row: Int64, _ values: [DatabaseValue]) throws(RowError) -> BodyPlaces.Found {
     let found: BodyPlaces.Found
     if let name = values[1].bytes, !name.isEmpty {
-      // Its owner may have given it any name, but YYCache itself has no hidden ones.
+      // A program may choose any names for files, but YYCache itself has no hidden ones.
       found = try bodies.file(name) { $0.first != UInt8(ascii: ".") }
     } else {
       found = try bodies.value(row, type: values[2])
@@ -57,7 +57,8 @@ struct YYCacheReader: FormatReader {
     return found
   }
 
-  /// Takes bytes or text out of an archive; what is no archive is a body as it is.
+  /// Returns the bytes or the text of an archive. A body that is not an archive is returned
+  /// unchanged.
   private func unwrapped(_ found: BodyPlaces.Found) throws(RowError) -> BodyPlaces.Found {
     guard found.start.starts(with: "bplist00".utf8) else { return found }
     guard let bytes = try bodies.whole(found.body) else {
@@ -72,7 +73,7 @@ struct YYCacheReader: FormatReader {
     return try Self.content(root, of: archive, in: found.body, &budget)
   }
 
-  /// Gives archived bytes as a part of the value that they stand in; text is encoded anew.
+  /// Returns archived bytes as a part of the value that has them. Text is encoded again.
   private static func content(
     _ root: KeyedArchive.Object, of archive: KeyedArchive, in value: SourceBody,
     _ budget: inout PropertyListBudget

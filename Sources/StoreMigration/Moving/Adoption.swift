@@ -3,20 +3,20 @@ internal import CacheStore
 internal import HTTPCaching
 internal import HTTPSemantics
 
-/// Makes of an entry of a source what the cache adopts.
+/// The form in which the store adopts an entry of a source.
 struct Adoption {
   /// The response without its body.
   let kept: KeptResponse
   /// Its times in the store.
   let past: Past
 
-  /// Makes it for the URL that the entry is to have.
+  /// Creates it for the URL that the entry gets.
   ///
-  /// - Parameter now: times that are later are not believed.
+  /// - Parameter now: Later times are ignored.
   init(_ entry: SourceEntry, row: Int64, _ format: SourceFormat, url: NormalizedURL, now: Timestamp)
   {
     let known = [entry.received, entry.created, entry.lastAccess].compactMap { $0 }
-    // Without any time it is older than all others, and stale.
+    // An entry without any time is older than all others, and stale.
     let received = known.first { $0 <= now } ?? Timestamp(nanoseconds: 0)
     kept = KeptResponse(
       request: HTTPRequest(
@@ -27,10 +27,11 @@ struct Adoption {
     past = Past(created: entry.created, accessed: entry.lastAccess ?? received)
   }
 
-  /// The name of the user info that tells what format an entry was moved from.
+  /// The name of the user info with the format of the source.
   static let formatName = ByteString("source-format")
 
-  /// What is known of the source, and the user's own dictionary (Docs/Migrate.md, "What arrives").
+  /// Returns information about the source, and the user's own dictionary (Docs/Migrate.md, "What
+  /// arrives").
   private static func userInfo(
     _ entry: SourceEntry, _ row: Int64, _ format: SourceFormat
   ) -> [Field] {
@@ -38,7 +39,7 @@ struct Adoption {
       Field(formatName, ByteString(format.rawValue)),
       Field(ByteString("source-row"), ByteString("\(row)")),
     ]
-    // Without the credentials that may stand in it.
+    // Without the credentials that the URL may have.
     if let text = entry.responseURL, let url = try? NormalizedURL(text),
       url != (try? NormalizedURL(entry.url))
     {
@@ -55,7 +56,7 @@ struct Adoption {
     guard let own = entry.userInfo else { return info }
     info.append(Field(ByteString("source-user-info"), ByteString(own.json)))
     for pair in own.pairs ?? [] {
-      // Names that are taken stand in the whole dictionary alone.
+      // Items whose names are reserved are only in the whole dictionary.
       guard let name = pair.key.string, !name.isEmpty, !name.hasPrefix("source-"),
         !name.hasPrefix("http-")
       else { continue }
@@ -66,7 +67,7 @@ struct Adoption {
 }
 
 extension PropertyListValue {
-  /// The bytes of an item of user info: text and data as they are, all else as JSON.
+  /// The bytes of an item of user info: text and data unchanged, all other values as JSON.
   fileprivate var bytesOfItem: ByteString {
     switch self {
     case .string(let text): ByteString(text)

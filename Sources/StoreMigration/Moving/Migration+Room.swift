@@ -2,16 +2,16 @@ internal import CacheFormat
 internal import CacheStore
 internal import HTTPCaching
 
-// Room in a destination with limits.
+// The plan for a destination with limits.
 extension Migration {
-  /// Finds which rows have room, before one is moved; no body is read.
+  /// Finds the rows that have room, before any is moved. No body is read.
   ///
-  /// A limit on entries alone is the store's affair, which keeps what was asked for last of the rows and of
-  /// what is there. A dry run stores nothing, so here both are put in order.
+  /// If only the number of entries is limited, the store keeps the most recently used ones, old and
+  /// new. A dry run stores nothing, so here both are sorted.
   ///
-  /// - Returns: nil where all rows are to be tried.
-  /// - Throws: `source` where the plan cannot be kept. Where the source fails, or somebody asks to stop,
-  ///   the plan goes so far, and who moves the rows meets that again.
+  /// - Returns: The plan, or `nil` if all rows are to be tried.
+  /// - Throws: `source` if the plan cannot be stored. If the source fails, or the migration is
+  ///   stopped, the plan ends there, and moving the rows meets the same condition again.
   func planRoom() throws(MigrationError) -> RoomPlan? {
     guard let store, let cache else { return nil }
     let most = store.plannedBytes
@@ -35,7 +35,7 @@ extension Migration {
     } catch { throw .source(error) }
   }
 
-  /// Adds what is there, which a limit on entries counts like the rows.
+  /// Adds the entries of the destination, which a limit on entries counts like the rows.
   private func add(_ store: Store, to plan: RoomPlan) throws(SourceError) {
     for entry in store.entries() where !stop.isRequested {
       try source.add(
@@ -45,7 +45,7 @@ extension Migration {
     }
   }
 
-  /// What a row would bring; nil where it is not moved whatever room there is.
+  /// Returns the room that a row needs, or `nil` if the row is not moved in any case.
   private func candidate(
     _ row: SourceRow, _ store: Store, _ cache: ResponseCache
   ) -> RoomPlan.Candidate? {
@@ -66,7 +66,7 @@ extension Migration {
       replaces: known != nil)
   }
 
-  /// Whether an entry would fit if it were the only one.
+  /// Returns whether an entry would fit if it were the only one.
   func fits(_ entry: SourceEntry, _ store: Store) -> Bool {
     store.planned(entry.body.length) <= store.plannedBytes ?? .max
   }

@@ -6,14 +6,14 @@ internal import HTTPSemantics
 
 /// Moves the entries of a source into a store.
 ///
-/// Row after row, in the order of the source: so what has been told of a row holds for all before it,
-/// and a later migration may begin there. One thread at a time may use it.
+/// The rows are moved in the order of the source. So after a row has been reported, all rows before
+/// it are done, and a later migration can continue there. Only one thread at a time may use it.
 public final class Migration {
   /// The source.
   package let source: SourceCache
-  /// The destination; nil: it is not there, and nothing is written.
+  /// The destination, or `nil` if it does not exist, and nothing is written.
   package let store: Store?
-  /// What was counted in this run.
+  /// The counts of this run.
   public private(set) var counts = MigrationCounts()
 
   let cache: ResponseCache?
@@ -22,17 +22,17 @@ public final class Migration {
   private let now: Timestamp
   private let blockBytes: UInt64
   let stop: MigrationStop
-  /// Which rows have room; nil: there is no limit on bytes.
+  /// The rows that have room, or `nil` if all rows are to be tried.
   private var room: RoomPlan?
 
-  /// Opens source and destination; where there is no destination, it is made.
+  /// Opens source and destination; creates the destination if it is missing.
   ///
   /// - Parameters:
-  ///   - source: the database, or the folder with it.
-  ///   - destination: the folder of a store. For a dry run nothing is made or written there.
-  ///   - options: what is moved, and how.
-  ///   - stop: asks it to end between two pieces of a body.
-  /// - Throws: everything of ``MigrationError`` but `cancelled`.
+  ///   - source: The database, or the folder with it.
+  ///   - destination: The folder of a store. A dry run creates and writes nothing there.
+  ///   - options: The options of the migration.
+  ///   - stop: Ends the migration, between two pieces of a body.
+  /// - Throws: All cases of ``MigrationError`` except `cancelled`.
   public init(
     from source: String, to destination: String, options: MigrationOptions,
     stop: MigrationStop = MigrationStop()
@@ -57,7 +57,7 @@ public final class Migration {
   private static func open(
     _ path: String, _ options: MigrationOptions
   ) throws(MigrationError) -> Store? {
-    // What is there is worth no less than what comes: a full disk ends the migration.
+    // Present entries are worth as much as new ones: a full disk ends the migration.
     let storeOptions = Options(
       isReadOnly: options.isDryRun, createsStore: !options.isDryRun, evictsOnFullDisk: false,
       fileSystem: options.fileSystem)
@@ -68,7 +68,7 @@ public final class Migration {
     } catch { throw .destination(error) }
   }
 
-  /// Refuses a file for the report that is a part of the source or of the destination.
+  /// Throws for a report file that is a part of the source or of the destination.
   ///
   /// - Throws: `reportInSource` or `reportInDestination`.
   package static func check(
@@ -77,15 +77,17 @@ public final class Migration {
     try MigrationPlaces.check(report: path, source: source, destination: destination)
   }
 
-  /// The bytes that are free where the destination is, or will be; nil: that cannot be told.
+  /// Returns the bytes that are free on the volume of the destination, or `nil` if that cannot be
+  /// found out.
   package static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
 
-  /// The inodes that are free there; nil: that cannot be told, or the file system has no such limit.
+  /// Returns the inodes that are free there, or `nil` if that cannot be found out, or the file
+  /// system has no such limit.
   package static func freeFiles(at path: String) -> UInt64? {
     volume(at: path).flatMap { $0.availableFiles == .max ? nil : $0.availableFiles }
   }
 
-  /// The volume that a path is on, or will be on.
+  /// Returns the status of the volume that a path is on, or will be on.
   static func volume(at path: String) -> VolumeStatus? {
     var path = path
     while true {
@@ -98,13 +100,13 @@ public final class Migration {
     }
   }
 
-  /// Moves the rows, or counts what would be moved.
+  /// Moves the rows, or counts the rows that would be moved.
   ///
   /// - Parameters:
-  ///   - row: begins behind this one; nil: at the first.
-  ///   - observe: hears of each row when what it gives is stored.
-  /// - Throws: ``MigrationError``; what was told until then holds.
-  /// - Durability: the death of the process at any instruction.
+  ///   - row: The migration begins after this row; `nil` for the first row.
+  ///   - observe: Called with each row once its entry is stored.
+  /// - Throws: ``MigrationError``; the rows that were reported until then are stored.
+  /// - Durability: The entries survive the death of the process at any instruction.
   public func run(after row: Int64? = nil, _ observe: (RowResult) -> Void) throws(MigrationError) {
     room = try planRoom()
     source.startAfter(row)
@@ -156,12 +158,12 @@ public final class Migration {
 
   /// Moves one entry.
   ///
-  /// - Returns: whether it takes the place of an older one.
+  /// - Returns: Whether it replaces an older entry.
   private func move(
     _ entry: SourceEntry, _ row: Int64, to url: NormalizedURL
   ) throws(MoveFailure) -> Bool {
     guard let store, let cache else {
-      // No store, no secret to conceal credentials with; nor is anything kept.
+      // Without a store there is no secret to conceal credentials with, and nothing is stored.
       let fields = entry.storedFields
       guard Selection(varyOf: fields, request: [], conceal: { $0 }) != nil else {
         throw .skip(.varyAll, "")
@@ -183,7 +185,7 @@ public final class Migration {
     return known != nil
   }
 
-  /// Makes of an entry what is to be stored.
+  /// Returns the form in which an entry is stored.
   func adopt(
     _ entry: SourceEntry, _ row: Int64, as url: NormalizedURL, _ cache: ResponseCache
   ) throws(MoveFailure) -> (StoringPlan, Adoption) {
@@ -193,7 +195,7 @@ public final class Migration {
     return (plan, adoption)
   }
 
-  /// Refuses what the destination would not take, whatever room it has.
+  /// Throws for an entry that the destination would refuse even if it had room.
   func check(
     _ entry: SourceEntry, _ plan: StoringPlan, _ store: Store
   ) throws(MoveFailure) {
@@ -206,14 +208,15 @@ public final class Migration {
     if options.dropsExpired, let expires, expires <= now { throw .skip(.expired, "") }
   }
 
-  /// Refuses an entry that the destination has already, or has a newer one for.
+  /// Throws for an entry that the destination has already, or has in a newer version.
   ///
-  /// - Parameter readsBodies: otherwise equal lengths count as equal.
+  /// - Parameter readsBodies: Whether the bodies are compared; otherwise equal lengths count as
+  ///   equal.
   func compare(
     _ entry: SourceEntry, _ adoption: Adoption, with known: EntryInfo, _ cache: ResponseCache,
     readsBodies: Bool
   ) throws(MoveFailure) {
-    // A time to come has become the time of the migration.
+    // A time in the future was replaced by the time of the migration.
     let isSameTime = entry.created.map { $0 == known.created || $0 > now } ?? true
     if isSameTime, entry.body.length == known.length,
       try readsBodies ? hasSameBody(entry, known) : true

@@ -1,6 +1,7 @@
 public import CacheStore
 
-/// Tells why a migration cannot be done, or not to its end; what was converted until then is whole.
+/// The reason why a migration failed or ended early. The entries that were moved until then are
+/// complete.
 public enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The source cannot be read.
   case source(SourceError)
@@ -16,10 +17,10 @@ public enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
   case reportInSource(String, String)
   /// The report, named first, lies in the destination.
   case reportInDestination(String, String)
-  /// It was asked to stop.
+  /// The migration was asked to stop.
   case cancelled
 
-  /// Says which file, what is wrong with it, and what to do.
+  /// The path, the problem and the advice.
   public var description: String {
     switch self {
     case .source(let error): "\(error)"

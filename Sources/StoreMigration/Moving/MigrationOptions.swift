@@ -1,39 +1,39 @@
 package import CacheSystem
 
-/// Puts another beginning in place of that of a URL.
+/// A replacement for the beginning of a URL.
 public struct URLMapping: Sendable, Hashable {
-  /// The beginning of the URLs that are meant, as the source writes them or in their normal form.
+  /// The beginning of the URLs to map, as the source writes them or in their normal form.
   public var old: String
-  /// What takes its place.
+  /// The beginning of the mapped URLs.
   public var new: String
 
-  /// Makes a mapping.
+  /// Creates a mapping.
   public init(from old: String, to new: String) {
     self.old = old
     self.new = new
   }
 }
 
-/// Says what is moved, and how.
+/// The options of a migration.
 public struct MigrationOptions: Sendable {
-  /// The format that the source has to have; nil: any.
+  /// The format that the source must have, or `nil` for any.
   public var format: SourceFormat?
-  /// The first one that fits a URL counts.
+  /// The mappings. The first one that matches a URL is used.
   public var mappings: [URLMapping] = []
-  /// Whether entries stay behind that have expired.
+  /// Whether expired entries are left behind.
   public var dropsExpired = false
-  /// Whether entries are stored as if their requests had had no `Authorization`: all are one user's.
-  /// Otherwise they are found by requests with the same value alone.
+  /// Whether entries are stored as if their requests had no `Authorization`, because all belong to
+  /// one user. Otherwise they are found only by requests with the same value.
   public var ignoresAuthorization = false
-  /// Whether nothing is written: what would be done is counted.
+  /// Whether nothing is written, and only the counts are computed.
   public var isDryRun = false
-  /// A folder for the private copy of the database.
+  /// The folder for the private copy of the database.
   public var temporaryFolder: String
-  /// A database longer than this is read in place where that is safe.
+  /// The length in bytes from which a database is read in place if that is safe.
   public var copyLimit = SourceCache.usualCopyLimit
-  /// The files of the destination; replaced in tests.
+  /// The file system of the destination; replaced in tests.
   package var fileSystem: any FileSystem = RealFileSystem()
 
-  /// Makes options.
+  /// Creates options.
   public init(temporaryFolder: String) { self.temporaryFolder = temporaryFolder }
 }

@@ -1,9 +1,9 @@
 internal import CacheSystem
 
-/// Looks whether source and destination keep out of each other's way.
+/// Checks that source and destination do not overlap.
 enum MigrationPlaces {
-  /// What tells a folder from others. A file system of another volume may use an inode number again,
-  /// but not with the same time to the nanosecond.
+  /// The identity of a folder. Another volume may have the same inode number, but not with the same
+  /// time to the nanosecond.
   private struct Identity: Equatable {
     let number: UInt64
     let modified: Int64
@@ -14,9 +14,9 @@ enum MigrationPlaces {
     }
   }
 
-  /// Refuses a destination that is the source, in its folder or above it.
+  /// Throws for a destination that is the source, or is in its folder or above it.
   ///
-  /// Beside a database that is named itself, a store may be.
+  /// If the source is a database file, a store may be beside it.
   static func check(source: String, destination: String) throws(MigrationError) {
     guard let from = status(source) else { return }
     let above = ancestors(of: destination)
@@ -35,8 +35,7 @@ enum MigrationPlaces {
     }
   }
 
-  /// Refuses a file for the report that would be written over a part of the source, or lies in the
-  /// destination.
+  /// Throws for a report that would overwrite a part of the source, or is in the destination.
   static func check(
     report: String, source: String, destination: String
   ) throws(MigrationError) {
@@ -55,7 +54,8 @@ enum MigrationPlaces {
     }
   }
 
-  /// The folders that belong to a source: itself, or those with bodies beside a database.
+  /// Returns the folders of a source: the source itself, or the folders with bodies beside a
+  /// database.
   private static func folders(of source: String, _ status: FileStatus) -> [String] {
     if status.kind == .directory { return [source] }
     let (folder, name) = SourceLocation.split(source)
@@ -64,7 +64,8 @@ enum MigrationPlaces {
       .map { "\(folder)/\($0)" }
   }
 
-  /// A folder that is above the source and no store is refused by the store itself.
+  /// Returns whether a folder is a store. The store itself refuses any other folder above the
+  /// source.
   private static func isStore(_ path: String) -> Bool { status("\(path)/store.json") != nil }
 
   private static func status(_ path: String) -> FileStatus? {
@@ -72,7 +73,7 @@ enum MigrationPlaces {
     return try? RealFileSystem().status(of: file.raw)
   }
 
-  /// The folder itself, or the nearest one that is there, and all above it.
+  /// Returns the folder, or the nearest one that exists, and all folders above it.
   private static func ancestors(of path: String) -> [Identity] {
     var path = path
     while status(path)?.kind != .directory {

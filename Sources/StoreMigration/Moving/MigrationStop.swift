@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Asks a migration to end; from any thread.
+/// A request to end a migration; it can be made on any thread.
 public final class MigrationStop: Sendable {
   private let flag = Atomic<Bool>(false)
 
-  /// Makes one that asks nothing yet.
+  /// Creates an object without a request.
   public init() {}
 
-  /// Asks.
+  /// Requests the end.
   public func request() { flag.store(true, ordering: .relaxed) }
 
-  /// Whether it was asked.
+  /// Whether the end was requested.
   var isRequested: Bool { flag.load(ordering: .relaxed) }
 }

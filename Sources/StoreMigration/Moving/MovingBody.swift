@@ -2,20 +2,20 @@ internal import CacheFormat
 internal import CacheStore
 internal import HTTPCaching
 
-/// Tells why an entry is not moved.
+/// The reason why an entry is not moved.
 enum MoveFailure: Error {
-  /// The entry stays behind, the rest is not touched by it.
+  /// The entry is skipped; the others are not affected.
   case skip(MoveReason, String)
   /// The migration ends.
   case stop(MigrationError)
 
-  /// Says what an error of the source means while a body is read.
+  /// Creates the failure for an error of the source while a body is read.
   init(_ error: SourceError, isFile: Bool) {
-    // A file is a matter of its own; what fails in the database fails for all.
+    // An error of a file affects one entry; an error of the database affects all.
     self = isFile ? .skip(.unreadableBody, error.detail) : .stop(.source(error))
   }
 
-  /// Says what an error of the store means while an entry is stored.
+  /// Creates the failure for an error of the store while an entry is stored.
   init(_ error: StoreError) {
     switch error.code {
     case .entryTooLarge: self = .skip(.entryTooLarge, error.cause)
@@ -26,7 +26,7 @@ enum MoveFailure: Error {
   }
 }
 
-/// Reads the body of an entry on its way into the store.
+/// A reader of the body of an entry on its way into the store.
 struct MovingBody {
   private let reader: SourceBodyReader
   private let isFile: Bool
@@ -38,10 +38,10 @@ struct MovingBody {
     self.stop = stop
   }
 
-  /// The number of bytes that come in all.
+  /// The length of the whole body, in bytes.
   var length: UInt64 { reader.length }
 
-  /// Gives the next piece; nil at the end.
+  /// Returns the next piece, or `nil` at the end.
   func next() throws(MoveFailure) -> [UInt8]? {
     if stop.isRequested { throw .stop(.cancelled) }
     do throws(SourceError) {

@@ -1,18 +1,18 @@
 internal import CacheFormat
 
-/// Decides, before anything is moved, which rows have room in a destination with limits: those that were
-/// asked for last, until one does not fit.
+/// Determines, before any row is moved, which rows have room in a destination with limits: the most
+/// recently used ones, up to the first that does not fit.
 ///
-/// What is in the destination stays. So what is moved does not depend on the order of the rows, nothing is
-/// moved that goes again, and a second run comes to the same decision. The rows are in a scratch database:
-/// memory stays bounded for any number of them.
+/// The entries of the destination stay. So the result does not depend on the order of the rows, no
+/// row is moved and evicted again, and a second run decides the same. The rows are in a scratch
+/// database: memory stays bounded for any number of them.
 final class RoomPlan {
-  /// What one row would bring.
+  /// The room that one row needs.
   struct Candidate {
     let row: Int64
     let key: ByteString
     let variant: UInt64
-    /// When its response was received: of two rows with one key the later one counts.
+    /// The time at which its response was received: of two rows with one key the later one is used.
     let received: Timestamp
     let accessed: Timestamp
     /// The bytes that it takes, less those of the entry that it replaces.
@@ -22,10 +22,10 @@ final class RoomPlan {
 
   private let insertion: Statement
   private let ordered: Statement
-  /// The first row that has no room, and when it was asked for; nil: all have.
+  /// The first row that has no room, and its time of access; `nil` if all rows have room.
   private var end: (accessed: Int64, row: Int64)?
 
-  /// Makes an empty plan.
+  /// Creates an empty plan.
   init(in folder: TemporaryFolder) throws(DatabaseError) {
     let database = try Database(path: folder.path + "/room", .create)
     try database.execute(
@@ -46,7 +46,7 @@ final class RoomPlan {
       "SELECT accessed, row, bytes, replaces FROM room ORDER BY accessed DESC, row DESC")
   }
 
-  /// Takes a row that would be moved.
+  /// Adds a row that would be moved.
   func add(_ candidate: Candidate) throws(DatabaseError) {
     var hasher = Hasher()
     hasher.combine(candidate.key)
@@ -62,8 +62,8 @@ final class RoomPlan {
   /// Finds the first row that has no room.
   ///
   /// - Parameters:
-  ///   - bytes: the room that is left; negative where there is too much already.
-  ///   - entries: how many entries more there may be; nil for no limit.
+  ///   - bytes: The room that is left; negative if the destination is over its limit.
+  ///   - entries: The number of further entries, or `nil` for no limit.
   func decide(bytes: Int64, entries: Int64?) throws(DatabaseError) {
     var (bytes, entries) = (bytes, entries ?? .max)
     ordered.restart()
@@ -82,7 +82,7 @@ final class RoomPlan {
     }
   }
 
-  /// Whether a row has room.
+  /// Returns whether a row has room.
   func admits(_ row: Int64, accessed: Timestamp) -> Bool {
     guard let end else { return true }
     return (accessed.nanoseconds, row) > (end.accessed, end.row)

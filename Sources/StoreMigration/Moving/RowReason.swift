@@ -1,12 +1,13 @@
-/// Says why a row of a source is not converted: a stable name, its meaning, and whether it is a fault.
+/// The reason why a row of a source is not converted: a stable name, its meaning, and whether it is
+/// a fault.
 ///
-/// Docs/Migrate.md is the printed form of ``all``.
+/// Docs/Migrate.md has the table of ``all``.
 public struct RowReason: Sendable, Hashable {
   /// The name in reports; never changed.
   public let name: String
-  /// What it means, as a sentence.
+  /// The meaning, as a sentence.
   public let meaning: String
-  /// Whether an entry is lost that somebody may miss; otherwise that is how it should be.
+  /// Whether an entry is lost that a user may miss. Otherwise skipping is intended.
   public let isFault: Bool
 
   private init(_ name: String, _ isFault: Bool, _ meaning: String) {
@@ -15,17 +16,17 @@ public struct RowReason: Sendable, Hashable {
     self.meaning = meaning
   }
 
-  /// Two reasons with one name are the same.
+  /// Returns whether two reasons have the same name.
   public static func == (left: RowReason, right: RowReason) -> Bool { left.name == right.name }
 
   /// Hashes the name.
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
-  /// The reasons that stand in the source, then those that come from the move.
+  /// The reasons of reading the source, followed by those of moving entries.
   package static let all =
     SkipReason.allCases.map { RowReason($0) } + MoveReason.allCases.map { RowReason($0) }
 
-  /// Finds a reason by its name.
+  /// Returns the reason with a name, or `nil` if there is none.
   package init?(named name: String) {
     guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
     self = found
@@ -76,7 +77,7 @@ public struct RowReason: Sendable, Hashable {
   }
 }
 
-/// Names why an entry of a source is not stored.
+/// The reasons why an entry of a source is not stored.
 enum MoveReason: String, CaseIterable {
   case alreadyThere = "already_there"
   case newerInDestination = "newer_in_destination"

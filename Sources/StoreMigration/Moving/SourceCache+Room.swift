@@ -1,4 +1,4 @@
-// The plan for a destination with a limit, beside the copy of the database.
+// The plan for a destination with a limit, in the folder with the copy of the database.
 extension SourceCache {
   func makeRoomPlan() throws(SourceError) -> RoomPlan {
     do throws(DatabaseError) { return try RoomPlan(in: source.folder) } catch {

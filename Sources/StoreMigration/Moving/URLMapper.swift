@@ -1,19 +1,19 @@
 internal import HTTPSemantics
 
-/// Gives entries the URLs that they are to have.
+/// Maps the URLs of entries.
 struct URLMapper {
   private let mappings: [URLMapping]
 
   init(_ mappings: [URLMapping]) { self.mappings = mappings }
 
-  /// Gives the normal form of a URL of the source, mapped.
+  /// Returns the mapped URL for a URL of the source, in normal form.
   func url(of text: String) throws(MoveFailure) -> NormalizedURL {
     do throws(InvalidURL) {
       return try NormalizedURL(mapped(text) ?? text)
     } catch { throw .skip(.badMappedURL, error.code.rawValue) }
   }
 
-  /// Gives what the first mapping that fits makes of a URL; nil where none fits.
+  /// Returns the URL by the first mapping that matches, or `nil` if none does.
   func mapped(_ text: String) -> String? {
     for mapping in mappings {
       if text.hasPrefix(mapping.old) { return mapping.new + text.dropFirst(mapping.old.count) }
@@ -24,7 +24,7 @@ struct URLMapper {
     return nil
   }
 
-  /// Gives a key of the source without the credentials that a URL may have.
+  /// Returns a key of the source without the credentials of a URL.
   static func shown(_ key: String) -> String {
     guard let mark = key.firstRange(of: "://") else { return key }
     let rest = key[mark.upperBound...]

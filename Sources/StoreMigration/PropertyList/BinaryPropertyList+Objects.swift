@@ -1,12 +1,12 @@
 internal import CacheFormat
 
-/// Where the references of an array, a set or a dictionary stand.
+/// The location of the references of an array, a set or a dictionary.
 struct References {
   let start: Int
   let count: Int
 }
 
-/// What one object is; containers are not followed, bytes and text are not copied.
+/// One object. The elements of containers are not read; bytes and text are not copied.
 enum PropertyListObject {
   case null
   case bool(Bool)
@@ -19,12 +19,12 @@ enum PropertyListObject {
   case utf16(Range<Int>)
   case uid(Int)
   case array(References)
-  /// `count` references to keys, then as many to values.
+  /// A dictionary with `count` references to keys, followed by as many to values.
   case dictionary(References)
 }
 
 extension BinaryPropertyList {
-  /// Reads the head of an object.
+  /// Parses the head of an object.
   ///
   /// - Complexity: O(1).
   func object(_ number: Int) throws(PropertyListError) -> PropertyListObject {
@@ -51,19 +51,19 @@ extension BinaryPropertyList {
     }
   }
 
-  /// Gives the number of the `index`-th object that a container refers to.
+  /// Returns the number of the `index`-th object that a container refers to.
   func element(_ index: Int, of references: References) throws(PropertyListError) -> Int {
     try reference(at: references.start + index * referenceSize)
   }
 
-  /// Gives the text of an ASCII or UTF-16 string; what is malformed is replaced by U+FFFD.
+  /// Returns the text of an ASCII or UTF-16 string. Malformed parts are replaced by U+FFFD.
   func text(
     _ object: PropertyListObject, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> String? {
     switch object {
     case .ascii(let range):
       try budget.spend(bytes: range.count)
-      // UTF-8 is no part of the format, but some writers put it here.
+      // UTF-8 is not part of the format, but some writers use it here.
       return String(decoding: bytes[range], as: UTF8.self)
     case .utf16(let range):
       try budget.spend(bytes: range.count)
@@ -75,8 +75,8 @@ extension BinaryPropertyList {
     }
   }
 
-  /// Tells whether the bytes of an ASCII string are these: from the end, since the keys of an archive
-  /// begin alike and differ in a number.
+  /// Returns whether an ASCII string is equal to a text. The comparison starts at the end, because
+  /// the keys of an archive begin alike and differ in a number.
   func isText(_ range: Range<Int>, _ text: String) -> Bool {
     let (found, wanted) = (bytes.span, text.utf8.span)
     guard range.count == wanted.count else { return false }
@@ -99,7 +99,7 @@ extension BinaryPropertyList {
     }
   }
 
-  /// Reads 1, 2, 4 bytes without a sign, 8 or 16 with one.
+  /// Parses an integer: 1, 2 or 4 bytes are unsigned, 8 or 16 are signed.
   private func integer(at start: Int, power: Int) throws(PropertyListError) -> Int128 {
     guard power <= 4, start + 1 << power <= objectsEnd else {
       throw PropertyListError(.badObject, at: start)
@@ -128,8 +128,8 @@ extension BinaryPropertyList {
     return number
   }
 
-  /// Gives where the content of an object lies: behind its marker, or behind the integer that tells
-  /// a count of 15 or more.
+  /// Returns the range of an object's content: after its marker, or after the integer that has a
+  /// count of 15 or more.
   private func range(
     at offset: Int, _ low: Int, unit: Int
   ) throws(PropertyListError) -> Range<Int> {

@@ -1,10 +1,10 @@
 internal import CacheFormat
 
 extension BinaryPropertyList {
-  /// Builds the whole value below an object.
+  /// Returns the whole value below an object.
   ///
-  /// - Throws: `.tooDeep` for a cycle, `.tooMuch` where the budget ends, `.wrongType` for a UID, which
-  ///   only an archive can resolve.
+  /// - Throws: `.tooDeep` for a cycle, `.tooMuch` if the budget is used up, `.wrongType` for a UID,
+  ///   which only an archive can resolve.
   /// - Complexity: O(objects visited), bounded by the budget.
   func value(
     _ number: Int, _ budget: inout PropertyListBudget, depth: Int = 0
@@ -35,7 +35,7 @@ extension BinaryPropertyList {
     }
   }
 
-  /// Gives the value of an object that is no container.
+  /// Returns the value of an object that is not a container.
   func scalar(
     _ object: PropertyListObject, _ budget: inout PropertyListBudget
   ) throws(PropertyListError) -> PropertyListValue {
@@ -57,7 +57,8 @@ extension BinaryPropertyList {
     }
   }
 
-  /// Pays for the references of a container, and refuses one that stands too deep.
+  /// Charges the references of a container to the budget. Throws if the container is nested too
+  /// deep.
   func enter(
     _ references: Int, _ budget: inout PropertyListBudget, _ depth: Int
   ) throws(PropertyListError) {
@@ -67,7 +68,7 @@ extension BinaryPropertyList {
 }
 
 extension PropertyListValue {
-  /// Reads a whole binary property list.
+  /// Parses a whole binary property list.
   ///
   /// - Throws: ``PropertyListError``; never ends the process, whatever the bytes are.
   /// - Complexity: bounded by 16 MiB, 200,000 objects and a depth of 32.
@@ -79,7 +80,7 @@ extension PropertyListValue {
 }
 
 extension Timestamp {
-  /// Creates a moment from Apple's reference date, 2001-01-01; nil for what is no number.
+  /// Creates a time from Apple's reference date, 2001-01-01; returns `nil` for NaN.
   init?(secondsSince2001 seconds: Double) {
     guard !seconds.isNaN else { return nil }
     self.init(seconds: seconds + 978_307_200)

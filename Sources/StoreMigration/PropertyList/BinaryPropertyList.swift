@@ -1,13 +1,13 @@
-/// Looks into a binary property list, one object at a time (CoreFoundation's CFBinaryPList.c; the
-/// format has no other specification).
+/// Reads a binary property list, one object at a time (CoreFoundation's CFBinaryPList.c; the format
+/// has no other specification).
 ///
 ///     bplist0?  objects  offset table  6 unused  offset size  reference size
 ///     8 bytes                                    1            1
 ///               number of objects  number of the root  start of the offset table
 ///               8                  8                   8
 ///
-/// Nothing is taken for granted: each offset, count and reference is held against the bytes before
-/// anything is read or allocated, and nothing is followed until it is asked for.
+/// Every offset, count and reference is checked against the bytes before anything is read or
+/// allocated. References are followed only on request.
 struct BinaryPropertyList {
   private static let headerLength = 8
   private static let trailerLength = 32
@@ -21,7 +21,7 @@ struct BinaryPropertyList {
   /// The number of the top object.
   let root: Int
 
-  /// Reads header and trailer.
+  /// Parses header and trailer.
   ///
   /// - Complexity: O(1).
   init(_ bytes: [UInt8]) throws(PropertyListError) {
@@ -42,13 +42,13 @@ struct BinaryPropertyList {
       start >= UInt64(Self.headerLength), start <= UInt64(trailer),
       objects <= (UInt64(trailer) - start) / UInt64(offsetSize)
     else { throw PropertyListError(.badTrailer, at: trailer) }
-    // They fit: both are below the number of bytes.
+    // The conversions cannot fail: both are below the number of bytes.
     count = Int(objects)
     self.root = Int(root)
     tableStart = Int(start)
   }
 
-  /// Gives the offset of an object, which lies before the offset table.
+  /// Returns the offset of an object, which is before the offset table.
   func offset(of object: Int) throws(PropertyListError) -> Int {
     guard object >= 0, object < count else { throw PropertyListError(.outside) }
     let place = tableStart + object * offsetSize
@@ -59,19 +59,20 @@ struct BinaryPropertyList {
     return Int(offset)
   }
 
-  /// Gives the end of what objects may take up.
+  /// The end of the bytes that objects may use.
   var objectsEnd: Int { tableStart }
 
-  /// Gives the number of the object that a reference names.
+  /// Returns the number of the object that a reference has.
   ///
-  /// - Parameter place: where the reference stands; `referenceSize` bytes are there.
+  /// - Parameter place: The offset of the reference; the caller has checked `referenceSize` bytes.
   func reference(at place: Int) throws(PropertyListError) -> Int {
     let number = Self.unsigned(bytes.span, place, referenceSize)
     guard number < UInt64(count) else { throw PropertyListError(.outside, at: place) }
     return Int(number)
   }
 
-  /// Gives a number of 1 to 8 bytes, the most significant first; the caller has checked the place.
+  /// Returns a number of 1 to 8 bytes, the most significant first; the caller has checked the
+  /// range.
   static func unsigned(_ bytes: borrowing Span<UInt8>, _ start: Int, _ size: Int) -> UInt64 {
     var value: UInt64 = 0
     for index in start..<start + size { value = value << 8 | UInt64(bytes[index]) }

@@ -1,27 +1,27 @@
-/// Tells why bytes are no binary property list that can be read.
+/// The reason why bytes cannot be read as a binary property list.
 package struct PropertyListError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// The cause of an error.
   package enum Cause: String, Sendable, Hashable {
-    /// The bytes do not begin with `bplist0`, or there are fewer than header and trailer need.
+    /// The bytes do not begin with `bplist0`, or are shorter than header and trailer.
     case notBinary = "no binary property list"
-    /// A size, count or offset in the trailer does not fit the bytes.
+    /// A size, count or offset in the trailer is inconsistent with the bytes.
     case badTrailer = "the trailer does not fit the bytes"
     /// A reference or an offset leads outside of the objects.
     case outside = "a reference leads outside"
-    /// An object starts with a byte that stands for no type, or is not as long as it says.
+    /// An object has an unknown type, or is shorter than its head states.
     case badObject = "an object is malformed"
-    /// Objects stand in one another too deep: a cycle, mostly.
+    /// Objects are nested too deep, usually because of a cycle.
     case tooDeep = "the objects nest too deep"
     /// More objects or bytes are referred to than the limits allow.
     case tooMuch = "there is more in it than is allowed"
-    /// A value has another type than it must have there.
+    /// A value has another type than required.
     case wrongType = "a value has the wrong type"
   }
 
-  /// Names the cause.
+  /// The cause.
   package let cause: Cause
 
-  /// Counts the bytes before the place, where it is known.
+  /// The offset in the bytes, if it is known.
   package let offset: Int?
 
   init(_ cause: Cause, at offset: Int? = nil) {
@@ -29,7 +29,7 @@ package struct PropertyListError: Error, Sendable, Hashable, CustomStringConvert
     self.offset = offset
   }
 
-  /// Says what is wrong, and where.
+  /// The problem and its offset.
   package var description: String {
     offset.map { "\(cause.rawValue) (byte \($0))" } ?? cause.rawValue
   }

@@ -1,8 +1,8 @@
 internal import CacheFormat
 
 extension PropertyListValue {
-  /// The value as JSON in one line; data is `{"$data":"base64"}`, a date `{"$date":"…Z"}` to the
-  /// millisecond, and a number that is none null.
+  /// The value as JSON in one line. Data is `{"$data":"base64"}`, a date is `{"$date":"…Z"}` to the
+  /// millisecond, and NaN or an infinity is null.
   var json: String {
     var writer = JSONWriter()
     write(to: &writer)
@@ -32,7 +32,7 @@ extension PropertyListValue {
       writer.append("{")
       for (index, pair) in pairs.enumerated() {
         if index > 0 { writer.append(",") }
-        // A key that is no string, which only odd lists have, is written as its JSON.
+        // A key that is not a string, which only unusual lists have, is written as its JSON.
         writer.appendText(pair.key.string ?? pair.key.json)
         writer.append(":")
         pair.value.write(to: &writer)

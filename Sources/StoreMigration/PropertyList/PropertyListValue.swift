@@ -1,6 +1,6 @@
 package import CacheFormat
 
-/// Holds what a property list can hold, as plain values.
+/// A value of a property list.
 package indirect enum PropertyListValue: Sendable, Hashable {
   /// The null value.
   case null
@@ -10,7 +10,7 @@ package indirect enum PropertyListValue: Sendable, Hashable {
   case integer(Int128)
   /// A floating-point number.
   case real(Double)
-  /// A moment.
+  /// A date and time.
   case date(Timestamp)
   /// Bytes.
   case data([UInt8])
@@ -21,17 +21,17 @@ package indirect enum PropertyListValue: Sendable, Hashable {
   /// A dictionary in the order of the file.
   case dictionary([PropertyListPair])
 
-  /// Gives the text of a string.
+  /// The text, if the value is a string.
   var string: String? {
     if case .string(let text) = self { text } else { nil }
   }
 
-  /// Gives an integer that fits; a Boolean is none.
+  /// The integer, if the value is one that fits; a Boolean is not an integer.
   var integer: Int? {
     if case .integer(let number) = self { Int(exactly: number) } else { nil }
   }
 
-  /// Gives a number that is no Boolean, never one that is none (NaN).
+  /// The number, if the value is an integer or a real, but not a Boolean; never NaN.
   var number: Double? {
     switch self {
     case .integer(let number): Double(number)
@@ -40,12 +40,12 @@ package indirect enum PropertyListValue: Sendable, Hashable {
     }
   }
 
-  /// Gives the pairs of a dictionary.
+  /// The pairs, if the value is a dictionary.
   var pairs: [PropertyListPair]? {
     if case .dictionary(let pairs) = self { pairs } else { nil }
   }
 
-  /// Gives the value of a dictionary's key; the first one where a key stands twice.
+  /// Returns the value for a key of a dictionary; the first one if a key occurs twice.
   ///
   /// - Complexity: O(pairs).
   subscript(_ key: String) -> PropertyListValue? {
@@ -53,30 +53,30 @@ package indirect enum PropertyListValue: Sendable, Hashable {
   }
 }
 
-/// Holds a key of a dictionary with its value.
+/// A key of a dictionary with its value.
 package struct PropertyListPair: Sendable, Hashable {
-  /// A string, but for hostile or odd lists.
+  /// The key, a string except in hostile or unusual lists.
   package var key: PropertyListValue
   /// The value of the key.
   package var value: PropertyListValue
 
-  /// Makes a pair.
+  /// Creates a pair.
   package init(key: PropertyListValue, value: PropertyListValue) {
     self.key = key
     self.value = value
   }
 }
 
-/// Bounds what may be read from one property list, however its objects refer to one another.
+/// The limits for reading one property list, however its objects refer to one another.
 struct PropertyListBudget {
-  /// The longest list that is looked at, in bytes.
+  /// The limit on the length of a list, in bytes.
   static let maximumBytes = 16 << 20
-  /// How deep values may stand in one another; recursion goes no deeper.
+  /// The limit on the nesting of values; recursion goes no deeper.
   static let maximumDepth = 32
 
-  /// How many more objects may be visited; each counts as often as it is referred to.
+  /// The number of objects that may still be visited; each counts as often as it is referred to.
   private(set) var objects = 200_000
-  /// How many more bytes of strings and data may be copied.
+  /// The number of bytes of strings and data that may still be copied.
   private(set) var bytes = maximumBytes
 
   mutating func spend(objects count: Int) throws(PropertyListError) {
