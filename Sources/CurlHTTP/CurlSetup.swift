@@ -27,7 +27,7 @@ public struct CurlSetup: Sendable, Hashable {
   public var bufferBytes: Int
 
   /// The limit of connections to one host. Further transfers wait for their turn, in the order of
-  /// ``TransportOptions/priority``.
+  /// `TransportOptions.priority`.
   ///
   /// A body that is open and not read keeps its connection: a caller that keeps this many of them
   /// open and waits for one more from the same host waits forever. 0 means no limit.

@@ -37,7 +37,7 @@ public final class FingerprintKey: Sendable {
     bytes = Mutex(nil)
   }
 
-  /// Uses a given key: at least ``byteCount`` bytes that nobody can guess.
+  /// Uses a given key: at least 32 bytes that nobody can guess.
   public init(bytes: [UInt8]) {
     precondition(bytes.count >= Self.byteCount, "a key has at least \(Self.byteCount) bytes")
     file = nil
@@ -57,7 +57,7 @@ public final class FingerprintKey: Sendable {
     bytes.withLock { $0 = $0 ?? key }
   }
 
-  /// Returns the ``byteCount`` bytes that the store contains in place of a value.
+  /// Returns the 32 bytes that the store contains in place of a value.
   func fingerprint(of value: [UInt8]) -> [UInt8] {
     MessageDigest.authenticationCode(of: value, key: key(), .sha256)
   }

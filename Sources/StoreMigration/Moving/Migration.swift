@@ -79,11 +79,11 @@ public final class Migration {
 
   /// Returns the bytes that are free on the volume of the destination, or `nil` if that cannot be
   /// found out.
-  package static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
+  public static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }
 
   /// Returns the inodes that are free there, or `nil` if that cannot be found out, or the file
   /// system has no such limit.
-  package static func freeFiles(at path: String) -> UInt64? {
+  public static func freeFiles(at path: String) -> UInt64? {
     volume(at: path).flatMap { $0.availableFiles == .max ? nil : $0.availableFiles }
   }
 
