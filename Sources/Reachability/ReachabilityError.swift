@@ -31,13 +31,13 @@ public struct ReachabilityError: Error, Sendable, Hashable, CustomStringConverti
       return "the network cannot be watched: there are too many open files\(words); "
         + "close some, or raise the limit"
     case .open:
-      return "the network cannot be watched: the system gives no netlink socket\(words); "
-        + "allow AF_NETLINK (containers, RestrictAddressFamilies), or say the state by hand"
+      return "the network cannot be watched: a netlink socket cannot be opened\(words); "
+        + "allow AF_NETLINK (containers, RestrictAddressFamilies), or use ManualReachability"
     case .ask:
-      return "the network cannot be watched: the kernel does not tell its routes\(words); "
-        + "say the state by hand"
+      return "the network cannot be watched: the kernel does not return its routes\(words); "
+        + "use ManualReachability"
     case .thread:
-      return "the network cannot be watched: there is no thread to be had\(words); "
+      return "the network cannot be watched: no thread can be started\(words); "
         + "check the limits of this process"
     }
   }
