@@ -11,10 +11,10 @@ extension RunningTransfer {
     guard let pins else { return true }
     let host = transfer.request.url.host
     guard transfer.request.url.scheme == .https else {
-      return fail(.pinMismatch, "\(host) has pins, and http shows nothing to hold them against")
+      return fail(.pinMismatch, "\(host) has pins, and http has no certificate to compare")
     }
     guard let (key, certificate) = handle.serverPins() else {
-      return fail(.pinMismatch, "the certificate of \(host) cannot be had from this libcurl")
+      return fail(.pinMismatch, "this libcurl does not provide the certificate of \(host)")
     }
     if pins.contains(key) || pins.contains(certificate) { return true }
     return fail(
