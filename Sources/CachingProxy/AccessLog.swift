@@ -9,24 +9,24 @@ import Synchronization
   import Glibc
 #endif
 
-/// Writes a line for every answer, from a thread of its own.
+/// Writes a line for every answer, on its own thread.
 ///
-/// To note an answer costs the server's threads no more than to append it to a list. When the disk
-/// or the reader of a pipe cannot keep up, lines are left out rather than answers held up; a line
-/// says how many.
+/// Recording an answer costs the server's threads no more than appending it to a list. If the disk
+/// or the reader of a pipe is too slow, lines are left out rather than answers delayed. A line then
+/// states how many.
 package final class AccessLog: ProxyObserver {
-  /// Says where the lines go.
+  /// The place the lines are written to.
   package enum Destination: Sendable, Hashable {
-    /// To standard output.
+    /// Standard output.
     case standardOutput
-    /// To the end of a file, which is created where it is missing, readable for its owner and group.
+    /// The end of a file. A missing file is created, readable for its owner and group.
     case file(String)
   }
 
-  /// How many records may wait to be written.
+  /// The limit of records that wait to be written.
   static let maximumWaiting = 65_536
 
-  /// How long the thread collects lines before it writes them, in nanoseconds.
+  /// The time for which the thread collects lines before it writes them, in nanoseconds.
   private static let collectingTime: Int64 = 20_000_000
 
   private struct Waiting {
@@ -47,7 +47,7 @@ package final class AccessLog: ProxyObserver {
 
   /// Opens the log and starts its thread.
   ///
-  /// - Parameter onFailure: is told, once, in words, that the log cannot be written or opened again.
+  /// - Parameter onFailure: Called once, with a text, if the log cannot be written or reopened.
   /// - Throws: ``ProxyError``.
   package init(
     _ destination: Destination, format: AccessLogFormat,
@@ -64,7 +64,7 @@ package final class AccessLog: ProxyObserver {
     }
   }
 
-  /// Notes an answer.
+  /// Records an answer.
   package func answered(_ record: AnswerRecord) {
     let isFirst = waiting.withLock { waiting in
       guard waiting.records.count < Self.maximumWaiting else {
@@ -77,13 +77,13 @@ package final class AccessLog: ProxyObserver {
     if isFirst { ask(.write) }
   }
 
-  /// Opens the file again, as after it was renamed.
+  /// Reopens the file, for use after it was renamed.
   package func reopen() { ask(.reopen) }
 
-  /// Writes what waits, and closes; what is noted after that is lost.
+  /// Writes the waiting lines and closes the log. Answers recorded after that are lost.
   ///
-  /// Returns when all is written, nobody takes it any more, or the reader has taken nothing for two
-  /// seconds.
+  /// Returns when all lines are written, the output is closed, or the reader has taken no bytes for
+  /// two seconds.
   package func close() {
     ask(.close)
     _ = request.wait(nanoseconds: Self.closingTime) { $0 == .closed ? () : nil }
@@ -94,14 +94,14 @@ package final class AccessLog: ProxyObserver {
   private func ask(_ new: Request) {
     request.change { request in
       switch (request, new) {
-      // The more pressing one stays.
+      // The more urgent request is kept.
       case (.closed, _), (.close, _), (.reopen, .write): break
       default: request = new
       }
     }
   }
 
-  /// Does the work of the thread.
+  /// The loop of the thread.
   private func run(_ first: Int32) {
     var descriptor = first
     var line = AccessLogLine(format)
@@ -120,7 +120,7 @@ package final class AccessLog: ProxyObserver {
     request.change { $0 = .closed }
   }
 
-  /// Writes all that waits.
+  /// Writes all waiting lines.
   private func write(_ line: inout AccessLogLine, to descriptor: Int32) {
     let taken = waiting.withLock { waiting in
       let taken = waiting
@@ -146,7 +146,7 @@ package final class AccessLog: ProxyObserver {
     }
   }
 
-  /// Opens the file again; stays with the old one where that fails.
+  /// Reopens the file. If that fails, the old descriptor is kept.
   private func reopened(_ old: Int32) -> Int32 {
     guard case .file = destination else { return old }
     do throws(ProxyError) {
@@ -161,7 +161,7 @@ package final class AccessLog: ProxyObserver {
 
   private static func open(_ destination: Destination) throws(ProxyError) -> Int32 {
     guard case .file(let path) = destination else { return 1 }
-    // In a folder like /tmp another user may have put a link there, or a file to read the log from.
+    // In a folder like /tmp another user may have put a link there, or a file, to read the log.
     if UserPath.isPlanted(path) {
       throw ProxyError(.log, subject: path, detail: "it belongs to another user; use another file")
     }
@@ -174,12 +174,12 @@ package final class AccessLog: ProxyObserver {
     return descriptor
   }
 
-  /// Tells of the first failure; the others are like it.
+  /// Reports the first failure. Later failures are not reported.
   private func fail(_ words: String) {
     if !hasFailed.exchange(true, ordering: .relaxed) { onFailure(words) }
   }
 
-  /// Writes all bytes; gives up where nobody takes them.
+  /// Writes all bytes. Gives up if nobody takes them.
   private func write(_ bytes: [UInt8], to descriptor: Int32) {
     unsafe bytes.withUnsafeBytes { buffer in
       var rest = unsafe buffer[...]
@@ -200,7 +200,7 @@ package final class AccessLog: ProxyObserver {
 }
 
 extension AccessLog.Destination {
-  /// What messages call it.
+  /// The name in messages.
   var name: String {
     switch self {
     case .standardOutput: "standard output"
@@ -209,13 +209,13 @@ extension AccessLog.Destination {
   }
 }
 
-// The names of these calls are those of methods above.
+// Functions for system calls whose names are those of methods above.
 
 private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-/// Returns a descriptor or a negative errno; open(2).
+/// Opens a file with open(2). Returns a descriptor or a negative errno.
 private func openForAppending(_ path: String) -> Int32 {
-  // Safety: the path is a C string for the call.
+  // Safety: the path is a C string that is valid during the call.
   let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
   return descriptor >= 0 ? descriptor : -errno
 }

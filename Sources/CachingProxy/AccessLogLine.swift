@@ -1,6 +1,6 @@
 import CacheFormat
 
-/// Says how the lines of an access log look.
+/// The format of the lines of an access log.
 package enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
   /// One line like that of the combined log of web servers.
   case text
@@ -8,13 +8,13 @@ package enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
   case json
 }
 
-/// Writes records of answers as lines.
+/// Formats records of answers as lines.
 ///
-/// What comes from the network cannot begin a new line, end a quoted text or steer a terminal:
-/// such bytes are escaped.
+/// Text from the network cannot begin a new line, end a quoted text or control a terminal: such
+/// bytes are escaped.
 struct AccessLogLine {
   private let format: AccessLogFormat
-  /// Most lines share their second with the one before.
+  /// The second of the last line, which most lines share.
   private var second: Int64?
   private var date: [UInt8] = []
 
@@ -29,8 +29,8 @@ struct AccessLogLine {
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// `client - - [time] "METHOD url" status bytes "cache status" seconds source "reason" end`, where
-  /// the end is `complete` or `cut`.
+  /// Appends `client - - [time] "METHOD url" status bytes "cache status" seconds source "reason"
+  /// end`, where the end is `complete` or `cut`.
   private mutating func appendText(_ record: AnswerRecord, to bytes: inout [UInt8]) {
     bytes += (record.clientAddress.isEmpty ? "-" : record.clientAddress).utf8
     bytes += " - - [".utf8
@@ -55,7 +55,7 @@ struct AccessLogLine {
     let second = time.nanoseconds / 1_000_000_000
     if self.second != second {
       self.second = second
-      // 2026-11-20T23:05:01.000000000Z
+      // The form of the text: 2026-11-20T23:05:01.000000000Z
       let text = Array(time.description.utf8)
       let month = Int(text[5] - 48) * 10 + Int(text[6] - 48)
       date = text[8..<10] + Array("/\(Self.months[month - 1])/".utf8) + text[0..<4]
@@ -78,7 +78,7 @@ struct AccessLogLine {
     }
   }
 
-  /// Appends an object that is ASCII, whatever the texts are.
+  /// Appends an object that is ASCII, whatever the texts contain.
   private static func appendJSON(_ record: AnswerRecord, to bytes: inout [UInt8]) {
     var json = JSONWriter(capacity: 512)
     json.append("{\"time\":\"")

@@ -1,16 +1,16 @@
 import HTTPSemantics
 
-/// Builds the field lines of an answer in the form that the server library takes: name, NUL, value,
-/// NUL, and so on.
+/// Builds the field lines of an answer in the form that the server library requires: name, NUL,
+/// value, NUL, and so on.
 enum AnswerLines {
   /// Returns the lines of an answer.
   ///
-  /// Hop-by-hop fields end here, and so do those that the library writes: `Content-Length`, and
-  /// `Connection` where it ends. `Via` and `Cache-Status` are added behind those of the servers
-  /// before us (RFC 9110, section 7.6.3; RFC 9211, section 2), and `Date` where there is none (RFC
-  /// 9110, section 6.6.1).
+  /// Hop-by-hop fields are left out, and so are those that the library writes: `Content-Length`,
+  /// and `Connection` at the end of a connection. `Via` and `Cache-Status` are added after those of
+  /// the previous servers (RFC 9110, section 7.6.3; RFC 9211, section 2), and `Date` if it is
+  /// missing (RFC 9110, section 6.6.1).
   ///
-  /// - Parameter rewriting: gives `Location` and `Content-Location` as the client gets them.
+  /// - Parameter rewriting: Rewrites `Location` and `Content-Location` for the client.
   /// - Complexity: O(*n*) in the size of the fields.
   static func lines(
     of answer: ProxyAnswer, via: String, closes: Bool,
@@ -33,7 +33,7 @@ enum AnswerLines {
     return lines
   }
 
-  /// Tells whether the value of a field is a URL that clients go to.
+  /// Returns whether the value of a field is a URL that clients follow.
   private static func isReference(_ field: HTTPField) -> Bool {
     switch field.name.utf8.count {
     case 8: field.isNamed("Location")
@@ -48,11 +48,11 @@ enum AnswerLines {
     case 7 where field.isNamed("Trailer"): return
     default: break
     }
-    // A field that cannot be sent as one line would become two, or end the head.
+    // An invalid field could become two fields, or end the head.
     guard field.isValid else { return }
     lines.append(contentsOf: field.name.utf8)
     lines.append(0)
-    // The library takes no empty value; white space around a value is none of it (RFC 9110,
+    // The library accepts no empty value. White space around a value is not part of it (RFC 9110,
     // section 5.5).
     if field.value.isEmpty { lines.append(0x20) } else { lines.append(contentsOf: field.value) }
     lines.append(0)

@@ -1,33 +1,34 @@
 import CacheFormat
 import HTTPSemantics
 
-/// Collects what will be told of an answer once it has ended.
+/// The data of an answer that is recorded when the answer has ended.
 struct AnswerNote {
-  /// Nanoseconds since 1970.
+  /// The time of the request, in nanoseconds since 1970.
   var start: Int64 = 0
   var method = ""
   var url = ""
   var isHead = false
   var isHTTP11 = true
-  /// How many bytes the lines of an answer may take.
+  /// The bytes that the lines of the answer may take.
   var headRoom = ServerDaemon.connectionMemory - reserve
   var status = 0
   var cacheStatus = ""
   var source = AnswerSource.proxy
   var reason = ""
-  /// The bytes of a body that is sent as a whole or not at all, as far as anybody knows.
+  /// The length of a body that is sent completely or not at all, as far as that is known.
   var wholeBytes: UInt64 = 0
-  /// The bytes of a stream, as they go.
+  /// The bytes of a stream that have been sent so far.
   var streamedBytes: UInt64 = 0
 
-  /// The part of a connection's memory that is left for the status line and what the library adds.
+  /// The part of a connection's memory for the status line and the fields that the library adds, in
+  /// bytes.
   private static let reserve = 1024
-  /// The room for the head of an answer, in bytes, that a request has to leave.
+  /// The room for the head of an answer that a request must leave, in bytes.
   static let leastRoom = 4 * 1024
-  /// What the library keeps of each field of a request, in bytes, or a little more.
+  /// The memory that the library uses for each field of a request, in bytes, rounded up.
   private static let fieldRecord = 64
 
-  /// Takes over what a request tells.
+  /// Copies the data of a request.
   mutating func take(_ head: RequestHead) {
     method = head.method.rawValue
     isHead = head.method == .head
@@ -36,13 +37,13 @@ struct AnswerNote {
     for field in head.fields {
       headRoom -= field.name.utf8.count + field.value.count + Self.fieldRecord
       if field.isNamed("Cookie") {
-        // It keeps a copy, and a record of each cookie.
+        // The library keeps a copy, and a record of each cookie.
         headRoom -= field.value.count + field.value.count { $0 == 0x3B } * Self.fieldRecord
       }
     }
   }
 
-  /// Takes over what an answer tells.
+  /// Copies the data of an answer.
   mutating func take(_ answer: ProxyAnswer) {
     status = answer.head.status
     cacheStatus = answer.cacheStatus
@@ -56,16 +57,16 @@ struct AnswerNote {
     }
   }
 
-  /// Takes over that the library could not read the request, and answered with a status of its own.
+  /// Records that the library could not read the request, and answered with its own status.
   mutating func refused(_ status: Int, target: [UInt8]) {
     self.status = status
     reason = "the request cannot be read"
     if url.isEmpty { url = TargetText.withoutCredentials(target) }
   }
 
-  /// Makes the record.
+  /// Returns the record.
   func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
-    // The clock may have gone back.
+    // The clock may have been set back.
     let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
     return AnswerRecord(
       time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
@@ -76,7 +77,7 @@ struct AnswerNote {
 }
 
 extension RequestHead {
-  /// Tells whether bytes follow the head.
+  /// Whether bytes follow the head.
   var hasBody: Bool {
     switch framing {
     case .none: false

@@ -1,56 +1,56 @@
 package import CacheFormat
 package import HTTPSemantics
 
-/// Names where the body of an answer came from.
+/// The source of the body of an answer.
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
   /// The store had it in memory.
   case memory
   /// The store had it on disk.
   case disk
-  /// A file that ships with the program stands in for it.
+  /// A file that ships with the program was used for the URL.
   case substitute
-  /// The origin sent it now.
+  /// The origin has sent it now.
   case network
-  /// The proxy made it itself: an error, a refusal, a page of its own.
+  /// The proxy has created it: an error, a refusal, or one of its own pages.
   case proxy
 }
 
-/// Tells how one request was answered; what the access log and the status pages are made of.
+/// The record of one answered request, for the access log and the status pages.
 package struct AnswerRecord: Sendable, Hashable {
-  /// Tells when the request came.
+  /// The time of the request.
   package var time: Timestamp
 
-  /// Gives the client's numeric address without its port, such as `127.0.0.1` or `::1`.
+  /// The client's numeric address without its port, such as `127.0.0.1` or `::1`.
   package var clientAddress: String
 
-  /// Gives the method as it was sent; empty when the request could not be read.
+  /// The method as it was sent; empty if the request could not be read.
   package var method: String
 
-  /// Gives the URL, or the target where there is none such as `*`, without credentials.
+  /// The URL, or the target if there is no URL, such as `*`; without credentials.
   package var url: String
 
-  /// Gives the status code of the answer; 0 if none was sent.
+  /// The status code of the answer; 0 if none was sent.
   package var status: Int
 
-  /// Gives the number of body bytes that were handed to the network.
+  /// The number of body bytes that were passed to the network.
   package var bytesSent: UInt64
 
-  /// Gives the time from the request's head to the answer's end.
+  /// The time from the request's head to the answer's end.
   package var microseconds: UInt64
 
-  /// Gives the value of the answer's `Cache-Status` field (RFC 9211); empty if it has none.
+  /// The value of the answer's `Cache-Status` field (RFC 9211); empty if it has none.
   package var cacheStatus: String
 
-  /// Tells where the body came from.
+  /// The source of the body.
   package var source: AnswerSource
 
-  /// Says in a few words why: why it was no hit, or what went wrong; empty for a plain hit.
+  /// The reason in a few words: why it was not a hit, or what went wrong; empty for a plain hit.
   package var reason: String
 
-  /// Tells whether the answer was sent to its end; false when one of the sides left before.
+  /// Whether the answer was sent completely; false if one of the sides left before.
   package var isComplete: Bool
 
-  /// Makes a record.
+  /// Creates a record.
   package init(
     time: Timestamp, clientAddress: String, method: String, url: String, status: Int,
     bytesSent: UInt64, microseconds: UInt64, cacheStatus: String, source: AnswerSource,
@@ -70,30 +70,31 @@ package struct AnswerRecord: Sendable, Hashable {
   }
 }
 
-/// Learns of every answer, once, when it has ended.
+/// An object that is notified of every answer, once, when it has ended.
 package protocol ProxyObserver: Sendable {
-  /// Takes note of an answer.
+  /// Records an answer.
   ///
-  /// Called on the threads of the server, several at a time: it returns within a microsecond or so
-  /// and never waits.
+  /// Called on the threads of the server, several at a time. It must return within about a
+  /// microsecond and must not wait.
   func answered(_ record: AnswerRecord)
 }
 
-/// Holds a page that the proxy serves itself.
+/// A page that the proxy itself serves.
 package struct ProxyPage: Sendable, Hashable {
-  /// Gives the status code.
+  /// The status code.
   package var status: Int
 
-  /// Gives the media type, such as `text/html; charset=utf-8`.
+  /// The media type, such as `text/html; charset=utf-8`.
   package var contentType: String
 
-  /// Gives further fields, such as a policy for browsers; what every page has is added anyway.
+  /// Further fields, such as a policy for browsers. The fields that every page has are added in any
+  /// case.
   package var fields: HTTPFields
 
-  /// Gives the body.
+  /// The body.
   package var body: [UInt8]
 
-  /// Makes a page.
+  /// Creates a page.
   package init(
     status: Int = 200, contentType: String, fields: HTTPFields = [], body: [UInt8]
   ) {
@@ -104,11 +105,12 @@ package struct ProxyPage: Sendable, Hashable {
   }
 }
 
-/// Answers the paths below `/.offlinecache/`.
+/// The pages for the paths below `/.offlinecache/`.
 package protocol ProxyStatusPages: Sendable {
-  /// Returns the page of a path such as `/.offlinecache/status`, without its query; nil if there is
-  /// none.
+  /// Returns the page for a path such as `/.offlinecache/status`, without its query, or `nil` if
+  /// there is none.
   ///
-  /// Called for `GET` and `HEAD` only, away from the threads of the server, so it may take a while.
+  /// Called only for `GET` and `HEAD`, and not on the threads of the server, so it may take some
+  /// time.
   func answer(path: String) -> ProxyPage?
 }

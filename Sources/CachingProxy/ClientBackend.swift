@@ -5,12 +5,12 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// Gives the answers of a caching client.
+/// Gets answers from a caching client.
 struct ClientBackend: ProxyBackend {
   private let client: CachingClient
   private let policy: CachePolicy
 
-  /// - Parameter isOffline: answers from the store alone.
+  /// - Parameter isOffline: Whether answers come only from the store.
   init(_ client: CachingClient, isOffline: Bool) {
     self.client = client
     policy = isOffline ? .offline : .protocolRules
@@ -32,7 +32,8 @@ struct ClientBackend: ProxyBackend {
     }
   }
 
-  /// Whoever asks a proxy wants the bytes as they are, and redirects as they come.
+  /// Returns the options of a proxy: content codings are not decoded, and redirects are not
+  /// followed.
   private func options(
     _ onInterim: (@Sendable (HTTPResponseHead) -> Void)? = nil
   ) -> FetchOptions {
@@ -40,7 +41,7 @@ struct ClientBackend: ProxyBackend {
       policy: policy, decodesContent: false, maximumRedirects: 0, onInterim: onInterim)
   }
 
-  /// Makes the answer that tells of a failure.
+  /// Returns the answer for a failure.
   private func failure(_ error: ClientError) -> ProxyAnswer {
     var status = CacheStatus(cacheName: client.options.cacheName)
     let code: Int
@@ -59,7 +60,7 @@ struct ClientBackend: ProxyBackend {
     return OwnAnswers.text(code, "\(code): \(error)", cacheStatus: status)
   }
 
-  /// Returns the status that tells of a failed transfer (RFC 9110, sections 15.6.3 and 15.6.5).
+  /// Returns the status for a failed transfer (RFC 9110, sections 15.6.3 and 15.6.5).
   private static func status(of code: TransportError.Code) -> Int {
     switch code {
     case .timeout: 504

@@ -10,50 +10,51 @@ import HTTPSemantics
   import Glibc
 #endif
 
-/// Stands for one connection of a client, as libmicrohttpd knows it.
+/// The connection of a client, as a pointer of libmicrohttpd.
 ///
-/// Valid from the beginning of a request to its end. Unless said otherwise, a method is called in
-/// the thread that the server gave the connection, or while the connection is suspended.
+/// Valid from the beginning of a request to its end. Unless stated otherwise, a method is called on
+/// the thread that the server has assigned to the connection, or while the connection is suspended.
 @safe
 struct ClientConnection: @unchecked Sendable {
-  // Unchecked: the library tells its threads apart itself, and says which calls may come from others.
+  // Unchecked: the library has its own locks, and documents which calls other threads may make.
   let pointer: OpaquePointer
 
   init(_ pointer: OpaquePointer) {
     unsafe self.pointer = pointer
   }
 
-  /// Leaves the connection alone until ``resume()``.
+  /// Suspends the connection until ``resume()``.
   func suspend() {
     // Safety: the pointer is valid as long as the request is.
     unsafe MHD_suspend_connection(pointer)
   }
 
-  /// Goes on with a suspended connection; from any thread.
+  /// Resumes a suspended connection; from any thread.
   func resume() {
     // Safety: a suspended connection is not freed.
     unsafe MHD_resume_connection(pointer)
   }
 
-  /// Has the server look at the connection again in a moment, whether or not the client sends anything.
+  /// Makes the server check the connection again in a moment, whether or not the client sends
+  /// anything.
   func lookAgain() {
     suspend()
     resume()
   }
 
-  /// Gives the number of the socket.
+  /// The number of the socket.
   var socket: Int32 { unsafe ocmhd_socket(pointer) }
 
-  /// Gives what was made for the connection when it came.
+  /// The object that was created for the connection.
   var client: ClientInfo? {
-    // Safety: the state is what the server retained when the connection came, until it goes.
+    // Safety: the state is retained from the beginning of the connection to its end.
     guard let state = unsafe ocmhd_connection_state(pointer) else { return nil }
     return unsafe Unmanaged<ClientInfo>.fromOpaque(state).takeUnretainedValue()
   }
 
-  /// Sends as many bytes as the system takes at once.
+  /// Sends as many bytes as the system accepts at once.
   ///
-  /// - Returns: how many; nil where the client takes none any more.
+  /// - Returns: The number of bytes, or `nil` if the client accepts no more.
   func send(_ bytes: ArraySlice<UInt8>) -> Int? {
     let count = unsafe bytes.withUnsafeBytes { buffer in
       // Safety: the buffer is read during the call.
@@ -63,7 +64,7 @@ struct ClientConnection: @unchecked Sendable {
     return errno == EAGAIN || errno == EINTR ? 0 : nil
   }
 
-  /// Has small pieces sent at once (TCP_NODELAY).
+  /// Makes the system send small pieces at once (TCP_NODELAY).
   func sendWithoutDelay() {
     var yes: Int32 = 1
     // Safety: the option is read from a local.
@@ -71,21 +72,21 @@ struct ClientConnection: @unchecked Sendable {
       socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Has the server see the end of what the client sends, if it has come together with the bytes that
-  /// were just read.
+  /// Makes the server notice the end of the client's data, if that arrived together with the bytes
+  /// that were just read.
   func noticeEnd() {
     // Safety: the pointer is valid as long as the request is.
     unsafe ocmhd_notice_end(pointer)
   }
 
-  /// Tells the client that nothing more is sent; what it sends is still read.
+  /// Tells the client that nothing more is sent. Data from the client is still read.
   func finishSending() { shutdown(socket, Int32(SHUT_WR)) }
 
-  /// Lets the server see the end of what the client sends, at once.
+  /// Makes the server see the end of the client's data at once.
   func stopReceiving() { shutdown(socket, Int32(SHUT_RD)) }
 
-  /// Makes the end of the connection show as an error at the client (RST), where a plain end would
-  /// look like that of a complete body.
+  /// Makes the end of the connection an error for the client (RST). A normal end would look like
+  /// that of a complete body.
   func breakOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)
     // Safety: the option is read from a local.
@@ -94,9 +95,9 @@ struct ClientConnection: @unchecked Sendable {
   }
 }
 
-/// Holds what is known of a client for as long as its connection lasts.
+/// Information about a client, kept as long as its connection.
 final class ClientInfo: Sendable {
-  /// The numeric address; empty where there is none.
+  /// The numeric address; empty if there is none.
   let address: String
 
   init(_ connection: OpaquePointer) {
@@ -110,13 +111,13 @@ final class ClientInfo: Sendable {
 }
 
 extension ClientConnection {
-  /// How many fields are looked at without taking memory from the heap.
+  /// The number of fields that are read without heap memory.
   private static let usualFields = 64
 
-  /// Reads the head of the request that the connection has.
+  /// Parses the head of the connection's request.
   ///
   /// - Parameters:
-  ///   - target: as it was on the wire; `place` is where it was.
+  ///   - target: The target as it was received; `place` is its address in memory.
   /// - Throws: ``RequestRefusal``.
   func head(
     target: [UInt8], at place: UInt, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
@@ -124,8 +125,8 @@ extension ClientConnection {
     var isExact: Int32 = 0
     var fields: [HTTPField] = []
     let read = { (buffer: UnsafeMutableBufferPointer<ocmhd_field>) -> Int in
-      // Safety: the function writes at most `capacity` items; what they point to lives as long as
-      // the request, and is copied.
+      // Safety: the function writes at most `capacity` items. The memory they point to is valid as
+      // long as the request, and is copied.
       let count = unsafe ocmhd_fields(
         pointer, method, place, target.count, version, buffer.baseAddress, buffer.count, &isExact)
       if count <= buffer.count {
@@ -149,20 +150,20 @@ extension ClientConnection {
 
 extension HTTPField {
   fileprivate init(_ field: ocmhd_field) {
-    // Safety: both texts have the counts that the library gave.
+    // Safety: both texts have the lengths that the library states.
     let name = unsafe UnsafeRawBufferPointer(start: field.name, count: field.name_count)
     let value = unsafe UnsafeRawBufferPointer(start: field.value, count: field.value_count)
     unsafe self.init(name: String(decoding: name, as: UTF8.self), value: Array(value))
   }
 }
 
-/// send(2), whose name is that of a method above; it waits for nobody and raises no signal.
+/// Calls send(2), whose name is that of a method above. It does not wait and raises no signal.
 private func sendBytes(_ socket: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   #if canImport(Darwin)
     let flags = Int32(MSG_DONTWAIT)
   #else
     let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
   #endif
-  // Safety: the caller's buffer has so many bytes.
+  // Safety: the caller's buffer has that many bytes.
   return unsafe send(socket, bytes, count, flags)
 }

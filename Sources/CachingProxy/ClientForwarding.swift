@@ -1,14 +1,16 @@
 import HTTPSemantics
 
-/// Tells the server behind a reverse proxy which client asked, and under which address: in `Forwarded`
-/// (RFC 7239) and its older relatives, `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host`.
+/// Adds the address of the client, and the address that it used, for the server behind a reverse
+/// proxy: in `Forwarded` (RFC 7239) and the older fields `X-Forwarded-For`, `X-Forwarded-Proto` and
+/// `X-Forwarded-Host`.
 struct ClientForwarding: Sendable, Hashable {
-  /// Whether clients may tell that themselves: they are proxies, too, and none of them lies.
+  /// Whether these fields of clients are trusted, because all clients are trusted proxies.
   let trustsClients: Bool
 
-  /// Removes what a client claims, unless clients are trusted.
+  /// Removes these fields of a client, unless clients are trusted.
   ///
-  /// An underscore counts as a hyphen: many servers give their programs both by the same name.
+  /// An underscore counts as a hyphen, because many servers pass both to their programs under the
+  /// same name.
   func clean(_ fields: inout HTTPFields) {
     guard !trustsClients else { return }
     for field in fields where Self.isForwarding(field.name) {
@@ -31,17 +33,17 @@ struct ClientForwarding: Sendable, Hashable {
       || name.starts(with: "x-forwarded-".utf8)
   }
 
-  /// Returns a request as the origin gets it.
+  /// Returns a request for the origin.
   ///
   /// - Parameters:
-  ///   - client: the numeric address; empty where there is none.
-  ///   - authority: the host and port that the client asked for; nil where nobody has checked it: an origin
-  ///     that makes links of it would have them stored for all clients.
+  ///   - client: The numeric address; empty if there is none.
+  ///   - authority: The host and port that the client asked for, or `nil` if they have not been
+  ///     checked: if an origin made links of them, those would be stored for all clients.
   func request(_ request: HTTPRequest, from client: String, for authority: String?) -> HTTPRequest {
     var request = request
     add("Forwarded", Self.element(client, authority), to: &request.fields)
     if !client.isEmpty { add("X-Forwarded-For", client, to: &request.fields) }
-    // These tell of the first hop alone.
+    // These fields describe only the first hop.
     if !request.fields.contains("X-Forwarded-Proto") {
       request.fields.append(HTTPField("X-Forwarded-Proto", "http"))
     }
@@ -51,7 +53,7 @@ struct ClientForwarding: Sendable, Hashable {
     return request
   }
 
-  /// Adds a member to a list that proxies before this one may have begun.
+  /// Adds a member to a list that previous proxies may have begun.
   private func add(_ name: String, _ member: String, to fields: inout HTTPFields) {
     let list = fields.combinedValue(of: name).map { $0 + Array(", ".utf8) } ?? []
     fields.replace(with: HTTPField(name: name, value: list + Array(member.utf8)))
@@ -66,9 +68,10 @@ struct ClientForwarding: Sendable, Hashable {
   }
 
   /// Returns the beginning of the URLs under which the client reaches this server, such as
-  /// `http://localhost:8080`; empty where nobody knows.
+  /// `http://localhost:8080`; empty if that is not known.
   ///
-  /// - Parameter fields: those of the request; a client that is trusted tells what its own clients see.
+  /// - Parameter fields: The fields of the request. Those of a trusted client have the address that
+  ///   its own clients see.
   func address(for authority: String?, _ fields: HTTPFields) -> String {
     guard trustsClients else { return authority.map { "http://\($0)" } ?? "" }
     guard let authority = Self.first("X-Forwarded-Host", fields) ?? authority,
@@ -80,7 +83,7 @@ struct ClientForwarding: Sendable, Hashable {
     return "\((scheme ?? .http).rawValue)://\(authority)"
   }
 
-  /// The first member of a list, which the proxy next to the user has written.
+  /// Returns the first member of a list, which the proxy next to the user has written.
   private static func first(_ name: String, _ fields: HTTPFields) -> String? {
     fields.first(named: name)?.text.split(separator: ",").first.map { member in
       String(member.drop { $0 == " " }.prefix { $0 != " " })

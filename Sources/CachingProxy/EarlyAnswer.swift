@@ -1,23 +1,23 @@
 import CMicrohttpdLibrary
 
-/// An answer that is sent while the body of its request still comes.
+/// An answer that is sent while the body of its request is still being received.
 ///
-/// libmicrohttpd sends nothing before it has all of a request, so the exchange writes such an answer to the
-/// socket itself: the head, then the pieces. The connection ends with it.
+/// libmicrohttpd sends nothing before it has the whole request, so the exchange itself writes such
+/// an answer to the socket: the head, then the pieces. The connection ends with it.
 struct EarlyAnswer {
-  /// How the end of the body is told (RFC 9112, section 6).
+  /// The way in which the end of the body is indicated (RFC 9112, section 6).
   enum Framing: Equatable {
     /// By its length, in bytes.
     case length(UInt64)
-    /// By the last chunk. Where the request is chunked, the answer is, too: libmicrohttpd itself answers a
-    /// broken chunk, and those bytes must not pass for a part of the body.
+    /// By the last chunk. If the request is chunked, so is the answer, because libmicrohttpd itself
+    /// answers a broken chunk, and those bytes must not look like a part of the body.
     case chunks
     /// By the end of the connection.
     case connection
   }
 
   let framing: Framing
-  /// Whether the client has all of it.
+  /// Whether the whole answer has been sent to the client.
   var isComplete = false
 
   init(length: UInt64?, isHTTP11: Bool, isRequestChunked: Bool) {
@@ -50,12 +50,12 @@ struct EarlyAnswer {
     return head + [0x0D, 0x0A]
   }
 
-  /// Returns a piece as it is sent.
+  /// Returns a piece in its framing.
   func framed(_ piece: [UInt8]) -> [UInt8] {
     guard framing == .chunks else { return piece }
     return Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [0x0D, 0x0A]
   }
 
-  /// The bytes behind the last piece.
+  /// The bytes after the last piece.
   var end: [UInt8] { framing == .chunks ? Array("0\r\n\r\n".utf8) : [] }
 }

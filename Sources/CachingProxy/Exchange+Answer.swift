@@ -2,23 +2,23 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
-// How an exchange comes by its answer, sends it, and ends.
+// The answer of an exchange: getting it, sending it, and ending the exchange.
 extension Exchange {
-  /// Leaves the connection alone until ``wake(_:)``; to be called with the lock held.
+  /// Suspends the connection until ``wake(_:)``; must be called with the lock held.
   func suspend(_ state: inout State) {
     guard !state.isAborted, !state.isSuspended else { return }
     state.isSuspended = true
     connection.suspend()
   }
 
-  /// Goes on with the connection if it is suspended; to be called with the lock held.
+  /// Resumes the connection if it is suspended; must be called with the lock held.
   func wake(_ state: inout State) {
     guard state.isSuspended else { return }
     state.isSuspended = false
     connection.resume()
   }
 
-  /// Asks the backend in a task.
+  /// Gets the answer from the backend, in a task.
   func fetch(_ request: HTTPRequest, _ body: RequestBody?) {
     let request = toldOfClient(request)
     start { [core] in
@@ -26,13 +26,13 @@ extension Exchange {
     }
   }
 
-  /// Finds an answer in a task, and gives its body if that comes in pieces.
+  /// Gets an answer in a task, and passes on its body if that consists of pieces.
   func start(_ work: @escaping @Sendable () async -> ProxyAnswer) {
     guard core.exchanges.add(self) else {
       state.withLock { $0.isAborted = true }
       return
     }
-    // Somebody waits for it, whatever else the program does.
+    // A client waits for the answer.
     let task = Task(priority: .userInitiated) {
       let answer = await work()
       let note: AnswerNote? = state.withLock { state in
@@ -47,7 +47,7 @@ extension Exchange {
       await pump(
         source, length: length, discards: note.isHead || [204, 304].contains(answer.head.status))
     }
-    // To cancel calls the handlers of what waits in the task, which take the lock.
+    // Cancelling calls handlers of the code that the task runs, which take the lock.
     let isLate = state.withLock { state in
       state.task = task
       return state.isEnded || state.isAborted
@@ -55,15 +55,15 @@ extension Exchange {
     if isLate { callOut { task.cancel() } }
   }
 
-  /// Passes an interim answer on, where the client and the moment allow it.
+  /// Passes an interim answer on, if the client supports it and it can be sent now.
   private func interim(_ head: HTTPResponseHead) {
-    // The library answers 100 by itself, and 101 is not for us to pass on.
+    // The library itself sends 100, and 101 must not be passed on.
     guard head.status >= 102, head.status < 200 else { return }
     state.withLock { state in
       guard !state.isEnded, state.answer == nil, state.note.isHTTP11 else { return }
       guard case .waiting = state.phase else { return }
-      // While the connection is suspended, nobody else writes to its socket; before, the server's
-      // thread is about to.
+      // While the connection is suspended, no other code writes to its socket. Before that, the
+      // server's thread may be writing.
       if state.isSuspended {
         write(head)
       } else if state.interim.count < Self.maximumInterim {
@@ -72,21 +72,21 @@ extension Exchange {
     }
   }
 
-  /// The most interim answers that are kept for the moment in which the connection is suspended.
+  /// The limit of interim answers that are kept until the connection is suspended.
   private static let maximumInterim = 16
 
   private func write(_ head: HTTPResponseHead) {
     InterimAnswer.write(head, to: connection.socket, via: core.identity.via)
   }
 
-  /// Writes the interim answers that came early; to be called with the lock held, in the thread of
-  /// the server.
+  /// Writes the interim answers that came too early; must be called with the lock held, on the
+  /// thread of the server.
   func writeInterim(_ state: inout State) {
     for head in state.interim { write(head) }
     state.interim = []
   }
 
-  /// Hands the answer to the library.
+  /// Passes the answer to the library.
   func send(_ answer: ProxyAnswer) -> Int? {
     let (note, reversed) = state.withLock { state in
       state.phase = .sending
@@ -96,7 +96,7 @@ extension Exchange {
     let closes = answer.closesConnection || core.isStopping
     let lines = lines(of: answer, to: reversed, closes: closes)
     if lines.count > note.headRoom, answer.source != .proxy {
-      // The library would end the connection without a word.
+      // The library would end the connection without an answer.
       resume(state.withLock { $0.download.leave() }, with: .left)
       return send(OwnAnswers.headTooLarge())
     }
@@ -106,7 +106,7 @@ extension Exchange {
 
   /// Returns the field lines of an answer.
   ///
-  /// - Parameter reversed: what a reverse proxy was asked for; nil for a forward proxy.
+  /// - Parameter reversed: The request of a reverse proxy; `nil` for a forward proxy.
   func lines(
     of answer: ProxyAnswer, to reversed: (head: RequestHead, url: NormalizedURL)?, closes: Bool
   ) -> [UInt8] {
@@ -124,10 +124,10 @@ extension Exchange {
       now: { HTTPDate(seconds: core.clock.now() / 1_000_000_000) })
   }
 
-  /// Returns a request with what a reverse proxy tells the origin of the client.
+  /// Returns a request with the fields about the client, for the origin of a reverse proxy.
   ///
-  /// Only the origin sees that: an answer in the store is looked up without it, so it is the same for all
-  /// clients unless the origin says otherwise (`Vary`).
+  /// Only the origin gets these fields. A stored answer is looked up without them, so it is the
+  /// same for all clients unless the origin varies it (`Vary`).
   private func toldOfClient(_ request: HTTPRequest) -> HTTPRequest {
     guard let forwarding = core.forwarding, let head = state.withLock({ $0.reversed?.head }) else {
       return request
@@ -137,7 +137,7 @@ extension Exchange {
       for: core.router.checkedAuthority(of: head))
   }
 
-  /// Decides what is sent behind the head.
+  /// Returns the content that is sent after the head.
   private func content(of answer: ProxyAnswer, _ note: AnswerNote) -> ResponseContent {
     let status = answer.head.status
     if note.isHead || status == 304 {
@@ -155,15 +155,16 @@ extension Exchange {
     }
   }
 
-  /// Notes that the request is over; the connection is not touched after that.
+  /// Records that the request has ended. The connection is not used after that.
   ///
-  /// - Parameter status: the status of the answer, which the library may have made itself; 0 if there is none.
+  /// - Parameter status: The status of the answer, which may be the library's own; 0 if there is
+  ///   none.
   func end(isComplete: Bool, status: Int) {
     let (note, task, reader, writer, isSent) = state.withLock { state in
       if status != 0, state.note.status == 0 { state.note.refused(status, target: target) }
       state.isEnded = true
       state.isSuspended = false
-      // The library takes the end of an early answer for an error.
+      // For the library, the end of an early answer is an error.
       let isSent = state.early?.isComplete ?? isComplete
       return (
         state.note, state.task.take(), state.upload.fail(), state.download.leave(), isSent
@@ -173,13 +174,13 @@ extension Exchange {
     resume(writer, with: .left)
     if let task {
       core.exchanges.remove(self)
-      // What is behind a complete answer may still have something to put away.
+      // After a complete answer, the task may still have data to store.
       if !isSent { callOut { task.cancel() } }
     }
     core.finish(note.record(client: connection.client?.address ?? "", isSent, core.clock.now()))
   }
 
-  /// Ends the exchange as soon as the library lets it.
+  /// Ends the exchange as soon as the library allows it.
   func abort() {
     let (task, reader, writer) = state.withLock {
       state -> (

@@ -1,18 +1,18 @@
 import CacheSystem
 
-/// Holds the piece of an answer's body that is being sent.
+/// The piece of an answer's body that is being sent.
 struct DownloadState {
-  /// What becomes of a piece that was offered.
+  /// The result of offering a piece.
   enum Turn {
-    /// It is sent; the next one is wanted.
+    /// The piece has been sent; the next one may be offered.
     case taken
-    /// Nobody reads on.
+    /// The client does not read any more.
     case left
-    /// It can be sent before the request is all there.
+    /// The piece can be sent before the whole request has been received.
     case early
   }
 
-  /// Why no more pieces come.
+  /// The reason why there are no more pieces.
   enum End {
     case complete
     case broken
@@ -21,14 +21,14 @@ struct DownloadState {
   var piece: [UInt8] = []
   var offset = 0
   var end: End?
-  /// Nobody reads on.
+  /// Whether the client does not read any more.
   var isLeft = false
-  /// The task that waits until its piece is sent.
+  /// The task that waits until its piece has been sent.
   var writer: CheckedContinuation<Turn, Never>?
 
-  /// Notes that nobody reads on.
+  /// Records that the client does not read any more.
   ///
-  /// - Returns: the task that waits, to be resumed with ``Turn/left`` once the lock is released.
+  /// - Returns: The waiting task, to be resumed with ``Turn/left`` once the lock is released.
   mutating func leave() -> CheckedContinuation<Turn, Never>? {
     isLeft = true
     piece = []
@@ -40,8 +40,8 @@ struct DownloadState {
 extension Exchange {
   /// Fills a buffer of the library with the next bytes of the body.
   ///
-  /// - Returns: how many; 0: none yet, and the connection is suspended; -1 at the end; -2 where the
-  ///   body broke off.
+  /// - Returns: The number of bytes; 0 if there are none yet and the connection is suspended; -1 at
+  ///   the end; -2 if the body broke off.
   func readStream(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let (count, writer) = state.withLock {
       state -> (Int, CheckedContinuation<DownloadState.Turn, Never>?) in
@@ -58,13 +58,14 @@ extension Exchange {
       if state.isAborted { return (breakOff(&state), nil) }
       switch state.download.end {
       case .complete:
-        // Where no chunk tells the end, the connection does.
+        // Without chunks, the end of the connection is the end of the body.
         if !state.note.isHTTP11 { connection.lookAgain() }
         return (-1, nil)
       case .broken: return (breakOff(&state), nil)
       case nil:
         suspend(&state)
-        // Not before all is on its way: a slow client has one buffer of bytes in memory, no more.
+        // The next piece is requested only when this one has been sent, so that a slow client has
+        // at most one buffer in memory.
         return (0, state.download.writer.take())
       }
     }
@@ -72,33 +73,33 @@ extension Exchange {
     return count
   }
 
-  /// Lets the task that gives pieces go on; to be called without a lock.
+  /// Resumes the task that provides pieces; must be called without a lock.
   func resume(
     _ writer: CheckedContinuation<DownloadState.Turn, Never>?, with turn: DownloadState.Turn
   ) {
     if let writer { callOut { writer.resume(returning: turn) } }
   }
 
-  /// Ends the connection so that the body cannot pass for a whole one.
+  /// Ends the connection in such a way that the body does not look complete.
   private func breakOff(_ state: inout State) -> Int {
     if !state.note.isHTTP11 { connection.breakOnClose() }
-    // libmicrohttpd up to 0.9.75, at least, closes a connection that ends here only when it looks at it
-    // the next time: after all others of its thread have been used or have timed out.
+    // libmicrohttpd up to at least 0.9.75 closes such a connection only when it checks it the next
+    // time: after all other connections of its thread have been used or have timed out.
     connection.lookAgain()
     return -2
   }
 
-  /// Gives the pieces of a body to the client, at its pace.
+  /// Sends the pieces of a body to the client, at its pace.
   ///
-  /// - Parameter discards: reads them and sends none, for answers without a body.
+  /// - Parameter discards: Whether the pieces are read and not sent, for answers without a body.
   func pump(_ source: any AnswerPieces, length: UInt64?, discards: Bool) async {
     if !discards, await beginEarly(length) { return await pumpEarly(source, length, nil) }
     var count: UInt64 = 0
     do {
       while let piece = try await source.next() {
         count += UInt64(piece.count)
-        // The end is seen before the last bytes are sent: whoever has all of a body and asks again
-        // finds it stored. Fewer or more bytes than were told are a broken body.
+        // The end is read before the last bytes are sent: a client that has the whole body and asks
+        // again finds it stored. Fewer or more bytes than stated mean a broken body.
         if count == length, try await source.next() != nil { count += 1 }
         if let length, count > length { break }
         switch discards ? .taken : await offer(piece) {
@@ -128,7 +129,8 @@ extension Exchange {
     }
   }
 
-  /// Offers a piece; returns when the next one is wanted, or it can go out another way.
+  /// Offers a piece. Returns when the next one may be offered, or the piece can be sent in another
+  /// way.
   private func offer(_ piece: [UInt8]) async -> DownloadState.Turn {
     if piece.isEmpty { return .taken }
     return await withCheckedContinuation { continuation in

@@ -1,13 +1,13 @@
 import CacheSystem
 import HTTPSemantics
 
-// Sending an answer while the body of its request still comes.
+// Sending an answer while the body of its request is still being received.
 extension Exchange {
-  /// Tells whether the answer can go out now although the request is not all there; to be called with the
-  /// lock held.
+  /// Returns whether the answer can be sent now, before the whole request has been received; must
+  /// be called with the lock held.
   ///
-  /// The library writes nothing to the socket in these phases, but perhaps `100 Continue`, which is over
-  /// when the first bytes of the body have come.
+  /// The library writes nothing to the socket in these phases, except perhaps `100 Continue`, which
+  /// is complete when the first bytes of the body have been received.
   func mayAnswerEarly(_ state: State) -> Bool {
     guard let answer = state.answer, !state.note.isHead, answer.head.status != 204,
       !state.upload.isClosed, !state.upload.isFinished
@@ -18,9 +18,9 @@ extension Exchange {
     }
   }
 
-  /// Begins to send the answer, if it can go out before the request is all there.
+  /// Begins to send the answer, if it can be sent before the whole request has been received.
   ///
-  /// - Returns: false where the library is to send it.
+  /// - Returns: `false` if the library has to send it.
   func beginEarly(_ length: UInt64?) async -> Bool {
     let head: [UInt8]? = state.withLock { state in
       guard mayAnswerEarly(state), let answer = state.answer else { return nil }
@@ -37,11 +37,12 @@ extension Exchange {
     return true
   }
 
-  /// Gives the pieces of an early answer to the client, at its pace.
+  /// Sends the pieces of an early answer to the client, at its pace.
   ///
-  /// It reads on to the end of the source, which comes when the origin has taken the rest of the request.
+  /// It reads up to the end of the source, which comes when the origin has received the rest of the
+  /// request.
   ///
-  /// - Parameter first: the piece that has been read already.
+  /// - Parameter first: The piece that has been read already.
   func pumpEarly(_ source: any AnswerPieces, _ length: UInt64?, _ first: [UInt8]?) async {
     guard let early = state.withLock({ $0.early }) else { return }
     var count: UInt64 = 0
@@ -60,7 +61,7 @@ extension Exchange {
       }
       isWhole = length == nil || isWhole
     } catch {
-      // An origin that has sent all of an answer need not take the rest of the request.
+      // After a complete answer, the origin does not need the rest of the request.
     }
     if isWhole { await endEarly(early) } else { source.cancel() }
     leaveEarly(isWhole)
@@ -75,13 +76,13 @@ extension Exchange {
     state.withLock { state in
       guard !state.isEnded, !state.isAborted else { return }
       state.early?.isComplete = true
-      // Only where nothing else tells the end: with both sides shut, what the client has sent and is not
-      // read yet would be lost.
+      // Only if nothing else indicates the end: with both directions shut down, data from the
+      // client that is not read yet would be lost.
       if early.framing == .connection { connection.finishSending() }
     }
   }
 
-  /// Lets the connection end behind an early answer: at once where that has broken off.
+  /// Lets the connection end after an early answer; at once if the answer broke off.
   private func leaveEarly(_ isWhole: Bool) {
     state.withLock { state in
       state.upload.isClosed = true
@@ -95,7 +96,7 @@ extension Exchange {
     }
   }
 
-  /// Ends the connection behind an early answer, once both have come to their end.
+  /// Ends the connection after an early answer, once request and answer have both ended.
   func endOrWait() -> Int? {
     state.withLock { state in
       guard state.download.end == nil else { return nil }
@@ -104,10 +105,10 @@ extension Exchange {
     }
   }
 
-  /// Writes bytes to the client; false where it takes none any more.
+  /// Writes bytes to the client; returns `false` if it accepts no more.
   ///
-  /// While its buffers are full it is tried again and again, at longer and longer intervals: that is rare,
-  /// and needs no thread that waits.
+  /// While the client's buffers are full, it tries again at increasing intervals. That is rare, and
+  /// needs no thread that waits.
   private func write(_ bytes: [UInt8]) async -> Bool {
     var rest = bytes[...]
     var pause = Self.shortestPause

@@ -1,32 +1,32 @@
 import CacheSystem
 import HTTPTransports
 
-/// Holds the part of a request's body that has come and is not taken yet.
+/// The part of a request's body that has been received and not passed on yet.
 struct UploadState {
-  /// How many bytes are taken from a client ahead of the origin.
+  /// The limit of bytes that are received from a client before the origin takes them.
   static let capacity = 64 * 1024
 
   var pieces: [[UInt8]] = []
   var byteCount = 0
-  /// The body comes in chunks.
+  /// Whether the body is chunked.
   var isChunked = false
-  /// The client sends it once it has `100 Continue`.
+  /// Whether the client waits for `100 Continue` before it sends the body.
   var awaitsContinue = false
-  /// Some of it has come.
+  /// Whether some of the body has been received.
   var hasBegun = false
-  /// The origin has asked for the body.
+  /// Whether the origin has asked for the body.
   var isWanted = false
-  /// All of it has come.
+  /// Whether the whole body has been received.
   var isFinished = false
-  /// It will never all come.
+  /// Whether the body can never be received completely.
   var isFailed = false
-  /// Nobody wants the rest.
+  /// Whether the rest of the body is not needed.
   var isClosed = false
   var reader: CheckedContinuation<Void, Never>?
 
-  /// Ends the upload where it is.
+  /// Ends the upload with a failure.
   ///
-  /// - Returns: the reader that waits, to be resumed once the lock is released.
+  /// - Returns: The waiting reader, to be resumed once the lock is released.
   mutating func fail() -> CheckedContinuation<Void, Never>? {
     if !isFinished { isFailed = true }
     isClosed = true
@@ -34,10 +34,10 @@ struct UploadState {
   }
 }
 
-/// Tells that the client did not send all of a body.
+/// The error for a client that did not send the whole body.
 struct UploadBroken: Error {}
 
-/// Gives the body of a request to the transport, at the transport's pace.
+/// Passes the body of a request to the transport, at the transport's pace.
 final class UploadSource: RequestBodySource {
   private let exchange: Exchange
 
@@ -47,7 +47,7 @@ final class UploadSource: RequestBodySource {
 }
 
 extension Exchange {
-  /// Takes a piece of the body, unless there is enough already.
+  /// Accepts a piece of the body, unless enough bytes are waiting.
   func take(_ data: UnsafeRawBufferPointer) -> Int {
     resume(state.withLock { beginBody(&$0) }, with: .early)
     let (count, reader) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
@@ -56,7 +56,7 @@ extension Exchange {
         suspend(&state)
         return (0, nil)
       }
-      // Safety: the library's bytes are copied.
+      // Safety: the bytes of the library are copied.
       state.upload.pieces.append(unsafe Array(data))
       state.upload.byteCount += data.count
       return (data.count, state.upload.reader.take())
@@ -65,9 +65,9 @@ extension Exchange {
     return count
   }
 
-  /// Notes that some of the body has come.
+  /// Records that some of the body has been received.
   ///
-  /// - Returns: the task that offers a piece which can go out from now on.
+  /// - Returns: The task that offers a piece, if the piece can be sent from now on.
   private func beginBody(_ state: inout State) -> CheckedContinuation<DownloadState.Turn, Never>? {
     state.upload.hasBegun = true
     guard state.early == nil, state.download.writer != nil, mayAnswerEarly(state) else {
@@ -77,7 +77,7 @@ extension Exchange {
     return state.download.writer.take()
   }
 
-  /// Notes that all of the body has come.
+  /// Records that the whole body has been received.
   func endUpload() -> Int? {
     let reader = state.withLock { state in
       state.upload.isFinished = true
@@ -88,7 +88,7 @@ extension Exchange {
     return state.withLock { $0.early == nil } ? sendOrWait() : endOrWait()
   }
 
-  /// Returns the next bytes that have come; nil behind the last ones.
+  /// Returns the next received bytes, or `nil` after the last ones.
   func nextUploadPiece() async throws -> [UInt8]? {
     while true {
       let upload = state.withLock { state -> (piece: [UInt8]?, isFinished: Bool, isFailed: Bool) in
@@ -111,7 +111,7 @@ extension Exchange {
     }
   }
 
-  /// Waits until there is something new to see.
+  /// Waits until the state of the upload has changed.
   private func waitForUpload() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -130,7 +130,7 @@ extension Exchange {
     }
   }
 
-  /// Lets the task that sends the body look again; to be called without a lock.
+  /// Resumes the task that sends the body; must be called without a lock.
   func resume(_ reader: CheckedContinuation<Void, Never>?) {
     if let reader { callOut { reader.resume() } }
   }

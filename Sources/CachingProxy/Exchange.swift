@@ -2,51 +2,52 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
-/// Takes one request from its first line to the end of its answer.
+/// Handles one request, from its first line to the end of its answer.
 ///
-/// Two sides meet here: the server's thread, which must never wait, and a task that fetches. While
+/// Two sides work on it: the server's thread, which must never wait, and a task that fetches. While
 /// the task has nothing for the thread, the connection is suspended; while the thread has nothing
-/// for the task, the task waits. All that both touch is behind one lock. The connection is suspended and
-/// resumed with the lock held, so neither can miss the other: libmicrohttpd calls nobody then. All that
-/// belongs to others is called after the lock: the task's continuations, its cancellation, the observers.
+/// for the task, the task waits. All shared state is behind one lock. The connection is suspended
+/// and resumed with the lock held, so that no side misses a change of the other; libmicrohttpd
+/// makes no callbacks then. All foreign code is called after the lock is released: the task's
+/// continuations, its cancellation, the observers.
 final class Exchange: Sendable {
-  /// Says what is to happen when the server calls next.
+  /// The work for the next call of the server.
   enum Phase {
-    /// The head has come.
+    /// The head has been received.
     case new
-    /// The origin is asked, and has not asked for the body yet.
+    /// The origin has been asked, and has not asked for the body yet.
     case startingUpload(RequestHead)
-    /// The body comes.
+    /// The body is being received.
     case uploading
-    /// The body comes, but nobody wants it; the answer is sent behind it.
+    /// The body is being received, but not needed; the answer is sent after it.
     case dropping(ProxyAnswer)
-    /// All of the request is there.
+    /// The whole request has been received.
     case ready(HTTPRequest, RequestBody?)
-    /// All of the request is there; the answer was begun before, and has not come to its end.
+    /// The whole request has been received. The answer was begun before that and has not ended.
     case endingEarly
-    /// All of the request is there, and somebody looks for the answer.
+    /// The whole request has been received, and a task gets the answer.
     case waiting
-    /// The answer is in the hands of the server library.
+    /// The server library is sending the answer.
     case sending
   }
 
   struct State {
     var phase = Phase.new
     var isSuspended = false
-    /// No more waiting: the server stops now.
+    /// Whether the exchange must not wait any more, because the server is stopping.
     var isAborted = false
-    /// The request is over; the connection is not touched again.
+    /// Whether the request has ended. The connection is not used after that.
     var isEnded = false
     var answer: ProxyAnswer?
-    /// Interim answers that have come before the connection was suspended.
+    /// The interim answers that came before the connection was suspended.
     var interim: [HTTPResponseHead] = []
     var upload = UploadState()
     var download = DownloadState()
-    /// The answer that is sent although the request is not all there.
+    /// The answer that is sent before the whole request has been received.
     var early: EarlyAnswer?
     var task: Task<Void, Never>?
     var note = AnswerNote()
-    /// What a reverse proxy was asked for, and the URL of that at the origin.
+    /// The request of a reverse proxy, and its URL at the origin.
     var reversed: (head: RequestHead, url: NormalizedURL)?
   }
 
@@ -54,7 +55,8 @@ final class Exchange: Sendable {
   let connection: ClientConnection
   let state = Lock(State())
   let target: [UInt8]
-  /// Where the target was in memory, as a number: it tells whether the head was read as it was sent.
+  /// The address of the target in memory, as a number. It shows whether the head was read as it was
+  /// sent.
   private let place: UInt
 
   init(core: ProxyCore, connection: ClientConnection, target: [UInt8], place: UInt) {
@@ -65,18 +67,18 @@ final class Exchange: Sendable {
     state.withLock { $0.note.start = core.clock.now() }
   }
 
-  /// Goes on with the request.
+  /// Continues with the request.
   ///
   /// The server calls it for the head, for each piece of body, for the end of the request, and
   /// after each ``ClientConnection/resume()``.
   ///
-  /// - Parameter data: a piece of body; nil at head and end.
-  /// - Returns: how much of the piece was taken; nil: the connection has to end.
+  /// - Parameter data: A piece of the body; `nil` for the head and at the end.
+  /// - Returns: The number of bytes taken from the piece, or `nil` if the connection has to end.
   func proceed(
     method: UnsafePointer<CChar>, version: UnsafePointer<CChar>, data: UnsafeRawBufferPointer?
   ) -> Int? {
     let phase = state.withLock { $0.isAborted ? nil : $0.phase }
-    // A client that leaves within its request.
+    // Detects a client that leaves during its request.
     if unsafe data != nil { connection.noticeEnd() }
     switch phase {
     case nil: return nil
@@ -98,7 +100,7 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Reads the head and decides who answers.
+  /// Reads the head and determines who answers.
   private func begin(_ read: () throws(RequestRefusal) -> RequestHead) -> Int? {
     do throws(RequestRefusal) {
       let head = try read()
@@ -138,13 +140,14 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Answers by itself, once the body has come, if there is one.
+  /// Sends an answer of the proxy, once the body has been received, if there is one.
   private func begin(_ head: RequestHead, _ answer: ProxyAnswer) -> Int? {
     if head.expectsContinue { return send(answer) }
     state.withLock { state in
       state.answer = answer
-      // Without a body, an answer that were sent now would end the connection: the library takes
-      // it for a refusal to read the body. The call at the end of the request follows at once.
+      // An answer that was sent now to a request without a body would end the connection: the
+      // library treats it as a refusal to read the body. The call at the end of the request follows
+      // at once.
       state.phase = head.hasBody ? .dropping(answer) : .waiting
     }
     return 0
@@ -179,11 +182,12 @@ final class Exchange: Sendable {
     return afterStart(head)
   }
 
-  /// Lets the body come once the origin wants it, or an answer is there without it.
+  /// Receives the body once the origin asks for it, or sends the answer if there is one without the
+  /// body.
   private func afterStart(_ head: RequestHead) -> Int? {
     let early: ProxyAnswer? = state.withLock { state in
       if let answer = state.answer, state.upload.isClosed, state.early == nil {
-        // The client that waits for leave to send its body is spared it.
+        // A client that waits for `100 Continue` need not send its body.
         if head.expectsContinue { return answer }
         state.phase = .dropping(answer)
       } else if state.upload.isWanted || state.answer != nil {
@@ -197,17 +201,17 @@ final class Exchange: Sendable {
     return 0
   }
 
-  /// Answers at once from the store, else begins to look for the answer.
+  /// Answers at once from the store, or starts to get the answer.
   private func answer(_ request: HTTPRequest, _ body: RequestBody?) -> Int? {
     let stored = body == nil ? core.backend.storedAnswer(to: request) : nil
     if let stored, !stored.isStreamed { return send(stored) }
     state.withLock { $0.phase = .waiting }
-    // A task has to give the pieces of a stream, even where the answer is there.
+    // A stream needs a task that provides its pieces, even if the answer is there.
     if let stored { start { stored } } else { fetch(request, body) }
     return sendOrWait()
   }
 
-  /// Sends the answer if it is there; else leaves the connection alone until it is.
+  /// Sends the answer if it is there; otherwise suspends the connection until it is.
   func sendOrWait() -> Int? {
     let answer = state.withLock { state in
       if case .waiting = state.phase { writeInterim(&state) }

@@ -10,30 +10,31 @@ import Synchronization
 
 /// Memory for parts of files that are read to be sent.
 ///
-/// libmicrohttpd sets TCP_CORK before sendfile(2) where it needs more than one call, which is above
-/// 128 KiB. That doubles the system's time for a body of 256 KiB, and reading it costs less
-/// (Docs/Benchmarks.md). The number of buffers is limited, as a slow client keeps its buffer for long.
+/// libmicrohttpd sets TCP_CORK before sendfile(2) if it needs more than one call, which is above
+/// 128 KiB. That doubles the system time for a body of 256 KiB, and reading the body costs less
+/// (Docs/Benchmarks.md). The number of buffers is limited, because a slow client keeps its buffer
+/// for a long time.
 final class FileBuffers: Sendable {
-  /// The most bytes that are read; longer parts are for sendfile(2).
+  /// The length of the longest part that is read, in bytes. Longer parts are sent with sendfile(2).
   static let largestBytes = 256 << 10
 
   private let most: Int
   private let count = Atomic(0)
 
-  /// Makes memory for so many parts at a time, 16 MiB by default.
+  /// Creates memory for at most `most` parts at a time, 16 MiB by default.
   init(most: Int = 64) { self.most = most }
 
   /// Reads a part of a file.
   ///
-  /// - Returns: nil where the part is too long, too many have been read and are not sent yet, or the
-  ///   file is shorter.
+  /// - Returns: The part, or `nil` if it is too long, too many parts are in memory, or the file is
+  ///   shorter.
   func read(_ descriptor: Int32, at offset: UInt64, length: UInt64) -> Buffer? {
     guard length > 0, length <= UInt64(Self.largestBytes) else { return nil }
     guard count.add(1, ordering: .relaxed).newValue <= most else {
       count.subtract(1, ordering: .relaxed)
       return nil
     }
-    // From here on the buffer counts itself off, whatever it has read.
+    // From here on the deinit of the buffer reduces the count, even if reading fails.
     let buffer = Buffer(Int(length), self)
     return buffer.fill(descriptor, offset) ? buffer : nil
   }
@@ -41,7 +42,7 @@ final class FileBuffers: Sendable {
   /// A part of a file in memory.
   @safe
   final class Buffer: @unchecked Sendable {
-    // Unchecked: the bytes are written before anybody else has the object.
+    // Unchecked: the bytes are written before any other code has the object.
     private let memory: UnsafeMutableRawBufferPointer
     private let owner: FileBuffers
 
@@ -55,7 +56,7 @@ final class FileBuffers: Sendable {
       owner.count.subtract(1, ordering: .relaxed)
     }
 
-    /// The bytes, which live as long as the object.
+    /// The bytes, valid as long as the object.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(memory) }
 
     fileprivate func fill(_ descriptor: Int32, _ offset: UInt64) -> Bool {

@@ -8,20 +8,20 @@ import HTTPSemantics
   import Glibc
 #endif
 
-/// Writes answers that come before the answer, such as `103 Early Hints` (RFC 8297).
+/// Writes interim answers, such as `103 Early Hints` (RFC 8297).
 enum InterimAnswer {
-  /// The longest interim answer that is passed on, in bytes.
+  /// The limit on the length of an interim answer that is passed on, in bytes.
   static let maximumLength = 16 * 1024
 
-  /// How long a client that does not read is waited for in the middle of one, in milliseconds.
+  /// The longest wait for a client that stops reading within an interim answer, in milliseconds.
   private static let patience: Int32 = 1000
 
-  /// Returns the bytes of an interim answer; nil if it is too long to be worth it.
+  /// Returns the bytes of an interim answer, or `nil` if it is too long.
   static func bytes(of head: HTTPResponseHead, via: String) -> [UInt8]? {
     let phrase = head.status == 103 ? "Early Hints" : head.status == 102 ? "Processing" : "Interim"
     var bytes = Array("HTTP/1.1 \(head.status) \(phrase)\r\n".utf8)
     for field in ConnectionFields.removed(from: head.fields) where field.isValid {
-      // An interim answer has no body that could be framed (RFC 9110, section 8.6).
+      // An interim answer has no body and no length (RFC 9110, section 8.6).
       if field.isNamed("Content-Length") { continue }
       bytes += Array(field.name.utf8) + Array(": ".utf8) + field.value + Array("\r\n".utf8)
       if bytes.count > maximumLength { return nil }
@@ -29,9 +29,10 @@ enum InterimAnswer {
     return bytes + Array("Via: \(via)\r\n\r\n".utf8)
   }
 
-  /// Writes an interim answer to a socket that nobody else writes to now.
+  /// Writes an interim answer to a socket that no other code writes to now.
   ///
-  /// It is left out when the socket takes nothing: whoever does not read has no use for hints.
+  /// It is left out if the socket accepts no bytes: a client that does not read has no use for
+  /// hints.
   static func write(_ head: HTTPResponseHead, to socket: Int32, via: String) {
     guard socket >= 0, let bytes = bytes(of: head, via: via) else { return }
     var sent = 0
@@ -45,7 +46,8 @@ enum InterimAnswer {
       } else if errno == EINTR {
         continue
       } else if sent == 0 || errno != EAGAIN || !isWritable(socket) {
-        // Half an answer cannot be taken back: what follows would be read as its fields.
+        // A part of an answer cannot be taken back: the following bytes would be read as its
+        // fields.
         if sent > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
         return
       }
@@ -61,7 +63,8 @@ enum InterimAnswer {
   #if canImport(Darwin)
     private static let flags: Int32 = 0
   #else
-    // MSG_NOSIGNAL of send(2). By name it is found or not, as the headers of libmicrohttpd have it, too.
+    // The value of MSG_NOSIGNAL for send(2). Whether the name is available depends on the headers
+    // of libmicrohttpd.
     private static let flags: Int32 = 0x4000
   #endif
 }

@@ -1,18 +1,18 @@
-/// Says where a server listens: a host and a port.
+/// The address at which a server listens: a host and a port.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
-  /// Gives a numeric address or a name; an IPv6 address without its brackets.
+  /// A numeric address or a name; an IPv6 address without its brackets.
   package var host: String
 
-  /// Gives the port; 0 lets the system choose a free one.
+  /// The port; 0 lets the system choose a free one.
   package var port: UInt16
 
-  /// Makes an address.
+  /// Creates an address.
   package init(host: String, port: UInt16) {
     self.host = host
     self.port = port
   }
 
-  /// Reads `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; nil for anything else.
+  /// Parses `127.0.0.1:8080`, `localhost:0` or `[::1]:8080`; returns `nil` for other texts.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let digits = text[text.index(after: colon)...]
@@ -24,14 +24,14 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
       host = host.dropFirst().dropLast()
       guard host.contains(":") else { return nil }
     } else if host.contains(":") {
-      // Without brackets nobody can tell where the address ends.
+      // Without brackets the end of an IPv6 address is ambiguous.
       return nil
     }
     guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
     self.init(host: String(host), port: port)
   }
 
-  /// Gives the address as it is typed; an IPv6 address with its brackets.
+  /// The address as it is typed; an IPv6 address with its brackets.
   package var description: String {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }

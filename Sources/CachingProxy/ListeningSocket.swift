@@ -6,21 +6,21 @@
   import Glibc
 #endif
 
-/// Makes the socket that a server accepts connections from.
+/// Creates the socket from which a server accepts connections.
 enum ListeningSocket {
-  /// How many connections may wait to be accepted; the system may allow fewer.
+  /// The number of connections that may wait to be accepted; the system may allow fewer.
   static let backlog: Int32 = 1024
 
-  /// A socket that listens.
+  /// A listening socket.
   struct Bound {
     let descriptor: Int32
-    /// The host as it was given, and the port that the socket really has.
+    /// The host as it was given, and the actual port of the socket.
     let address: ListenAddress
-    /// Whether nobody but this machine can connect, whatever the host was called.
+    /// Whether only this machine can connect, whatever name the host was given.
     let isLoopback: Bool
   }
 
-  /// Opens a socket that listens.
+  /// Opens a listening socket.
   ///
   /// - Throws: ``ProxyError``.
   static func open(_ address: ListenAddress) throws(ProxyError) -> Bound {
@@ -52,7 +52,7 @@ enum ListeningSocket {
     throw self.error(failure, address)
   }
 
-  /// Closes a socket that nobody took.
+  /// Closes a socket that is not used.
   static func close(_ descriptor: Int32) {
     #if canImport(Darwin)
       Darwin.close(descriptor)
@@ -63,11 +63,11 @@ enum ListeningSocket {
     #endif
   }
 
-  /// Opens, binds and listens; returns an errno where that fails.
+  /// Opens, binds and listens. Returns an errno if that fails.
   private static func open(_ info: addrinfo) -> (Int32, Int32) {
     let descriptor = unsafe socket(info.ai_family, info.ai_socktype, info.ai_protocol)
     guard descriptor >= 0 else { return (-1, errno) }
-    // The server waits with epoll and accepts until there is nothing more to accept.
+    // The server waits with epoll and accepts until no connections are waiting.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var yes: Int32 = 1
@@ -84,12 +84,12 @@ enum ListeningSocket {
     return (descriptor, 0)
   }
 
-  /// Returns the port that a socket is bound to, and whether nobody but this machine can connect there.
+  /// Returns the port that a socket is bound to, and whether only this machine can connect to it.
   private static func bound(_ descriptor: Int32) -> (port: UInt16, isLoopback: Bool) {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    // Safety: getsockname writes at most `length` bytes into the local, which is as long; the family says
-    // what is in it, and the port has the same place in both.
+    // Safety: getsockname writes at most `length` bytes into the local, which has that size. The
+    // family determines the type of the contents, and the port has the same offset in both.
     return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
       let address = UnsafeMutableRawPointer(pointer)
       guard
@@ -106,7 +106,7 @@ enum ListeningSocket {
     }
   }
 
-  /// Tells whether an IPv6 address is `::1`, or the IPv4 address in it is one of 127.0.0.0/8.
+  /// Returns whether an IPv6 address is `::1`, or contains an IPv4 address of 127.0.0.0/8.
   private static func isLoopback(_ bytes: [UInt8]) -> Bool {
     let zeros = [UInt8](repeating: 0, count: 10)
     return bytes == zeros + [0, 0, 0, 0, 0, 1] || bytes.starts(with: zeros + [0xFF, 0xFF, 127])
@@ -120,7 +120,7 @@ enum ListeningSocket {
       case EACCES, EPERM: .permissionDenied
       default: .system
       }
-    // Safety: strerror returns a C string that lives until the next call in this thread.
+    // Safety: strerror returns a C string that is valid until the next call on this thread.
     let words = unsafe strerror(failure).map { unsafe String(cString: $0) } ?? ""
     return ProxyError(code, subject: address.description, detail: words)
   }

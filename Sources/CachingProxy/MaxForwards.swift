@@ -1,14 +1,15 @@
 import HTTPSemantics
 
-/// Counts down how often `OPTIONS` and `TRACE` may go on (RFC 9110, section 7.6.2).
+/// Decrements the number of times that `OPTIONS` and `TRACE` may be forwarded (RFC 9110, section
+/// 7.6.2).
 enum MaxForwards {
-  /// Says what becomes of the request.
+  /// The result for the request.
   enum Outcome {
     case forward(RequestHead)
     case answer(ProxyAnswer)
   }
 
-  /// Looks at the field; other methods do not know it.
+  /// Checks the field. It has no meaning for other methods.
   static func apply(to head: RequestHead) -> Outcome {
     let method = head.method.rawValue
     guard method == "OPTIONS" || method == "TRACE",
@@ -16,8 +17,8 @@ enum MaxForwards {
       let count = UInt32(field.text)
     else { return .forward(head) }
     guard count > 0 else {
-      // To repeat the request, as the last receiver of a TRACE may, would show what the servers
-      // in between have added to it.
+      // Repeating the request, as the last recipient of a TRACE may do, would reveal what the
+      // servers in between have added to it.
       return .answer(method == "OPTIONS" ? OwnAnswers.capabilities() : OwnAnswers.noTrace())
     }
     var head = head

@@ -1,20 +1,20 @@
 import HTTPSemantics
 
-/// Writes URLs of the origin, in `Location` and `Content-Location`, as those of the reverse proxy in front
-/// of it; a client would leave the proxy otherwise, or not even reach the origin.
+/// Rewrites URLs of the origin, in `Location` and `Content-Location`, to URLs of the reverse proxy.
+/// Otherwise a client would leave the proxy, or could not even reach the origin.
 struct OriginReference: Sendable, Hashable {
-  /// The URL that was asked for, at the origin.
+  /// The requested URL, at the origin.
   let url: NormalizedURL
-  /// The origin of the proxy, with the path that all requests are put below.
+  /// The origin of the proxy, with the path that is put in front of all requests.
   let origin: NormalizedURL
-  /// The beginning of the proxy's own URLs, without a slash at its end; where it is empty, references
+  /// The beginning of the proxy's own URLs, without a slash at its end. If it is empty, references
   /// become paths.
   let address: String
 
-  /// Returns the field as the client gets it.
+  /// Returns the field for the client.
   ///
-  /// What does not lead to the origin, and below its path, stays as it is; so does a relative reference,
-  /// which leads to the same place from here.
+  /// A reference that does not lead to the origin, below its path, is kept. So is a relative
+  /// reference, which leads to the same resource from here.
   func rewriting(_ field: HTTPField) -> HTTPField {
     let reference = field.text
     let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
@@ -24,19 +24,19 @@ struct OriginReference: Sendable, Hashable {
     else { return field }
     let fragment = reference.firstIndex(of: "#").map { reference[$0...] } ?? ""
     let start = isPath ? "" : address
-    // Without a host in front of them, two slashes would begin one.
+    // Without a host in front of it, a path with two slashes would be read as a host.
     let dot = start.isEmpty && path.hasPrefix("//") ? "/." : ""
     return HTTPField(field.name, "\(start)\(dot)\(path)\(fragment)")
   }
 
-  /// Tells whether a reference begins with a scheme or names a host.
+  /// Returns whether a reference begins with a scheme or names a host.
   private func isAbsolute(_ reference: String) -> Bool {
     if reference.hasPrefix("//") { return true }
     let scheme = reference.prefix { $0 != ":" && $0 != "/" && $0 != "?" && $0 != "#" }
     return reference[scheme.endIndex...].first == ":"
   }
 
-  /// Returns what is behind the origin's path; nil if the URL is elsewhere.
+  /// Returns the rest of the URL after the origin's path, or `nil` if the URL is elsewhere.
   private func path(of target: NormalizedURL) -> String? {
     let base = origin.target.hasSuffix("/") ? origin.target.dropLast() : origin.target[...]
     guard target.target.hasPrefix(base) else { return nil }

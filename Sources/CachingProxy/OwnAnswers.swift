@@ -1,11 +1,11 @@
 import HTTPSemantics
 
-/// Makes the answers that the proxy gives itself.
+/// The answers that the proxy itself creates.
 enum OwnAnswers {
-  /// The name of the cache in `Cache-Status`, unless the client is told another one.
+  /// The name of the cache in `Cache-Status`, unless another one is set.
   static let cacheName = "OfflineCache"
 
-  /// Returns an answer in words.
+  /// Returns an answer with a text.
   static func text(
     _ status: Int, _ words: String, cacheStatus: CacheStatus, closes: Bool = false
   ) -> ProxyAnswer {
@@ -21,8 +21,8 @@ enum OwnAnswers {
       representationLength: UInt64(body.count), closesConnection: closes)
   }
 
-  /// Returns the answer to a request that is not taken; the connection ends, for nobody can tell
-  /// where the next request in it would begin.
+  /// Returns the answer to a request that is refused. The connection ends, because the beginning of
+  /// the next request in it is not known.
   static func refusal(_ refusal: RequestRefusal) -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)
     status.detail = "refused"
@@ -30,7 +30,7 @@ enum OwnAnswers {
       refusal.status, "\(refusal.status): \(refusal.reason).", cacheStatus: status, closes: true)
   }
 
-  /// Returns the answer to a request that has been here before.
+  /// Returns the answer to a request that has passed this proxy before.
   static func loop() -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)
     status.detail = "loop"
@@ -40,7 +40,7 @@ enum OwnAnswers {
       cacheStatus: status)
   }
 
-  /// Returns the answer instead of one whose head is too large.
+  /// Returns the answer that replaces one whose head is too large.
   static func headTooLarge() -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName, forward: .miss)
     status.detail = "head-too-large"
@@ -49,8 +49,8 @@ enum OwnAnswers {
       cacheStatus: status)
   }
 
-  /// Returns the answer to `OPTIONS *`, and to `OPTIONS` that may not go on (RFC 9110, section
-  /// 7.6.2).
+  /// Returns the answer to `OPTIONS *`, and to `OPTIONS` that must not be forwarded (RFC 9110,
+  /// section 7.6.2).
   static func capabilities() -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)
     status.detail = "own"
@@ -60,7 +60,7 @@ enum OwnAnswers {
       body: .bytes([]), source: .proxy, cacheStatus: status.description, reason: "own answer")
   }
 
-  /// Returns the answer to a `TRACE` that may not go on.
+  /// Returns the answer to a `TRACE` that must not be forwarded.
   static func noTrace() -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)
     status.detail = "own"
@@ -73,7 +73,7 @@ enum OwnAnswers {
 
   private static let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
-  /// Returns a page of the proxy.
+  /// Returns the answer with a page of the proxy.
   static func page(_ page: ProxyPage?) -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)
     status.detail = "own"

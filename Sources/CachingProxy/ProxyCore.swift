@@ -2,17 +2,18 @@ import CacheSystem
 import HTTPSemantics
 import Synchronization
 
-/// Holds what all exchanges of a server share.
+/// The objects that all exchanges of a server share.
 final class ProxyCore: Sendable {
   let backend: any ProxyBackend
   let router: TargetRouter
   let identity: ProxyIdentity
-  /// What the origin is told of the client; nil for a forward proxy, which tells nothing.
+  /// The rule for telling the origin about the client; `nil` for a forward proxy, which tells
+  /// nothing.
   let forwarding: ClientForwarding?
   let pages: (any ProxyStatusPages)?
   let observers: [any ProxyObserver]
   let clock: any WallClock
-  /// How long a client may take no byte.
+  /// The longest time in which a client may accept no byte.
   let patience: Duration
   let exchanges = ExchangeRegistry()
   let fileBuffers = FileBuffers()
@@ -36,33 +37,33 @@ final class ProxyCore: Sendable {
     self.patience = patience
   }
 
-  /// Returns a request as it is looked up in the store.
+  /// Returns a request for a look-up in the store.
   func request(_ head: RequestHead, to url: NormalizedURL) -> HTTPRequest {
     var request = identity.forwarded(head, to: url)
     forwarding?.clean(&request.fields)
     return request
   }
 
-  /// Tells whether each answer is the last one of its connection.
+  /// Whether each answer ends its connection.
   var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
-  /// Lets each connection end with its next answer.
+  /// Makes each connection end with its next answer.
   func beginStopping() { stopping.store(true, ordering: .relaxed) }
 
-  /// The number of requests that are not answered to the end.
+  /// The number of requests whose answers have not ended.
   var activeCount: Int { active.load(ordering: .acquiring) }
 
   /// Counts a request that has begun.
   func begin() { active.add(1, ordering: .relaxed) }
 
-  /// Tells everybody of a request that has ended.
+  /// Notifies the observers of a request that has ended.
   func finish(_ record: AnswerRecord) {
     for observer in observers { callOut { observer.answered(record) } }
     active.subtract(1, ordering: .releasing)
   }
 }
 
-/// Knows the exchanges that a task works for, so that none is left waiting when the server stops.
+/// The exchanges with a running task, so that none is left waiting when the server stops.
 final class ExchangeRegistry: Sendable {
   private struct State {
     var exchanges: [ObjectIdentifier: Exchange] = [:]
@@ -71,7 +72,7 @@ final class ExchangeRegistry: Sendable {
 
   private let state = Lock(State())
 
-  /// Adds an exchange; returns false when the server stops.
+  /// Adds an exchange; returns `false` if the server is stopping.
   func add(_ exchange: Exchange) -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return false }
@@ -85,7 +86,7 @@ final class ExchangeRegistry: Sendable {
     _ = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
   }
 
-  /// Takes no more exchanges, and ends those that there are.
+  /// Accepts no more exchanges, and ends the present ones.
   func abortAll() {
     let all = state.withLock { state in
       state.isClosed = true

@@ -1,48 +1,48 @@
-/// Tells why a proxy cannot start or write its log.
+/// The reason why a proxy cannot start or write its log.
 package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// The cause of an error.
   package enum Code: String, Sendable, Hashable {
-    /// Another program, or this one, listens there.
+    /// The address is in use by this or another program.
     case addressInUse
-    /// The address belongs to no interface of this machine, or the name is not known.
+    /// The address belongs to no interface of this machine, or the name cannot be resolved.
     case addressNotAvailable
-    /// The port is one of those that need a privilege.
+    /// The port requires a privilege.
     case permissionDenied
     /// The file of the log cannot be opened.
     case log
-    /// The system refused something else, such as memory or threads.
+    /// Another error of the system, such as a lack of memory or threads.
     case system
   }
 
-  /// Names the cause.
+  /// The cause.
   package let code: Code
 
-  /// Gives the address or path.
+  /// The address or path.
   package let subject: String
 
-  /// Gives the system's words; may be empty.
+  /// The text of the system; may be empty.
   package let detail: String
 
-  /// Makes an error.
+  /// Creates an error.
   package init(_ code: Code, subject: String, detail: String = "") {
     self.code = code
     self.subject = subject
     self.detail = detail
   }
 
-  /// Says where, what happened, and what to do.
+  /// The subject, the problem and the advice.
   package var description: String {
     let (problem, remedy) = explanation
     let words = detail.isEmpty ? problem : "\(problem) (\(detail))"
     return "\(subject): \(words); \(remedy)"
   }
 
-  /// Compares code and subject; the detail is text for people.
+  /// Compares code and subject. The detail is not compared, because it is text for people.
   package static func == (left: ProxyError, right: ProxyError) -> Bool {
     left.code == right.code && left.subject == right.subject
   }
 
-  /// Hashes what ``==(_:_:)`` compares.
+  /// Hashes the properties that ``==(_:_:)`` compares.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(code)
     hasher.combine(subject)

@@ -1,11 +1,12 @@
 import HTTPSemantics
 
-/// Names this proxy in `Via` (RFC 9110, section 7.6.3), so that it knows its own requests again.
+/// The name of this proxy in `Via` (RFC 9110, section 7.6.3), by which it identifies its own
+/// requests.
 struct ProxyIdentity: Sendable, Hashable {
-  /// The name; with a random part, for two proxies may stand in a row.
+  /// The name. It has a random part, because several proxies may be in a row.
   let pseudonym: String
 
-  /// Makes a name of its own for every proxy.
+  /// Creates a unique name.
   init() {
     let number = UInt64.random(in: .min ... .max)
     pseudonym = "offlinecache-" + String(number, radix: 36)
@@ -13,10 +14,10 @@ struct ProxyIdentity: Sendable, Hashable {
 
   init(pseudonym: String) { self.pseudonym = pseudonym }
 
-  /// The value of a `Via` field for a message that came in HTTP/1.1.
+  /// The value of a `Via` field for a message that was received over HTTP/1.1.
   var via: String { "1.1 " + pseudonym }
 
-  /// Tells whether a message has been here before.
+  /// Returns whether a message has passed this proxy before.
   func isLoop(_ fields: HTTPFields) -> Bool {
     fields.contains { field in
       field.isNamed("Via")
@@ -28,8 +29,8 @@ struct ProxyIdentity: Sendable, Hashable {
     }
   }
 
-  /// Returns the request as it goes on to the next server: without what was meant for this hop,
-  /// and without what the transport writes itself.
+  /// Returns the request for the next server: without fields for this hop, and without fields that
+  /// the transport itself writes.
   func forwarded(_ head: RequestHead, to url: NormalizedURL) -> HTTPRequest {
     var fields = ConnectionFields.removed(from: head.fields)
     for name in ["Host", "Content-Length", "Expect", "Trailer"] { fields.removeAll(named: name) }

@@ -8,40 +8,41 @@ package import HTTPSemantics
   import Glibc
 #endif
 
-/// Says where a proxy listens and what it does.
+/// The configuration of a proxy.
 package struct ProxyOptions: Sendable, Hashable {
-  /// Gives the address to listen at.
+  /// The address to listen at.
   package var listen: ListenAddress
 
-  /// Gives the server behind a reverse proxy, with the path that all requests are put below; nil
-  /// makes a forward proxy.
+  /// The server behind a reverse proxy, with the path that is put in front of all requests; `nil`
+  /// for a forward proxy.
   package var origin: NormalizedURL?
 
-  /// Gives further names under which clients reach the server, in any case and with any port.
+  /// Further names under which clients reach the server, in any case and with any port.
   ///
-  /// A server on loopback is reached as `localhost`, 127.0.0.0/8 or `[::1]`, each with its port, as the
-  /// host of ``listen``, and under these names. Beyond loopback that counts where there are names; without
-  /// any, all are taken.
+  /// A server on loopback is reached as `localhost`, 127.0.0.0/8 or `[::1]`, each with its port, as
+  /// the host of ``listen``, and under these names. A server beyond loopback has the same rule if
+  /// there are names here; without any, all names are accepted.
   package var hosts: [String]
 
-  /// Takes what clients say in `Forwarded` and `X-Forwarded-*` for true, and passes it on.
+  /// Whether `Forwarded` and `X-Forwarded-*` of clients are trusted and passed on.
   package var trustsForwarded: Bool
 
-  /// Answers from the store alone.
+  /// Whether answers come only from the store.
   package var isOffline: Bool
 
-  /// Gives the number of threads that serve clients; at least 1. Each has its own clients, so a few
-  /// more than there are processors share the work more evenly.
+  /// The number of threads that serve clients; at least 1. Each thread has its own clients, so a
+  /// few more threads than processors share the work more evenly.
   package var threads: Int
 
-  /// Bounds the time in which a client neither sends nor takes a byte, in whole seconds; its
-  /// connection ends then.
+  /// The longest time in which a client neither sends nor accepts a byte, in whole seconds. After
+  /// that its connection ends.
   ///
-  /// It is also how long it may take until a client is missed that sent a part of a head and left in
-  /// the same moment: libmicrohttpd 0.9 reads what was sent and is not told of the end again.
+  /// This is also the longest time until the server notices the end of a client that sent a part of
+  /// a head and left at the same moment: libmicrohttpd 0.9 reads the data and is not notified of
+  /// the end again.
   package var idleSeconds: Int
 
-  /// Makes options; the defaults suit a program on the same machine.
+  /// Creates options. The defaults suit a program on the same machine.
   package init(
     listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
     origin: NormalizedURL? = nil, hosts: [String] = [], trustsForwarded: Bool = false,
@@ -56,7 +57,7 @@ package struct ProxyOptions: Sendable, Hashable {
     self.idleSeconds = idleSeconds
   }
 
-  /// Gives four threads for each processor, at least 4 and at most 64.
+  /// The default number of threads: four for each processor, at least 4 and at most 64.
   package static var usualThreads: Int {
     min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) * 4)
   }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Serves HTTP clients through a cache.
 ///
-/// Hits are answered in the thread that read the request; all else waits in tasks while the
-/// connection is suspended, so a few threads serve thousands of clients.
+/// Hits are answered on the thread that read the request. All other requests wait in tasks while
+/// their connections are suspended, so a few threads serve thousands of clients.
 package final class ProxyServer: Sendable {
   private enum Phase {
     case idle
@@ -13,23 +13,23 @@ package final class ProxyServer: Sendable {
     case stopped(ProxyCore)
   }
 
-  /// How many descriptors are left for the store, the origin's connections and the log.
+  /// The number of descriptors that are left for the store, the origin's connections and the log.
   private static let reservedFiles: UInt64 = 256
 
-  /// Says where the server listens and what it does.
+  /// The configuration of the server.
   package let options: ProxyOptions
 
   private let makeCore: @Sendable (ListeningSocket.Bound) -> ProxyCore
   private let phase = Lock(Phase.idle)
   private let openness = Atomic<Bool>(false)
 
-  /// Makes a server in front of a caching client.
+  /// Creates a server for a caching client.
   ///
-  /// The client's transport has to send what it is given: options without default fields.
+  /// The client's transport must send requests unchanged: its options must not add default fields.
   ///
   /// - Parameters:
-  ///   - pages: answer for the paths below `/.offlinecache/`; nil: there are none.
-  ///   - observers: learn of every answer.
+  ///   - pages: The pages below `/.offlinecache/`; `nil` if there are none.
+  ///   - observers: The observers of all answers.
   package convenience init(
     client: CachingClient, options: ProxyOptions, pages: (any ProxyStatusPages)? = nil,
     observers: [any ProxyObserver] = [], clock: any WallClock = SystemClock()
@@ -45,7 +45,7 @@ package final class ProxyServer: Sendable {
     clock: any WallClock
   ) {
     self.options = options
-    // Which names are served depends on the address that the system has bound.
+    // The names that are served depend on the address that the system has bound.
     makeCore = { bound in
       let names = ServedNames(bound.address, isLoopback: bound.isLoopback, hosts: options.hosts)
       return ProxyCore(
@@ -55,12 +55,12 @@ package final class ProxyServer: Sendable {
     }
   }
 
-  /// Begins to serve, and returns the address with the port that it really has.
+  /// Starts serving, and returns the address with the actual port.
   ///
-  /// Raises the limit of open files of this process as far as it may.
+  /// Raises the limit of open files of this process as far as possible.
   ///
   /// - Throws: ``ProxyError``.
-  /// - Precondition: it was not started before.
+  /// - Precondition: The server was not started before.
   package func start() throws(ProxyError) -> ListenAddress {
     let files = OpenFiles.raiseLimit()
     let bound = try ListeningSocket.open(options.listen)
@@ -81,10 +81,10 @@ package final class ProxyServer: Sendable {
     return bound.address
   }
 
-  /// Tells whether other machines can connect to the address that is bound; false before the start.
+  /// Whether other machines can connect to the bound address; false before the start.
   package var isOpenToOthers: Bool { openness.load(ordering: .acquiring) }
 
-  /// Gives the number of requests that are not answered to the end.
+  /// The number of requests whose answers have not ended.
   package var activeCount: Int {
     phase.withLock { phase in
       switch phase {
@@ -94,10 +94,10 @@ package final class ProxyServer: Sendable {
     }
   }
 
-  /// Stops: accepts no more connections, lets requests that have come be answered, and ends what
-  /// is not done when the time is over. Does nothing the second time.
+  /// Stops the server: accepts no more connections, lets the received requests be answered, and
+  /// ends the rest when the time is over. A second call does nothing.
   ///
-  /// - Returns: the number of requests that were cut off.
+  /// - Returns: The number of requests that were cut off.
   @discardableResult
   package func stop(grace: Duration) async -> Int {
     let running = phase.withLock { phase -> (ServerDaemon, ProxyCore)? in

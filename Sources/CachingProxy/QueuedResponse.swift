@@ -9,33 +9,33 @@ import CMicrohttpdLibrary
   import Glibc
 #endif
 
-/// Says what the library sends behind a head.
+/// The content that the library sends after a head.
 enum ResponseContent {
   case bytes([UInt8])
   /// A part of a file that has been read.
   case buffer(FileBuffers.Buffer)
-  /// Nothing, though a length is told: the answer to `HEAD`, a 304.
+  /// No body, but a length is stated: the answer to `HEAD`, a 304.
   case none(told: UInt64?)
   case file(descriptor: Int32, offset: UInt64, length: UInt64)
-  /// What the exchange gives.
+  /// The pieces of an exchange.
   case stream(length: UInt64?, Exchange)
 }
 
 extension ClientConnection {
-  /// How much of a stream the library asks for at once, in bytes; it keeps that much memory for
-  /// each client that it streams to.
+  /// The size of the pieces that the library requests of a stream, in bytes. It keeps that much
+  /// memory for each client that it streams to.
   static let streamPiece = 8 * 1024
 
-  /// Hands an answer to the library.
+  /// Passes an answer to the library.
   ///
-  /// - Parameter lines: as ``AnswerLines`` makes them.
-  /// - Returns: false where it is not taken; the connection has to end then.
+  /// - Parameter lines: The lines of ``AnswerLines``.
+  /// - Returns: `false` if the library refuses it; the connection must end then.
   func queue(status: Int, lines: [UInt8], content: ResponseContent) -> Bool {
     guard let response = unsafe Self.response(content) else { return false }
-    // Safety: the library holds a reference of its own once the response is queued.
+    // Safety: the library holds its own reference once the response is queued.
     defer { unsafe MHD_destroy_response(response) }
     _ = unsafe lines.withUnsafeBytes { bytes in
-      // Safety: the lines end with a NUL each, and are copied.
+      // Safety: each line ends with a NUL, and the lines are copied.
       unsafe ocmhd_add_fields(
         response, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
     }
@@ -55,7 +55,7 @@ extension ClientConnection {
           buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
       }
     case .buffer(let buffer):
-      // Safety: the library calls the last closure once, when it lets go of the response.
+      // Safety: the library calls the last closure once, when it releases the response.
       let context = unsafe Unmanaged.passRetained(buffer)
       let response = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
         buffer.bytes.count, UnsafeMutableRawPointer(mutating: buffer.bytes.baseAddress),
@@ -67,22 +67,22 @@ extension ClientConnection {
       if unsafe response == nil { unsafe context.release() }
       return unsafe response
     case .none(let told):
-      // A reader that is never asked: no body is sent, but its length is told.
+      // The callback is never called: no body is sent, but its length is stated.
       let response = unsafe MHD_create_response_from_callback(
         told ?? .max, 1, { _, _, _, _ in -1 }, nil, nil)
-      // The library up to 0.9.77 sends the last chunk even where no body belongs, which the client
-      // would read as the beginning of the next answer.
+      // The library up to 0.9.77 sends the last chunk even if there is no body; the client would
+      // read it as the beginning of the next answer.
       if told == nil, let response = unsafe response { unsafe ocmhd_end_with(response) }
       return unsafe response
     case .file(let descriptor, let offset, let length):
-      // The library closes what it gets.
+      // The library closes the descriptor that it gets.
       let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
       guard copy >= 0 else { return nil }
       let response = unsafe MHD_create_response_from_fd_at_offset64(length, copy, offset)
       if unsafe response == nil { close(copy) }
       return unsafe response
     case .stream(let length, let exchange):
-      // Safety: the library calls the last closure once, when it lets go of the response.
+      // Safety: the library calls the last closure once, when it releases the response.
       let context = unsafe Unmanaged.passRetained(exchange)
       let response = unsafe MHD_create_response_from_callback(
         length ?? .max, streamPiece, readStream, context.toOpaque(),
@@ -97,7 +97,7 @@ extension ClientConnection {
   }
 }
 
-/// Gives the library the next bytes of a stream; -1 at its end, -2 where it broke off.
+/// Copies the next bytes of a stream for the library; returns -1 at its end, -2 if it broke off.
 private func readStream(
   _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?,
   _ capacity: Int

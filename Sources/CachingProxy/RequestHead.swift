@@ -1,10 +1,10 @@
 import HTTPSemantics
 
-/// Says why a request is not taken, and with which status.
+/// The reason why a request is refused, and the status of the answer.
 struct RequestRefusal: Error, Hashable {
   /// The status code, 400 to 599.
   var status: Int
-  /// What is wrong and what to do, as one sentence without the full stop.
+  /// The problem and the advice, as one sentence without the full stop.
   var reason: String
 
   init(_ status: Int = 400, _ reason: String) {
@@ -13,13 +13,13 @@ struct RequestRefusal: Error, Hashable {
   }
 }
 
-/// Holds what comes before the body of a request, checked: nothing in it can be read in two ways.
+/// The head of a request, checked: no part of it is ambiguous.
 ///
-/// Whoever stands in front of this proxy, or behind it, may read a broken head in another way than
-/// this one does; so requests end up smuggled inside of others (RFC 9112, section 11.2). What is
-/// not plain is refused, and nothing is repaired.
+/// Another server in front of this proxy, or behind it, may read a malformed head differently. That
+/// makes it possible to smuggle requests inside others (RFC 9112, section 11.2). So every ambiguous
+/// head is refused, and nothing is repaired.
 struct RequestHead: Hashable {
-  /// Says how the body is framed.
+  /// The framing of the body.
   enum Framing: Hashable {
     /// There is neither `Content-Length` nor `Transfer-Encoding`.
     case none
@@ -28,20 +28,20 @@ struct RequestHead: Hashable {
   }
 
   let method: HTTPMethod
-  /// The target as it came, with what is not ASCII percent-encoded.
+  /// The target as it was received, with bytes that are not ASCII percent-encoded.
   let target: String
-  /// Tells whether the client understands HTTP/1.1: interim answers and chunks.
+  /// Whether the client understands HTTP/1.1: interim answers and chunks.
   let isHTTP11: Bool
   var fields: HTTPFields
   let framing: Framing
-  /// Tells whether the client waits for `100 Continue` before it sends the body.
+  /// Whether the client waits for `100 Continue` before it sends the body.
   let expectsContinue: Bool
 
   /// Checks a head.
   ///
   /// - Parameters:
-  ///   - fields: all lines, with the white space that stood behind a value.
-  ///   - version: as on the wire, such as `HTTP/1.1`.
+  ///   - fields: All lines, including the white space after the values.
+  ///   - version: The version as it was received, such as `HTTP/1.1`.
   init(
     method: String, target: [UInt8], version: String, fields: [HTTPField]
   ) throws(RequestRefusal) {
@@ -63,8 +63,8 @@ struct RequestHead: Hashable {
     self.fields = HTTPFields(fields.map { HTTPField(name: $0.name, value: $0.value.trimmed) })
   }
 
-  /// Returns the target as text: what is not ASCII becomes escapes, byte by byte, so that no two
-  /// targets become one.
+  /// Returns the target as text. Each byte that is not ASCII becomes an escape, so that two
+  /// different targets stay different.
   private static func text(_ target: [UInt8]) throws(RequestRefusal) -> String {
     guard target.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "#") }) else {
       throw RequestRefusal(400, "the target has characters that are not allowed")
@@ -81,7 +81,7 @@ struct RequestHead: Hashable {
     return text
   }
 
-  /// Decides how the body is framed (RFC 9112, section 6).
+  /// Determines the framing of the body (RFC 9112, section 6).
   private static func framing(
     _ fields: [HTTPField], isHTTP11: Bool
   ) throws(RequestRefusal) -> Framing {
@@ -100,7 +100,7 @@ struct RequestHead: Hashable {
     guard lengths.isEmpty else {
       throw RequestRefusal(400, "there is a Content-Length beside Transfer-Encoding")
     }
-    // The white space behind it counts: the library below compares the whole value.
+    // White space after the value makes a difference: the library below compares the whole value.
     let value = HTTPField(name: "", value: coding.value).text
     guard codings.count == 1, asciiEqual(value, "chunked") else {
       if codings.count == 1, value.hasSuffix("chunked"), value.contains(",") {
@@ -115,7 +115,7 @@ struct RequestHead: Hashable {
     HTTPField(name: left, value: []).isNamed(right)
   }
 
-  /// Holds `Host` against RFC 9112, section 3.2: one in HTTP/1.1, at most one before, and valid.
+  /// Checks `Host` by RFC 9112, section 3.2: one in HTTP/1.1, at most one before, and valid.
   private static func checkHost(_ fields: [HTTPField], isHTTP11: Bool) throws(RequestRefusal) {
     var host: [UInt8]?
     for field in fields where field.isNamed("Host") {
@@ -126,15 +126,15 @@ struct RequestHead: Hashable {
       if isHTTP11 { throw RequestRefusal(400, "there is no Host field") }
       return
     }
-    // An empty one is right where the target has no authority.
+    // An empty one is correct if the target has no authority.
     guard host.isEmpty || isAuthority(host) else {
       throw RequestRefusal(400, "the Host field is not a host with a port")
     }
   }
 
-  /// Tells whether bytes are a host and perhaps a port, and nothing else of a URL.
+  /// Returns whether bytes are a host, optionally with a port, and no other part of a URL.
   ///
-  /// Every request comes by here, so no URL is made of it.
+  /// It is called for every request, so it does not create a URL.
   static func isAuthority(_ bytes: [UInt8]) -> Bool {
     var port = bytes.endIndex
     if bytes.first == UInt8(ascii: "[") {
@@ -175,7 +175,7 @@ struct RequestHead: Hashable {
 }
 
 extension [UInt8] {
-  /// Gives the bytes without the spaces and tabs behind them.
+  /// The bytes without spaces and tabs at the end.
   var trimmed: [UInt8] {
     guard let last, last == 0x20 || last == 0x09 else { return self }
     let end = lastIndex { $0 != 0x20 && $0 != 0x09 } ?? -1

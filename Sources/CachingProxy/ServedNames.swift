@@ -1,23 +1,25 @@
 import HTTPSemantics
 
-/// The names under which a server is reached; what is asked of it under another name is refused.
+/// The names under which a server is reached. Requests under other names are refused.
 ///
-/// A web page elsewhere can have its own name resolve to an address that this server listens at, and then
-/// read with the browser of somebody here whatever is served under that name (DNS rebinding).
+/// A foreign web page can make its own name resolve to an address at which this server listens, and
+/// then read, in the browser of a local user, everything that is served under that name (DNS
+/// rebinding).
 struct ServedNames: Sendable, Hashable {
-  /// Where the server listens, with the port that is bound.
+  /// The address at which the server listens, with the bound port.
   let address: ListenAddress
-  /// Further names, in lower case, with any port: who stands in front may listen at another one.
+  /// Further names, in lower case. They are valid with any port, because a proxy in front may have
+  /// another one.
   private let hosts: Set<String>
-  /// The values of `Host` that nearly all requests have, so that no URL is made of them.
+  /// The values of `Host` that nearly all requests have. They are compared without creating a URL.
   private let usual: [[UInt8]]
 
-  /// Makes the names of a server.
+  /// Creates the names of a server.
   ///
   /// - Parameters:
-  ///   - isLoopback: whether only programs of this machine can connect.
-  ///   - hosts: further names. Beyond loopback, a server without any is reached under every name, which is
-  ///     nil: nobody but its owner knows them.
+  ///   - isLoopback: Whether only programs on this machine can connect.
+  ///   - hosts: Further names. Without any, a server beyond loopback is reached under every name,
+  ///     and the result is `nil`, because only its owner knows its names.
   init?(_ address: ListenAddress, isLoopback: Bool, hosts: [String]) {
     guard isLoopback || !hosts.isEmpty else { return nil }
     self.address = address
@@ -25,7 +27,7 @@ struct ServedNames: Sendable, Hashable {
     usual = ["127.0.0.1", "localhost", "[::1]"].map { Array("\($0):\(address.port)".utf8) }
   }
 
-  /// Tells whether a request for this authority, a host and perhaps a port, is served.
+  /// Returns whether a request for this authority, a host with or without a port, is served.
   func contains(_ authority: [UInt8]) -> Bool {
     if usual.contains(authority) { return true }
     guard let url = Self.url(authority) else { return false }

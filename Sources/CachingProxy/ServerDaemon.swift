@@ -3,21 +3,22 @@ import CMicrohttpdLibrary
 
 /// Runs libmicrohttpd for a ``ProxyCore``.
 ///
-/// A number of threads, each with its own connections; no call into the core may wait.
+/// It has several threads, each with its own connections. No call into the core may wait.
 @safe
 final class ServerDaemon: @unchecked Sendable {
-  // Unchecked: the pointer is written once, and the library guards what it points to.
+  // Unchecked: the pointer is written once, and the library protects the data behind it.
   private let server: OpaquePointer
   private let core: ProxyCore
 
-  /// The memory of a connection, in bytes, for the head of a request and that of its answer; larger
-  /// heads get 431 or, where it is the answer's, 502.
+  /// The memory of a connection, in bytes, for the head of a request and the head of its answer. A
+  /// larger head is answered with 431 or, if it is that of the answer, 502.
   ///
-  /// The library clears all of it after each request, which takes time, and makes a thousand idle
-  /// clients take this much each. Up to 32 KiB it would come from the heap and stay there.
+  /// The library clears all of it after each request, which takes time, and a thousand idle clients
+  /// take this much memory each. Up to 32 KiB the memory would be allocated on the heap and stay
+  /// there.
   static let connectionMemory = 40 * 1024
 
-  /// Starts the threads; the listening socket is theirs from now on.
+  /// Starts the threads, which take over the listening socket.
   init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {
     self.core = core
     var configuration = unsafe ocmhd_configuration()
@@ -26,7 +27,8 @@ final class ServerDaemon: @unchecked Sendable {
     unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
     unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
     unsafe configuration.connection_memory = Self.connectionMemory
-    // Safety: the threads hold the core until they are stopped, whatever becomes of this object.
+    // Safety: the threads hold the core until they are stopped, even if this object is released
+    // before.
     let reference = unsafe Unmanaged.passRetained(core)
     let context = unsafe reference.toOpaque()
     unsafe configuration.callbacks = ocmhd_callbacks(
@@ -43,16 +45,16 @@ final class ServerDaemon: @unchecked Sendable {
   /// Accepts no more connections.
   func quiesce() { unsafe ocmhd_quiesce(server) }
 
-  /// Ends all connections and threads; to be called once. No connection may be suspended.
+  /// Ends all connections and threads; must be called once. No connection may be suspended.
   func stop() {
     unsafe ocmhd_stop(server)
     unsafe Unmanaged.passUnretained(core).release()
   }
 }
 
-// Safety, for all that follow: the library calls with the context it was given, and with what
-// `connected` and `began` returned, once each for their end. These hold a reference that was
-// retained there and is released in the end.
+// Safety, for all functions below: the library passes the context that it was given, and the
+// pointers that `connected` and `began` returned, once each for their end. Each of these holds a
+// reference that was retained there and is released at the end.
 
 private func connected(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?

@@ -1,30 +1,30 @@
 import HTTPSemantics
 
-/// Decides what the target of a request means (RFC 9112, section 3.2).
+/// Determines the meaning of a request target (RFC 9112, section 3.2).
 struct TargetRouter: Sendable {
-  /// Says who answers.
+  /// The party that answers a request.
   enum Route: Hashable {
-    /// An origin server does, for this URL.
+    /// An origin server, for this URL.
     case forward(NormalizedURL)
-    /// The proxy does, with a page of its own.
+    /// The proxy, with one of its own pages.
     case page(path: String)
-    /// The proxy does: `OPTIONS *` asks what it can do as a whole.
+    /// The proxy itself: `OPTIONS *` asks for its capabilities.
     case capabilities
   }
 
-  /// The paths that the proxy answers itself begin with this.
+  /// The beginning of the paths that the proxy itself answers.
   static let pages = "/.offlinecache"
 
-  /// The server behind a reverse proxy; nil for a forward proxy.
+  /// The server behind a reverse proxy; `nil` for a forward proxy.
   let origin: NormalizedURL?
 
-  /// The names under which this server answers for itself and its origin; nil: under all.
+  /// The names under which this server answers for itself and its origin; `nil` for all names.
   var names: ServedNames?
 
-  /// Finds out who answers a request.
+  /// Returns who answers a request.
   ///
-  /// - Throws: ``RequestRefusal``: 400 for what makes no sense here, 421 for a name that is not served,
-  ///   501 for what is not done.
+  /// - Throws: ``RequestRefusal``: 400 for an invalid target, 421 for a name that is not served,
+  ///   501 for a method that is not supported.
   func route(_ head: RequestHead) throws(RequestRefusal) -> Route {
     if head.method.rawValue == "CONNECT" {
       throw RequestRefusal(
@@ -38,11 +38,11 @@ struct TargetRouter: Sendable {
     }
     if head.target.hasPrefix("/") { return try route(path: head.target, head) }
     let url = try absolute(head.target)
-    // Behind a reverse proxy there is one server, whatever name the client knows it by.
+    // A reverse proxy has one server, whatever name the client uses for it.
     return origin == nil ? .forward(url) : try route(path: url.target, head)
   }
 
-  /// Finds out who answers for a path of this server.
+  /// Returns who answers a request for a path of this server.
   private func route(path: String, _ head: RequestHead) throws(RequestRefusal) -> Route {
     if path.hasPrefix(Self.pages) {
       let plain = path.prefix { $0 != "?" }
@@ -61,9 +61,9 @@ struct TargetRouter: Sendable {
     return .forward(try Self.url(path, below: origin))
   }
 
-  /// Refuses a request under a name that is not served (RFC 9110, section 7.4).
+  /// Throws for a request under a name that is not served (RFC 9110, section 7.4).
   ///
-  /// One of HTTP/1.0 that names none passes: browsers always name one.
+  /// A request of HTTP/1.0 without a name is accepted: browsers always send one.
   private func checkName(_ head: RequestHead) throws(RequestRefusal) {
     guard let names, let authority = Self.authority(of: head) else { return }
     guard names.contains(authority) else {
@@ -74,8 +74,8 @@ struct TargetRouter: Sendable {
     }
   }
 
-  /// Returns the host and port that a client has asked for: those of a whole URL, else those of `Host`
-  /// (RFC 9112, section 3.2.2).
+  /// Returns the host and port that a client has asked for: those of an absolute URL, or else those
+  /// of `Host` (RFC 9112, section 3.2.2).
   private static func authority(of head: RequestHead) -> [UInt8]? {
     if head.target.hasPrefix("/") { return head.fields.first(named: "Host")?.value }
     guard let url = try? NormalizedURL(head.target) else { return nil }
@@ -83,15 +83,15 @@ struct TargetRouter: Sendable {
     return Array("\(url.host)\(port)".utf8)
   }
 
-  /// Returns the host and port that a client of a reverse proxy has asked for; nil where any would have
-  /// been taken.
+  /// Returns the host and port that a client of a reverse proxy has asked for, or `nil` if they
+  /// have not been checked against a list of names.
   ///
-  /// - Precondition: the request has been routed.
+  /// - Precondition: The request has been routed.
   func checkedAuthority(of head: RequestHead) -> String? {
     names == nil ? nil : Self.authority(of: head).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Puts a path below that of the origin, which it cannot leave by dot segments.
+  /// Appends a path to that of the origin. Dot segments cannot lead out of the origin's path.
   private static func url(
     _ path: String, below origin: NormalizedURL
   ) throws(RequestRefusal) -> NormalizedURL {

@@ -1,11 +1,12 @@
-/// Makes targets fit to be shown.
+/// Makes targets safe to show.
 enum TargetText {
-  /// How much of a target that was refused is shown, in bytes.
+  /// The bytes of a refused target that are shown.
   static let maximumLength = 256
 
-  /// Returns the beginning of a target as text, without what may be a name and password in it.
+  /// Returns the beginning of a target as text, without a possible name and password.
   ///
-  /// The target was refused, so nobody knows what its parts are: all in front of the last `@` goes.
+  /// The target was refused, so its parts are not known: everything in front of the last `@` is
+  /// removed.
   static func withoutCredentials(_ target: [UInt8]) -> String {
     var shown = target[...]
     if let at = target.lastIndex(of: UInt8(ascii: "@")) {

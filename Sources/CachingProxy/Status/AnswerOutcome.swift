@@ -1,19 +1,20 @@
-/// Names what the cache did for an answer, as it is counted.
+/// The result of the cache for an answer, as it is counted.
 enum AnswerOutcome: Int, Sendable, CaseIterable {
-  /// Came from the store, fresh, without asking the origin.
+  /// The answer came from the store, fresh, without asking the origin.
   case hit
-  /// Came from the store past its freshness: allowed, or because the origin failed.
+  /// The answer came from the store past its freshness, which was allowed, or because the origin
+  /// failed.
   case stale
-  /// Came from the store after the origin confirmed it with a 304.
+  /// The answer came from the store after the origin confirmed it with a 304.
   case revalidated
-  /// Came from the origin, though a cache could have answered.
+  /// The answer came from the origin, though a cache could have answered.
   case miss
-  /// Came from the origin; no cache may answer such a request.
+  /// The answer came from the origin, because no cache may answer such a request.
   case bypass
-  /// Came from the proxy itself, as it could not do better.
+  /// The answer is an error of the proxy itself.
   case error
 
-  /// Judges by what the cache said of an answer that was no page of the proxy's own.
+  /// Determines the outcome of an answer that is not one of the proxy's own pages.
   fileprivate init(_ source: AnswerSource, _ said: SaidByCache) {
     switch source {
     case .proxy: self = .error
@@ -31,8 +32,8 @@ enum AnswerOutcome: Int, Sendable, CaseIterable {
 }
 
 extension AnswerRecord {
-  /// Says how the answer is counted, and how many bytes the origin sent for it; nil for a page of
-  /// the proxy's own, which is not counted.
+  /// The outcome by which the answer is counted, and the bytes that the origin sent for it; `nil`
+  /// for the proxy's own pages, which are not counted.
   ///
   /// - Complexity: O(length of the Cache-Status)
   var account: (outcome: AnswerOutcome, fetchedBytes: UInt64)? {
@@ -42,12 +43,12 @@ extension AnswerRecord {
     return (AnswerOutcome(source, said), isFetched ? bytesSent : 0)
   }
 
-  /// Tells whether the path is one of the status pages, whose readers shall not see themselves.
+  /// Whether the path is one of the status pages. Requests for them are not counted.
   fileprivate var isOwnPage: Bool { url.contains(StatusPaths.folder) }
 }
 
-/// What the last member of a Cache-Status field says (RFC 9211, section 2): that of the cache
-/// nearest to the client.
+/// The contents of the last member of a Cache-Status field (RFC 9211, section 2), which is that of
+/// the cache nearest to the client.
 private struct SaidByCache {
   var isHit = false
   var isPastFreshness = false
@@ -64,7 +65,7 @@ private struct SaidByCache {
     while index < bytes.count {
       let byte = bytes[index]
       if isQuoted {
-        // A backslash takes the next byte along, be it a quotation mark.
+        // A backslash escapes the next byte, even a quotation mark.
         if byte == UInt8(ascii: "\\") { index += 1 }
         if byte == UInt8(ascii: "\"") { isQuoted = false }
       } else if byte == UInt8(ascii: "\"") {
@@ -81,7 +82,7 @@ private struct SaidByCache {
     take(bytes.extracting(min(start, bytes.count)..<bytes.count))
   }
 
-  /// Takes note of one parameter, with the white space around it.
+  /// Records one parameter; there may be white space around it.
   private mutating func take(_ parameter: Span<UInt8>) {
     var parameter = parameter
     while parameter.count > 0, parameter[0] == UInt8(ascii: " ") {

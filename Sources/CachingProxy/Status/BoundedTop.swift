@@ -1,17 +1,18 @@
-/// Keeps the elements with the highest ranks among any number that are offered.
+/// The elements with the highest ranks among any number that are offered.
 struct BoundedTop<Rank: Comparable & Sendable, Element: Sendable>: Sendable {
   private let capacity: Int
   private var ranked: [(rank: Rank, element: Element)] = []
 
-  /// Makes an empty list of at most `capacity` elements.
+  /// Creates an empty list of at most `capacity` elements.
   init(capacity: Int) {
     self.capacity = capacity
   }
 
-  /// Gives the elements, the highest rank first; of equal ranks the one that was offered first.
+  /// The elements, the highest rank first; elements of equal rank in the order in which they were
+  /// offered.
   var elements: [Element] { ranked.map(\.element) }
 
-  /// Takes an element where its rank is among the highest; it is made only then.
+  /// Adds an element if its rank is among the highest. The element is created only in that case.
   ///
   /// - Complexity: O(capacity)
   mutating func offer(_ rank: Rank, _ element: @autoclosure () -> Element) {

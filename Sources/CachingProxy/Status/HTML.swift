@@ -1,12 +1,12 @@
-/// Holds a piece of an HTML document in which everything that came from outside is escaped.
+/// A piece of an HTML document in which all text from outside is escaped.
 ///
-/// A literal stands as it is written; what is interpolated is escaped, unless it is `HTML` itself.
-/// So markup comes from the source code alone, and no URL and no reason can become markup.
+/// A literal is used unchanged. An interpolated value is escaped, unless it is `HTML` itself. So
+/// markup comes only from the source code, and no URL and no reason can become markup.
 struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
-  /// Holds the markup.
+  /// The markup.
   private(set) var text: String
 
-  /// Holds nothing.
+  /// An empty piece.
   static let empty: HTML = ""
 
   init(stringLiteral value: StaticString) {
@@ -17,18 +17,18 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
     text = stringInterpolation.text
   }
 
-  /// Joins pieces.
+  /// Creates a piece by joining others.
   init(_ pieces: some Sequence<HTML>) {
     text = ""
     for piece in pieces { text += piece.text }
   }
 
-  /// Adds a piece at the end.
+  /// Appends a piece.
   static func += (left: inout HTML, right: HTML) {
     left.text += right.text
   }
 
-  /// Collects what a literal with interpolations is made of.
+  /// The interpolation of a literal.
   struct Interpolation: StringInterpolationProtocol {
     fileprivate var text = ""
 
@@ -53,10 +53,10 @@ struct HTML: ExpressibleByStringInterpolation, Sendable, Hashable {
     }
   }
 
-  /// Appends text so that it stands for itself, between tags and in quoted attribute values.
+  /// Appends text as it is to be shown, between tags and in quoted attribute values.
   ///
-  /// Control characters and those that turn the direction of writing become U+FFFD: a URL shall not
-  /// look like another one.
+  /// Control characters and those that change the direction of writing become U+FFFD, because a URL
+  /// must not look like another one.
   private static func append(_ value: String, to text: inout String) {
     for scalar in value.unicodeScalars {
       switch scalar {

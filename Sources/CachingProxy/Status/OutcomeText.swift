@@ -1,14 +1,14 @@
-/// Says in words how an answer is counted.
+/// Texts for the outcomes of answers.
 enum OutcomeText {
-  /// The word, which is the name of its colour in the style, too.
+  /// Returns the word for an outcome, which is also the name of its colour in the style.
   static func name(of outcome: AnswerOutcome) -> String { "\(outcome)" }
 
-  /// A dot in the colour of the outcome, with its word.
+  /// Returns a dot in the colour of the outcome, with its word.
   static func mark(_ outcome: AnswerOutcome) -> HTML {
     "<span class=\"mark \(name(of: outcome))\">\(name(of: outcome))</span>"
   }
 
-  /// What an outcome means, for those who do not know the terms.
+  /// Returns the meaning of an outcome, for readers who do not know the terms.
   static func meaning(of outcome: AnswerOutcome) -> String {
     switch outcome {
     case .hit: "from the store, without asking the origin"
@@ -20,8 +20,8 @@ enum OutcomeText {
     }
   }
 
-  /// Why an answer was what it was; the source where the record has no reason. Status and URL, with
-  /// which the reasons of errors begin, stand beside it anyway.
+  /// Returns the reason of an answer, or its source if the record has no reason. Status and URL at
+  /// the beginning of error reasons are removed, because the page shows them beside it.
   static func reason(of answer: RecentAnswer) -> String {
     var reason = answer.record.reason[...]
     for beginning in ["\(answer.record.status): ", "\(answer.record.url): "]
@@ -38,7 +38,7 @@ enum OutcomeText {
     }
   }
 
-  /// How long a hit stays fresh, as its Cache-Status has it.
+  /// Returns the time that a hit stays fresh, from its Cache-Status.
   private static func freshness(of answer: RecentAnswer) -> String {
     guard answer.outcome == .hit,
       let parameter = answer.record.cacheStatus.split(separator: "; ttl=").dropFirst().last,

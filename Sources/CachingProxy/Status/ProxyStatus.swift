@@ -4,22 +4,22 @@ package import CacheSystem
 internal import HTTPSemantics
 internal import Synchronization
 
-/// What the status pages say of a proxy beside numbers.
+/// Facts about a proxy that the status pages show besides numbers.
 package struct ProxyFacts: Sendable, Hashable {
-  /// Tells whether it is a shared cache (RFC 9111), and not a private one.
+  /// Whether it is a shared cache (RFC 9111) rather than a private one.
   package var isShared: Bool
 
-  /// Gives the origin of a reverse proxy, such as `http://127.0.0.1:9000`, without a slash at its
-  /// end; nil for a forward proxy.
+  /// The origin of a reverse proxy, such as `http://127.0.0.1:9000`, without a slash at its end;
+  /// `nil` for a forward proxy.
   package var origin: String?
 
-  /// Tells whether it answers from the store alone.
+  /// Whether answers come only from the store.
   package var isOffline: Bool
 
-  /// Gives the URL that clients reach it by, such as `http://127.0.0.1:8080`.
+  /// The URL at which clients reach it, such as `http://127.0.0.1:8080`.
   package var address: String
 
-  /// Makes the facts of a proxy.
+  /// Creates the facts of a proxy.
   package init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
     self.isShared = isShared
     self.origin = origin.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
@@ -28,10 +28,10 @@ package struct ProxyFacts: Sendable, Hashable {
   }
 }
 
-/// Counts what a proxy answers, and shows it: as JSON at `/.offlinecache/status`, and as a page for
-/// people at `/.offlinecache/`.
+/// Counts the answers of a proxy, and shows the counts: as JSON at `/.offlinecache/status`, and as
+/// a page for people at `/.offlinecache/`.
 ///
-/// All that it keeps is of a fixed size. Docs/Serve.md has the names of the JSON.
+/// All its data has a fixed size. Docs/Serve.md has the names in the JSON.
 package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let store: Store
   private let facts: Mutex<ProxyFacts>
@@ -40,7 +40,7 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let traffic = Traffic()
   private let surveyor: StoreSurveyor
 
-  /// Makes the status of a proxy that starts now.
+  /// Creates the status of a proxy that starts now.
   package init(store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock()) {
     self.store = store
     self.facts = Mutex(facts)
@@ -49,22 +49,23 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     surveyor = StoreSurveyor(store, clock: clock)
   }
 
-  /// Sets the URL that clients reach the proxy by; a server knows its port once it listens.
+  /// Sets the URL at which clients reach the proxy. A server knows its port only once it listens.
   package func setAddress(_ address: String) {
     facts.withLock { $0.address = address }
   }
 
-  /// Takes note of an answer.
+  /// Records an answer.
   ///
   /// - Complexity: O(1), and one short lock.
   package func answered(_ record: AnswerRecord) {
     traffic.add(record)
   }
 
-  /// Returns the page of a path below `/.offlinecache/`, or nil if there is none.
+  /// Returns the page for a path below `/.offlinecache/`, or `nil` if there is none.
   ///
-  /// The first call, and one every two seconds at most, has a thread walk through the store, and
-  /// waits for it up to a tenth of a second; a longer walk shows up in a later page.
+  /// The first call, and then at most one every two seconds, starts a walk through the store on a
+  /// thread, and waits for it up to a tenth of a second. The result of a longer walk appears in a
+  /// later page.
   package func answer(path: String) -> ProxyPage? {
     switch path {
     case StatusPaths.page, String(StatusPaths.page.dropLast()):
@@ -79,13 +80,13 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     }
   }
 
-  /// Ends what is under way in the background; call it before the store is closed.
+  /// Ends all background work. It must be called before the store is closed.
   package func stop() {
     surveyor.stop()
   }
 
   private func report() -> StatusReport {
-    // The survey may wait, so it comes before the clock is read.
+    // The survey may wait, so it is made before the clock is read.
     let survey = surveyor.survey()
     let now = Timestamp(nanoseconds: clock.now())
     return StatusReport(
@@ -95,9 +96,10 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   }
 }
 
-// What browsers are told about the pages.
+// The fields for browsers.
 extension ProxyStatus {
-  /// Allows nothing but what the page itself holds: its style, its script, and asking for itself.
+  /// Returns the fields that allow only the contents of the page itself: its style, its script, and
+  /// requests for the page.
   private static func pageFields(nonce: String) -> HTTPFields {
     let policy = [
       "default-src 'none'", "style-src 'nonce-\(nonce)'", "script-src 'nonce-\(nonce)'",
@@ -110,7 +112,7 @@ extension ProxyStatus {
     ]
   }
 
-  /// A number that nobody can guess, 128 bits in hex digits, new for each page.
+  /// Returns an unpredictable number, 128 bits in hex digits, new for each page.
   private static func makeNonce() -> String {
     var generator = SystemRandomNumberGenerator()
     let number = UInt128(generator.next()) << 64 | UInt128(generator.next())

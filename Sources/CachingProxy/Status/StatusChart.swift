@@ -1,10 +1,10 @@
 /// Draws the hit rate and the number of answers over time as SVG.
 ///
-/// Both are stretched to the width there is, so the lines keep their width and all text stands
+/// Both are stretched to the available width. The lines keep their thickness, and all text is
 /// outside, as HTML.
 struct StatusChart {
   let title: String
-  /// What the beginning of the time axis is called.
+  /// The label at the beginning of the time axis.
   let start: String
   private let columns: [TrafficSpan]
   private let columnSeconds: Int
@@ -13,7 +13,7 @@ struct StatusChart {
   private static let columnWidth = 10
   private static let height = 100
 
-  /// Makes a chart with a column for every few spans.
+  /// Creates a chart with a column for every few spans.
   init(
     spans: some Collection<TrafficSpan>, spansPerColumn: Int, secondsPerSpan: Int, title: String,
     start: String
@@ -31,7 +31,7 @@ struct StatusChart {
     }
   }
 
-  /// Gives the chart with its title and axis.
+  /// The chart with its title and axis.
   var html: HTML {
     """
     <section class="card chart" aria-label="\(title)">
@@ -94,7 +94,7 @@ struct StatusChart {
     return "Hit rate from \(StatusText.percent(low)) to \(StatusText.percent(high))"
   }
 
-  /// The neighbouring columns that have a hit rate.
+  /// Returns the ranges of neighbouring columns that have a hit rate.
   private func runs() -> [Range<Int>] {
     var runs: [Range<Int>] = []
     for (index, column) in columns.enumerated() where column.counts.hitRate != nil {
@@ -107,7 +107,7 @@ struct StatusChart {
     return runs
   }
 
-  /// The answers as bars, each with a part for each outcome, and its numbers as a tool tip.
+  /// The answers as bars. Each has a part for each outcome, and its numbers as a tool tip.
   private var bars: HTML {
     let drawn = columns.indices.map(bar)
     return """

@@ -2,11 +2,11 @@ internal import CacheFormat
 
 /// Writes JSON (RFC 8259) in one pass, without a tree of values.
 ///
-/// Every value is followed by a comma; the one before a closing bracket is taken back.
+/// Every value is followed by a comma. The comma before a closing bracket is removed again.
 struct StatusJSON {
   private var writer = JSONWriter()
 
-  /// Makes the text of an object.
+  /// Returns the text of an object.
   static func object(_ members: (inout StatusJSON) -> Void) -> String {
     var json = StatusJSON()
     json.appendObject(members)
@@ -14,7 +14,7 @@ struct StatusJSON {
     return json.writer.text
   }
 
-  /// Adds a member whose value is text; null for nil.
+  /// Adds a member whose value is text, or null for `nil`.
   mutating func member(_ name: StaticString, _ value: String?) {
     appendName(name)
     guard let value else { return appendWord("null") }
@@ -22,15 +22,15 @@ struct StatusJSON {
     writer.append(",")
   }
 
-  /// Adds a member whose value is a whole number; null for nil.
+  /// Adds a member whose value is an integer, or null for `nil`.
   ///
-  /// Readers that know doubles alone lose digits over 2^53.
+  /// Readers that only have doubles lose digits beyond 2^53.
   mutating func member<Number: BinaryInteger>(_ name: StaticString, _ value: Number?) {
     appendName(name)
     appendWord(value.map { String($0) } ?? "null")
   }
 
-  /// Adds a member whose value is a number; null for nil and for what is not finite.
+  /// Adds a member whose value is a number, or null for `nil`, NaN and infinities.
   mutating func member(_ name: StaticString, _ value: Double?) {
     appendName(name)
     writer.appendNumber(value ?? .nan)
@@ -43,7 +43,7 @@ struct StatusJSON {
     appendWord(value ? "true" : "false")
   }
 
-  /// Adds a member whose value is an object; null where there are no members.
+  /// Adds a member whose value is an object, or null for `nil`.
   mutating func member(_ name: StaticString, _ members: ((inout StatusJSON) -> Void)?) {
     appendName(name)
     guard let members else { return appendWord("null") }

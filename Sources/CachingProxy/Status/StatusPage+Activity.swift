@@ -1,11 +1,11 @@
-// What has been answered, over time and in sums.
+// The answers over time, and their sums.
 extension StatusPage {
   /// The charts and the counts.
   var activity: HTML {
     let seconds = StatusChart(
       spans: report.traffic.seconds, spansPerColumn: 5, secondsPerSpan: 1,
       title: "Last 5 minutes", start: "5 min ago")
-    // In the first hour, 24 hours would be empty but for an edge.
+    // In the first hour, a chart of 24 hours would be empty except at its end.
     let isYoung = report.uptimeSeconds < 3600
     let minutes = StatusChart(
       spans: report.traffic.minutes.suffix(isYoung ? 60 : Traffic.keptMinutes),
@@ -58,7 +58,7 @@ extension StatusPage {
     return total.all == 0 ? 0 : Double(total[outcome]) / Double(total.all)
   }
 
-  /// One bar with a part for each outcome. The table below it says the same in words.
+  /// One bar with a part for each outcome. The table below it has the same numbers.
   private var shares: HTML {
     var start = 0.0
     let parts = AnswerOutcome.allCases.map { outcome -> HTML in

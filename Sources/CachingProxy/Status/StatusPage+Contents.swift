@@ -1,9 +1,9 @@
 internal import CacheFormat
 internal import CacheStore
 
-// What is in the store.
+// The contents of the store.
 extension StatusPage {
-  /// What fills the store, its largest and its oldest entries.
+  /// The names with the most bytes, and the largest and the oldest entries.
   var contents: HTML {
     guard report.statistics.entries > 0 else { return isUnused ? "" : emptyStore }
     return """
@@ -49,7 +49,7 @@ extension StatusPage {
     return "<p class=\"facts\">\(facts).</p>\(fillLevel)"
   }
 
-  /// How full the store is, where it has a limit.
+  /// The fill level of the store, if it has a limit.
   private var fillLevel: HTML {
     guard let limit = report.limits.bytes, limit > 0 else { return "" }
     let used =

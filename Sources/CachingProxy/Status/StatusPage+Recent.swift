@@ -2,10 +2,10 @@ internal import CacheFormat
 
 // The last answers, each with its reason.
 extension StatusPage {
-  /// How many of the last answers are to be seen at once.
+  /// The number of answers that are visible at first.
   private static let shownAnswers = 12
 
-  /// The last answers; the older ones fold away.
+  /// The last answers. The older ones are folded.
   var recent: HTML {
     let answers = report.traffic.recent
     guard !answers.isEmpty else { return "" }

@@ -1,15 +1,15 @@
 internal import CacheStore
 
-/// Makes the page for people: one document, with all that it needs inside.
+/// The page for people: one document that contains everything it needs.
 ///
-/// Works without its script, which only replaces `main` every few seconds by that of a newer page.
-/// It is well-formed XML, too, so that tests can read it with a strict parser.
+/// It works without its script, which only replaces `main` every few seconds by that of a newer
+/// page. It is also well-formed XML, so that tests can read it with a strict parser.
 struct StatusPage {
   let report: StatusReport
-  /// What allows style and script to a browser (Content Security Policy).
+  /// The number that allows the style and the script in a browser (Content Security Policy).
   let nonce: String
 
-  /// Gives the document.
+  /// The document.
   var html: HTML {
     """
     <!DOCTYPE html>
@@ -43,10 +43,11 @@ struct StatusPage {
     """
   }
 
-  /// Whether nothing has been asked yet.
+  /// Whether there have been no requests yet.
   var isUnused: Bool { report.traffic.total.all == 0 }
 
-  /// A URL as it is shown: behind a reverse proxy without the origin, which would be on every line.
+  /// Returns a URL for display. Behind a reverse proxy the origin is left out, because it would be
+  /// on every line.
   func shown(_ url: String) -> String {
     guard let origin = report.facts.origin, url.hasPrefix("\(origin)/") else { return url }
     return String(url.dropFirst(origin.count))
@@ -67,7 +68,7 @@ struct StatusPage {
     """
   }
 
-  /// What kind of proxy it is, in one line.
+  /// The kind of the proxy, in one line.
   private var lead: HTML {
     let role = report.facts.isShared ? "Shared" : "Private"
     let kind: HTML
@@ -86,7 +87,7 @@ struct StatusPage {
       """
   }
 
-  /// The numbers that matter most.
+  /// The most important numbers.
   private var glance: HTML {
     let total = report.traffic.total
     let recent = report.traffic.last(seconds: Traffic.keptSeconds).hitRate
@@ -125,7 +126,7 @@ struct StatusPage {
     """
   }
 
-  /// How to begin, as long as nothing has been asked.
+  /// Instructions for the first use, shown as long as there have been no requests.
   private var usage: HTML {
     let address = report.facts.address
     let isForward = report.facts.origin == nil

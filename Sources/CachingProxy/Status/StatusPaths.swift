@@ -1,9 +1,9 @@
-/// Names the paths of the status pages.
+/// The paths of the status pages.
 enum StatusPaths {
-  /// Everything below is the proxy's own.
+  /// The folder of the proxy's own pages.
   static let folder = "/.offlinecache/"
   /// The page for people.
   static let page = folder
-  /// The same as JSON.
+  /// The same data as JSON.
   static let json = "/.offlinecache/status"
 }

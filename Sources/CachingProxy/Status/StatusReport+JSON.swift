@@ -1,9 +1,9 @@
 internal import CacheFormat
 internal import CacheStore
 
-// The names are a promise: Docs/Serve.md lists them, and they change with `version` alone.
+// The names are stable: Docs/Serve.md lists them, and they change only with `version`.
 extension StatusReport {
-  /// Gives the report as one JSON object.
+  /// The report as one JSON object.
   var json: String {
     StatusJSON.object { json in
       json.member("version", 1)

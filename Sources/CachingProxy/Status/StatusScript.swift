@@ -1,7 +1,7 @@
 /// The script of the page for people.
 enum StatusScript {
-  /// Replaces `main` by that of a new page every three seconds, as long as somebody looks at it and
-  /// has not stopped it. What is folded open stays open. It makes no markup of its own.
+  /// Replaces `main` by that of a new page every three seconds, as long as the page is visible and
+  /// the user has not stopped it. Unfolded parts stay unfolded. It creates no markup itself.
   static let text: HTML = """
 
     (() => {

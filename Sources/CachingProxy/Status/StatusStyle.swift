@@ -2,7 +2,7 @@
 enum StatusStyle {
   /// One sheet for light and dark, for a phone of 360 pixels and a wide screen.
   ///
-  /// Text has a contrast of at least 4.5 to 1 on what is behind it, shapes of at least 3 to 1.
+  /// Text has a contrast of at least 4.5 to 1 with its background, shapes of at least 3 to 1.
   static let sheet: HTML = """
 
     :root {

@@ -1,8 +1,8 @@
 internal import CacheFormat
 
-/// Writes quantities for people.
+/// Formats quantities for people.
 enum StatusText {
-  /// Writes a count with commas: `1,234,567`.
+  /// Returns a count with commas: `1,234,567`.
   static func count(_ value: UInt64) -> String {
     let digits = String(value)
     var text = ""
@@ -13,13 +13,13 @@ enum StatusText {
     return text
   }
 
-  /// Writes bytes in powers of 1024 with three digits or so: `0 B`, `1.5 KiB`, `23.4 GiB`.
+  /// Returns bytes in powers of 1024 with about three digits: `0 B`, `1.5 KiB`, `23.4 GiB`.
   static func bytes(_ value: UInt64) -> String {
     guard value >= 1024 else { return "\(value) B" }
     let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
     var size = Double(value) / 1024
     var unit = 0
-    // What would be rounded to 1024.0 is one of the next unit.
+    // A value that would be rounded to 1024.0 is shown in the next unit.
     while size >= 1023.95 && unit < units.count - 1 {
       size /= 1024
       unit += 1
@@ -27,7 +27,7 @@ enum StatusText {
     return "\(tenths(size)) \(units[unit])"
   }
 
-  /// Writes a share in percent: `98.7 %`; 100 only where it is all, 0 only where it is nothing.
+  /// Returns a share in percent: `98.7 %`. It is 100 only for the whole, and 0 only for nothing.
   static func percent(_ share: Double) -> String {
     let tenths = Int(max(0, min(1, share)) * 1000 + 0.5)
     switch tenths {
@@ -37,13 +37,13 @@ enum StatusText {
     }
   }
 
-  /// Writes a rate: tenths up to 100, whole numbers over it.
+  /// Returns a rate: with tenths up to 100, as a whole number above.
   static func rate(_ perSecond: Double) -> String {
     if perSecond <= 0 { return "0" }
     return perSecond < 99.95 ? tenths(perSecond) : count(UInt64(min(perSecond, 1e15) + 0.5))
   }
 
-  /// Writes how long something takes in its two largest units: `3 d 4 h`, `12 min 5 s`.
+  /// Returns a duration in its two largest units: `3 d 4 h`, `12 min 5 s`.
   static func duration(seconds: Int64) -> String {
     let seconds = max(0, seconds)
     let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")]
@@ -55,7 +55,7 @@ enum StatusText {
     return "\(seconds / size) \(name)" + (rest == 0 ? "" : " \(rest) \(smallerName)")
   }
 
-  /// Writes how long ago a moment was, in its largest unit: `now`, `5 s ago`, `3 d ago`.
+  /// Returns the time since a moment, in its largest unit: `now`, `5 s ago`, `3 d ago`.
   static func ago(_ time: Timestamp, at now: Timestamp) -> String {
     let (span, overflow) = now.nanoseconds.subtractingReportingOverflow(time.nanoseconds)
     let seconds = overflow ? Int64.max / 1_000_000_000 : span / 1_000_000_000
@@ -68,7 +68,7 @@ enum StatusText {
     }
   }
 
-  /// Writes how long an answer took: `85 µs`, `1.2 ms`, `3.4 s`, `12 min 5 s`.
+  /// Returns the duration of an answer: `85 µs`, `1.2 ms`, `3.4 s`, `12 min 5 s`.
   static func took(microseconds: UInt64) -> String {
     switch microseconds {
     case ..<1000: "\(microseconds) \u{B5}s"
@@ -78,7 +78,7 @@ enum StatusText {
     }
   }
 
-  /// Writes the time of day in UTC: `23:07:14`.
+  /// Returns the time of day in UTC: `23:07:14`.
   static func timeOfDay(seconds: Int64) -> String {
     let second = ((seconds % 86_400) + 86_400) % 86_400
     return [second / 3600, second / 60 % 60, second % 60]

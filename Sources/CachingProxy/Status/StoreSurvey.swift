@@ -1,31 +1,32 @@
 internal import CacheFormat
 internal import CacheStore
 
-/// What a walk through all entries of a store found.
+/// The result of a walk through all entries of a store.
 struct StoreSurvey: Sendable {
-  /// How many names and entries each list has.
+  /// The number of names and entries in each list.
   static let listLength = 10
-  /// The most bytes of a name; a key may have 64 KiB.
+  /// The limit on the length of a name, in bytes; a key may have 64 KiB.
   static let maximumNameBytes = 1024
 
-  /// When the walk ended.
+  /// The time at which the walk ended.
   var time = Timestamp(nanoseconds: 0)
-  /// How long it took.
+  /// The duration of the walk.
   var nanoseconds: Int64 = 0
-  /// The entries that it saw.
+  /// The number of entries.
   var entries: UInt64 = 0
-  /// What most bytes are of, by host, by first part of the path, and by type.
+  /// The names with the most bytes: by host, by first part of the path, and by type.
   var hosts: [WeightedNames.Weight] = []
   var folders: [WeightedNames.Weight] = []
   var types: [WeightedNames.Weight] = []
-  /// The longest bodies, the longest first.
+  /// The entries with the longest bodies, the longest first.
   var largest: [SurveyedEntry] = []
-  /// Those that were asked for the longest ago, which are evicted next.
+  /// The least recently used entries, which are evicted next.
   var oldest: [SurveyedEntry] = []
 
-  /// Walks through a store; loads one entry at a time, and counts as no access.
+  /// Walks through a store. It loads one entry at a time, and does not count as an access.
   ///
-  /// - Parameter isStopped: asked now and then; a walk that is stopped returns nil.
+  /// - Parameter isStopped: Called from time to time. If it returns true, the walk ends and the
+  ///   result is `nil`.
   /// - Complexity: O(entries), about one read(2) each.
   init?(of store: Store, isStopped: () -> Bool) {
     var hosts = WeightedNames()
@@ -42,7 +43,7 @@ struct StoreSurvey: Sendable {
       folders.add(name.folder?.shortened(toBytes: Self.maximumNameBytes) ?? "", bytes: length)
       types.add(Self.mediaType(of: info), bytes: length)
       largest.offer(length, SurveyedEntry(info, name))
-      // The complement turns the order round and cannot overflow.
+      // The complement reverses the order and cannot overflow.
       oldest.offer(~info.accessed.nanoseconds, SurveyedEntry(info, name))
     }
     self.hosts = hosts.heaviest(Self.listLength)
@@ -52,7 +53,7 @@ struct StoreSurvey: Sendable {
     self.oldest = oldest.elements
   }
 
-  /// The Content-Type without parameters, in lower case; empty where there is none.
+  /// Returns the Content-Type without parameters, in lower case; empty if there is none.
   private static func mediaType(of info: EntryInfo) -> String {
     let wanted = "content-type".utf8
     let field = info.fields.first {
@@ -69,7 +70,7 @@ struct StoreSurvey: Sendable {
   }
 }
 
-/// One entry as the survey shows it.
+/// One entry in the survey.
 struct SurveyedEntry: Sendable, Hashable {
   /// The URL, or the key of an entry that has none.
   var url: String

@@ -2,12 +2,13 @@ internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
 
-/// Keeps a survey of a store that is not much older than its readers want.
+/// Provides a survey of a store that is reasonably new.
 ///
-/// Walking takes seconds where there are a million entries, so it is done on a thread of its own,
-/// when someone asks, and not so often that it would take more than a twentieth of a core.
+/// With a million entries a walk takes seconds. So it is done on its own thread, on request, and so
+/// rarely that it takes at most a twentieth of a core.
 final class StoreSurveyor: Sendable {
-  /// How old a survey is at least before it is made again, in nanoseconds and in walks.
+  /// The age from which a survey is made again: in nanoseconds, and in multiples of the duration of
+  /// a walk.
   static let leastAge: Int64 = 2_000_000_000
   static let leastWalks: Int64 = 20
   private let store: Store
@@ -20,7 +21,8 @@ final class StoreSurveyor: Sendable {
     var isWalking = false
     var isStopped = false
 
-    /// Whether a new survey is due. A clock that went back makes the one there is old, too.
+    /// Returns whether a new survey is due. If the clock was set back, the present one counts as
+    /// old.
     func isOld(at now: Int64) -> Bool {
       guard let newest else { return true }
       let age = now &- newest.time.nanoseconds
@@ -29,18 +31,18 @@ final class StoreSurveyor: Sendable {
     }
   }
 
-  /// Makes a surveyor; nothing is walked before someone asks.
+  /// Creates a surveyor. No walk begins before the first request.
   ///
-  /// - Parameter patienceNanoseconds: how long a reader waits for a new survey.
+  /// - Parameter patienceNanoseconds: The longest time that a reader waits for a new survey.
   init(_ store: Store, clock: any WallClock, patienceNanoseconds: Int64 = 100_000_000) {
     self.store = store
     self.clock = clock
     self.patienceNanoseconds = patienceNanoseconds
   }
 
-  /// Gives the newest survey, and has a new one made where it is old; nil as long as there is none.
+  /// Returns the newest survey, or `nil` if there is none yet. If it is old, starts a new one.
   ///
-  /// Waits for a new one, but not long.
+  /// It waits for the new one, but not long.
   func survey() -> StoreSurvey? {
     let now = clock.now()
     let isOld = state.change { state -> Bool in
@@ -55,7 +57,7 @@ final class StoreSurveyor: Sendable {
     return found ?? state.change { $0.newest }
   }
 
-  /// Ends a walk that is under way, and begins none any more; returns when there is none.
+  /// Ends a running walk and prevents new ones. Returns when no walk is running.
   func stop() {
     state.change { $0.isStopped = true }
     state.wait { $0.isWalking ? nil : () }
@@ -65,7 +67,7 @@ final class StoreSurveyor: Sendable {
     do throws(SystemError) {
       try startThread { [self] in walk() }
     } catch {
-      // No thread to be had: whoever asks next tries again.
+      // No thread could be started: the next request tries again.
       state.change { $0.isWalking = false }
     }
   }

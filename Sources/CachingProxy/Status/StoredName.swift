@@ -1,15 +1,16 @@
 internal import CacheFormat
 
-/// Reads from the key of an entry what it is of.
+/// The URL, the host and the folder of an entry, from its key.
 struct StoredName {
-  /// The URL, or the whole key of an entry that has none.
+  /// The URL, or the whole key of an entry that has no URL.
   let url: String
-  /// Host and port; nil for an entry that is not of a URL.
+  /// Host and port, or `nil` for an entry without a URL.
   let host: String?
-  /// Host and first part of the path, such as `example.org/images/`; nil as for the host.
+  /// Host and first part of the path, such as `example.org/images/`, or `nil` for an entry without
+  /// a URL.
   let folder: String?
 
-  /// Reads a key such as `GET http://example.org/images/a.png`.
+  /// Parses a key such as `GET http://example.org/images/a.png`.
   ///
   /// - Complexity: O(length of the key)
   init(key: ByteString) {
@@ -29,12 +30,13 @@ struct StoredName {
     folder = Self.folder(rest, hostEnd ?? rest.endIndex)
   }
 
-  /// Finds the colon of the first `://`.
+  /// Returns the position of the colon in the first `://`.
   private static func firstSchemeEnd(_ bytes: String.UTF8View) -> String.Index? {
     bytes.indices.first { bytes[$0...].starts(with: "://".utf8) }
   }
 
-  /// Host and first part of the path with its slash; the host alone where the path has no folder.
+  /// Returns the host and the first part of the path with its slash, or just the host if the path
+  /// has no folder.
   private static func folder(_ rest: Substring, _ hostEnd: String.Index) -> String {
     let host = rest[..<hostEnd]
     let path = rest[hostEnd...].utf8.prefix { $0 != UInt8(ascii: "?") }.dropFirst()

@@ -1,13 +1,13 @@
 internal import CacheFormat
 internal import Synchronization
 
-/// Counts what a proxy answers, in memory of a fixed size.
+/// The counts of a proxy's answers, in memory of a fixed size.
 final class Traffic: Sendable {
-  /// The number of seconds, of minutes and of answers that are kept.
+  /// The number of seconds that are kept.
   static let keptSeconds = 300
   static let keptMinutes = 24 * 60
   static let keptAnswers = 200
-  /// The most bytes of a text that are kept with an answer; a URL may have 64 KiB.
+  /// The limit on the text that is kept with an answer, in bytes; a URL may have 64 KiB.
   static let keptTextBytes = 1024
 
   private let state = Mutex(State())
@@ -20,14 +20,14 @@ final class Traffic: Sendable {
     var next = 0
   }
 
-  /// Takes note of an answer; pages of the proxy's own are not counted.
+  /// Records an answer. The proxy's own pages are not counted.
   ///
   /// - Complexity: O(1), and one short lock.
   func add(_ record: AnswerRecord) {
     guard let (outcome, fetched) = record.account else { return }
     let second = record.endSecond
     let answer = RecentAnswer(outcome: outcome, record: record.shortened)
-    // What takes the place of the oldest is freed after the lock has ended.
+    // The replaced element is released after the lock.
     let oldest = state.withLock { state -> RecentAnswer? in
       state.total.add(
         outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete)
@@ -45,7 +45,7 @@ final class Traffic: Sendable {
     _ = consume oldest
   }
 
-  /// Gives what was counted up to a moment.
+  /// Returns the counts up to a moment.
   func report(at now: Timestamp) -> TrafficReport {
     let (total, seconds, minutes, recent, next) = state.withLock {
       ($0.total, $0.seconds, $0.minutes, $0.recent, $0.next)
@@ -57,7 +57,7 @@ final class Traffic: Sendable {
   }
 }
 
-/// What was counted up to a moment.
+/// The counts up to a moment.
 struct TrafficReport: Sendable {
   var total: TrafficCounts
   /// The last 300 seconds, the oldest first.
@@ -67,7 +67,8 @@ struct TrafficReport: Sendable {
   /// The last answers, the newest first.
   var recent: [RecentAnswer]
 
-  /// Gives the sum of the last whole seconds; the one that is running would look too small.
+  /// Returns the sum of the last whole seconds. The present second is left out, because it is
+  /// incomplete.
   func last(seconds count: Int) -> TrafficCounts {
     var sum = TrafficCounts()
     for span in seconds.dropLast().suffix(count) { sum += span.counts }
@@ -75,7 +76,7 @@ struct TrafficReport: Sendable {
   }
 }
 
-/// One of the last answers, and how it was counted.
+/// One of the last answers, and its outcome.
 struct RecentAnswer: Sendable, Hashable {
   var outcome: AnswerOutcome
   var record: AnswerRecord
@@ -89,7 +90,7 @@ extension AnswerRecord {
     return overflow ? time.nanoseconds / 1_000_000_000 : end
   }
 
-  /// The same with texts of a bounded length.
+  /// The record with texts of a limited length.
   fileprivate var shortened: AnswerRecord {
     let limit = Traffic.keptTextBytes
     guard
@@ -106,7 +107,7 @@ extension AnswerRecord {
 }
 
 extension String {
-  /// Gives the beginning with an ellipsis where the text is longer than `limit` bytes.
+  /// Returns the text, or its beginning with an ellipsis if it is longer than `limit` bytes.
   ///
   /// - Complexity: O(`limit`)
   func shortened(toBytes limit: Int) -> String {

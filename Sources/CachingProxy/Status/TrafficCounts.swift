@@ -1,15 +1,15 @@
-/// Counts answers: of a second, of a minute, or since the start.
+/// The counts of answers: of a second, of a minute, or since the start.
 struct TrafficCounts: Sendable, Hashable {
-  /// Counts the answers of each outcome, in the order of the cases.
+  /// The number of answers of each outcome, in the order of the cases.
   private var outcomes = InlineCounts()
-  /// Counts the body bytes that went to clients.
+  /// The body bytes that were sent to clients.
   private(set) var sentBytes: UInt64 = 0
-  /// Counts those of them that came from the origin.
+  /// The part of these bytes that came from the origin.
   private(set) var fetchedBytes: UInt64 = 0
-  /// Counts the answers that were not sent to their end.
+  /// The number of answers that were not sent completely.
   private(set) var cutShort: UInt64 = 0
 
-  /// Takes note of an answer.
+  /// Records an answer.
   mutating func add(_ outcome: AnswerOutcome, sent: UInt64, fetched: UInt64, isComplete: Bool) {
     outcomes[outcome] += 1
     sentBytes &+= sent
@@ -17,7 +17,7 @@ struct TrafficCounts: Sendable, Hashable {
     if !isComplete { cutShort += 1 }
   }
 
-  /// Adds what another span of time has.
+  /// Adds the counts of another span of time.
   static func += (left: inout TrafficCounts, right: TrafficCounts) {
     for outcome in AnswerOutcome.allCases { left.outcomes[outcome] += right[outcome] }
     left.sentBytes &+= right.sentBytes
@@ -25,27 +25,27 @@ struct TrafficCounts: Sendable, Hashable {
     left.cutShort += right.cutShort
   }
 
-  /// Gives the answers of one outcome.
+  /// The number of answers with an outcome.
   subscript(outcome: AnswerOutcome) -> UInt64 { outcomes[outcome] }
 
-  /// Gives all answers.
+  /// The number of all answers.
   var all: UInt64 { AnswerOutcome.allCases.reduce(0) { $0 + self[$1] } }
 
-  /// Gives the answers that came from the store without waiting for the origin.
+  /// The number of answers that came from the store without waiting for the origin.
   var fromStore: UInt64 { self[.hit] + self[.stale] }
 
-  /// Gives the share of the answers that came from the store without waiting for the origin, among
-  /// all that a cache may answer; nil where there were none.
+  /// The share of answers that came from the store without waiting for the origin, among all that a
+  /// cache may answer; `nil` if there are none.
   var hitRate: Double? {
     let possible = all - self[.bypass]
     return possible == 0 ? nil : Double(fromStore) / Double(possible)
   }
 
-  /// Gives the bytes that clients got without the origin sending them.
+  /// The bytes that clients received without the origin sending them.
   var savedBytes: UInt64 { sentBytes - min(sentBytes, fetchedBytes) }
 }
 
-/// Holds one number for each outcome, in place.
+/// One number for each outcome, stored in place.
 private struct InlineCounts: Sendable, Hashable {
   private var hit: UInt64 = 0
   private var stale: UInt64 = 0

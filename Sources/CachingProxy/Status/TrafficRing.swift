@@ -1,28 +1,28 @@
-/// Holds the counts of the newest spans of time, all of the same length.
+/// The counts of the newest spans of time, all of the same length.
 ///
-/// A place is used again when its time has come round, so nothing has to be cleared meanwhile, and
-/// a clock that jumps loses what it jumped over, no more.
+/// A place is reused when its turn comes again, so nothing has to be cleared in between. If the
+/// clock jumps, only the skipped spans are lost.
 struct TrafficRing: Sendable {
   /// The length of a span in seconds.
   let spanSeconds: Int64
   private var places: [Place]
 
   private struct Place: Sendable {
-    /// Which span since 1970; negative before the first use.
+    /// The number of the span, counted from 1970; negative before the first use.
     var span: Int64 = -1
     var counts = TrafficCounts()
   }
 
-  /// Makes a ring of `count` spans of `spanSeconds` seconds.
+  /// Creates a ring of `count` spans of `spanSeconds` seconds.
   init(spanSeconds: Int64, count: Int) {
     self.spanSeconds = spanSeconds
     places = Array(repeating: Place(), count: count)
   }
 
-  /// Gives the number of spans.
+  /// The number of spans.
   var count: Int { places.count }
 
-  /// Takes note of an answer that ended at a second since 1970.
+  /// Records an answer that ended at a second since 1970.
   ///
   /// - Complexity: O(1)
   mutating func add(
@@ -34,7 +34,7 @@ struct TrafficRing: Sendable {
     places[index].counts.add(outcome, sent: sent, fetched: fetched, isComplete: isComplete)
   }
 
-  /// Gives the counts of all spans up to the one of a second since 1970, the oldest first.
+  /// Returns the counts of all spans up to that of a second since 1970, the oldest first.
   func counts(upTo second: Int64) -> [TrafficSpan] {
     let last = max(0, second) / spanSeconds
     return (0..<Int64(places.count)).reversed().map { back in
@@ -48,9 +48,9 @@ struct TrafficRing: Sendable {
   }
 }
 
-/// Holds the counts of one span of time.
+/// The counts of one span of time.
 struct TrafficSpan: Sendable, Hashable {
-  /// When the span begins, in seconds since 1970.
+  /// The beginning of the span, in seconds since 1970.
   var start: Int64
   var counts: TrafficCounts
 }

@@ -1,14 +1,14 @@
-/// Sums up entries and bytes by name, with a bound on the number of names.
+/// Adds up entries and bytes by name, with a limit on the number of names.
 ///
-/// Where there are too many, the half with the fewest bytes is given up. What is given up and comes
-/// again begins at nothing; the names that matter have long been far ahead by then.
+/// If there are too many names, the half with the fewest bytes is removed. A removed name that
+/// occurs again starts at zero; by then the important names are far ahead.
 struct WeightedNames: Sendable {
-  /// The most names that are kept at a time.
+  /// The limit on the number of names.
   static let maximumNames = 4096
 
   private var sums: [String: Weight] = [:]
 
-  /// What goes by one name.
+  /// The entries and bytes of one name.
   struct Weight: Sendable, Hashable {
     var name: String
     var entries: UInt64 = 0
@@ -24,7 +24,7 @@ struct WeightedNames: Sendable {
     sums[name]?.bytes &+= bytes
   }
 
-  /// Gives the names with the most bytes, the heaviest first.
+  /// Returns the names with the most bytes, the most bytes first.
   func heaviest(_ count: Int) -> [Weight] {
     Array(sums.values.sorted(by: Self.isHeavier).prefix(count))
   }
