@@ -34,7 +34,7 @@ extension OfflineCache {
   /// fail with `cancelled`; the responses stored until then stay.
   ///
   /// ```swift
-  /// let results = await cache.prefetch(articles.map { URLRequest(url: $0.url) })
+  /// let results = await cache.prefetch(urls.map { URLRequest(url: $0) })
   /// for case .failed(let error) in results { print(error.localizedDescription) }
   /// ```
   ///

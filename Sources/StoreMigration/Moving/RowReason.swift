@@ -1,7 +1,7 @@
 /// The reason why a row of a source is not converted: a stable name, its meaning, and whether it is
 /// a fault.
 ///
-/// Docs/Migrate.md has the table of ``all``.
+/// Docs/Migrate.md has the table of all reasons.
 public struct RowReason: Sendable, Hashable {
   /// The name in reports; never changed.
   public let name: String
