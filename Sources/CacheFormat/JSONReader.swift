@@ -25,11 +25,12 @@ package struct JSONReader {
 
   /// Checks that all the bytes are UTF-8.
   func checkEncoding() throws(FormatError) {
-    do {
-      _ = try UTF8Span(validating: bytes.span)
-    } catch {
-      throw FormatError(.notJSON, at: error.byteOffsets.lowerBound, "the text is not UTF-8")
-    }
+    guard String(validating: bytes, as: UTF8.self) == nil else { return }
+    var parser = UTF8.ForwardParser()
+    var iterator = bytes.makeIterator()
+    var offset = 0
+    while case .valid(let scalar) = parser.parseScalar(from: &iterator) { offset += scalar.count }
+    throw FormatError(.notJSON, at: offset, "the text is not UTF-8")
   }
 
   /// Checks that only white space follows.

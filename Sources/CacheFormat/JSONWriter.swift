@@ -208,7 +208,7 @@ private enum TextKind {
     if !special {
       self = .plain
     } else {
-      self = (try? UTF8Span(validating: bytes.span)) == nil ? .binary : .escaped
+      self = String(validating: bytes, as: UTF8.self) == nil ? .binary : .escaped
     }
   }
 

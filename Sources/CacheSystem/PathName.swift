@@ -7,7 +7,13 @@ public struct PathName: Sendable {
   /// The longest path in bytes.
   package static let capacity = 255
 
-  private var storage = InlineArray<256, UInt8>(repeating: 0)
+  private typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+
+  /// 256 bytes, as words: `InlineArray` needs macOS and iOS 26.
+  private var storage: (Words, Words, Words, Words) = (
+    (0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 0, 0, 0, 0, 0, 0)
+  )
 
   /// The number of bytes, without the NUL.
   package private(set) var count = 0
@@ -30,13 +36,17 @@ public struct PathName: Sendable {
   @inline(__always)
   package mutating func append(_ byte: UInt8) {
     precondition(count < Self.capacity, "a path of the store is never this long")
-    storage[count] = byte
+    let place = count
+    // Safety: `count` is below the capacity, as checked.
+    unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0[place] = byte }
     count += 1
   }
 
   /// Appends the bytes of `other`.
   package mutating func append(_ other: PathName) {
-    for index in 0..<other.count { append(other.storage[index]) }
+    other.withSpan { bytes in
+      for index in bytes.indices { append(bytes[index]) }
+    }
   }
 
   /// Appends the bytes of `text`.
@@ -80,15 +90,17 @@ public struct PathName: Sendable {
     guard range.lowerBound >= 0, range.upperBound <= count, 1...16 ~= range.count
     else { return nil }
     var value: UInt64 = 0
-    for index in range {
-      let byte = storage[index]
-      switch byte {
-      case 48...57: value = value &<< 4 | UInt64(byte &- 48)
-      case 97...102: value = value &<< 4 | UInt64(byte &- 87)
-      default: return nil
+    return withSpan { bytes in
+      for index in range {
+        let byte = bytes[index]
+        switch byte {
+        case 48...57: value = value &<< 4 | UInt64(byte &- 48)
+        case 97...102: value = value &<< 4 | UInt64(byte &- 87)
+        default: return nil
+        }
       }
+      return value
     }
-    return value
   }
 
   /// Returns whether the path ends with `text`, which is ASCII.
@@ -98,15 +110,26 @@ public struct PathName: Sendable {
     let start = count - text.utf8CodeUnitCount
     guard start >= 0 else { return false }
     // Safety: the literal has `utf8CodeUnitCount` bytes.
-    let bytes = unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    return bytes.indices.allSatisfy { unsafe bytes[$0] == storage[start + $0] }
+    let suffix = unsafe UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    return withSpan { bytes in
+      suffix.indices.allSatisfy { unsafe bytes[start + $0] == suffix[$0] }
+    }
   }
 
   /// The bytes, without the NUL.
-  package var bytes: [UInt8] { (0..<count).map { storage[$0] } }
+  package var bytes: [UInt8] { withSpan { bytes in bytes.indices.map { bytes[$0] } } }
 
   /// The path for messages; invalid UTF-8 is replaced.
   package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// Calls `body` with the bytes, without the NUL; they are valid for the call only.
+  @inline(__always)
+  private func withSpan<R>(_ body: (Span<UInt8>) -> R) -> R {
+    // Safety: the storage has 256 bytes, `count` is at most 255, and `body` cannot store the span.
+    unsafe withUnsafeBytes(of: storage) {
+      unsafe body(Span(_unsafeBytes: UnsafeRawBufferPointer(rebasing: $0[..<count])))
+    }
+  }
 
   /// Calls `body` with the NUL-terminated bytes, which are valid for the call only.
   @inline(__always)

@@ -27,7 +27,7 @@ public struct StatedDigest: Sendable, Hashable, CustomStringConvertible {
   /// (RFC 9530), or `Content-MD5` (RFC 2616, section 14.15) of a 200.
   init?(of head: HTTPResponseHead) {
     let stated = head.fields.combinedValue(of: "Repr-Digest").flatMap {
-      StructuredDictionary($0.span)
+      StructuredDictionary($0)
     }
     for algorithm in [DigestAlgorithm.sha512, .sha256] {
       guard case .byteSequence(let digits) = stated?[algorithm.rawValue],

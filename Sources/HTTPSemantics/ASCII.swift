@@ -79,8 +79,10 @@ enum ASCII {
 
   /// Compares two names without regard to the case of ASCII letters.
   static func equalsIgnoringCase(_ left: String, _ right: String) -> Bool {
-    let left = left.utf8.span
-    let right = right.utf8.span
+    left.withUTF8Span { left in right.withUTF8Span { equalsIgnoringCase(left, $0) } }
+  }
+
+  private static func equalsIgnoringCase(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
     guard left.count == right.count else { return false }
     for index in left.indices where left[index] != right[index] {
       guard lowercased(left[index]) == lowercased(right[index]) else { return false }

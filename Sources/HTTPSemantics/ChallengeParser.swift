@@ -116,7 +116,7 @@ struct ChallengeParser {
   /// end is searched for, which bounds the time.
   private mutating func closingQuote() -> Int? {
     guard !quotesEnd else { return nil }
-    let close = ListSyntax.closingQuote(in: bytes.span, after: position)
+    let close = bytes.withSpan { ListSyntax.closingQuote(in: $0, after: position) }
     quotesEnd = close == nil
     return close
   }

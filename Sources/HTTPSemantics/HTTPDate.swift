@@ -25,9 +25,15 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     self.seconds = seconds
   }
 
+  /// Reads a date from bytes; see ``init(_:now:)-(Span<UInt8>,_)``.
+  package init?(_ bytes: [UInt8], now: HTTPDate) {
+    guard let date = bytes.withSpan({ HTTPDate($0, now: now) }) else { return nil }
+    self = date
+  }
+
   /// Reads a date from text; see ``init(_:now:)-(Span<UInt8>,_)``.
   public init?(_ text: String, now: HTTPDate) {
-    self.init(Array(text.utf8).span, now: now)
+    self.init(Array(text.utf8), now: now)
   }
 
   /// Returns whether the left time is earlier.

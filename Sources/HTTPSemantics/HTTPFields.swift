@@ -33,7 +33,9 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
   ///   - start: The index at which to start; 0 to ``endIndex``.
   /// - Complexity: O(*n*) in the number of fields.
   public func firstIndex(named name: String, from start: Int = 0) -> Int? {
-    let lines = fields.span
+    // `Array.span` needs macOS and iOS 26; that of a slice does not.
+    let slice = fields[...]
+    let lines = slice.span
     let length = name.utf8.count
     for index in start..<lines.count
     where lines[index].name.utf8.count == length && lines[index].isNamed(name) {
@@ -70,7 +72,8 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByArrayLiteral {
   ///
   /// - Complexity: O(*n*) in the number of fields.
   func containsName(where accepts: (String) -> Bool) -> Bool {
-    let lines = fields.span
+    let slice = fields[...]
+    let lines = slice.span
     for index in lines.indices where accepts(lines[index].name) { return true }
     return false
   }

@@ -53,7 +53,7 @@ package enum ListSyntax {
     var members: [ArraySlice<UInt8>] = []
     for field in fields where field.isNamed(name) {
       var cursor = Cursor()
-      while let range = cursor.next(in: field.value.span) {
+      while let range = field.value.withSpan({ cursor.next(in: $0) }) {
         members.append(field.value[range])
       }
     }

@@ -31,7 +31,7 @@ public enum Preconditions {
     }
     // A field that is not a date or is repeated is ignored (RFC 9110, section 13.1.3).
     guard let field = request.fields.only(named: "If-Modified-Since"),
-      let since = HTTPDate(field.value.span, now: now)
+      let since = HTTPDate(field.value, now: now)
     else { return .proceed }
     return modificationTime(of: stored) <= since ? .notModified : .proceed
   }

@@ -17,7 +17,7 @@ struct Preferences {
     var list = Preferences()
     list.bytes.reserveCapacity(value.count)
     list.members.reserveCapacity(8)
-    guard list.readMembers(of: value.span) else { return nil }
+    guard value.withSpan({ list.readMembers(of: $0) }) else { return nil }
     return list.sorted()
   }
 
@@ -100,7 +100,6 @@ struct Preferences {
   }
 
   private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-    let bytes = bytes.span
     for offset in 0..<min(left.count, right.count) {
       let one = bytes[left.lowerBound + offset]
       let other = bytes[right.lowerBound + offset]

@@ -92,7 +92,7 @@ public enum RangeAnswer: Sendable, Hashable {
     if let tag = EntityTag(value), tag.isWellFormed {
       return stored.facts.entityTag?.matchesStrongly(tag) ?? false
     }
-    guard let date = HTTPDate(value.span, now: now) else { return false }
+    guard let date = HTTPDate(value, now: now) else { return false }
     return Validators(stored).hasStrongDate && stored.facts.lastModified == date
   }
 }

@@ -45,10 +45,10 @@ public struct RequestDirectives: Sendable, Hashable {
       let length = field.name.utf8.count
       if length == 13, field.isNamed("Cache-Control") {
         hasCacheControl = true
-        add(field.value.span)
+        field.value.withSpan { add($0) }
       } else if length == 6, field.isNamed("Pragma") {
         var pragma = RequestDirectives()
-        pragma.add(field.value.span)
+        field.value.withSpan { pragma.add($0) }
         hasPragmaNoCache = hasPragmaNoCache || pragma.noCache
       }
     }

@@ -45,7 +45,7 @@ public struct ResponseDirectives: Sendable, Hashable {
       return
     }
     for field in fields where field.isNamed("Cache-Control") {
-      add(field.value.span)
+      field.value.withSpan { add($0) }
     }
   }
 

@@ -77,19 +77,19 @@ private struct ResponseScan {
   /// Reads one field. The length of its name excludes most of the other fields.
   mutating func take(_ field: HTTPField, targetedFields: [String]) {
     switch field.name.utf8.count {
-    case 3: if field.isNamed("Age") { takeAge(field.value.span) }
+    case 3: if field.isNamed("Age") { field.value.withSpan { takeAge($0) } }
     case 4:
       if field.isNamed("Date") {
-        date = date ?? First(value: HTTPDate(field.value.span, now: now))
+        date = date ?? First(value: HTTPDate(field.value, now: now))
       } else if field.isNamed("ETag") {
         entityTag = entityTag ?? First(value: EntityTag(field.value))
       }
-    case 7: if field.isNamed("Expires") { takeExpires(field.value.span) }
+    case 7: if field.isNamed("Expires") { takeExpires(field.value) }
     case 13:
       if field.isNamed("Cache-Control") {
-        directives.add(field.value.span)
+        field.value.withSpan { directives.add($0) }
       } else if field.isNamed("Last-Modified") {
-        lastModified = lastModified ?? First(value: HTTPDate(field.value.span, now: now))
+        lastModified = lastModified ?? First(value: HTTPDate(field.value, now: now))
       }
     default: break
     }
@@ -106,7 +106,7 @@ private struct ResponseScan {
     age = DeltaSeconds.parse(value, in: ListSyntax.trimmed(value, 0..<end)) ?? 0
   }
 
-  private mutating func takeExpires(_ value: Span<UInt8>) {
+  private mutating func takeExpires(_ value: [UInt8]) {
     guard expires == .absent else { return }
     if let date = HTTPDate(value, now: now) {
       expires = .at(date)

@@ -48,6 +48,12 @@ package struct StructuredDictionary: Sendable, Hashable {
     self.members = members
   }
 
+  /// Reads the value of a field, as ``init(_:)-(Span<UInt8>)`` does.
+  package init?(_ bytes: [UInt8]) {
+    guard let dictionary = bytes.withSpan({ StructuredDictionary($0) }) else { return nil }
+    self = dictionary
+  }
+
   /// Returns the value for a key, or `nil`.
   package subscript(key: String) -> Value? {
     members.first { $0.key == key }?.value

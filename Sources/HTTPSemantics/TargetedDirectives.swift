@@ -5,7 +5,7 @@ extension ResponseDirectives {
   init?(targetedIn fields: HTTPFields, _ names: [String]) {
     for name in names {
       guard let value = fields.combinedValue(of: name),
-        let dictionary = StructuredDictionary(value.span), !dictionary.members.isEmpty,
+        let dictionary = StructuredDictionary(value), !dictionary.members.isEmpty,
         let directives = ResponseDirectives(dictionary)
       else { continue }
       self = directives
@@ -51,7 +51,7 @@ extension ResponseDirectives {
     switch value {
     case .string(let text), .token(let text):
       let bytes = Array(text.utf8)
-      return FieldList(argument: bytes.span, in: 0..<bytes.count)
+      return bytes.withSpan { FieldList(argument: $0, in: 0..<$0.count) }
     default: return .all
     }
   }

@@ -19,10 +19,8 @@ struct Validators {
   /// Reads the validators of a message that was just received.
   init(_ fields: HTTPFields, now: HTTPDate) {
     entityTag = fields.first(named: "ETag").flatMap { EntityTag($0.value) }
-    lastModified = fields.first(named: "Last-Modified").flatMap {
-      HTTPDate($0.value.span, now: now)
-    }
-    date = fields.first(named: "Date").flatMap { HTTPDate($0.value.span, now: now) }
+    lastModified = fields.first(named: "Last-Modified").flatMap { HTTPDate($0.value, now: now) }
+    date = fields.first(named: "Date").flatMap { HTTPDate($0.value, now: now) }
   }
 
   var isEmpty: Bool { entityTag == nil && lastModified == nil }

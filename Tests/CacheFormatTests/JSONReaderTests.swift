@@ -61,6 +61,17 @@ private func unsigned(_ text: String) throws(FormatError) -> UInt64 {
     #expect(refusal(of: bytes) == .notJSON)
   }
 
+  @Test(
+    arguments: [
+      ([0xff], 0), ([0x61, 0xc3, 0xa4, 0x80], 3), ([0x61, 0xe2, 0x82], 1),
+      ([0xf0, 0x9f, 0x98, 0x80, 0xed, 0xa0, 0x80, 0x61], 4), ([0x61, 0xc3, 0x61, 0xff], 1),
+    ] as [([UInt8], Int)])
+  func `the error names the first byte that is not UTF-8`(bytes: [UInt8], offset: Int) {
+    #expect(throws: FormatError(.notJSON, at: offset, "the text is not UTF-8")) {
+      try JSONReader(bytes).checkEncoding()
+    }
+  }
+
   @Test func `nesting is accepted up to its limit and refused behind it`() {
     let limit = JSONReader.maximumDepth
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {

@@ -50,6 +50,14 @@ import Testing
     #expect(PathName(bytes: longest + [0x61]) == nil)
   }
 
+  @Test func `paths are joined up to the capacity`() {
+    let half = [UInt8](repeating: 0x61, count: 127)
+    var path = PathName(bytes: half) ?? PathName()
+    path.append(PathName("/"))
+    path.append(PathName(bytes: half) ?? PathName())
+    #expect(path.bytes == half + [0x2f] + half)
+  }
+
   @Test(arguments: [[], [0], [0x61, 0], [0, 0x61]] as [[UInt8]])
   func `no bytes and NUL are refused`(bytes: [UInt8]) {
     #expect(PathName(bytes: bytes) == nil)

@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// The result of the cache for an answer, as it is counted.
 enum AnswerOutcome: Int, Sendable, CaseIterable {
   /// The answer came from the store, fresh, without asking the origin.
@@ -58,7 +60,10 @@ private struct SaidByCache {
   var isCollapsed = false
 
   init(_ field: String) {
-    let bytes = field.utf8.span
+    field.withUTF8Span { read($0) }
+  }
+
+  private mutating func read(_ bytes: Span<UInt8>) {
     var start = 0
     var index = 0
     var isQuoted = false

@@ -68,7 +68,8 @@
           if error == .wouldBlock { continue }
           throw error
         }
-        let items = NetlinkMessages.read(buffer.span.extracting(first: Int(count)))
+        let received = buffer[..<Int(count)]
+        let items = NetlinkMessages.read(received.span)
         guard let item = items.first(where: { $0.sequence == sequence }) else { continue }
         if case .failure(let code) = item.message { throw SystemError(code) }
         return item.message

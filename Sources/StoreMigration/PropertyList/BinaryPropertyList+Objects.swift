@@ -1,4 +1,5 @@
 internal import CacheFormat
+internal import HTTPSemantics
 
 /// The location of the references of an array, a set or a dictionary.
 struct References {
@@ -78,14 +79,15 @@ extension BinaryPropertyList {
   /// Returns whether an ASCII string is equal to a text. The comparison starts at the end, because
   /// the keys of an archive begin alike and differ in a number.
   func isText(_ range: Range<Int>, _ text: String) -> Bool {
-    let (found, wanted) = (bytes.span, text.utf8.span)
-    guard range.count == wanted.count else { return false }
-    var index = wanted.count
-    while index > 0 {
-      index -= 1
-      if found[range.lowerBound + index] != wanted[index] { return false }
+    text.withUTF8Span { wanted in
+      guard range.count == wanted.count else { return false }
+      var index = wanted.count
+      while index > 0 {
+        index -= 1
+        if bytes[range.lowerBound + index] != wanted[index] { return false }
+      }
+      return true
     }
-    return true
   }
 
   private func simple(_ marker: UInt8, at offset: Int) throws(PropertyListError)
@@ -105,25 +107,25 @@ extension BinaryPropertyList {
       throw PropertyListError(.badObject, at: start)
     }
     let size = 1 << power
-    if size <= 4 { return Int128(Self.unsigned(bytes.span, start, size)) }
-    let first = Self.unsigned(bytes.span, start, 8)
+    if size <= 4 { return Int128(Self.unsigned(bytes, start, size)) }
+    let first = Self.unsigned(bytes, start, 8)
     if size == 8 { return Int128(Int64(bitPattern: first)) }
     return Int128(Int64(bitPattern: first)) << 64
-      | Int128(Self.unsigned(bytes.span, start + 8, 8))
+      | Int128(Self.unsigned(bytes, start + 8, 8))
   }
 
   private func real(at start: Int, power: Int) throws(PropertyListError) -> Double {
     guard power == 2 || power == 3, start + 1 << power <= objectsEnd else {
       throw PropertyListError(.badObject, at: start)
     }
-    let bits = Self.unsigned(bytes.span, start, 1 << power)
+    let bits = Self.unsigned(bytes, start, 1 << power)
     return power == 3
       ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
   }
 
   private func uid(at start: Int, size: Int) throws(PropertyListError) -> Int {
     guard size <= 8, start + size <= objectsEnd,
-      let number = Int(exactly: Self.unsigned(bytes.span, start, size))
+      let number = Int(exactly: Self.unsigned(bytes, start, size))
     else { throw PropertyListError(.badObject, at: start) }
     return number
   }

@@ -33,10 +33,9 @@ struct BinaryPropertyList {
     let trailer = bytes.count - Self.trailerLength
     offsetSize = Int(bytes[trailer + 6])
     referenceSize = Int(bytes[trailer + 7])
-    let numbers = bytes.span
-    let objects = Self.unsigned(numbers, trailer + 8, 8)
-    let root = Self.unsigned(numbers, trailer + 16, 8)
-    let start = Self.unsigned(numbers, trailer + 24, 8)
+    let objects = Self.unsigned(bytes, trailer + 8, 8)
+    let root = Self.unsigned(bytes, trailer + 16, 8)
+    let start = Self.unsigned(bytes, trailer + 24, 8)
     let sizes = 1...8
     guard sizes.contains(offsetSize), sizes.contains(referenceSize), objects > 0, root < objects,
       start >= UInt64(Self.headerLength), start <= UInt64(trailer),
@@ -52,7 +51,7 @@ struct BinaryPropertyList {
   func offset(of object: Int) throws(PropertyListError) -> Int {
     guard object >= 0, object < count else { throw PropertyListError(.outside) }
     let place = tableStart + object * offsetSize
-    let offset = Self.unsigned(bytes.span, place, offsetSize)
+    let offset = Self.unsigned(bytes, place, offsetSize)
     guard offset >= UInt64(Self.headerLength), offset < UInt64(tableStart) else {
       throw PropertyListError(.outside, at: place)
     }
@@ -66,14 +65,14 @@ struct BinaryPropertyList {
   ///
   /// - Parameter place: The offset of the reference; the caller has checked `referenceSize` bytes.
   func reference(at place: Int) throws(PropertyListError) -> Int {
-    let number = Self.unsigned(bytes.span, place, referenceSize)
+    let number = Self.unsigned(bytes, place, referenceSize)
     guard number < UInt64(count) else { throw PropertyListError(.outside, at: place) }
     return Int(number)
   }
 
   /// Returns a number of 1 to 8 bytes, the most significant first; the caller has checked the
   /// range.
-  static func unsigned(_ bytes: borrowing Span<UInt8>, _ start: Int, _ size: Int) -> UInt64 {
+  static func unsigned(_ bytes: [UInt8], _ start: Int, _ size: Int) -> UInt64 {
     var value: UInt64 = 0
     for index in start..<start + size { value = value << 8 | UInt64(bytes[index]) }
     return value
