@@ -136,11 +136,15 @@ final class Flights: Sendable {
 
   /// Forgets what is under way for a key: who asks now gets a newer answer.
   func end(_ key: ByteString) {
-    flights.withLock { flights in flights[key] = nil }
+    // What is forgotten is dropped after the lock is released; so in `endAll`.
+    _ = flights.withLock { flights in flights.removeValue(forKey: key) }
   }
 
   /// Forgets all that is under way.
   func endAll() {
-    flights.withLock { $0 = [:] }
+    _ = flights.withLock { flights in
+      defer { flights = [:] }
+      return flights
+    }
   }
 }

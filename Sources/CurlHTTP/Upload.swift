@@ -65,12 +65,14 @@ final class Upload: Sendable {
   func read(
     into buffer: UnsafeMutableRawBufferPointer, whenReady: @escaping @Sendable () -> Void
   ) -> Read {
-    state.withLock { state in
+    // After `swap`, the closure that is replaced. It is dropped after the lock is released.
+    var closure = Optional(whenReady)
+    return state.withLock { state in
       // libcurl may ask once more although the server needs no more bytes.
       guard !state.isStopped else { return .wait }
       if let failure = state.failure { return .failed(failure) }
       if state.awaitsContinue {
-        state.whenReady = whenReady
+        swap(&state.whenReady, &closure)
         startPatience(&state)
         return .wait
       }
@@ -79,7 +81,7 @@ final class Upload: Sendable {
         return .bytes(unsafe copy(into: buffer, &state))
       }
       guard state.source != nil else { return .end }
-      state.whenReady = whenReady
+      swap(&state.whenReady, &closure)
       startPull(&state)
       return .wait
     }

@@ -115,10 +115,11 @@ extension Download {
     }
     if isStopped { callOut { step.cancel() } }
     let result = await step.value
-    return state.withLock { state in
-      state.cancelStep = nil
-      return (result, isStopped || state.pauses != pauses || state.askers <= 0)
+    // The closure, and the step with all that it holds, is dropped after the lock is released.
+    let (_, wasStopped) = state.withLock { state in
+      (state.cancelStep.take(), isStopped || state.pauses != pauses || state.askers <= 0)
     }
+    return (result, wasStopped)
   }
 
   /// Waits while the download is paused.

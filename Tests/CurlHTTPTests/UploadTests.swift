@@ -19,6 +19,35 @@ struct UploadTests {
 
   private static let pattern = (0..<300_000).map { UInt8($0 % 251) }
 
+  /// Uses the upload when it ends, which traps if the lock of the upload is held.
+  private final class UserAtEnd: Sendable {
+    static let ends = Mutex(0)
+    private let upload: Upload
+
+    init(_ upload: Upload) { self.upload = upload }
+
+    deinit {
+      _ = upload.rewind()
+      Self.ends.withLock { $0 += 1 }
+    }
+  }
+
+  @Test func `a closure that another one replaces is dropped outside of the lock`() {
+    let source = ScriptedSource { _ in
+      await untilCancelled()
+      return nil
+    }
+    let upload = Upload(.stream(length: nil, source))
+    // Safety: the buffer is empty.
+    let buffer = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    for _ in 1...3 {
+      let user = UserAtEnd(upload)
+      #expect(unsafe upload.read(into: buffer) { _ = user } == .wait)
+    }
+    upload.stop()
+    #expect(UserAtEnd.ends.withLock { $0 } == 3)
+  }
+
   private func send(
     _ origin: Origin, _ body: RequestBody?, method: String = "POST", fields: HTTPFields = [],
     options: TransportOptions = patient
