@@ -70,15 +70,15 @@ struct RequestHead: Hashable {
       throw RequestRefusal(400, "the target has characters that are not allowed")
     }
     if target.allSatisfy({ $0 < 0x80 }) { return String(decoding: target, as: UTF8.self) }
-    var text = ""
+    var text: [UInt8] = []
     for byte in target {
       if byte < 0x80 {
-        text.unicodeScalars.append(Unicode.Scalar(byte))
+        text.append(byte)
       } else {
-        text += "%" + String(byte, radix: 16, uppercase: true)
+        PercentEncoding.appendEscape(of: byte, to: &text)
       }
     }
-    return text
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Determines the framing of the body (RFC 9112, section 6).

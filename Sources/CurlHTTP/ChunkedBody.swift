@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// Decodes the chunks of a body (RFC 9112, section 7.1).
 ///
 /// libcurl also does this, to find the end, but version 7.88 ignores the text after the digits of a
@@ -86,21 +88,12 @@ struct ChunkedBody {
   /// Returns the number at the start of a size line, or `nil` if there is none or it exceeds 2^63 -
   /// 1.
   private static func size(_ line: ArraySlice<UInt8>) -> Int64? {
-    let digits = line.prefix { hexValue($0) != nil }
+    let digits = line.prefix { ASCII.hexValue($0) != nil }
     let rest = line.dropFirst(digits.count).drop { $0 == 0x20 || $0 == 0x09 }
     guard !digits.isEmpty, digits.count <= 16, rest.isEmpty || rest.first == UInt8(ascii: ";"),
       !rest.contains(where: { $0 == 0x0D || $0 == 0 })
     else { return nil }
-    let number = digits.reduce(UInt64(0)) { $0 << 4 | UInt64(hexValue($1) ?? 0) }
+    let number = digits.reduce(UInt64(0)) { $0 << 4 | UInt64(ASCII.hexValue($1) ?? 0) }
     return Int64(exactly: number)
-  }
-
-  private static func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

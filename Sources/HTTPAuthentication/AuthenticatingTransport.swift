@@ -1,3 +1,4 @@
+import CacheFormat
 package import HTTPSemantics
 package import HTTPTransports
 
@@ -96,7 +97,7 @@ package struct AuthenticatingTransport: HTTPTransport {
       let random = [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)]
       return terms.authorization(
         user: user, password: password, method: request.method.rawValue, uri: request.url.target,
-        count: count, clientNonce: random.map { String($0, radix: 16) }.joined())
+        count: count, clientNonce: random.map { Hexadecimal.string($0) }.joined())
     case nil:
       // A token is sent by Bearer only.
       return credential.bearer ?? (credential.sendsBasicUnasked ? credential.basic : nil)

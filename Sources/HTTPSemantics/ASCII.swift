@@ -1,5 +1,5 @@
 /// Classes of bytes in the grammars of RFC 3986 and RFC 9110.
-enum ASCII {
+package enum ASCII {
   static func isDigit(_ byte: UInt8) -> Bool {
     byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
@@ -66,7 +66,8 @@ enum ASCII {
     }
   }
 
-  static func hexValue(_ byte: UInt8) -> UInt8? {
+  /// Returns the value of a hex digit of either case, or nil.
+  package static func hexValue(_ byte: UInt8) -> UInt8? {
     if isDigit(byte) { return byte - UInt8(ascii: "0") }
     let lower = byte | 0x20
     guard lower >= UInt8(ascii: "a"), lower <= UInt8(ascii: "f") else { return nil }

@@ -1,7 +1,8 @@
-/// Normalisation of percent-escapes (RFC 3986, section 6.2.2.2).
-enum PercentEncoding {
-  /// Decodes the escapes of unreserved bytes, changes the other escapes to upper case, and escapes
-  /// the bytes for which `isAllowed` returns false.
+/// Reads and writes percent-escapes (RFC 3986, section 2.1).
+package enum PercentEncoding {
+  /// Returns the normal form (RFC 3986, section 6.2.2.2): decodes the escapes of unreserved bytes,
+  /// changes the other escapes to upper case, and escapes the bytes for which `isAllowed` returns
+  /// false.
   ///
   /// - Complexity: O(*n*).
   static func normalized(_ bytes: ArraySlice<UInt8>, isAllowed: (UInt8) -> Bool) -> [UInt8] {
@@ -33,14 +34,16 @@ enum PercentEncoding {
     return result
   }
 
-  private static func escapedByte(in bytes: ArraySlice<UInt8>, at index: Int) -> UInt8? {
+  /// Returns the byte of the escape that begins at an index, or nil if none does.
+  package static func escapedByte(in bytes: ArraySlice<UInt8>, at index: Int) -> UInt8? {
     guard bytes.endIndex - index >= 3, let high = ASCII.hexValue(bytes[index + 1]),
       let low = ASCII.hexValue(bytes[index + 2])
     else { return nil }
     return high << 4 | low
   }
 
-  private static func appendEscape(of byte: UInt8, to result: inout [UInt8]) {
+  /// Appends `%` and two digits in upper case.
+  package static func appendEscape(of byte: UInt8, to result: inout [UInt8]) {
     result.append(UInt8(ascii: "%"))
     result.append(ASCII.hexDigit(byte >> 4))
     result.append(ASCII.hexDigit(byte & 0x0F))

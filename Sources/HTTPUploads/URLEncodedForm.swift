@@ -1,3 +1,5 @@
+import HTTPSemantics
+
 /// A form that is sent as `application/x-www-form-urlencoded` (WHATWG URL standard, section 5.2):
 /// in UTF-8, in the given order; names may be repeated.
 public struct URLEncodedForm: Sendable, Hashable {
@@ -36,7 +38,6 @@ public struct URLEncodedForm: Sendable, Hashable {
   }
 
   private static func encode(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
     for byte in text.utf8 {
       switch byte {
@@ -45,7 +46,7 @@ public struct URLEncodedForm: Sendable, Hashable {
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"),
         UInt8(ascii: "."), UInt8(ascii: "_"):
         bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      default: PercentEncoding.appendEscape(of: byte, to: &bytes)
       }
     }
     return String(decoding: bytes, as: UTF8.self)

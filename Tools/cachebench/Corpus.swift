@@ -1,3 +1,5 @@
+import CacheFormat
+
 /// A seeded source of random numbers (SplitMix64, Steele, Lea and Flood 2014).
 struct SplitMix: RandomNumberGenerator {
   private var state: UInt64
@@ -115,7 +117,4 @@ struct Corpus: Sendable {
 }
 
 /// Returns 16 hexadecimal digits.
-private func hex(_ number: UInt64) -> String {
-  let digits = String(number, radix: 16)
-  return String(repeating: "0", count: 16 - digits.count) + digits
-}
+private func hex(_ number: UInt64) -> String { Hexadecimal.string(number) }

@@ -1,3 +1,5 @@
+import CacheFormat
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -41,9 +43,9 @@ final class FloorSystem: CacheUnderTest {
     guard root >= 0 else { throw .failed("floor: \(path): \(lastSystemError())") }
     guard unsafe mkdirat(root, "staging", 0o700) == 0 else { return }
     for shard in 0..<256 {
-      let digits = String(shard, radix: 16)
+      let name = Hexadecimal.string(UInt64(shard), digits: 2)
       // Safety: as above.
-      unsafe mkdirat(root, digits.count == 1 ? "0" + digits : digits, 0o700)
+      unsafe mkdirat(root, name, 0o700)
     }
   }
 

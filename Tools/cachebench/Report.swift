@@ -1,3 +1,5 @@
+import CacheFormat
+
 /// One line of results.
 struct Row: Sendable {
   var work: String
@@ -34,15 +36,22 @@ final class Report {
 
   private func json(_ row: Row) -> String {
     let summary = row.summary
-    var text =
-      "{\"work\":\"\(row.work)\",\"system\":\"\(row.system.rawValue)\",\"entries\":\(row.entries)"
-      + ",\"body\":\(row.body),\"threads\":\(row.threads)"
-      + ",\"median_us\":\(fixed(summary.median / 1000, 3))"
-      + ",\"p99_us\":\(fixed(summary.p99 / 1000, 3))"
-      + ",\"ops_per_s\":\(fixed(summary.operationsPerSecond, summary.sliceMean < 1e8 ? 0 : 3))"
-    if let bytes = row.bytesPerEntry { text += ",\"bytes_per_entry\":\(fixed(bytes, 1))" }
-    if let seconds = row.seconds { text += ",\"seconds\":\(fixed(seconds, 3))" }
-    return text + "}"
+    var json = JSONWriter()
+    json.append("{\"work\":")
+    json.appendText(row.work)
+    json.append(",\"system\":")
+    json.appendText(row.system.rawValue)
+    for (name, number) in [
+      ("entries", "\(row.entries)"), ("body", "\(row.body)"), ("threads", "\(row.threads)"),
+      ("median_us", fixed(summary.median / 1000, 3)), ("p99_us", fixed(summary.p99 / 1000, 3)),
+      ("ops_per_s", fixed(summary.operationsPerSecond, summary.sliceMean < 1e8 ? 0 : 3)),
+      ("bytes_per_entry", row.bytesPerEntry.map { fixed($0, 1) }),
+      ("seconds", row.seconds.map { fixed($0, 3) }),
+    ] as [(String, String?)] {
+      if let number { json.append(raw: ",\"\(name)\":\(number)") }
+    }
+    json.append("}")
+    return json.text
   }
 
   /// Lays out rows; the last column says how many times the store's time a system takes.

@@ -1,3 +1,4 @@
+import CacheFormat
 import CommandLineTools
 import StoreChecking
 
@@ -102,9 +103,9 @@ struct JSONReport: Sendable {
   /// and a second member, with `_hex` in its name, has them all.
   private static func text(_ name: String, _ bytes: [UInt8]) -> [(String, JSONText)] {
     if let text = String(validating: bytes, as: UTF8.self) { return [(name, .string(text))] }
-    let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     return [
-      (name, .string(String(decoding: bytes, as: UTF8.self))), ("\(name)_hex", .string(digits)),
+      (name, .string(String(decoding: bytes, as: UTF8.self))),
+      ("\(name)_hex", .string(bytes.hexadecimal)),
     ]
   }
 

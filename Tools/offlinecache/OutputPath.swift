@@ -47,9 +47,11 @@ enum OutputPath {
   private static func safeName(_ part: ArraySlice<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     var rest = part
-    while let byte = rest.popFirst() {
-      if byte == percent, let decoded = hexByte(rest.prefix(2)) {
-        rest = rest.dropFirst(2)
+    while let byte = rest.first {
+      let decoded =
+        byte == percent ? PercentEncoding.escapedByte(in: rest, at: rest.startIndex) : nil
+      rest = rest.dropFirst(decoded == nil ? 1 : 3)
+      if let decoded {
         result += isUnsafe(decoded) ? escape(decoded) : [decoded]
       } else {
         result += isUnsafe(byte) ? escape(byte) : [byte]
@@ -68,13 +70,8 @@ enum OutputPath {
   }
 
   private static func escape(_ byte: UInt8) -> [UInt8] {
-    let digits = Array("0123456789ABCDEF".utf8)
-    return [percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-  }
-
-  private static func hexByte(_ digits: ArraySlice<UInt8>) -> UInt8? {
-    guard digits.count == 2 else { return nil }
-    let text = String(decoding: digits, as: UTF8.self)
-    return text.allSatisfy(\.isHexDigit) ? UInt8(text, radix: 16) : nil
+    var escape: [UInt8] = []
+    PercentEncoding.appendEscape(of: byte, to: &escape)
+    return escape
   }
 }

@@ -109,8 +109,7 @@ package final class StrayQuarantine: Sendable {
       if byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\") {
         text.unicodeScalars.append(Unicode.Scalar(byte))
       } else {
-        let digits = String(byte, radix: 16)
-        text += "\\x" + (digits.count < 2 ? "0" : "") + digits
+        text += "\\x" + [byte].hexadecimal
       }
     }
   }
