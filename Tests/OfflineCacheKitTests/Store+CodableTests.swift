@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test func `come back as they were stored`() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let store = try Store(at: folder.path + "/store")
     defer { store.close() }
     let user = User(name: "Grace", born: Date(timeIntervalSince1970: 3))
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func `that are others are an error`() throws {
-    let folder = try TemporaryFolder()
+    let folder = TemporaryFolder()
     let store = try Store(at: folder.path + "/store")
     defer { store.close() }
     try store.put(encoding: ["a"], for: "list")

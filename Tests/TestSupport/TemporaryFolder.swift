@@ -8,13 +8,15 @@ public final class TemporaryFolder: Sendable {
   /// The path as a URL.
   public var url: URL { URL(filePath: path, directoryHint: .isDirectory) }
 
-  /// Makes a folder that only this user may enter.
-  ///
-  /// - Throws: an error of Foundation, if the folder cannot be made.
-  public init() throws {
+  /// Makes a folder that only this user may enter. Ends the program if it cannot be made.
+  public init() {
     path = FileManager.default.temporaryDirectory.path + "/offlinecache-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(
-      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    do {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    } catch {
+      fatalError("\(path): \(error); set TMPDIR to a directory that can be written to")
+    }
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
