@@ -3,10 +3,8 @@ import Foundation
 import Testing
 
 @Suite struct FileSystemTests {
-  private let folder: SystemFolder
+  private let folder = SystemFolder()
   private let files = ScriptedFiles()
-
-  init() throws { folder = try SystemFolder() }
 
   private static let interrupted: [ScriptedFiles.Step] = [.fail(.interrupted), .fail(.interrupted)]
 

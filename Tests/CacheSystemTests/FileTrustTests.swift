@@ -1,5 +1,6 @@
 import CacheSystem
 import Foundation
+import TestSupport
 import Testing
 
 struct FileTrustTests {
@@ -46,10 +47,8 @@ struct FileTrustTests {
 
   @Test(.enabled(if: geteuid() == 0, "another user's files are needed"), arguments: [false, true])
   func `a planted file or link is found by its path`(isLink: Bool) throws {
-    let folder = FileManager.default.temporaryDirectory.path + "/oc-trust-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let path = folder + "/file"
+    let folder = TemporaryFolder()
+    let path = folder.path + "/file"
     if isLink {
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/etc/hosts")
     } else {
@@ -59,8 +58,8 @@ struct FileTrustTests {
     // Safety: the paths are passed as zero-terminated copies that live during the calls.
     unsafe #expect(lchown(path, 65_534, 65_534) == 0)
     #expect(!UserPath.isPlanted(path) && !UserPath.isPlantedLink(path))
-    unsafe #expect(chmod(folder, 0o1777) == 0)
+    unsafe #expect(chmod(folder.path, 0o1777) == 0)
     #expect(UserPath.isPlanted(path) && UserPath.isPlantedLink(path) == isLink)
-    #expect(!UserPath.isPlanted(folder + "/none"))
+    #expect(!UserPath.isPlanted(folder.path + "/none"))
   }
 }

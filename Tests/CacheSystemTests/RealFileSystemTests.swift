@@ -3,11 +3,9 @@ import Foundation
 import Testing
 
 @Suite struct RealFileSystemTests {
-  private let folder: SystemFolder
+  private let folder = SystemFolder()
   private let files = RealFileSystem()
   private static let bad: Int32 = 1_000_000
-
-  init() throws { folder = try SystemFolder() }
 
   /// Each call on a descriptor that is none.
   private static let calls: [(String, @Sendable (RealFileSystem) throws(SystemError) -> Void)] = [

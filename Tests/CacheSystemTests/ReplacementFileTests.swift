@@ -3,9 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct ReplacementFileTests {
-  private let folder: SystemFolder
-
-  init() throws { folder = try SystemFolder() }
+  private let folder = SystemFolder()
 
   private var names: [String] {
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }

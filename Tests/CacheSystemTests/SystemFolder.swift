@@ -1,18 +1,14 @@
 public import CacheSystem
 import Foundation
+import TestSupport
 import Testing
 
 /// An empty directory for one test, removed at the end.
 final class SystemFolder: Sendable {
-  let path: String
+  private let folder = TemporaryFolder()
   let files = RealFileSystem()
 
-  init() throws {
-    path = FileManager.default.temporaryDirectory.path + "/ocsystem-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  var path: String { folder.path }
 
   /// Opens the directory itself.
   func open() throws(SystemError) -> Descriptor {
