@@ -1,17 +1,4 @@
 import CacheSystem
-import Foundation
-
-/// An empty directory of the operating system, removed at the end.
-final class RealFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.path + "/ocsimulated-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 /// Makes calls that a seed decides, and tells what each of them gave.
 struct RandomCalls {

@@ -1,13 +1,14 @@
 import CacheSystem
 import Foundation
 import SimulatedFiles
+import TestSupport
 import Testing
 
 /// The simulated files against those of the operating system.
 @Suite struct SimulatedVolumeTests {
   @Test(arguments: 1...20)
   func `a random sequence of calls gives the same results on both`(seed: UInt64) throws {
-    let folder = try RealFolder()
+    let folder = TemporaryFolder()
     let process = SimulatedProcess(on: SimulatedVolume())
     try process.makeDirectory(userPath: "/root", mode: 0o700)
     var real = RandomCalls(RealFileSystem(), root: folder.path, seed: seed)
