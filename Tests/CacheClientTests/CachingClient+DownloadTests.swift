@@ -14,7 +14,7 @@ struct CachingClientDownloadTests {
 
   @Test(arguments: [Guard.basic, .digest(.sha256, isSession: false)])
   func `a downloader logs in as its client does`(kind: Guard) async throws {
-    let folder = try DownloadSandbox()
+    let folder = DownloadSandbox()
     let origin = GuardedOrigin(kind)
     let answers = Answers(Self.right)
     let sandbox = try ClientSandbox(
@@ -32,7 +32,7 @@ struct CachingClientDownloadTests {
   }
 
   @Test func `three tries are enough, and the 401 is told`() async throws {
-    let folder = try DownloadSandbox()
+    let folder = DownloadSandbox()
     let answers = Answers(.password(user: "u", password: "no"))
     let origin = GuardedOrigin(.basic)
     let sandbox = try ClientSandbox(
@@ -46,7 +46,7 @@ struct CachingClientDownloadTests {
 
   @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
   func `a file that others have changed since is not stored`() async throws {
-    let folder = try DownloadSandbox()
+    let folder = DownloadSandbox()
     let server = FileServer(content(600_000))
     let client = try ClientSandbox(ScriptedTransport.Answer())
     let file = try await folder.downloader(server).download(folder.asked())

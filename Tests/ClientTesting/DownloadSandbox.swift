@@ -1,17 +1,15 @@
 import Foundation
 package import HTTPDownloads
+import TestSupport
 
 /// A folder for downloads, which goes away with it.
 package final class DownloadSandbox: Sendable {
-  package let folder: String
+  private let temporary = TemporaryFolder()
   package let clock = TestClock()
 
-  package init() throws {
-    folder = FileManager.default.temporaryDirectory.path + "/ocdownload-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-  }
+  package var folder: String { temporary.path }
 
-  deinit { try? FileManager.default.removeItem(atPath: folder) }
+  package init() {}
 
   package func path(_ name: String = "file") -> String { "\(folder)/\(name)" }
 

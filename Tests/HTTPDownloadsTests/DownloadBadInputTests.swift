@@ -9,12 +9,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadBadInputTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let server = FileServer(content(1000))
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   private func cause(
     _ change: (inout DownloadRequest) -> Void

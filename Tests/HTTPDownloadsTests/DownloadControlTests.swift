@@ -11,12 +11,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadControlTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let big = content(1_000_000)
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   /// Starts a download that stands after its first piece.
   private func held(_ downloader: Downloader, _ server: FileServer, _ name: String = "file")

@@ -12,13 +12,9 @@ import Testing
 /// Others who are at the files of a download, and callers who change their mind.
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadDisturbedTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let big = content(1_000_000)
   private let server = FileServer(content(1_000_000))
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   /// Starts a download that stands after its first piece.
   private func held(_ name: String = "file") async -> (Download, Gate) {

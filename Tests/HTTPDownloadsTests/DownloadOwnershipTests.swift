@@ -10,12 +10,8 @@ import Testing
 /// Files of one's own and of others at the place of a download.
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadOwnershipTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let server = FileServer(content(100_000))
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   @Test func `a file of somebody else is replaced only where that is allowed`() async throws {
     let downloader = sandbox.downloader(server)

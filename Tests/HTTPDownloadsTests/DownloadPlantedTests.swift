@@ -9,12 +9,8 @@ import Testing
 /// Files that other users of the machine have put where a download goes.
 @Suite(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0, "files of another user are needed"))
 struct DownloadPlantedTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let server = FileServer(content(600_000))
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   /// Gives a file to another user.
   private func give(_ path: String) {

@@ -47,7 +47,7 @@ struct DownloadRecordTests {
   }
 
   @Test func `a download that an earlier version began is resumed`() async throws {
-    let sandbox = try DownloadSandbox()
+    let sandbox = DownloadSandbox()
     let stem = sandbox.path(".offlinecache-f7f3387d17298c1b8947c03f40451220")
     let sums: [UInt8] = [
       0x07, 0, 0, 0, 0, 0, 0, 0, 0x6e, 0xd1, 0x6c, 0x22, 0xfa, 0xf3, 0xdf, 0x1e,

@@ -10,12 +10,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadReuseTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let server = FileServer(content(100_000))
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   private func download(
     expiry: DownloadExpiry? = nil, reuse: DownloadRequest.Reuse = .unexpired
@@ -146,7 +142,7 @@ struct DownloadReuseTests {
   @Test func `an interrupted download keeps the expiry that it was begun with`() async throws {
     let minute = DownloadExpiry(after: 60, isSliding: true)
     for (second, seconds) in [(nil, 60), (DownloadExpiry(after: 600), 600)] {
-      let sandbox = try DownloadSandbox()
+      let sandbox = DownloadSandbox()
       let server = FileServer(content(100_000), faults: [.init(cut: 50_000)])
       var request = sandbox.asked()
       request.expiry = minute
@@ -188,7 +184,7 @@ struct DownloadReuseTests {
     _ = await sandbox.failure(downloader, sandbox.asked())
     _ = await sandbox.failure(downloader, sandbox.asked(url: "/other"))
     // Also where that one's file is there, and is confirmed.
-    let other = try DownloadSandbox()
+    let other = DownloadSandbox()
     server.fail(.init(), .init(cut: 70_000))
     _ = try await downloader.download(other.asked(url: "/other"))
     _ = await other.failure(downloader, other.asked())

@@ -10,7 +10,7 @@ struct DownloadStormTests {
   func `pauses, cancels and joins from many tasks leave the right file or none`(
     seed: UInt64
   ) async throws {
-    let sandbox = try DownloadSandbox()
+    let sandbox = DownloadSandbox()
     let big = content(600_000)
     let server = FileServer(big)
     let downloaders = (0..<2).map { _ in sandbox.downloader(server, transfers: 3, perHost: 2) }

@@ -10,12 +10,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct DownloadTests {
-  private let sandbox: DownloadSandbox
+  private let sandbox = DownloadSandbox()
   private let big = content(1_000_000)
-
-  init() throws {
-    sandbox = try DownloadSandbox()
-  }
 
   @Test func `a file appears with all that is known of it, and nothing else stays`() async throws {
     let server = FileServer(big)

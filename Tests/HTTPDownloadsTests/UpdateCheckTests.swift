@@ -10,7 +10,7 @@ struct UpdateCheckTests {
   private let server = FileServer(content(1000))
 
   @Test func `a downloaded file is compared, and stays as it is`() async throws {
-    let sandbox = try DownloadSandbox()
+    let sandbox = DownloadSandbox()
     let downloader = sandbox.downloader(server)
     let asked = sandbox.asked()
     #expect(try await downloader.updateState(of: asked) == .missing)
