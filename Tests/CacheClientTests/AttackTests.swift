@@ -34,8 +34,8 @@ struct AttackTests {
   ) async throws {
     print("AttackTests: seed \(seed), \(Self.operations) requests")
     let origin = RandomOrigin(seed: seed)
-    let path = FileManager.default.temporaryDirectory.path + "/ocattack-\(UUID().uuidString)"
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = TemporaryFolder()
+    let path = folder.path + "/store"
     let clock = TestClock()
     let store = try Store(at: path, options: Options(memoryBytes: seed % 2 == 0 ? 1 << 20 : 0))
     let client = CachingClient(store: store, transport: origin, clock: clock)

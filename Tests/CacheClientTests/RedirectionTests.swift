@@ -4,6 +4,7 @@ import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransports
+import TestSupport
 import Testing
 
 @testable import CacheClient
@@ -122,12 +123,10 @@ struct RedirectionTests {
     let transport = transport(["/a": "http://example.com/b"])
     let secure = HTTPRequest(url: try NormalizedURL("https://example.com/a"))
     let error = TransportError(.insecureRedirect, url: secure.url.string)
-    let folder = FileManager.default.temporaryDirectory.path + "/ocredirect-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = TemporaryFolder()
     let failure = await #expect(throws: DownloadError.self) {
       try await Downloader(transport: transport)
-        .download(DownloadRequest(secure, to: folder + "/file"))
+        .download(DownloadRequest(secure, to: folder.path + "/file"))
     }
     #expect(failure?.cause == .transport(error))
     let sandbox = try ClientSandbox(Answer("x", fields: fresh()))

@@ -9,9 +9,7 @@ import Testing
 
 /// Answers from substitutes through a client. Its clock says January 2027, files are of 2026.
 @Suite(.timeLimit(.minutes(1))) struct SubstituteAnswerTests {
-  private let folder: SubstituteFolder
-
-  init() throws { folder = try SubstituteFolder() }
+  private let folder = SubstituteFolder()
 
   private func sandbox(
     _ text: String = "local", yields: Bool = false,

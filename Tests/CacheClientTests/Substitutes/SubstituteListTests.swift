@@ -5,10 +5,9 @@ import Testing
 @testable import CacheClient
 
 @Suite struct SubstituteListTests {
-  private let folder: SubstituteFolder
+  private let folder = SubstituteFolder()
 
   init() throws {
-    folder = try SubstituteFolder()
     try folder.write("site/index.html", "index")
     try folder.write("a b.txt", "blank")
   }

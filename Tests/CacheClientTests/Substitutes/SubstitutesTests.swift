@@ -7,9 +7,7 @@ import Testing
 @testable import CacheClient
 
 @Suite struct SubstitutesTests {
-  private let folder: SubstituteFolder
-
-  init() throws { folder = try SubstituteFolder() }
+  private let folder = SubstituteFolder()
 
   /// What a table answers with, or nil.
   private func text(_ table: Substitutes, _ url: String) throws -> String? {

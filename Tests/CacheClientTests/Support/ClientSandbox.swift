@@ -12,7 +12,7 @@ import TestSupport
 
 /// A client on a store of its own and a scripted transport; the store goes away with it.
 final class ClientSandbox: Sendable {
-  let path: String
+  private let folder = TemporaryFolder()
   let store: Store
   let transport: ScriptedTransport
   let clock = TestClock()
@@ -22,8 +22,7 @@ final class ClientSandbox: Sendable {
     _ transport: ScriptedTransport, _ options: ClientOptions = ClientOptions(),
     store: Options = Options()
   ) throws {
-    path = FileManager.default.temporaryDirectory.path + "/occlient-\(UUID().uuidString)"
-    self.store = try Store(at: path, options: store)
+    self.store = try Store(at: folder.path + "/store", options: store)
     self.transport = transport
     var options = options
     options.fingerprintKey = FingerprintKey(bytes: Array(repeating: 7, count: 32))
@@ -35,10 +34,9 @@ final class ClientSandbox: Sendable {
     try self.init(ScriptedTransport(answer))
   }
 
-  deinit {
-    store.close()
-    try? FileManager.default.removeItem(atPath: path)
-  }
+  deinit { store.close() }
+
+  var path: String { folder.path + "/store" }
 
   /// Names the files of bodies that are being written.
   var staged: [String] {

@@ -1,14 +1,11 @@
 import Foundation
+import TestSupport
 
 /// A folder with files for substitutes; goes away with it.
 final class SubstituteFolder: Sendable {
-  let path = FileManager.default.temporaryDirectory.path + "/ocsubst-\(UUID().uuidString)"
+  private let folder = TemporaryFolder()
 
-  init() throws {
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  var path: String { folder.path }
 
   /// Writes a file and returns its path; folders on the way are made. The time of change is in 2026.
   @discardableResult
