@@ -3,17 +3,17 @@ import CacheStore
 import Foundation
 import HTTPSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPCaching
 
 /// The folder of a key file, which goes away with it.
 private final class KeyFolder: Sendable {
-  let path = FileManager.default.temporaryDirectory.path + "/ockey-\(UUID().uuidString)"
+  private let parent = TemporaryFolder()
+  var path: String { parent.path + "/key" }
   var file: String { path + "/state/fingerprint.key" }
   private let problems = Mutex<[FingerprintKeyError]>([])
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 
   func key() -> FingerprintKey {
     FingerprintKey(path: file) { error in self.problems.withLock { $0.append(error) } }

@@ -2,35 +2,33 @@ import CacheFormat
 import CacheStore
 import Foundation
 import HTTPSemantics
+import TestSupport
 
 @testable import HTTPCaching
 
 /// A cache on a store of its own, before which the test plays client and origin; the store goes away
 /// with it.
 final class CacheSandbox {
-  let path: String
+  private let folder = TemporaryFolder()
   private(set) var cache: ResponseCache
   private let keyRule: KeyRule
   private let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
   var store: Store { cache.store }
+  var path: String { folder.path + "/store" }
 
   init(
     role: CacheRules.Role = .privateCache, keyRule: KeyRule = .url, options: Options = Options(),
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) throws {
-    path = FileManager.default.temporaryDirectory.path + "/occaching-\(UUID().uuidString)"
     self.keyRule = keyRule
     self.mayReturnStored = mayReturnStored
     cache = ResponseCache(
-      store: try Store(at: path, options: options), rules: CacheRules(role: role),
+      store: try Store(at: folder.path + "/store", options: options), rules: CacheRules(role: role),
       keyRule: keyRule, fingerprintKey: .ofTests, mayReturnStored: mayReturnStored)
   }
 
-  deinit {
-    store.close()
-    try? FileManager.default.removeItem(atPath: path)
-  }
+  deinit { store.close() }
 
   /// Closes the store and opens it again, as the next start of the program does.
   func reopen(_ options: Options = Options(), role: CacheRules.Role? = nil) throws {
