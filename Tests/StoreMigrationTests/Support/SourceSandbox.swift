@@ -1,21 +1,19 @@
 import Foundation
 import StoreMigration
+import TestSupport
 import Testing
 
 /// A folder for one test, removed at its end.
 final class SourceSandbox {
-  let path: String
+  private let temporary = TemporaryFolder()
+
+  var path: String { temporary.path }
 
   init() throws {
-    path =
-      FileManager.default.temporaryDirectory
-      .appending(path: "migration-tests-\(UInt64.random(in: .min ... .max))").path
     for folder in [copies, bodies] {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// Where private copies are made.
   var copies: String { path + "/copies" }
