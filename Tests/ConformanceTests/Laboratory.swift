@@ -2,6 +2,7 @@ import CacheClient
 import CacheStore
 import Foundation
 import HTTPSemantics
+import TestSupport
 import Testing
 
 /// Makes caches and plays cases against them.
@@ -32,15 +33,11 @@ struct Laboratory {
   static func play(
     _ cases: [ConformanceCase], role: Role, way: Way = .disk
   ) async throws -> Scores {
-    let path = FileManager.default.temporaryDirectory
-      .appending(path: "conformance-\(UUID().uuidString)").path
+    let folder = TemporaryFolder()
     let clock = VirtualClock()
     let store = try Store(
-      at: path, options: Options(memoryBytes: way == .memory ? 1 << 20 : 0, clock: clock))
-    defer {
-      store.close()
-      try? FileManager.default.removeItem(atPath: path)
-    }
+      at: folder.path, options: Options(memoryBytes: way == .memory ? 1 << 20 : 0, clock: clock))
+    defer { store.close() }
     let origin = ScriptedOrigin(clock: clock)
     var options = ClientOptions()
     options.rules = role.rules

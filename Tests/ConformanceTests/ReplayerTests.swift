@@ -1,19 +1,14 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Checks the replayer itself: what it says of caches whose behaviour is known.
 struct ReplayerTests {
-  private static func write(_ json: String) throws -> String {
-    let path = FileManager.default.temporaryDirectory
-      .appending(path: "cases-\(UUID().uuidString).json").path
-    try Data(json.utf8).write(to: URL(filePath: path))
-    return path
-  }
-
   private static func read(_ json: String) throws -> [ConformanceCase] {
-    let path = try write(json)
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    return try CaseFile.cases(at: path)
+    let folder = TemporaryFolder()
+    let file = folder.url.appending(path: "cases.json")
+    try Data(json.utf8).write(to: file)
+    return try CaseFile.cases(at: file.path)
   }
 
   private static func test(
