@@ -1,4 +1,5 @@
 package import Foundation
+package import TestSupport
 
 /// Makes certificates with openssl, in a folder of its own.
 ///
@@ -8,12 +9,10 @@ package import Foundation
 package enum Certificates {
   /// Makes them all; about half a second.
   ///
-  /// - Returns: the folder, which the caller removes, or an ``NginxOrigin`` does.
-  package static func make() async throws -> URL {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ocnginx-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let maker = Maker(folder: folder)
+  /// - Returns: the folder, for an ``NginxOrigin``.
+  package static func make() async throws -> TemporaryFolder {
+    let folder = TemporaryFolder()
+    let maker = Maker(folder: folder.url)
     try await maker.sign("ca", subject: "Test CA", extensions: "basicConstraints=critical,CA:TRUE")
     let here = "subjectAltName=DNS:localhost,IP:127.0.0.1"
     try await maker.sign("self", subject: "localhost", extensions: here)

@@ -1,5 +1,5 @@
 package import Foundation
-import TestSupport
+package import TestSupport
 
 /// Runs an nginx of its own on loopback, in a folder of its own; both go away with it.
 ///
@@ -10,10 +10,11 @@ package final class NginxOrigin: Sendable {
     Program.find("nginx") != nil && Program.find("openssl") != nil
 
   /// The folder: the certificates, and `site` with what `root` of the configuration may name.
-  package let folder: URL
+  package var folder: URL { temporary.url }
   /// The ports that the configuration got for `PORT0`, `PORT1` and so on.
   package let ports: [UInt16]
   private let process: Program
+  private let temporary: TemporaryFolder
 
   /// Starts nginx.
   ///
@@ -22,8 +23,9 @@ package final class NginxOrigin: Sendable {
   ///     `FOLDER` for the folder.
   ///   - folder: What ``Certificates/make()`` has filled, or an empty folder.
   ///   - count: How many ports are needed.
-  package init(_ servers: String, in folder: URL, ports count: Int = 1) async throws {
-    self.folder = folder
+  package init(_ servers: String, in folder: TemporaryFolder, ports count: Int = 1) async throws {
+    temporary = folder
+    let folder = folder.url
     try FileManager.default.createDirectory(
       at: folder.appendingPathComponent("site"), withIntermediateDirectories: true)
     let pid = folder.appendingPathComponent("nginx.pid").path
@@ -47,8 +49,6 @@ package final class NginxOrigin: Sendable {
       contentsOf: folder.appendingPathComponent("error.log"), encoding: .utf8)
     throw NginxFailure(what: "nginx does not start: \(words ?? "")")
   }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// Gives the address of a port, for `https` by default.
   package func address(

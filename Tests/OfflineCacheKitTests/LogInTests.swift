@@ -6,6 +6,7 @@ import HTTPTransports
 import LoopbackOrigin
 import NginxOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -24,13 +25,12 @@ struct LogInTests {
     """
 
   private func makeOrigin() async throws -> NginxOrigin {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ocnginx-\(UUID().uuidString)")
-    let site = folder.appendingPathComponent("site")
+    let folder = TemporaryFolder()
+    let site = folder.url.appendingPathComponent("site")
     try FileManager.default.createDirectory(at: site, withIntermediateDirectories: true)
     try Data("secret".utf8).write(to: site.appendingPathComponent("page"))
     try Data("älice:{PLAIN}pass wörd\nbob:{PLAIN}b\n".utf8)
-      .write(to: folder.appendingPathComponent("users"))
+      .write(to: folder.url.appendingPathComponent("users"))
     return try await NginxOrigin(Self.servers, in: folder)
   }
 

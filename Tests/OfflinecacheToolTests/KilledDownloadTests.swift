@@ -1,5 +1,6 @@
 import Foundation
 import NginxOrigin
+import TestSupport
 import Testing
 import ToolTesting
 
@@ -13,9 +14,8 @@ struct KilledDownloadTests {
 
   /// Starts nginx with one file that is old enough for its date to be a validator.
   private func server(_ lines: String = "") async throws -> (NginxOrigin, [UInt8]) {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ockilled-\(UUID().uuidString)")
-    let site = folder.appendingPathComponent("site")
+    let folder = TemporaryFolder()
+    let site = folder.url.appendingPathComponent("site")
     try FileManager.default.createDirectory(at: site, withIntermediateDirectories: true)
     let file = site.appendingPathComponent("big")
     let body = (0..<Self.length).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 12) }

@@ -2,6 +2,7 @@ import Foundation
 import LoopbackOrigin
 import MessageDigests
 import NginxOrigin
+import TestSupport
 import Testing
 import ToolTesting
 
@@ -18,9 +19,9 @@ import ToolTesting
   func `authorities, pins and client certificates are taken from the command line`() async throws {
     let folder = try await Certificates.make()
     let origin = try await NginxOrigin(Self.servers, in: folder)
-    let key = try await Certificates.der("good", in: folder, publicKey: true)
+    let key = try await Certificates.der("good", in: folder.url, publicKey: true)
     let pin = Data(MessageDigest.of(key, .sha256)).base64EncodedString()
-    let certificate = try await Certificates.der("good", in: folder)
+    let certificate = try await Certificates.der("good", in: folder.url)
     let print = MessageDigest.of(certificate, .sha256).map { String(format: "%02X", $0) }
     let tool = try ToolRun()
     func fetch(_ arguments: String...) throws -> (status: Int32, text: String, errors: String) {
