@@ -5,6 +5,7 @@ import CurlHTTP
 import Foundation
 import HTTPSemantics
 import LoopbackOrigin
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -16,8 +17,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct BadInputTests {
   @Test func `a pin for what is no host is told as that, and nothing is made`() throws {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ocpins-\(UUID().uuidString)")
+    let temporary = TemporaryFolder()
+    let folder = temporary.url.appendingPathComponent("store")
     var options = OfflineCacheOptions()
     options.network.pins["https://example.org"] = [
       try Pin(String(repeating: "AB", count: 32))

@@ -2,6 +2,7 @@ import Foundation
 import LoopbackOrigin
 import OfflineCacheKit
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -16,17 +17,15 @@ import Testing
   }
 
   @Test func `responses age by the clock of the options`() async throws {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ocoptions-\(UUID().uuidString)")
+    let folder = TemporaryFolder()
     let origin = try LoopbackOrigin { _ in fresh("hello", seconds: 100) }
     let clock = HandClock()
     var options = OfflineCacheOptions()
     options.clock = clock
-    let cache = try OfflineCache(capacity: 16 << 20, directory: folder, options: options)
+    let cache = try OfflineCache(capacity: 16 << 20, directory: folder.url, options: options)
     defer {
       origin.stop()
       cache.store.close()
-      try? FileManager.default.removeItem(at: folder)
     }
     let request = URLRequest(url: origin.url("/a"))
     for (passed, source) in [(0, ResponseMetadata.Source.network), (90, .disk), (20, .network)] {

@@ -1,6 +1,7 @@
 import CacheClient
 import Foundation
 import Reachability
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -10,12 +11,12 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(1))) struct SubstituteTests {
-  private let folder = FileManager.default.temporaryDirectory
-    .appendingPathComponent("ocship-\(UUID().uuidString)")
+  private let temporary = TemporaryFolder()
+
+  private var folder: URL { temporary.url }
 
   /// A cache with a file for one remote URL, and no network.
   private func sandbox() throws -> FaceSandbox {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let file = folder.appendingPathComponent("logo.svg")
     try Data("<svg/>".utf8).write(to: file)
     var options = OfflineCacheOptions(reachability: ManualReachability(.none))
@@ -33,7 +34,6 @@ import Testing
   func `a substitute answers in every mode, and the metadata say so`(mode: OfflineMode) async throws
   {
     let sandbox = try sandbox()
-    defer { try? FileManager.default.removeItem(at: folder) }
     sandbox.cache.offlineMode = mode
     let (data, response) = try await sandbox.cache.data(for: request)
     #expect(data == Data("<svg/>".utf8))
@@ -50,7 +50,6 @@ import Testing
 
   @Test func `it answers through a URLSession, to bytes and into a file`() async throws {
     let sandbox = try sandbox()
-    defer { try? FileManager.default.removeItem(at: folder) }
     var bytes: [UInt8] = []
     for try await byte in try await sandbox.cache.bytes(for: request).0 { bytes.append(byte) }
     #expect(bytes == Array("<svg/>".utf8))
@@ -62,7 +61,6 @@ import Testing
 
   @Test func `who reloads wants the origin`() async throws {
     let sandbox = try sandbox()
-    defer { try? FileManager.default.removeItem(at: folder) }
     var reload = try request
     reload.cachePolicy = .reloadIgnoringLocalCacheData
     #expect(await text(sandbox.cache, reload) == "\(URLError.cannotFindHost.rawValue)")

@@ -7,6 +7,7 @@ import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineCacheKit
@@ -17,7 +18,7 @@ import Testing
 
 /// A cache in a folder of its own and a server on loopback; both go away with it.
 final class FaceSandbox: Sendable {
-  let folder: URL
+  private let temporary = TemporaryFolder()
   let cache: OfflineCache
   let origin: LoopbackOrigin
   let clock = TestClock()
@@ -30,12 +31,10 @@ final class FaceSandbox: Sendable {
     transport: (any HTTPTransport)? = nil,
     _ script: @escaping LoopbackOrigin.Script = { _ in fresh("hello") }
   ) throws {
-    folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ocface-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     origin = try LoopbackOrigin(script)
     var options = options
     options.clock = clock
+    let folder = temporary.url
     cache = try OfflineCache(
       capacity: capacity, directory: folder.appendingPathComponent("store"), options: options,
       transport: transport ?? CurlTransport(options.network))
@@ -45,8 +44,9 @@ final class FaceSandbox: Sendable {
     origin.stop()
     // What is still under way must not write while the folder goes.
     cache.store.close()
-    try? FileManager.default.removeItem(at: folder)
   }
+
+  var folder: URL { temporary.url }
 
   /// Makes a request to the server.
   func request(
