@@ -8,12 +8,9 @@ import Testing
 @testable import HTTPUploads
 
 struct FormTests {
-  private func makeFolder() throws -> URL {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("ocform-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    return folder
-  }
+  private let temporary = TemporaryFolder()
+
+  private var folder: URL { temporary.url }
 
   /// Reads a body to its end, as a transport does.
   private func bytes(_ body: RequestBody) async throws -> [UInt8] {
@@ -42,8 +39,6 @@ struct FormTests {
 
   @Test("a form with files has the form of RFC 7578")
   func multipart() async throws {
-    let folder = try makeFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("a \"b\".txt").path
     try Data("content".utf8).write(to: URL(fileURLWithPath: file))
     var form = MultipartForm()
@@ -90,8 +85,6 @@ struct FormTests {
 
   @Test("a large file comes whole, twice if need be, and progress is told")
   func largeFile() async throws {
-    let folder = try makeFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("large")
     var random = SplitMix64(seed: 1)
     let content = random.bytes(3_000_001)
@@ -111,8 +104,6 @@ struct FormTests {
 
   @Test("an empty file is sent as such")
   func emptyFile() async throws {
-    let folder = try makeFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("empty").path
     try Data().write(to: URL(fileURLWithPath: file))
     #expect(try await bytes(UploadBody(file: file).requestBody()).isEmpty)
@@ -123,8 +114,6 @@ struct FormTests {
 
   @Test("what is missing, no file, or cannot be said is told before anything is sent")
   func unreadable() throws {
-    let folder = try makeFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let missing = folder.appendingPathComponent("missing").path
     var form = MultipartForm()
     form.add("f", file: missing)
@@ -151,8 +140,6 @@ struct FormTests {
 
   @Test("a file that changes while it is sent ends the upload", arguments: Change.allCases)
   func changes(change: Change) async throws {
-    let folder = try makeFolder()
-    defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("f")
     try Data(repeating: 1, count: 1_000_000).write(to: file)
     let body = try UploadBody(file: file.path)
