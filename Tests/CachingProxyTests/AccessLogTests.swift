@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -16,20 +17,6 @@ private func record(_ number: Int) -> AnswerRecord {
     time: Timestamp(nanoseconds: 0), clientAddress: "::1", method: "GET", url: "/\(number)",
     status: 200, bytesSent: 0, microseconds: 0, cacheStatus: "", source: .proxy, reason: "",
     isComplete: true)
-}
-
-/// Makes a folder for the time of a test.
-private func withFolder(_ body: (String) async throws -> Void) async throws {
-  var template = Array("/tmp/offlinecache-log-XXXXXX".utf8CString)
-  // Safety: mkdtemp writes into the array, which ends with a NUL.
-  let made = unsafe mkdtemp(&template) != nil
-  try #require(made)
-  let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  defer {
-    for name in ["log", "old"] { unsafe unlink(path + "/" + name) }
-    unsafe rmdir(path)
-  }
-  try await body(path)
 }
 
 /// Reads the URLs of the lines of a file.
@@ -53,40 +40,38 @@ private func urls(_ path: String) throws -> [String] {
 }
 
 @Suite struct `The access log` {
+  private let temporary = TemporaryFolder()
+
+  private var folder: String { temporary.path }
+
   @Test func `has every answer in order once it is closed`() async throws {
-    try await withFolder { folder in
-      let log = try AccessLog(.file(folder + "/log"), format: .text)
-      for number in 0..<5000 { log.answered(record(number)) }
-      try await onThread { log.close() }
-      #expect(try urls(folder + "/log") == (0..<5000).map { "/\($0)" })
-    }
+    let log = try AccessLog(.file(folder + "/log"), format: .text)
+    for number in 0..<5000 { log.answered(record(number)) }
+    try await onThread { log.close() }
+    #expect(try urls(folder + "/log") == (0..<5000).map { "/\($0)" })
   }
 
   @Test func `goes on in a new file after it was renamed and opened again`() async throws {
-    try await withFolder { folder in
-      let log = try AccessLog(.file(folder + "/log"), format: .text)
-      log.answered(record(1))
-      let renamed = unsafe rename(folder + "/log", folder + "/old")
-      #expect(renamed == 0)
-      log.reopen()
-      // The new file is there once the thread has opened it.
-      while unsafe access(folder + "/log", F_OK) != 0 { await Task.yield() }
-      log.answered(record(2))
-      try await onThread { log.close() }
-      #expect(try urls(folder + "/old") == ["/1"])
-      #expect(try urls(folder + "/log") == ["/2"])
-    }
+    let log = try AccessLog(.file(folder + "/log"), format: .text)
+    log.answered(record(1))
+    let renamed = unsafe rename(folder + "/log", folder + "/old")
+    #expect(renamed == 0)
+    log.reopen()
+    // The new file is there once the thread has opened it.
+    while unsafe access(folder + "/log", F_OK) != 0 { await Task.yield() }
+    log.answered(record(2))
+    try await onThread { log.close() }
+    #expect(try urls(folder + "/old") == ["/1"])
+    #expect(try urls(folder + "/log") == ["/2"])
   }
 
   @Test func `goes on where it ended before`() async throws {
-    try await withFolder { folder in
-      for number in 1...2 {
-        let log = try AccessLog(.file(folder + "/log"), format: .text)
-        log.answered(record(number))
-        try await onThread { log.close() }
-      }
-      #expect(try urls(folder + "/log") == ["/1", "/2"])
+    for number in 1...2 {
+      let log = try AccessLog(.file(folder + "/log"), format: .text)
+      log.answered(record(number))
+      try await onThread { log.close() }
     }
+    #expect(try urls(folder + "/log") == ["/1", "/2"])
   }
 
   @Test func `that cannot be opened is an error`() {

@@ -6,6 +6,7 @@ import Foundation
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -23,11 +24,10 @@ private func withProxy<Result: Sendable>(
   _ origin: RawOrigin, isOffline: Bool = false, role: CacheRules.Role = .privateCache,
   _ body: (UInt16) async throws -> Result
 ) async throws -> Result {
-  try await withStoreFolder { path in
-    let store = try Store(at: path)
-    defer { store.close() }
-    return try await withProxy(origin, store, isOffline: isOffline, role: role, body)
-  }
+  let folder = TemporaryFolder()
+  let store = try Store(at: folder.path)
+  defer { store.close() }
+  return try await withProxy(origin, store, isOffline: isOffline, role: role, body)
 }
 
 private func withProxy<Result: Sendable>(
@@ -52,15 +52,6 @@ private func withProxy<Result: Sendable>(
     await server.stop(grace: .zero)
     throw error
   }
-}
-
-/// Makes a folder for the time of a test.
-private func withStoreFolder<Result>(
-  _ body: (String) async throws -> Result
-) async throws -> Result {
-  let path = "/tmp/offlinecache-proxy-\(UInt64.random(in: .min ... .max))"
-  defer { try? FileManager.default.removeItem(atPath: path) }
-  return try await body(path)
 }
 
 private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") async throws
@@ -228,18 +219,17 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=0\r\nContent-Length: 2\r\n\r\nok")
     }
-    try await withStoreFolder { path in
-      let store = try Store(at: path)
-      defer { store.close() }
-      _ = try await withProxy(origin, store) { port in try await get(port, "/stored") }
-      try await withProxy(origin, store, isOffline: true) { port in
-        #expect(try await get(port, "/stored").body == "ok")
-        let other = try await get(port, "/other")
-        #expect(other.status == 504)
-        #expect(
-          other.field("Cache-Status")
-            == "OfflineCache; detail=\"not-stored: nothing is stored for it\"")
-      }
+    let folder = TemporaryFolder()
+    let store = try Store(at: folder.path)
+    defer { store.close() }
+    _ = try await withProxy(origin, store) { port in try await get(port, "/stored") }
+    try await withProxy(origin, store, isOffline: true) { port in
+      #expect(try await get(port, "/stored").body == "ok")
+      let other = try await get(port, "/other")
+      #expect(other.status == 504)
+      #expect(
+        other.field("Cache-Status")
+          == "OfflineCache; detail=\"not-stored: nothing is stored for it\"")
     }
     #expect(origin.requests.count == 1)
   }

@@ -1,5 +1,6 @@
 import CacheSystem
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -7,10 +8,10 @@ import Testing
 @Suite struct `Buffers for files` {
   /// Calls with a descriptor of a file that holds so many bytes, which count up.
   private func withFile(of count: Int, _ body: (Int32) -> Void) throws {
-    let path = NSTemporaryDirectory() + "buffers-\(UUID().uuidString)"
-    try Data((0..<count).map { UInt8(truncatingIfNeeded: $0) }).write(to: URL(filePath: path))
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    let handle = try #require(FileHandle(forReadingAtPath: path))
+    let folder = TemporaryFolder()
+    let file = folder.url.appending(path: "file")
+    try Data((0..<count).map { UInt8(truncatingIfNeeded: $0) }).write(to: file)
+    let handle = try FileHandle(forReadingFrom: file)
     body(handle.fileDescriptor)
     try handle.close()
   }

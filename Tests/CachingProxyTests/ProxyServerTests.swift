@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -105,8 +106,8 @@ import Testing
   }
 
   @Test func `sends a part of a file`() async throws {
-    let path = "/tmp/offlinecache-proxy-\(UInt64.random(in: .min ... .max))"
-    let file = try TemporaryFile(path, Array("0123456789".utf8))
+    let folder = TemporaryFolder()
+    let file = try OpenFile(folder.path + "/file", Array("0123456789".utf8))
     let backend = ScriptedBackend(stored: { _ in
       ProxyAnswer(
         head: HTTPResponseHead(status: 206),

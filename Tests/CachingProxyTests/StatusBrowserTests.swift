@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -39,9 +40,7 @@ import Testing
 
   /// The DOM of a page once it and its script are loaded.
   private static func dom(_ url: String) throws -> String {
-    let profile = FileManager.default.temporaryDirectory
-      .appendingPathComponent("chromium-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: profile) }
+    let profile = TemporaryFolder()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try #require(browser))
     process.arguments = [

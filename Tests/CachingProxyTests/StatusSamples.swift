@@ -3,6 +3,7 @@ import CacheStore
 import CacheSystem
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import CachingProxy
 
@@ -48,7 +49,7 @@ final class SetClock: WallClock {
 
 /// A store in a directory of its own, which goes away with it, and its status.
 final class StatusUnderTest {
-  let path: String
+  private let folder = TemporaryFolder()
   let store: Store
   let clock: SetClock
   let status: ProxyStatus
@@ -56,9 +57,7 @@ final class StatusUnderTest {
   init(
     facts: ProxyFacts = Sample.facts(), limits: Limits? = nil, clock: SetClock = SetClock()
   ) throws {
-    let folder = FileManager.default.temporaryDirectory
-    path = folder.appendingPathComponent("status-\(UUID().uuidString)").path
-    store = try Store(at: path, options: Options(limits: limits))
+    store = try Store(at: folder.path, options: Options(limits: limits))
     self.clock = clock
     status = ProxyStatus(store: store, facts: facts, clock: clock)
   }
@@ -66,8 +65,9 @@ final class StatusUnderTest {
   deinit {
     status.stop()
     store.close()
-    try? FileManager.default.removeItem(atPath: path)
   }
+
+  var path: String { folder.path }
 
   func put(_ url: String, length: Int, type: String? = "text/html") throws {
     let fields = type.map { [Field(ByteString("content-TYPE"), ByteString($0))] } ?? []

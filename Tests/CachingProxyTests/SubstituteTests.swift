@@ -3,6 +3,7 @@ import CacheStore
 import CurlHTTP
 import Foundation
 import HTTPSemantics
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -12,9 +13,8 @@ import Testing
   private func withSubstitute(
     _ content: String, _ body: (UInt16, Recorder) async throws -> Void
   ) async throws {
-    let folder = "/tmp/offlinecache-substitute-\(UInt64.random(in: .min ... .max))"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let temporary = TemporaryFolder()
+    let folder = temporary.path
     try Data(content.utf8).write(to: URL(fileURLWithPath: "\(folder)/a.css"))
     let store = try Store(at: "\(folder)/store")
     defer { store.close() }

@@ -2,6 +2,7 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -149,13 +150,11 @@ func exchange(_ port: UInt16, _ text: String, untilClosed: Bool = false) async t
   }
 }
 
-/// Holds a file for the time of a test.
-final class TemporaryFile: Sendable {
+/// A file that is open as long as this value lives.
+final class OpenFile: Sendable {
   let descriptor: Int32
-  private let path: String
 
   init(_ path: String, _ bytes: [UInt8]) throws {
-    self.path = path
     // Safety: the path is a C string, and the bytes are read, for the calls only.
     descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
     try #require(descriptor >= 0)
@@ -163,10 +162,7 @@ final class TemporaryFile: Sendable {
     try #require(count == bytes.count)
   }
 
-  deinit {
-    close(descriptor)
-    unsafe unlink(path)
-  }
+  deinit { close(descriptor) }
 
   var isOpen: Bool { fcntl(descriptor, F_GETFD) >= 0 }
 }
