@@ -8,7 +8,7 @@ import Testing
 
   @Test(arguments: 0..<parts)
   func `any flipped byte of the journal costs no entry`(part: Int) throws {
-    let original = try JournalFolder()
+    let original = JournalFolder()
     try JournalScript.run(in: original)
     let segment = try #require(original.segments.first)
     #expect(original.segments.count == 1)
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `an undamaged journal is read without looking at the tree`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     try JournalScript.run(in: folder)
     let before = folder.segments.map { folder.bytes($0) }
     let store = try folder.open()
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func `zeros in place of any run of records cost no entry`() throws {
-    let original = try JournalFolder()
+    let original = JournalFolder()
     try JournalScript.run(in: original)
     let segment = try #require(original.segments.first)
     let records = original.records(in: segment)
@@ -55,7 +55,7 @@ import Testing
 
   @Test(arguments: [Durability.process, .full])
   func `a cut between any two records costs no entry`(durability: Durability) throws {
-    let original = try JournalFolder()
+    let original = JournalFolder()
     try JournalScript.run(in: original, durability)
     let segment = try #require(original.segments.first)
     let records = original.records(in: segment)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `a closing mark of an earlier run of the machine says nothing`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     try JournalScript.run(in: folder)
     let seed = try folder.open().hashSeed
     let mark = ClosingMark(sequence: 1_000_000, boot: 1).encoded(hashSeed: seed)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `a journal of zeros, or cut to nothing, costs no entry`() throws {
-    let original = try JournalFolder()
+    let original = JournalFolder()
     try JournalScript.run(in: original)
     let segment = try #require(original.segments.first)
     let count = original.bytes(segment).count
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `a record of a type that is not known is passed over`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     try JournalScript.run(in: folder)
     let segment = try #require(folder.segments.first)
     try folder.append(
@@ -109,7 +109,7 @@ import Testing
 
   @Test(arguments: [RecordType.put, .remove, .touch, .limits, .drop, .seal])
   func `a whole record with too short a payload does no harm`(type: RecordType) throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     try JournalScript.run(in: folder)
     try folder.append(type, payload: [1, 2, 3], to: try #require(folder.segments.first))
     try JournalScript.checkHealing(folder, "type \(type.rawValue)")

@@ -1,25 +1,21 @@
 import CacheFormat
 import CacheStore
 import Foundation
+import TestSupport
 
 /// A store's directory for one test, whose journal is read and damaged from outside.
 final class JournalFolder: Sendable {
   /// The directory of the test; the store is below it.
-  private let parent: String
+  private let parent = TemporaryFolder()
 
   /// The path of the store.
-  var path: String { parent + "/store" }
+  var path: String { parent.path + "/store" }
 
-  init() throws {
-    parent = FileManager.default.temporaryDirectory.path + "/ocjournal-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(
-      atPath: parent, withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
-  }
+  init() {}
 
   /// Copies a store that is not open. Files of entries are linked: they are never changed in place.
   convenience init(copying other: JournalFolder) throws {
-    try self.init()
+    self.init()
     let files = FileManager.default
     try files.createDirectory(
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -28,8 +24,6 @@ final class JournalFolder: Sendable {
     }
     try files.linkItem(atPath: other.path + "/entries", toPath: path + "/entries")
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: parent) }
 
   func open(_ options: Options = Options()) throws(StoreError) -> Store {
     try Store(at: path, options: options)

@@ -6,12 +6,11 @@ import Testing
 @testable import CacheStore
 
 @Suite struct JournalFollowTests {
-  private let folder: JournalFolder
+  private let folder = JournalFolder()
   private let one: Store
   private let two: Store
 
   init() throws {
-    folder = try JournalFolder()
     one = try folder.open()
     two = try folder.open()
   }
@@ -131,7 +130,7 @@ import Testing
   }
 
   @Test func `a journal that is mostly dead shrinks, and no entry is lost`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     try store.setLimits(Limits(entries: 1_000))
     try Self.fill(store, rounds: 16, keys: 20)
@@ -149,7 +148,7 @@ import Testing
   }
 
   @Test func `a store that follows loses nothing while another compacts`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let writer = try folder.open()
     let follower = try folder.open()
     for round in 0..<4 {
@@ -167,7 +166,7 @@ import Testing
   }
 
   @Test func `access times and pins survive compaction`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     try store.put([1], for: "pinned")
     try store.pin("pinned")
@@ -188,7 +187,7 @@ import Testing
   @Test func `a segment left by a crash between dropping and deleting goes with the next one`()
     throws
   {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     try store.put([1], for: "key")
     let old = folder.bytes("00000001.log")

@@ -12,7 +12,7 @@ import Testing
 
   /// A closed store with ten entries in each of `count` segments.
   private static func store(segments count: Int) throws -> JournalFolder {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     for number in 0..<10 * count {
       if number > 0 && number.isMultiple(of: 10) {
@@ -113,7 +113,7 @@ import Testing
   @Test(arguments: ["00000001.log", "00000002.log"])
   func `a segment of another store is not taken for one's own`(name: String) throws {
     let folder = try Self.store(segments: 1)
-    let other = try JournalFolder()
+    let other = JournalFolder()
     let store = try other.open()
     try store.put([6], for: "foreign")
     store.close()

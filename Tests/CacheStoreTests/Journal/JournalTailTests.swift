@@ -9,7 +9,7 @@ import Testing
   private static func body(_ key: ByteString) -> [UInt8] { key.bytes + key.bytes }
 
   private static func original() throws -> JournalFolder {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     for key in earlier + last { try store.put(body(key), for: key) }
     store.close()
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `a removed entry does not come back when the tail was torn by a kill`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     try store.put([1], for: "removed")
     try store.put([2], for: "kept")

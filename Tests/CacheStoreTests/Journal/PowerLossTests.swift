@@ -19,7 +19,7 @@ import Testing
   private func cut(
     _ change: (Store) throws -> Void
   ) throws -> JournalFolder {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let files = FileManager.default
     let store = try folder.open()
     for number in 0..<10 {
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `a promise in a new segment waits for the end of the one before`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let files = FaultyFiles()
     let store = try folder.open(Options(durability: .full, fileSystem: files))
     try store.put([1], for: "a")
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `the removal of what was evicted waits for the eviction`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let files = FaultyFiles()
     let store = try folder.open(Options(durability: .full, fileSystem: files))
     try store.put([1], for: "a")
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test func `a segment that was made a terabyte long is not read to its end`() throws {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     var store = try folder.open()
     for number in 0..<10 { try store.put([UInt8(number)], for: Self.key(number)) }
     store.close()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct StaleRecordTests {
   /// A store whose journal has lost the record of the last change to its only entry.
   private func folder(_ change: (Store) throws -> Void) throws -> JournalFolder {
-    let folder = try JournalFolder()
+    let folder = JournalFolder()
     let store = try folder.open()
     try store.put([1], for: "k", metadata: EntryMetadata(status: 200))
     try change(store)
