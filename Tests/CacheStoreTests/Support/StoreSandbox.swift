@@ -2,18 +2,14 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import TestSupport
 
 /// A directory for one test, with room for a store and for things beside it; removed at the end.
 final class StoreSandbox: Sendable {
+  private let folder = TemporaryFolder()
+
   /// The directory of the test.
-  let path: String
-
-  init() {
-    path = FileManager.default.temporaryDirectory.path + "/ocstore-\(UUID().uuidString)"
-    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  var path: String { folder.path }
 
   /// The path of the store.
   var root: String { path + "/store" }
