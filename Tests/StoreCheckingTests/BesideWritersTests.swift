@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `nothing is found beside writers`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try $0.put([1], for: "a") }
     let running = Monitor(3)
     let stopping = Stopping()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct EntryFindingsTests {
   /// A store with one entry: 5,000 bytes under the key "a".
   private func one(_ store: (Store) throws -> Void = { _ in }) throws -> CheckSandbox {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill {
       try $0.put([UInt8](repeating: 5, count: 5000), for: "a")
       try store($0)
@@ -149,7 +149,7 @@ import Testing
 
   @Test(arguments: [100, (1 << 20) - 1, 1 << 20, 3 << 20])
   func `a changed body is found, whatever its length`(_ length: Int) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try $0.put([UInt8](repeating: 1, count: length), for: "a") }
     #expect(try sandbox.check(.deep).findings == [])
     try sandbox.flip(try sandbox.body(), at: -1)
@@ -249,7 +249,7 @@ import Testing
   }
 
   @Test func `times that are to come are told, and do not count`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let now = SystemClock().now()
     try sandbox.fill(Options(clock: StoppedClock(nanoseconds: now + 172_800_000_000_000))) {
       try $0.put([1], for: "a")

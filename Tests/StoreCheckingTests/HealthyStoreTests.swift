@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: CheckDepth.allCases) func `an empty store has no finding`(
     _ depth: CheckDepth
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { _ in }
     let checked = try sandbox.check(depth)
     #expect(checked.findings == [])
@@ -19,7 +19,7 @@ import Testing
   @Test(arguments: CheckDepth.allCases) func `every kind of content has no finding`(
     _ depth: CheckDepth
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { store in try Self.fill(store) }
     let checked = try sandbox.check(depth, jobs: 2)
     #expect(checked.findings == [])
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func `a check looks at what it is told to`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try $0.put([1], for: "a") }
     try sandbox.flip(try sandbox.body(), at: 0)
     #expect(try sandbox.check(.quick).findings == [])
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `a store in a folder of the user's own mode has no finding`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.makeDirectory("")
     try sandbox.setMode("", 0o755)
     try sandbox.fill { try $0.put([1], for: "a") }
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `a store that is open has no finding`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let store = try Store(at: sandbox.root)
     try store.put([1, 2], for: "a")
     let writer = try store.makeWriter(for: "b")
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `a store that was emptied has no finding`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { store in
       try Self.fill(store)
       try store.removeAll()

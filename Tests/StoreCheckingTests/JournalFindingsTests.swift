@@ -9,7 +9,7 @@ import Testing
   private static let first = "journal/00000001.log"
 
   private func three() throws -> CheckSandbox {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { store in
       for key in ["a", "b", "c"] as [ByteString] { try store.put([1, 2, 3], for: key) }
     }
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test func `a journal of many segments that was compacted has no finding`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let key = ByteString("a")
     let text = ByteString(bytes: [UInt8](repeating: 65, count: 500_000))
     try sandbox.fill { store in

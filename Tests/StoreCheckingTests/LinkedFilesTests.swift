@@ -73,7 +73,7 @@ import Testing
   func `a copy of links and its original do not change each other`(
     _ used: String, _ other: String
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     try copy(sandbox, to: "../copy")
     #expect(try run(sandbox, "store").findings == [])
@@ -89,7 +89,7 @@ import Testing
 
   @Test(arguments: [("store", "copy"), ("copy", "store")])
   func `a repair of one takes nothing from the other`(_ used: String, _ other: String) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try copy(sandbox, to: "../copy")
     let before = try images(sandbox, other)
@@ -110,7 +110,7 @@ import Testing
   func `a store that is copied while two have it open goes on in a new segment`(
     _ losesCopy: Bool
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let (first, second) = (try open(sandbox, "store"), try open(sandbox, "store"))
     try first.put([1], for: "a")
     try second.put([2], for: "b")
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func `a reader of a store that is copied finds what is stored then`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let writer = try open(sandbox, "store")
     try writer.put([1], for: "a")
     let reader = try Store(at: sandbox.root, options: Options(isReadOnly: true))
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test func `the mode of a file with another name is not changed`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let metadata = try RepairCase.metadata(sandbox, "single2")
     let body = try RepairCase.body(sandbox, "single3")
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test func `a lock and a store.json with other names are replaced by copies at opening`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try $0.put([1], for: "a") }
     for name in ["lock", "store.json"] { try sandbox.linkFile(name, to: "../\(name)") }
     let before = try ["../lock", "../store.json"].map { try sandbox.bytes($0) }

@@ -7,7 +7,7 @@ import Testing
 /// Damage at the top of a store, and what does not belong into it anywhere.
 @Suite struct PlaceFindingsTests {
   private func one() throws -> CheckSandbox {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try $0.put([1, 2, 3], for: "a") }
     return sandbox
   }
@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2]) func `what is no store is refused`(_ what: Int) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     if what > 0 { try sandbox.makeDirectory("") }
     if what > 1 { try sandbox.write("something", [1]) }
     #expect(throws: CheckError.self) { try sandbox.check() }

@@ -10,7 +10,7 @@ import Testing
   @Test(arguments: CheckDepth.allCases) func `a check without repair changes nothing`(
     _ depth: CheckDepth
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try HealthyStoreTests.fill($0) }
     let healthy = WatchedFiles()
     #expect(try sandbox.check(depth, fileSystem: healthy).findings == [])
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func `a check can be cancelled`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { try HealthyStoreTests.fill($0) }
     let box = Mutex<StoreChecker?>(nil)
     let files = WatchedFiles { name in
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `an entry that is replaced while it is read is no finding`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let store = try Store(at: sandbox.root)
     try store.put([UInt8](repeating: 1, count: 100), for: "a")
     let isFirst = Atomic<Bool>(true)
@@ -64,7 +64,7 @@ import Testing
 
   @Test func `an entry that is removed, or all of them, while it is read is no finding`() throws {
     for removesAll in [false, true] {
-      let sandbox = try CheckSandbox()
+      let sandbox = CheckSandbox()
       let store = try Store(at: sandbox.root)
       for key in ["a", "b", "c"] as [ByteString] { try store.put([1], for: key) }
       let isFirst = Atomic<Bool>(true)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func `a journal that is compacted while it is read is no finding`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let store = try Store(at: sandbox.root)
     try store.put([1], for: "a")
     let isFirst = Atomic<Bool>(true)

@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: Meanwhile.allCases)
   func `the folder of all entries is away and comes back`(_ meanwhile: Meanwhile) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try sandbox.move("entries", to: "../away")
     try happen(meanwhile, sandbox, model)
@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: Meanwhile.allCases)
   func `one shard is away and comes back`(_ meanwhile: Meanwhile) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let shard = String(try sandbox.directory(of: "single2").prefix(10))
     try sandbox.move(shard, to: "../away")
@@ -66,7 +66,7 @@ import Testing
   func `a link stands for the folder of all entries, which comes back`(
     _ meanwhile: Meanwhile
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try sandbox.move("entries", to: "../away")
     try sandbox.plantLink("entries", to: "../away")
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func `a store that is open finds its entries again`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let store = try Store(at: sandbox.root)
     let model = try RepairModel.fill(store)
     try sandbox.move("entries", to: "../away")
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test func `what is removed while it is away does not come back`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     var model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     try sandbox.move(directory, to: "../away")
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test func `what was removed with all others does not come back`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     try sandbox.move(directory, to: "../away")
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func `what was stored anew while it was away stays the new one`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     try sandbox.move(directory, to: "../away")
@@ -150,7 +150,7 @@ import Testing
 
   @Test(arguments: RepairLevel.allCases)
   func `what was given up is taken up again when it comes back whole`(_ level: RepairLevel) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try sandbox.move("entries", to: "../away")
     let given = try sandbox.repair(.all)
@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test func `what was given up and comes back damaged is not taken up`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     try sandbox.flip(try RepairCase.body(sandbox, "single2"), at: 3)
@@ -185,7 +185,7 @@ import Testing
   }
 
   @Test func `without the journal the tree is taken up, what nothing explains included`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try RepairCase.entries.first { $0.kinds == [.entryUnexplained] }?.damage(sandbox)
     #expect(try sandbox.repair(.safe).unrepaired.map(\.kind) == [.entryUnexplained])
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test func `what a crash has left goes at the level safe`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try RepairCase.entries.first { $0.kinds == [.entryUnexplained] }?.damage(sandbox)
     try sandbox.makeDirectory("staging/0123456789abcdef")

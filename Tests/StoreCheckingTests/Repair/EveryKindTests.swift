@@ -34,7 +34,7 @@ import Testing
     files: any FileSystem = RealFileSystem(),
     _ damage: (CheckSandbox) throws -> Void
   ) throws -> Set<FindingKind> {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     try damage(sandbox)
     let before = try sandbox.check(depth, fileSystem: files)

@@ -8,10 +8,10 @@ import Testing
 @Suite struct ForeignDescriptionTests {
   /// A filled store with the store.json of another one.
   private func mixedUp() throws -> (sandbox: CheckSandbox, model: RepairModel, own: [UInt8]) {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let own = try sandbox.bytes("store.json")
-    let other = try CheckSandbox()
+    let other = CheckSandbox()
     try other.fill { try $0.put([1], for: "other") }
     try sandbox.write("store.json", try other.bytes("store.json"))
     return (sandbox, model, own)
@@ -58,9 +58,9 @@ import Testing
   }
 
   @Test func `a segment of another store does not outvote the metadata files`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
-    let other = try CheckSandbox()
+    let other = CheckSandbox()
     try other.fill { try $0.put([1], for: "other") }
     let own = try sandbox.bytes("store.json")
     try sandbox.write("journal/00000001.log", try other.bytes("journal/00000001.log"))
@@ -79,9 +79,9 @@ import Testing
   func `a safe repair removes no body beside metadata of another store`(
     _ isJournalWhole: Bool
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
-    let other = try CheckSandbox()
+    let other = CheckSandbox()
     _ = try other.fillModel()
     // The directories of another store's keys, as somebody who merges two folders leaves them.
     let strange = try other.keys()
@@ -106,7 +106,7 @@ import Testing
   func `a safe repair removes no body whose metadata file has got another name`(
     _ suffix: String
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     let metadata = "\(directory)/0000000000000000.json"

@@ -17,7 +17,7 @@ import Testing
 
   /// A store with a damage of each kind that takes several steps.
   private func damaged(_ losesJournal: Bool) throws -> (CheckSandbox, RepairModel) {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try sandbox.cut(try RepairCase.body(sandbox, "single2"), by: 1)
     try sandbox.append(try RepairCase.body(sandbox, "single3"), [1])

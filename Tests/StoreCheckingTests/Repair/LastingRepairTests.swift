@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func `a changed body that is taken up from the tree is set aside in the same run`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     try sandbox.write(Self.segment, [])
     try sandbox.flip(try RepairCase.body(sandbox, "single3"), at: 7)
@@ -38,7 +38,7 @@ import Testing
   func `a directory of two variants at a wrong place leaves nothing behind`(
     _ displacement: Displacement, _ level: RepairLevel
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "variants")
     let last = directory.hasSuffix("00") ? "11" : "00"
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func `a copy of what was removed does not come back from a wrong place`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     let target = directory + "x"
@@ -85,7 +85,7 @@ import Testing
     _ name: String, _ level: RepairLevel
   ) throws {
     for isFull in [false, true] {
-      let sandbox = try CheckSandbox()
+      let sandbox = CheckSandbox()
       let model = try sandbox.fillModel()
       try sandbox.makeDirectory(name)
       if isFull { try sandbox.write("\(name)/x", [1]) }
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `a directory in place of an unfinished file blocks no writing`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     for name in ["journal/new", "store.json.new"] {
       try sandbox.makeDirectory(name)
@@ -124,7 +124,7 @@ import Testing
   func `what was removed does not come back from another entry with its body`(
     _ levels: [RepairLevel]
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { store in
       try store.put([1, 2, 3], for: "a")
       try store.put([1, 2, 3], for: "b")
@@ -145,7 +145,7 @@ import Testing
   func `a removed variant does not come back from another one with its body`(
     _ level: RepairLevel
   ) throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     try sandbox.fill { store in
       try store.put([1, 2, 3], for: "a", variant: 0)
       try store.put([1, 2, 3], for: "a", variant: 1)

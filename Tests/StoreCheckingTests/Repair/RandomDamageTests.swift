@@ -65,7 +65,7 @@ extension CheckSandbox {
 
   private func damage(_ seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel(seed: seed)
     let files = try EntryFiles.all(sandbox, model)
     let segment = try sandbox.bytes("journal/00000001.log")

@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `a repair beside writers mends what is damaged, and disturbs nobody`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let writer = try Writer(sandbox.root)
     var lost: Set<ByteString> = []

@@ -282,7 +282,7 @@ private func hex(_ number: Int) -> String {
   @Test("what is damaged is repaired, and all else is kept", arguments: RepairCase.all)
   func repair(damage: RepairCase) throws {
     for level in RepairLevel.allCases {
-      let sandbox = try CheckSandbox()
+      let sandbox = CheckSandbox()
       let model = try sandbox.fillModel()
       #expect(try sandbox.check(.deep).findings == [])
       try damage.damage(sandbox)
@@ -305,7 +305,7 @@ private func hex(_ number: Int) -> String {
   }
 
   @Test func `the bytes of a damaged entry are kept in the quarantine`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     _ = try sandbox.fillModel()
     let path = try RepairCase.body(sandbox, "single2")
     try sandbox.cut(path, by: 3)
@@ -319,7 +319,7 @@ private func hex(_ number: Int) -> String {
   }
 
   @Test func `ten thousand foreign files are moved with one note`() throws {
-    let sandbox = try CheckSandbox()
+    let sandbox = CheckSandbox()
     let model = try sandbox.fillModel()
     let directory = try sandbox.directory(of: "single2")
     for number in 0..<10_000 { try sandbox.write("\(directory)/stray\(number)", []) }

@@ -3,6 +3,7 @@ import CacheStore
 import CacheSystem
 import StoreChecking
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -13,23 +14,18 @@ import Testing
 
 /// A store in a directory of its own, to be damaged by hand and checked; removed at the end.
 final class CheckSandbox: Sendable {
+  private let folder = TemporaryFolder()
+
   /// The directory of the test, with room for things beside the store.
-  let path: String
+  var path: String { folder.path }
 
   /// The path of the store.
   var root: String { path + "/store" }
-
-  init() throws {
-    let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-    path = "\(base)/occheck-\(UInt64.random(in: .min ... .max))"
-    try RealFileSystem().makeDirectory(userPath: path, mode: 0o700)
-  }
 
   deinit {
     if let directory = try? RealFileSystem().open(userPath: path, [.read, .directory]) {
       Self.empty(directory)
     }
-    unsafe _ = rmdir(path)
   }
 
   private static func empty(_ directory: borrowing Descriptor) {
