@@ -36,8 +36,14 @@ public struct Pin: Sendable, Hashable, CustomStringConvertible {
   public init(_ text: String) throws(PinError) {
     func refuse(_ problem: String) -> PinError { PinError(text: text, problem: problem) }
     if text.hasPrefix("sha256/") {
-      let digits = text.dropFirst("sha256/".count).trimmingPrefix("/")
-      guard let digest = Base64.decode(Array(digits.utf8)) else {
+      // The first digit may be a slash, too.
+      let digits = Array(text.utf8.dropFirst("sha256/".utf8.count))
+      if let digest = Base64.decode(digits), let pin = Pin(.publicKey, digest: digest) {
+        self = pin
+        return
+      }
+      let isCurls = digits.first == UInt8(ascii: "/")
+      guard let digest = Base64.decode(isCurls ? Array(digits.dropFirst()) : digits) else {
         throw refuse("what stands behind sha256/ is no Base 64")
       }
       guard let pin = Pin(.publicKey, digest: digest) else {

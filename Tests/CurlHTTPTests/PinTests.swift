@@ -14,6 +14,11 @@ struct PinTests {
     #expect(pin.digest.first == 0x2C && pin.digest.count == 32)
     #expect(pin.description == "sha256/\(Self.base64)")
     #expect(try Pin("sha256//\(Self.base64)") == pin)
+    // One key in 64 has a slash as its first digit.
+    let slash = try #require(Pin(.publicKey, digest: [0xFC] + pin.digest.dropFirst()))
+    #expect(slash.description.hasPrefix("sha256//"))
+    #expect(try Pin(slash.description) == slash)
+    #expect(try Pin("sha256//" + slash.description.dropFirst("sha256/".count)) == slash)
     #expect(Pin(.publicKey, digest: pin.digest) == pin)
     #expect(Pin(.certificate, digest: pin.digest) != pin)
   }
