@@ -140,7 +140,7 @@ extension StoreState {
   func assertInvariants() {
     #if CHECKS_INVARIANTS
       let count = UInt64(index.slotCount)
-      if count > 64, journal.sequence % count != 0 { return }
+      if count > 8, journal.sequence % count != 0 { return }
       precondition(checkInvariants(), "the state of the store contradicts itself")
     #endif
   }
