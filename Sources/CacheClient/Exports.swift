@@ -1,4 +1,9 @@
 // The modules whose types appear in the API of this one, or that are used together with it.
+@_exported public import CacheFormat
+@_exported public import CacheStore
 @_exported public import HTTPAuthentication
+@_exported public import HTTPCaching
 @_exported public import HTTPDownloads
+@_exported public import HTTPSemantics
+@_exported public import HTTPTransports
 @_exported public import HTTPUploads

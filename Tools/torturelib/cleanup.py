@@ -82,6 +82,8 @@ class WorkFolder:
     """A temporary folder that goes away with everything in it, mounted or not."""
 
     def __init__(self, parent, prefix):
+        if parent:
+            os.makedirs(parent, exist_ok=True)
         self.path = tempfile.mkdtemp(prefix=prefix, dir=parent)
 
     def remove(self):
