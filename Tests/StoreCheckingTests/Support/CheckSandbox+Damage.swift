@@ -26,7 +26,7 @@ extension CheckSandbox {
   }
 
   private func succeed(_ result: Int32, _ name: String) throws {
-    try #require(result == 0, "\(name): errno \(errno)")
+    if result != 0 { throw Refusal(name: name, error: SystemError(errno)) }
   }
 
   /// The names in a directory, sorted.
