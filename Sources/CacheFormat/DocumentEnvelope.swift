@@ -61,6 +61,12 @@ package enum DocumentEnvelope {
     return checksum
   }
 
+  /// Returns whether a document was not written to its end, or lacks pages, as a loss of power leaves
+  /// files that were not synced: the suffix is missing, or there is a zero byte, which is not JSON.
+  package static func isTorn(_ bytes: [UInt8]) -> Bool {
+    (try? writtenChecksum(of: bytes, maximumBytes: .max)) == nil || bytes.contains(0)
+  }
+
   /// Checks the bytes before the suffix against the checksum in it.
   ///
   /// - Throws: ``FormatError`` with `wrongChecksum`.

@@ -45,8 +45,11 @@ extension Catalog {
       if state.journal.isWhole { try noteRemovals(&state) }
       state.journal.noteDamage()
     }
-    // While another process has the store open, the journal has no mark.
-    let isUnmarked = state.withLock { $0.journal.isWhole && !$0.journal.endedAsMarked }
+    // While another process has the store open, the journal has no mark. A mark of this run of the
+    // machine that the journal does not reach means damage; without one, the power may have failed.
+    let isUnmarked = state.withLock { state in
+      !state.journal.endedAsMarked && (state.journal.isWhole || journal.markedEnd == nil)
+    }
     guard isUnmarked, try !tree.staging.hasLiveSessions() else { return [] }
     state.withLock { $0.endedUncleanly = true }
     return .reconcile

@@ -94,6 +94,7 @@ extension Recovery {
         return true
       }
     }
+    try noteLostRecords(document)
     var isThere = false
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries else { return [] }
@@ -108,6 +109,16 @@ extension Recovery {
     return placed != nil || isThere
   }
 
+  /// Makes the journal count as damaged if it ends before the number of a metadata file. The record
+  /// that is appended for that file leaves a gap, so the journal has to be written anew.
+  private func noteLostRecords(_ document: MetadataDocument) throws(StoreError) {
+    guard let sequence = document.sequence,
+      catalog.state.withLock({ $0.journal.isWhole && sequence > $0.journal.sequence })
+    else { return }
+    try catalog.noteLostRecords(through: sequence)
+    upkeep.request(.reconcile)
+  }
+
   /// Returns whether an entry in the tree was removed, according to the readable part of the
   /// journal. After a clean end no removed entry can be in the tree, so its times are not compared,
   /// except in a read-only store.
@@ -119,14 +130,18 @@ extension Recovery {
   }
 
   /// Returns whether a metadata file is that of an entry that was removed and not stored again, or
-  /// whose body did not reach the disk before the power failed or a process was killed.
+  /// that did not reach the disk, or without its body, before the power failed or a process was
+  /// killed. A torn file names no key, so that its entry is lost, and its bytes count for no limit.
   func isLeftover(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
     if catalog.locate(hash, variant) != nil { return false }
-    guard let document = try tree.wholeDocument(hash, variant, entries) else { return false }
+    let endedUncleanly = catalog.state.withLock { $0.endedUncleanly }
+    guard let document = try tree.wholeDocument(hash, variant, entries) else {
+      return endedUncleanly && tree.isTorn(hash, variant, entries)
+    }
     if wasRemoved(document.entry, hash) { return true }
-    if catalog.state.withLock({ !$0.endedUncleanly }) { return false }
+    if !endedUncleanly { return false }
     return try tree.statusOfBody(hash, document.entry, entries) == nil
   }
 

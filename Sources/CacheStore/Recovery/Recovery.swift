@@ -199,7 +199,7 @@ package final class Recovery: Sendable {
   /// Removes files to which no entry refers.
   ///
   /// Nothing is removed if the journal is not whole and one of the files is a metadata file. That
-  /// file is damaged, and its body may be one of the others.
+  /// file is damaged, no crash explains it, and its body may be one of the others.
   private func removeUnknown(
     _ files: Set<Layout.KeyFile>, in directory: borrowing Descriptor, isWhole: Bool
   ) {

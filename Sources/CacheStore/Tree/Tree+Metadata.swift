@@ -49,6 +49,15 @@ extension Tree {
     }
   }
 
+  /// Returns whether a metadata file was not written to its end, or lacks pages; false also if it
+  /// cannot be read.
+  func isTorn(_ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory) -> Bool {
+    let bytes = try? fileSystem.readFile(
+      Layout.metadataPath(hash, variant), in: entries.directory,
+      limit: MetadataDocument.maximumBytes)
+    return bytes.map { DocumentEnvelope.isTorn($0) } ?? false
+  }
+
   /// Makes the record for a metadata file.
   func record(of document: MetadataDocument, _ hash: KeyHash, bodyFile: UInt64) -> PutRecord {
     let bytes = (try? document.encoded().count) ?? 0

@@ -9,9 +9,6 @@ struct CrashCheck {
   let durability: Durability
   /// Whether the power went.
   var hasLostPower = false
-  /// Whether the file system commits names in their order, and flushes a file that is renamed over
-  /// another one, as ext4 does.
-  var flushesRenamed = true
 
   /// False where the store may have lost things.
   private var isPromised: Bool { durability == .full || !hasLostPower }
@@ -19,9 +16,8 @@ struct CrashCheck {
   /// - Returns: what is wrong.
   func complaints(_ volume: SimulatedVolume, _ ledger: CrashLedger) -> [String] {
     // Without full durability a power cut may leave holes in the journal, and after the store was
-    // closed nobody syncs the metadata files: what is missing then is for the checker. But on ext4
-    // whatever is there has to count. Elsewhere a metadata file may be torn, and
-    // the body beside it stays for a repair.
+    // closed nobody syncs the metadata files: what is missing then is for the checker. But whatever is
+    // there has to count.
     let isCompared =
       !hasLostPower
       || isPromised && volume.tree.keys.contains { $0.hasPrefix("store/staging/") }
@@ -43,7 +39,7 @@ struct CrashCheck {
       let store = try run.store()
       if isCompared {
         checkNumbers(store, volume, run)
-      } else if !isPromised && flushesRenamed {
+      } else if !isPromised {
         checkCounted(store, volume, run)
       }
     } catch {

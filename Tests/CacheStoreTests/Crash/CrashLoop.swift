@@ -86,9 +86,8 @@ struct CrashLoop {
   /// - Parameter seeds: how many choices of what is there, beside the one with nothing that was
   ///   not synced.
   mutating func checkPowerLoss(_ struck: Struck, seeds: UInt64, _ place: String) {
-    var check = CrashCheck(scenario: scenario, durability: durability, hasLostPower: true)
+    let check = CrashCheck(scenario: scenario, durability: durability, hasLostPower: true)
     for profile in PowerLossProfile.allCases {
-      check.flushesRenamed = profile == .ext4
       for seed in 0...seeds {
         let volume = struck.volume.afterPowerLoss(profile, seed: seed == 0 ? nil : seed)
         note(
