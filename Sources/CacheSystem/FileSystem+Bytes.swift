@@ -81,6 +81,16 @@ extension FileSystem {
 }
 
 extension FileSystem {
+  /// Returns whether there is no file with this name; false also if the system cannot tell.
+  package func isMissing(_ name: PathName, in directory: Int32) -> Bool {
+    do throws(SystemError) {
+      _ = try status(at: name, in: directory)
+      return false
+    } catch { return error == .notFound }
+  }
+}
+
+extension FileSystem {
   private static var compareBytes: Int { 256 << 10 }
 
   /// Returns whether a file begins with these bytes. The caller must compare the length.

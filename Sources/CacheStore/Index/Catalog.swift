@@ -88,10 +88,7 @@ package final class Catalog: Sendable {
   func isCurrent(_ located: Located) -> Bool {
     state.withLock { state in
       follow(&state)
-      guard let slot = state.index.find(located.slot.keyHash, located.slot.variant)
-      else { return false }
-      return state.index[slot].isSameRecord(as: located.slot)
-        && state.entries === located.entries
+      return state.entries === located.entries && state.number(of: located.slot) != nil
     }
   }
 

@@ -39,9 +39,22 @@ struct StoreState: ~Copyable {
     memory = MemoryTier(capacity: memoryBytes)
   }
 
-  /// Returns the place of the entry of a slot.
-  func located(_ slot: Slot) -> Located {
-    Located(slot: slot, segment: journal.segment(slot.segment), entries: entries)
+  /// Returns the place of the entry of a slot, by default in the present `entries` directory.
+  func located(_ slot: Slot, in directory: EntriesDirectory? = nil) -> Located {
+    Located(
+      slot: slot, segment: journal.segment(slot.segment), entries: directory ?? entries)
+  }
+
+  /// Returns the number of a slot if the index still has the same record of its entry.
+  func number(of slot: Slot) -> UInt32? {
+    index.find(slot.keyHash, slot.variant).flatMap {
+      index[$0].isSameRecord(as: slot) ? $0 : nil
+    }
+  }
+
+  /// Throws `closed`, or the error for which this process closed the store, if it is closed.
+  func checkOpen(_ path: String) throws(StoreError) {
+    if isClosed { throw refusal ?? .closed(path) }
   }
 
   /// Returns whether the index is incomplete and the entry has not been compared with the tree yet:
@@ -96,8 +109,7 @@ struct StoreState: ~Copyable {
 
   /// Adds an entry to the memory tier, if its record is still current and it is not too large.
   mutating func remember(_ slot: Slot, _ record: PutRecord, _ body: [UInt8]) {
-    guard memory.admits(body.count + record.bytes.count),
-      let number = index.find(slot.keyHash, slot.variant), index[number].isSameRecord(as: slot)
+    guard memory.admits(body.count + record.bytes.count), let number = number(of: slot)
     else { return }
     for gone in memory.insert(number, record, body) { index.setInMemory(gone, false) }
     index.setInMemory(number, true)

@@ -27,7 +27,7 @@ extension Catalog {
     let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
       follow(&state)
       followUnsealed(&state, place.lock.number)
-      if state.isClosed { throw state.refusal ?? .closed(path) }
+      try state.checkOpen(path)
       return try prepare(&state)
     }
     if records.isEmpty { return nil }

@@ -156,10 +156,7 @@ extension Catalog {
     if records.isEmpty { return }
     let placed = try append { state throws(StoreError) -> [[UInt8]] in
       records.compactMap { located, record in
-        guard let number = state.index.find(located.slot.keyHash, located.slot.variant),
-          state.index[number].isSameRecord(as: located.slot)
-        else { return nil }
-        return record.accessed(state.index[number].accessed)
+        state.number(of: located.slot).map { record.accessed(state.index[$0].accessed) }
       }
     }
     // The copies are synced before their segment is dropped, because the drop record may be in a

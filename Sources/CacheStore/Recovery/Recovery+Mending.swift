@@ -37,14 +37,9 @@ extension Recovery {
   /// Returns whether both the metadata file and the body of an entry are missing.
   private func isAbsent(_ located: Located) -> Bool {
     let slot = located.slot
-    return [
-      Layout.metadataPath(slot.keyHash, slot.variant), Layout.bodyPath(slot.keyHash, slot.digest),
-    ].allSatisfy { path in
-      do throws(SystemError) {
-        _ = try fileSystem.status(at: path, in: located.entries.directory.raw)
-        return false
-      } catch { return error == .notFound }
-    }
+    let entries = located.entries.directory.raw
+    return fileSystem.isMissing(Layout.metadataPath(slot.keyHash, slot.variant), in: entries)
+      && fileSystem.isMissing(Layout.bodyPath(slot.keyHash, slot.digest), in: entries)
   }
 
   /// Appends the record of an entry again, with another size of its metadata file, or with a body
@@ -60,10 +55,7 @@ extension Recovery {
       let record = try? catalog.readRecord(located)
     else { return false }
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
-      guard state.entries === entries,
-        let number = state.index.find(slot.keyHash, slot.variant),
-        state.index[number].isSameRecord(as: slot)
-      else { return [] }
+      guard state.entries === entries, let number = state.number(of: slot) else { return [] }
       var head = record.head
       head.accessed = Timestamp(nanoseconds: state.index[number].accessed)
       head.bodyFile = UInt64(ownsBody ? .random(in: 1 ... .max) : slot.bodyFile)

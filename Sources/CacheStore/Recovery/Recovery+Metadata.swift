@@ -73,9 +73,7 @@ extension Recovery {
   package func writeMetadata(
     of slot: Slot, in directory: borrowing Descriptor, _ entries: EntriesDirectory
   ) throws(StoreError) {
-    let located = catalog.state.withLock { state in
-      Located(slot: slot, segment: state.journal.segment(slot.segment), entries: entries)
-    }
+    let located = catalog.state.withLock { $0.located(slot, in: entries) }
     let record: PutRecord
     do throws(ReadFailure) { record = try catalog.readRecord(located) } catch {
       throw .unreadable("\(path)/journal/\(Layout.segment(slot.segment).text)")

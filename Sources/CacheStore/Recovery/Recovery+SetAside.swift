@@ -70,12 +70,8 @@ extension Recovery {
       let directory = try? tree.openKey(
         slot.keyHash, at: Layout.keyPath(slot.keyHash), in: entries.directory)
     else { return true }
-    return [Layout.body(slot.digest), Layout.metadata(slot.variant)].allSatisfy { name in
-      do throws(SystemError) {
-        _ = try fileSystem.status(at: name, in: directory.raw)
-        return false
-      } catch { return error == .notFound }
-    }
+    return fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
+      && fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw)
   }
 
   /// Removes an entry with a record of the reason `damaged`. Its files stay. The caller holds the
@@ -86,10 +82,7 @@ extension Recovery {
     _ slot: Slot, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
-      guard state.entries === entries,
-        let number = state.index.find(slot.keyHash, slot.variant),
-        state.index[number].isSameRecord(as: slot)
-      else { return [] }
+      guard state.entries === entries, state.number(of: slot) != nil else { return [] }
       return [
         RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: .damaged).bytes
       ]

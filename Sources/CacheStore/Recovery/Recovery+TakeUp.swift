@@ -161,14 +161,11 @@ extension Recovery {
       guard error == .unreadable else { return false }
       throw .unreadable("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)")
     }
-    let located = catalog.state.withLock { state in
-      Located(slot: slot, segment: state.journal.segment(slot.segment), entries: entries)
-    }
+    let located = catalog.state.withLock { $0.located(slot, in: entries) }
     if try isSuperseded(document, by: located) { return false }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
       && catalog.state.withLock { state in
-        state.index.find(slot.keyHash, slot.variant)
-          .map { !state.index[$0].isSameRecord(as: slot) } ?? false
+        state.index.find(slot.keyHash, slot.variant) != nil && state.number(of: slot) == nil
       }
   }
 

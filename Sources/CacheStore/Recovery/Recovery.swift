@@ -34,10 +34,8 @@ package final class Recovery: Sendable {
     guard let dead = try? deadSessionsNow() else { return }
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
-    for shard in 0..<Layout.shardCount {
-      // Files that could not be read may be all that is left of an entry, so the signs stay.
-      if upkeep.isStopping || (try? reconcile(shard: shard)) == nil { return }
-    }
+    // Files that could not be read may be all that is left of an entry, so the signs stay.
+    guard (try? reconcileKeys()) != nil else { return }
     let hasMovedEntries = dead.contains { tree.staging.hasMovedEntries($0) }
     guard checkBodies(butNot: catalog.isIndexWhole && !hasMovedEntries ? .shard : .none)
     else { return }
@@ -66,9 +64,7 @@ package final class Recovery: Sendable {
   package func takeUpAndRenew() throws(StoreError) {
     if catalog.isIndexWhole { return }
     catalog.beginJournal()
-    for number in 0..<Layout.shardCount {
-      try forEachKey(of: number) { hash, _, _ throws(StoreError) in try askTree(hash) }
-    }
+    try forEachKey { hash, _, _ throws(StoreError) in try askTree(hash) }
     try renewWhenTakenUp()
     if !catalog.isIndexWhole {
       throw StoreError(
@@ -127,12 +123,22 @@ package final class Recovery: Sendable {
 
   // MARK: Keys
 
-  private func reconcile(shard number: Int) throws(StoreError) {
-    try forEachKey(of: number) { hash, shard, entries throws(StoreError) in
+  private func reconcileKeys() throws(StoreError) {
+    try forEachKey { hash, shard, entries throws(StoreError) in
       if upkeep.isStopping { throw .closed(path) }
       if !catalog.isIndexWhole || !isAsExpected(hash, Layout.key(hash), in: shard) {
         try reconcile(hash, entries)
       }
+    }
+  }
+
+  /// Calls `body` with each key that has a directory.
+  private func forEachKey(
+    _ body: (KeyHash, borrowing Descriptor, EntriesDirectory) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for number in 0..<Layout.shardCount {
+      if upkeep.isStopping { throw .closed(path) }
+      try forEachKey(of: number, body)
     }
   }
 

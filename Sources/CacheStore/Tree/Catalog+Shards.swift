@@ -15,7 +15,7 @@ extension Catalog {
     while true {
       let entries = try state.withLock { state throws(StoreError) in
         follow(&state)
-        if state.isClosed { throw state.refusal ?? .closed(path) }
+        try state.checkOpen(path)
         return state.entries
       }
       do throws(StoreError) {
@@ -71,9 +71,7 @@ extension Catalog {
     return try journal.withLock { () throws(StoreError) -> Session in
       if let session = tree.staging.session { return session }
       // A session that is made after the store was closed would never end.
-      try state.withLock { state throws(StoreError) in
-        if state.isClosed { throw state.refusal ?? .closed(path) }
-      }
+      try state.withLock { state throws(StoreError) in try state.checkOpen(path) }
       return try tree.staging.makeSession()
     }
   }

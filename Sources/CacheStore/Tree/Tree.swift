@@ -35,18 +35,37 @@ package final class Tree: Sendable {
   /// allocated only if the file has the length in the record.
   private static let unaskedBytes: UInt64 = 64 << 10
 
+  /// An open body that is a file of the right length.
+  private struct OpenBody: ~Copyable {
+    let file: Descriptor
+    let status: FileStatus
+  }
+
+  /// Opens a body.
+  ///
+  /// - Throws: `.wrongLength` also if it is no file; `.notFound` or `.isWrongKind` if there is none.
+  private func openFile(
+    _ hash: KeyHash, _ digest: Digest, _ length: UInt64, _ entries: EntriesDirectory
+  ) throws(SystemError) -> OpenBody {
+    let file = try fileSystem.open(Layout.bodyPath(hash, digest), in: entries.directory, [.read])
+    let status = try fileSystem.status(of: file.raw)
+    guard status.kind == .file, status.length == length else { throw .wrongLength }
+    return OpenBody(file: file, status: status)
+  }
+
+  private func openFile(_ located: Located) throws(SystemError) -> OpenBody {
+    let slot = located.slot
+    return try openFile(slot.keyHash, slot.digest, slot.length, located.entries)
+  }
+
   /// Reads and verifies a body.
   func readBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
     let slot = located.slot
     do throws(SystemError) {
-      let path = Layout.bodyPath(slot.keyHash, slot.digest)
-      if slot.length > Self.unaskedBytes {
-        let file = try fileSystem.open(path, in: located.entries.directory, [.read])
-        let status = try fileSystem.status(of: file.raw)
-        guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
-      }
+      if slot.length > Self.unaskedBytes { _ = try openFile(located) }
       let bytes = try fileSystem.readFile(
-        path, in: located.entries.directory, expecting: Int(slot.length))
+        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory,
+        expecting: Int(slot.length))
       if bytes.count == Int(slot.length), slot.digest.names(bytes, hashSeed: hashSeed) {
         return bytes
       }
@@ -62,13 +81,12 @@ package final class Tree: Sendable {
     let slot = located.slot
     let name = Layout.bodyPath(slot.keyHash, slot.digest)
     do throws(SystemError) {
-      let file = try fileSystem.open(name, in: located.entries.directory, [.read])
-      let status = try fileSystem.status(of: file.raw)
-      guard status.kind == .file, status.length == slot.length else { throw .wrongLength }
+      let body = try openFile(located)
+      let identity = VerifiedBodies.Identity(body.status)
       return BodyReader(
-        file: file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
-        hashSeed: hashSeed, path: "\(path)/entries/\(name.text)",
-        identity: VerifiedBodies.Identity(status), verified: verifiedBodies)
+        file: body.file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
+        hashSeed: hashSeed, path: "\(path)/entries/\(name.text)", identity: identity,
+        verified: verifiedBodies)
     } catch {
       if error == .notFound { throw .gone }
       throw error == .wrongLength || error.isWrongKind ? .damaged : .unreadable
@@ -79,42 +97,33 @@ package final class Tree: Sendable {
   func statusOfBody(
     _ hash: KeyHash, _ entry: StoredEntry, _ entries: EntriesDirectory
   ) throws(StoreError) -> FileStatus? {
-    let path = Layout.bodyPath(hash, entry.digest)
     do throws(SystemError) {
-      let file = try fileSystem.open(path, in: entries.directory, [.read])
-      let status = try fileSystem.status(of: file.raw)
-      return status.kind == .file && status.length == entry.length ? status : nil
+      return try openFile(hash, entry.digest, entry.length, entries).status
     } catch {
-      if error == .notFound || error.isWrongKind { return nil }
-      throw StoreError(error, path: "\(self.path)/entries/\(path.text)")
+      if error.meansNoBody { return nil }
+      throw StoreError(
+        error, path: "\(path)/entries/\(Layout.bodyPath(hash, entry.digest).text)")
     }
   }
 
   /// Returns whether the body of an entry exists with the right length. If the system cannot read
   /// it, it counts as existing.
   func hasBody(_ located: Located) -> Bool {
-    let path = Layout.bodyPath(located.slot.keyHash, located.slot.digest)
     do throws(SystemError) {
-      let file = try fileSystem.open(path, in: located.entries.directory, [.read])
-      let status = try fileSystem.status(of: file.raw)
-      return status.kind == .file && status.length == located.slot.length
-    } catch {
-      return !(error == .notFound || error.isWrongKind)
-    }
+      _ = try openFile(located)
+      return true
+    } catch { return !error.meansNoBody }
   }
 
   /// Returns whether the body of an entry has the bytes that were stored.
   func isWholeBody(_ located: Located) throws(ReadFailure) -> Bool {
     let slot = located.slot
     do throws(SystemError) {
-      let file = try fileSystem.open(
-        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory, [.read])
-      let status = try fileSystem.status(of: file.raw)
-      guard status.kind == .file, status.length == slot.length else { return false }
+      let body = try openFile(located)
       return try fileSystem.holdsBody(
-        file, slot.digest, count: slot.length, hashSeed: hashSeed)
+        body.file, slot.digest, count: slot.length, hashSeed: hashSeed)
     } catch {
-      if error == .notFound || error.isWrongKind { return false }
+      if error.meansNoBody { return false }
       throw .unreadable
     }
   }
@@ -232,4 +241,9 @@ extension SystemError {
   /// Whether the file may be intact, but cannot be read now: no permission, too many open files, a
   /// device error.
   var isForNow: Bool { isPermission || isOutOfDescriptors || self == .inputOutput }
+}
+
+extension SystemError {
+  /// Whether there is no file, one of another kind, or one of another length.
+  fileprivate var meansNoBody: Bool { self == .notFound || self == .wrongLength || isWrongKind }
 }

@@ -180,7 +180,7 @@ extension Mender {
     if catalog.slots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
     for (other, file) in scene.metadata where other != variant {
       if case .document(let facts) = file.reading, facts.digest == digest,
-        !isAbsent(Layout.metadata(other), directory)
+        !fileSystem.isMissing(Layout.metadata(other), in: directory.raw)
       {
         return true
       }
@@ -212,12 +212,12 @@ extension Mender {
         return .done
       }
       for slot in slots {
-        let lacksBody = isAbsent(Layout.body(slot.digest), directory)
-        if lacksBody, isAbsent(Layout.metadata(slot.variant), directory) {
+        let lacksBody = fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
+        if lacksBody, fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
           if level == .all { _ = try mendMissing(slot, scene, shard) }
         } else if lacksBody, try !recover(slot, in: directory, scene) {
           if level == .all { try setAside(slot, shard) }
-        } else if isAbsent(Layout.metadata(slot.variant), directory) {
+        } else if fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
           try recovery.writeMetadata(of: slot, in: directory, shard.entries)
         }
       }
@@ -225,12 +225,5 @@ extension Mender {
     } catch {
       return .failed("\(error.cause); \(error.remedy)")
     }
-  }
-
-  private func isAbsent(_ name: PathName, _ directory: borrowing Descriptor) -> Bool {
-    do throws(SystemError) {
-      _ = try fileSystem.status(at: name, in: directory.raw)
-      return false
-    } catch { return error == .notFound }
   }
 }
