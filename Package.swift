@@ -55,8 +55,8 @@ let package = Package(
     .executable(name: "cachebench", targets: ["cachebench"]),
   ],
   targets: [
-    // The system libraries, each imported by one Swift module.
     .target(name: "CXXHash"),
+    // The system libraries, each imported by one Swift module.
     .target(name: "CPlatform"),
     systemLibrary("CCurlLibrary", "libcurl", "libcurl4-openssl-dev", "curl"),
     .target(

@@ -1,4 +1,5 @@
 import CacheFormat
+import TestSupport
 import Testing
 
 private let prime: UInt64 = 0x9e37_79b1_85eb_ca8d
@@ -90,6 +91,52 @@ private func sampleBytes(_ length: Int) -> [UInt8] {
     }
     #expect(hasher.count == UInt64(answer.length))
     #expect(hasher.digest().description == answer.hash128)
+  }
+}
+
+/// Each length up to 4,096 and some longer ones, with four seeds, all in one number: computed with
+/// the header of libxxhash 0.8.1.
+@Suite struct XXH3LengthsTests {
+  private static let ofReference: UInt64 = 0x90ff_762f_3b37_707a
+  private static let lengths =
+    Array(0...4096) + Array(sequence(first: 4097) { $0 * 3 / 2 + 1 }.prefix { $0 < 300_000 })
+  private static let bytes = (0..<300_000).map {
+    UInt8(truncatingIfNeeded: $0 * 31 + 7) ^ UInt8(truncatingIfNeeded: ($0 >> 8) * 5)
+  }
+
+  @Test func `all lengths have the hashes of the reference`() {
+    var sum: UInt64 = 0
+    func add(_ value: UInt64) { sum = sum &* 0x9e37_79b9_7f4a_7c15 &+ value }
+    for seed in [0, 1, prime, .max] {
+      for length in Self.lengths {
+        let bytes = Array(Self.bytes[..<length])
+        let hash = KeyHash(hashing: ByteString(bytes: bytes), seed: seed)
+        add(Checksum.of(bytes, seed: seed))
+        add(hash.high)
+        add(hash.low)
+      }
+    }
+    #expect(sum == Self.ofReference)
+  }
+
+  @Test func `any pieces have the hash of the whole`() {
+    var random = SplitMix64(seed: 3)
+    for seed in [0, prime] {
+      var hasher = DigestHasher(seed: seed)
+      for length in Self.lengths where length % 7 == 0 || length > 4096 || length < 600 {
+        let bytes = Array(Self.bytes[..<length])
+        let whole = KeyHash(hashing: ByteString(bytes: bytes), seed: seed)
+        let longest = Int.random(in: 1...max(1, length), using: &random)
+        hasher.reset()
+        var start = 0
+        while start < length {
+          let end = min(length, start + Int.random(in: 0...longest, using: &random))
+          hasher.update(Array(bytes[start..<end]))
+          start = end
+        }
+        #expect(hasher.digest() == Digest(high: whole.high, low: whole.low), "\(length) bytes")
+      }
+    }
   }
 }
 

@@ -1,8 +1,5 @@
-// XXH3 (64 and 128 bits, one piece or streamed) as plain C functions.
-//
-// The code is libxxhash's own header, compiled inline: it is about twice as fast as the same
-// functions called through the shared library, and nothing has to be linked. On x86-64 a second
-// copy compiled for AVX2 is used where the processor has it; both give the same values.
+// XXH3 (64 and 128 bits, one piece or streamed), without a library: Apple's systems have none, and
+// this one is as fast as libxxhash. The tests compare both for each length up to 4,096 bytes.
 //
 // A null pointer is allowed wherever the length is 0.
 
@@ -28,7 +25,7 @@ uint64_t cxxhash_xxh3_64(const void *bytes, size_t length, uint64_t seed);
 // XXH3 with 128 bits of `length` bytes.
 cxxhash128 cxxhash_xxh3_128(const void *bytes, size_t length, uint64_t seed);
 
-// A new state, ready for the first byte with seed 0; NULL when there is no memory.
+// Returns a new state, ready for the first byte with seed 0; NULL if there is no memory.
 cxxhash_state *cxxhash_state_create(void);
 
 // Makes the state ready for a new first byte.
