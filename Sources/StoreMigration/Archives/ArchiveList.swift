@@ -1,6 +1,6 @@
 /// The list that CFNetwork makes of a request or a response: a version and objects.
 ///
-/// There are three containers for it (FORMATS: "The common core"): `{Version, Array}` in Cache.db,
+/// There are three containers for it: `{Version, Array}` in Cache.db,
 /// and keyed archives with the objects under names (since iOS 10) or under `$3` and so on (before).
 struct ArchiveList {
   /// The limit on the number of objects; Apple's lists have 7 to 22.

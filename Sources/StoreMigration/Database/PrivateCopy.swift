@@ -3,7 +3,7 @@ internal import CacheSystem
 /// Makes a database readable without altering it.
 ///
 /// A database with a -wal or a hot -journal beside it cannot be read in place: read-only, SQLite
-/// fails, and opened as immutable it has no rows or damaged ones (FORMATS, section 0).
+/// fails, and opened as immutable it has no rows or damaged ones.
 struct PrivateCopy {
   private static let pieceBytes = 1 << 20
   private static let attempts = 3

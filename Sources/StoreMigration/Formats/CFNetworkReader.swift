@@ -1,7 +1,7 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Reads Apple's Cache.db (FORMATS, section 4). The columns determine the generation, not the
+/// Reads Apple's Cache.db. The columns determine the generation, not the
 /// version.
 struct CFNetworkReader: FormatReader {
   static let table = "cfurl_cache_response"

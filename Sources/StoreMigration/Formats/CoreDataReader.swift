@@ -1,6 +1,6 @@
 internal import HTTPSemantics
 
-/// Reads the entity CachedURLResponse of a Core Data store (FORMATS, section 3).
+/// Reads the entity CachedURLResponse of a Core Data store.
 struct CoreDataReader: FormatReader {
   static let table = "ZCACHEDURLRESPONSE"
 

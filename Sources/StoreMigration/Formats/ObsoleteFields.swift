@@ -2,8 +2,7 @@ internal import HTTPSemantics
 
 /// Finds the fields that do not describe the body as it is stored.
 ///
-/// Apple's URL loading stores the decoded body with the fields as they were received (FORMATS,
-/// "Headers versus stored body").
+/// Apple's URL loading stores the decoded body with the fields as they were received.
 enum ObsoleteFields {
   /// Returns the names of the fields to leave out.
   ///

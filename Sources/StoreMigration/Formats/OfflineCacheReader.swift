@@ -1,6 +1,6 @@
 internal import HTTPSemantics
 
-/// Reads `cache_entry` of OfflineCache (FORMATS, section 2).
+/// Reads `cache_entry` of OfflineCache.
 struct OfflineCacheReader: FormatReader {
   static let table = "cache_entry"
 

@@ -1,7 +1,7 @@
 internal import CacheFormat
 internal import HTTPSemantics
 
-/// Reads manifest.sqlite of YYCache (FORMATS, section 5). It is a key-value store; entries whose
+/// Reads manifest.sqlite of YYCache. It is a key-value store; entries whose
 /// keys are URLs and whose values are bodies can be moved.
 struct YYCacheReader: FormatReader {
   static let table = "manifest"
