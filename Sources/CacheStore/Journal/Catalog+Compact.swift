@@ -116,6 +116,7 @@ extension Catalog {
     }
     if isCurrent { journal.rollsNext.store(true, ordering: .relaxed) }
     try copyLive(of: number)
+    guard try makeRemovalsDurable(of: number) else { return false }
     return try drop(number)
   }
 

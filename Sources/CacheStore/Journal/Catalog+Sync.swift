@@ -7,6 +7,7 @@ extension Catalog {
   /// the journal anew.
   func sync(_ placed: AppendedPlace) throws(StoreError) {
     guard durability == .full else { return }
+    try tree.synchronizeMovedBack()
     try syncJournal(placed)
     try renewAfterFailedSync()
   }

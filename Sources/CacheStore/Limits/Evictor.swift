@@ -186,10 +186,11 @@ final class Evictor: Sendable {
     }
     if isOutdated { return .outdated }
     guard let placed else { return .kept }
+    // The files go first, because after a failed sync the journal is written anew without the record.
+    tree.removeFiles(of: gone, others, in: shard)
     // An evicted entry may be there again after a power cut. One that was removed on request may
     // not.
     if reason == .asked { try catalog.sync(placed) }
-    tree.removeFiles(of: gone, others, in: shard)
     return .removed
   }
 

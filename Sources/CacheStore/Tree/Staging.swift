@@ -186,12 +186,24 @@ extension Tree {
     }
   }
 
-  /// Undoes `moveEntries`, after the record could not be appended to the journal.
+  /// Undoes `moveEntries`, after a sync failed, or the record could not be appended to the journal.
   func moveEntriesBack(from name: PathName, of session: Session) {
     guard (try? fileSystem.status(at: name, in: session.directory.raw)) != nil else { return }
     try? fileSystem.removeDirectory(Layout.entries, in: place.root.raw)
     try? fileSystem.rename(
       name, in: session.directory.raw, to: Layout.entries, in: place.root.raw)
+    hasMovedBack.store(true, ordering: .sequentiallyConsistent)
+    try? synchronizeMovedBack()
+  }
+
+  /// Makes sure that a loss of power cannot move the `entries` directory again, before anything in it
+  /// is promised. Does nothing if that is certain.
+  func synchronizeMovedBack() throws(StoreError) {
+    guard durability == .full, hasMovedBack.load(ordering: .sequentiallyConsistent) else { return }
+    try system(path) { () throws(SystemError) in
+      try fileSystem.synchronize(place.root, names: true)
+    }
+    hasMovedBack.store(false, ordering: .sequentiallyConsistent)
   }
 }
 

@@ -17,6 +17,8 @@ package final class Tree: Sendable {
   let journal: Journal
   let staging: Staging
   private let verifiedBodies = VerifiedBodies()
+  /// Whether `entries` was moved back after a removal of all that failed, and not synced since.
+  let hasMovedBack = Atomic(false)
 
   init(_ place: StorePlace, _ journal: Journal, _ options: Options) {
     self.place = place

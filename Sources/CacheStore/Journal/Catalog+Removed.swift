@@ -1,0 +1,81 @@
+internal import CacheFormat
+internal import CacheSystem
+
+// Removed entries when the journal drops their records. Until then the records say that the entries
+// were removed, also if a loss of power brings their files back and damages the end of the journal.
+extension Catalog {
+  /// Makes sure that the entries whose put records are in a segment, and that the index no longer
+  /// has, stay away without these records: syncs the directories from which their metadata files
+  /// were removed. Does nothing without full durability.
+  ///
+  /// - Returns: false if a metadata file is there yet, because another thread or process is just
+  ///   removing or storing that entry, or because the file could not be removed.
+  /// - Complexity: O(length of the segment), and one sync for each shard, and for each key that has
+  ///   other variants.
+  func makeRemovalsDurable(of number: UInt32) throws(StoreError) -> Bool {
+    let (found, entries) = state.withLock { ($0.journal.segment(number), $0.entries) }
+    guard durability == .full, let segment = found else { return true }
+    var shards: Set<Int> = []
+    var isDurable = true
+    var failure: StoreError?
+    var reader = SegmentReader(number, hashSeed: hashSeed, from: Int64(SegmentHeader.count))
+    let length = (try? fileSystem.length(of: segment.file.raw)) ?? 0
+    // A segment that cannot be read has no records for anybody.
+    try? reader.read(segment.file, upTo: length, fileSystem) { item in
+      guard case .record(let header, let bytes, _) = item, header.type == .put else { return true }
+      // Safety: the payload lies within the record, which is valid during the call.
+      let head = unsafe PutHead(
+        UnsafeRawBufferPointer(
+          rebasing: bytes[RecordFrame.headerCount...].prefix(header.payloadCount)))
+      guard let head, !isKnown(head) else { return true }
+      do throws(StoreError) {
+        isDurable = try isGone(head, entries, &shards)
+      } catch { failure = error }
+      return isDurable && failure == nil
+    }
+    if let failure { throw failure }
+    for shard in shards where isDurable {
+      try system("\(path)/entries/\(Layout.shard(shard).text)") { () throws(SystemError) in
+        let directory = try fileSystem.open(
+          Layout.shard(shard), in: entries.directory, [.read, .directory])
+        try fileSystem.synchronize(directory, names: true)
+      }
+    }
+    return isDurable
+  }
+
+  private func isKnown(_ head: PutHead) -> Bool {
+    state.withLock { state in
+      follow(&state)
+      return state.index.find(head.keyHash, head.variant) != nil
+    }
+  }
+
+  /// Returns whether the metadata file of a removed entry is gone. Syncs the directory of its key, or
+  /// notes the shard if there is none.
+  private func isGone(
+    _ head: PutHead, _ entries: EntriesDirectory, _ shards: inout Set<Int>
+  ) throws(StoreError) -> Bool {
+    let hash = head.keyHash
+    let shard = Layout.shardNumber(of: hash)
+    if fileSystem.isMissing(Layout.shard(shard), in: entries.directory.raw) { return true }
+    if !fileSystem.isMissing(
+      Layout.metadataPath(hash, head.variant), in: entries.directory.raw)
+    {
+      // Whoever is storing or removing the entry holds the shard. Otherwise the file is a leftover.
+      let isRemoved = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
+        isKnown(head)
+          || (try? fileSystem.removeFile(
+            Layout.metadataPath(hash, head.variant), in: entries.directory.raw)) != nil
+      }
+      if isRemoved != true { return false }
+    }
+    if let directory = try tree.openKey(hash, at: Layout.keyPath(hash), in: entries.directory) {
+      try system("\(path)/entries/\(Layout.keyPath(hash).text)") { () throws(SystemError) in
+        try fileSystem.synchronize(directory, names: true)
+      }
+    }
+    shards.insert(shard)
+    return true
+  }
+}
