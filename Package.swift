@@ -37,7 +37,7 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: S
 
 let package = Package(
   name: "OfflineCache",
-  platforms: [.macOS(.v26), .iOS(.v26)],
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CacheStore", targets: ["CacheStore", "CacheFormat", "LocalizedStoreErrors"]),
     .library(name: "StoreChecking", targets: ["StoreChecking"]),

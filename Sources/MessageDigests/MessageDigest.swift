@@ -12,7 +12,13 @@ package final class MessageDigest {
   package let algorithm: DigestAlgorithm
 
   #if canImport(CryptoKit)
-    private var function: any HashFunction
+    private enum Function {
+      case md5(Insecure.MD5)
+      case sha256(SHA256)
+      case sha512(SHA512)
+    }
+
+    private var function: Function
   #else
     // Safety: created by init, freed by deinit, used in between.
     private let context: OpaquePointer
@@ -24,9 +30,9 @@ package final class MessageDigest {
     #if canImport(CryptoKit)
       function =
         switch algorithm {
-        case .md5: Insecure.MD5()
-        case .sha256: SHA256()
-        case .sha512: SHA512()
+        case .md5: .md5(Insecure.MD5())
+        case .sha256: .sha256(SHA256())
+        case .sha512: .sha512(SHA512())
         }
     #else
       let method =
@@ -51,7 +57,17 @@ package final class MessageDigest {
   /// Adds bytes.
   package func update(_ bytes: borrowing [UInt8]) {
     #if canImport(CryptoKit)
-      function.update(data: bytes)
+      switch function {
+      case .md5(var hash):
+        hash.update(data: copy bytes)
+        function = .md5(hash)
+      case .sha256(var hash):
+        hash.update(data: copy bytes)
+        function = .sha256(hash)
+      case .sha512(var hash):
+        hash.update(data: copy bytes)
+        function = .sha512(hash)
+      }
     #else
       // Safety: libcrypto reads the array's bytes during the call.
       let isDone = unsafe bytes.withUnsafeBytes { buffer in
@@ -64,7 +80,11 @@ package final class MessageDigest {
   /// Returns the digest of all bytes; nothing may be added after that.
   package func finish() -> [UInt8] {
     #if canImport(CryptoKit)
-      return [UInt8](function.finalize())
+      switch function {
+      case .md5(let hash): return [UInt8](hash.finalize())
+      case .sha256(let hash): return [UInt8](hash.finalize())
+      case .sha512(let hash): return [UInt8](hash.finalize())
+      }
     #else
       var digest = [UInt8](repeating: 0, count: algorithm.byteCount)
       // Safety: the array has as many bytes as the digest has.

@@ -70,25 +70,35 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
     set { try? cache.setCapacity(newValue) }
   }
 
-  #if !canImport(Darwin)
-    /// Passes on the stored response that the policy of a data task allows now.
-    public override func getCachedResponse(
-      for dataTask: URLSessionDataTask,
-      completionHandler: @escaping (CachedURLResponse?) -> Void
-    ) {
-      completionHandler(dataTask.currentRequest.flatMap(usable))
-    }
+  /// Stores a response for the request of a data task.
+  public override func storeCachedResponse(
+    _ cachedResponse: CachedURLResponse, for dataTask: URLSessionDataTask
+  ) {
+    if let request = dataTask.currentRequest { storeCachedResponse(cachedResponse, for: request) }
+  }
 
-    /// Does nothing: URLSession on Linux calls this by rules that are not those of HTTP.
-    public override func removeCachedResponse(for dataTask: URLSessionDataTask) {}
+  /// Passes on the stored response that the policy of a data task allows now.
+  public override func getCachedResponse(
+    for dataTask: URLSessionDataTask,
+    completionHandler: @escaping (CachedURLResponse?) -> Void
+  ) {
+    completionHandler(dataTask.currentRequest.flatMap(usable))
+  }
 
-    private func usable(_ request: URLRequest) -> CachedURLResponse? {
-      guard let asked = try? AskedRequest(request, mode: cache.offlineMode),
-        let (bytes, response) = cache.storedNow(asked)
-      else { return nil }
-      return CachedURLResponse(
-        response: response.without(["Cache-Control", "Expires", "Vary", "Pragma"]),
-        data: Data(bytes))
-    }
-  #endif
+  /// Removes the stored responses for the request of a data task. On Linux it does nothing:
+  /// URLSession calls this there by rules that are not those of HTTP.
+  public override func removeCachedResponse(for dataTask: URLSessionDataTask) {
+    #if canImport(Darwin)
+      dataTask.currentRequest.map(removeCachedResponse)
+    #endif
+  }
+
+  private func usable(_ request: URLRequest) -> CachedURLResponse? {
+    guard let asked = try? AskedRequest(request, mode: cache.offlineMode),
+      let (bytes, response) = cache.storedNow(asked)
+    else { return nil }
+    return CachedURLResponse(
+      response: response.without(["Cache-Control", "Expires", "Vary", "Pragma"]),
+      data: Data(bytes))
+  }
 }

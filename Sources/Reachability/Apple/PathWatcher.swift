@@ -2,8 +2,11 @@
   import Dispatch
   import Network
 
-  /// Watches the network with NWPathMonitor. Written for Apple platforms; not built there yet.
-  final class PathWatcher: Sendable {
+  /// Watches the network with NWPathMonitor. Type-checked on Linux (Tools/check-apple), and not built
+  /// on Apple platforms yet.
+  final class PathWatcher: @unchecked Sendable {
+    // Unchecked: NWPathMonitor is Sendable in newer SDKs only. Its handler is set once, before it
+    // starts, and its other methods may be called from any thread.
     private let monitor = NWPathMonitor()
     private let queue = DispatchQueue(label: "OfflineCache.reachability")
 
@@ -13,8 +16,11 @@
       monitor.start(queue: queue)
     }
 
-    /// Returns the present state.
-    func look() -> NetworkState { NetworkState(monitor.currentPath) }
+    /// Returns the state before the first report. The monitor's own path says that there is no
+    /// network until it has started.
+    func look() -> NetworkState {
+      NetworkState(.free, reason: "the system has not reported its paths yet")
+    }
 
     /// Stops watching.
     func stop() { monitor.cancel() }
