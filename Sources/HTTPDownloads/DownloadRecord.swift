@@ -67,8 +67,7 @@ public struct DownloadRecord: Sendable, Hashable {
   ///
   /// A validator distinguishes states of one resource, but a redirect may lead to another resource.
   /// So the URLs that answered must be equal except for their queries, which differ where URLs are
-  /// signed; or
-  /// `Last-Modified` must be equal as well, as on a mirror.
+  /// signed; or `Last-Modified` must be equal as well, as on a mirror.
   func isMet(by answer: TransportResponse) -> Bool {
     func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
     let modified = head.fields.first(named: "Last-Modified")?.value

@@ -68,7 +68,6 @@ public struct OfflineCacheOptions: Sendable {
 
   /// Whether redirects may lead from `https` to `http`. Otherwise such a redirect is an error
   /// (`appTransportSecurityRequiresSecureConnection`).
-  /// (`appTransportSecurityRequiresSecureConnection`).
   public var allowsInsecureRedirects = false
 
   /// The key that conceals `Authorization` and `Cookie` of requests if they select stored
