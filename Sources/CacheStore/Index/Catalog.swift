@@ -6,7 +6,7 @@ internal import Synchronization
 /// index is made from them, and kept up to date with the records that other processes append.
 ///
 /// - `Catalog+Load`, `+Follow`, `+Linked`, `+ClosingMark` read the journal into the index.
-/// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact` write it.
+/// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact`, `+Removed` write it.
 /// - `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces.
 /// - `Catalog+Open` opens and closes the store; `Catalog+Checking` has the queries of a check.
 package final class Catalog: Sendable {

@@ -1,0 +1,54 @@
+import CacheFormat
+import CacheSystem
+import SimulatedFiles
+import Testing
+
+@testable import CacheStore
+
+/// Removals of a store with full durability, when the power is lost and only what was synced is there.
+@Suite struct CatalogRemovedTests {
+  private func open(_ volume: SimulatedVolume, _ fault: SimulatedFault? = nil) throws -> Store {
+    var options = Options(
+      durability: .full, fileSystem: SimulatedProcess(on: volume, fault: fault))
+    options.bootName = [1]
+    return try Store(at: CrashScenario.path, options: options)
+  }
+
+  @Test(arguments: [0, 1])
+  func `a removed entry is gone from the disk before its record is`(others: UInt64) throws {
+    let volume = SimulatedVolume()
+    let store = try open(volume)
+    try store.put([1], for: "kept")
+    for variant in 0...others { try store.put([2], for: "gone", variant: variant) }
+    try store.remove("gone", variant: 0)
+    try store.purge()
+    let left = CrashTree(volume.afterPowerLoss(.posix, seed: nil))
+    #expect(left.keys.count == (others == 0 ? 1 : 2))
+    let hash = KeyHash(hashing: "gone", seed: store.hashSeed)
+    let file = "\(CrashScenario.path)/entries/\(Layout.metadataPath(hash, 0).text)".dropFirst()
+    #expect(volume.afterPowerLoss(.posix, seed: nil).tree[String(file)] == nil)
+    store.close()
+  }
+
+  @Test func `entries that were moved back are where later ones are stored`() throws {
+    let volume = SimulatedVolume()
+    var store = try open(volume)
+    try store.put([1], for: "a")
+    store.close()
+    // Opening syncs the folder of the store, too.
+    store = try open(
+      volume,
+      SimulatedFault(.fail(.inputOutput), at: 2) {
+        $0.kind == .synchronize && $0.name == CrashScenario.path
+      })
+    #expect(throws: StoreError.self) { try store.removeAll() }
+    try store.put([2], for: "b")
+    let left = volume.afterPowerLoss(.posix, seed: nil)
+    let again = try open(left)
+    again.waitUntilIdle()
+    #expect(again.lookUp("a").entry?.body == [1])
+    #expect(again.lookUp("b").entry?.body == [2])
+    again.close()
+    store.close()
+  }
+}
