@@ -252,13 +252,17 @@ final class Life {
   }
 }
 
-/// Tells what a check finds.
+/// Tells what is wrong. A clock that was set back leaves many notes.
 private struct FindingPrinter: CheckObserver {
   private let seed: UInt64
 
   init(_ life: Life) { seed = life.seed }
 
-  func found(_ finding: Finding) { say("seed \(seed), check: \(finding)", to: .error) }
+  func found(_ finding: Finding) {
+    if !finding.kind.facts.isWrong { return }
+    let path = ByteString(bytes: finding.path)
+    say("seed \(seed), check: \(finding.kind.rawValue), \(path): \(finding.detail)", to: .error)
+  }
 
   func progressed(_ progress: CheckProgress) {}
 }
