@@ -237,7 +237,10 @@ let package = Package(
     tests("HTTPSemantics", ["HTTPSemantics"]),
     tests(
       "CurlHTTP",
-      ["CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests", "NginxOrigin"]),
+      [
+        "CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheSystem",
+        "LoopbackOrigin", "NginxOrigin",
+      ]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),
     tests("MessageDigests", ["MessageDigests"]),
     tests(
@@ -279,7 +282,7 @@ let package = Package(
       "CachingProxy",
       [
         "CachingProxy", "CacheClient", "HTTPCaching", "CurlHTTP", "HTTPTransports",
-        "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem",
+        "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "LoopbackOrigin",
       ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("CommandLineTools", ["CommandLineTools"]),

@@ -6,6 +6,7 @@ import Foundation
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import TestSupport
 import Testing
 
@@ -19,9 +20,17 @@ import Testing
   import Glibc
 #endif
 
+/// Makes an origin that ends each connection after one answer.
+private func makeOrigin(_ script: @escaping LoopbackOrigin.ByteScript) throws -> LoopbackOrigin {
+  try LoopbackOrigin { request, connection in
+    script(request, connection)
+    connection.close()
+  }
+}
+
 /// Runs a proxy with a store of its own in front of an origin.
 private func withProxy<Result: Sendable>(
-  _ origin: RawOrigin, isOffline: Bool = false, role: CacheRules.Role = .privateCache,
+  _ origin: LoopbackOrigin, isOffline: Bool = false, role: CacheRules.Role = .privateCache,
   _ body: (UInt16) async throws -> Result
 ) async throws -> Result {
   let folder = TemporaryFolder()
@@ -31,7 +40,7 @@ private func withProxy<Result: Sendable>(
 }
 
 private func withProxy<Result: Sendable>(
-  _ origin: RawOrigin, _ store: Store, isOffline: Bool = false,
+  _ origin: LoopbackOrigin, _ store: Store, isOffline: Bool = false,
   role: CacheRules.Role = .privateCache, _ body: (UInt16) async throws -> Result
 ) async throws -> Result {
   let setup = CurlSetup(connectionsPerHost: 0, proxy: .none, usesHTTP2: false)
@@ -41,7 +50,7 @@ private func withProxy<Result: Sendable>(
   let server = ProxyServer(
     client: client,
     options: ProxyOptions(
-      listen: ListenAddress(host: "127.0.0.1", port: 0), origin: try NormalizedURL(origin.url),
+      listen: ListenAddress(host: "127.0.0.1", port: 0), origin: try NormalizedURL(origin.base),
       hosts: ["x", "y"], isOffline: isOffline))
   let address = try server.start()
   do {
@@ -63,7 +72,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
 @Suite(.timeLimit(.minutes(1))) struct `A proxy with a store` {
   @Test func `asks the origin once, as the client asked, and answers again by itself`() async throws
   {
-    let origin = try RawOrigin { _, connection in
+    let origin = try makeOrigin { _, connection in
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nETag: \"1\"\r\nContent-Length: 5\r\n\r\nhello"
       )
@@ -89,7 +98,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
       #expect(head.field("Content-Length") == "5")
       #expect(head.body.isEmpty)
       #expect(origin.requests.count == 1)
-      let lines = origin.requests[0].split(separator: "\r\n").map(String.init)
+      let lines = origin.requests[0].lines
       #expect(lines[0] == "GET /a?b HTTP/1.1")
       #expect(
         lines[1...].filter { !$0.hasPrefix("Via: 1.1 offlinecache-") }.sorted() == [
@@ -103,8 +112,8 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   @Test func `keeps answers apart that depend on what the origin is told of the client`()
     async throws
   {
-    let origin = try RawOrigin { request, connection in
-      let host = request.split(separator: "\r\n").first { $0.hasPrefix("X-Forwarded-Host") } ?? "-"
+    let origin = try makeOrigin { request, connection in
+      let host = request.lines.first { $0.hasPrefix("X-Forwarded-Host") } ?? "-"
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nVary: X-Forwarded-Host\r\n"
           + "Content-Length: \(host.utf8.count)\r\n\r\n\(host)")
@@ -121,7 +130,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
 
   @Test func `sends large bodies again from their file, whole and in parts`() async throws {
     let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-    let origin = try RawOrigin { _, connection in
+    let origin = try makeOrigin { _, connection in
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: \(body.count)\r\n\r\n")
       connection.send(body)
@@ -141,7 +150,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   func `breaks the client's transfer where the origin's breaks, and stores nothing`(
     rest: String
   ) async throws {
-    let origin = try RawOrigin { _, connection in
+    let origin = try makeOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n" + rest)
     }
     try await withProxy(origin) { port in
@@ -159,10 +168,10 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
 
   @Test func `streams a body up as it comes, and back`() async throws {
     let size = 3_000_000
-    let origin = try RawOrigin { head, connection in
+    let origin = try makeOrigin { request, connection in
       let body = connection.read(size)
       let sum = body.reduce(0) { ($0 + Int($1)) % 65_521 }
-      let text = "\(head.contains("Content-Length: \(size)\r\n")) \(body.count) \(sum)"
+      let text = "\(request.lines.contains("Content-Length: \(size)")) \(body.count) \(sum)"
       connection.send("HTTP/1.1 201 Created\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
     }
     let body = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
@@ -179,7 +188,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   }
 
   @Test func `passes hints and redirects on`() async throws {
-    let origin = try RawOrigin { _, connection in
+    let origin = try makeOrigin { _, connection in
       connection.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
       connection.send("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
     }
@@ -194,7 +203,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   }
 
   @Test func `tells why there is no answer`() async throws {
-    let origin = try RawOrigin { _, connection in
+    let origin = try makeOrigin { _, connection in
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
     }
@@ -215,7 +224,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   }
 
   @Test func `offline answers from the store alone`() async throws {
-    let origin = try RawOrigin { _, connection in
+    let origin = try makeOrigin { _, connection in
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=0\r\nContent-Length: 2\r\n\r\nok")
     }
@@ -235,8 +244,8 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   }
 
   @Test func `shares no answer to Authorization when it is shared`() async throws {
-    let origin = try RawOrigin { head, connection in
-      let user = head.contains("Authorization: a") ? "a" : "b"
+    let origin = try makeOrigin { request, connection in
+      let user = request.lines.contains("Authorization: a") ? "a" : "b"
       connection.send(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n\(user)")
     }

@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import TestSupport
 import Testing
 
@@ -67,11 +68,11 @@ struct FailureTests {
 
   @Test("an answer whose end is a matter of opinion is refused", arguments: badFraming)
   func framing(fields: String) async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
       connection.close()
     }
-    let url = try origin.url()
+    let url = try origin.address()
     let error = await (try makeTransport()).failure(url)
     #expect(
       error == TransportError(.protocolViolation, url: url.string),
@@ -80,11 +81,11 @@ struct FailureTests {
 
   @Test("a transfer coding that names nothing is left out, and the body ends with its connection")
   func junkCoding() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: qwertz\r\nA: 1\r\n\r\n3\r\nabc")
       connection.close()
     }
-    let (response, body) = try await makeTransport().fetch(origin.url())
+    let (response, body) = try await makeTransport().fetch(origin.address())
     #expect(body == "3\r\nabc")
     #expect(response.head.fields == [HTTPField("A", "1")])
   }
@@ -97,11 +98,11 @@ struct FailureTests {
       "HTTP/1.1 103 Hints\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\n\r\nabcdef",
     ])
   func misplacedFraming(answer: String) async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send(answer)
       connection.close()
     }
-    let url = try origin.url()
+    let url = try origin.address()
     #expect(
       await (try makeTransport()).failure(url)
         == TransportError(.protocolViolation, url: url.string))
@@ -109,11 +110,11 @@ struct FailureTests {
 
   @Test("a length that is stated several times stands in the head once")
   func repeatedLength() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3, 03\r\nA: 1\r\ncontent-length: 3\r\n")
       connection.send("\r\nabc")
     }
-    let (response, body) = try await makeTransport().fetch(origin.url())
+    let (response, body) = try await makeTransport().fetch(origin.address())
     #expect(body == "abc")
     #expect(response.head.fields == [HTTPField("Content-Length", "3"), HTTPField("A", "1")])
   }
@@ -122,23 +123,23 @@ struct FailureTests {
     "an answer that is cut or broken is an error, never a short body",
     arguments: cutAnswers)
   func cuts(answer: String, code: TransportError.Code) async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send(answer)
       connection.close()
     }
-    let url = try origin.url()
+    let url = try origin.address()
     let error = await (try makeTransport()).failure(url)
     #expect(error == TransportError(code, url: url.string), "\(error?.description ?? "no error")")
   }
 
   @Test("what was read before the cut is given, and the error stays the end")
   func bytesBeforeTheCut() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfive.")
       connection.close()
     }
     let body = try await makeTransport().send(
-      HTTPRequest(url: origin.url()), options: patient
+      HTTPRequest(url: origin.address()), options: patient
     ).body
     #expect(try await body.next() == Array("five.".utf8))
     for _ in 0..<2 {
@@ -153,51 +154,51 @@ struct FailureTests {
       "", "0\r\n",
     ], ["X: y\r\n", "X: \(String(repeating: "x", count: 900))\r\n"])
   func endlessFields(start: String, line: String) async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send(
         start.isEmpty
           ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(start)")
       while !connection.isOver { connection.send(line) }
     }
-    let url = try origin.url()
+    let url = try origin.address()
     #expect(
       await (try makeTransport()).failure(url) == TransportError(.headTooLarge, url: url.string))
   }
 
   @Test("interim answers without end are refused at the limit")
   func endlessInterim() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       while !connection.isOver { connection.send("HTTP/1.1 100\r\n\r\n") }
     }
-    let url = try origin.url()
+    let url = try origin.address()
     #expect(
       await (try makeTransport()).failure(url) == TransportError(.headTooLarge, url: url.string))
   }
 
   @Test("a line of 1 MB is refused, one of 90 KiB is not")
   func longLine() async throws {
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       let count = Int(request.target.dropFirst()) ?? 0
       connection.send("HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: count))\r\n")
       connection.send("Content-Length: 0\r\n\r\n")
     }
     let transport = try makeTransport()
-    let (response, _) = try await transport.fetch(origin.url("/\(90 << 10)"))
+    let (response, _) = try await transport.fetch(origin.address("/\(90 << 10)"))
     #expect(response.head.fields.first?.value.count == 90 << 10)
-    let url = try origin.url("/\(1 << 20)")
+    let url = try origin.address("/\(1 << 20)")
     #expect(await transport.failure(url) == TransportError(.headTooLarge, url: url.string))
   }
 
   @Test("a thousand fields are taken, ten thousand are refused")
   func manyFields() async throws {
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       let count = Int(request.target.dropFirst()) ?? 0
       connection.send("HTTP/1.1 204 None\r\n\(String(repeating: "X: y\r\n", count: count))\r\n")
     }
     let transport = try makeTransport()
-    #expect(try await transport.fetch(origin.url("/1000")).response.head.fields.count == 1_000)
+    #expect(try await transport.fetch(origin.address("/1000")).response.head.fields.count == 1_000)
     for count in [1_001, 10_000] {
-      let url = try origin.url("/\(count)")
+      let url = try origin.address("/\(count)")
       #expect(await transport.failure(url) == TransportError(.headTooLarge, url: url.string))
     }
   }
@@ -219,8 +220,8 @@ struct FailureTests {
 
   @Test("a server that does not speak TLS fails as TLS")
   func noTLS() async throws {
-    let origin = try Origin { _, _ in }
-    let plain = try Origin { _, connection in connection.answer("") }
+    let origin = try LoopbackOrigin { _, _ in }
+    let plain = try LoopbackOrigin { _, connection in connection.answer("") }
     let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")
     let transport = try makeTransport()
     // The client's first bytes are no request, so the origin answers nothing; it is cut instead.
@@ -233,7 +234,7 @@ struct FailureTests {
 
   @Test("a missing file of authorities is told as that")
   func missingAuthorities() async throws {
-    let plain = try Origin { _, _ in }
+    let plain = try LoopbackOrigin { _, _ in }
     let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")
     let transport = try CurlTransport(
       CurlSetup(certificateAuthoritiesFile: "/nonexistent/authorities.pem", proxy: .none))
@@ -244,11 +245,11 @@ struct FailureTests {
   func idleTimeout() async throws {
     let options = TransportOptions(idleTimeout: .milliseconds(40))
     for start in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"] {
-      let origin = try Origin { _, connection in
+      let origin = try LoopbackOrigin { _, connection in
         connection.send(start)
         connection.waitForClose()
       }
-      let url = try origin.url()
+      let url = try origin.address()
       #expect(
         await (try makeTransport()).failure(url, options: options)
           == TransportError(.timeout, url: url.string))
@@ -257,11 +258,11 @@ struct FailureTests {
 
   @Test("the whole timeout ends a transfer that never rests")
   func wholeTimeout() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\n\r\n")
       while !connection.isOver { connection.send("drop") }
     }
-    let url = try origin.url()
+    let url = try origin.address()
     let options = TransportOptions(idleTimeout: .seconds(30), wholeTimeout: .milliseconds(150))
     #expect(
       await (try makeTransport()).failure(url, options: options)

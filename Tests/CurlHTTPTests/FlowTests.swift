@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import Synchronization
 import TestSupport
 import Testing
@@ -35,10 +36,10 @@ struct FlowTests {
   private static let pattern = (0..<251 * 251).map { UInt8($0 % 251) }
 
   /// Sends as many bytes as asked for in the target, each its own index modulo 251.
-  private func countingOrigin() throws -> Origin {
+  private func countingOrigin() throws -> LoopbackOrigin {
     // Made before the first head goes out: with a sanitizer that takes seconds.
     let pattern = Self.pattern
-    return try Origin { request, connection in
+    return try LoopbackOrigin { request, connection in
       let count = Int(request.target.dropFirst()) ?? 0
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n")
       var sent = 0
@@ -56,7 +57,7 @@ struct FlowTests {
     let origin = try countingOrigin()
     let transport = try makeTransport()
     let count = 64 << 20
-    let body = try transport.start(HTTPRequest(url: origin.url("/\(count)")), nil, patient)
+    let body = try transport.start(HTTPRequest(url: origin.address("/\(count)")), nil, patient)
     let head = try await body.transfer.head().get()
     #expect(head.head.fields.first(named: "content-length")?.text == "\(count)")
     var position = 0
@@ -81,7 +82,7 @@ struct FlowTests {
     let transport = try makeTransport()
     var bodies: [CurlBody] = []
     for _ in 0..<60 {
-      let request = HTTPRequest(url: try origin.url("/\(16 << 20)"))
+      let request = HTTPRequest(url: try origin.address("/\(16 << 20)"))
       bodies.append(try transport.start(request, nil, patient))
       await untilPaused(bodies[bodies.count - 1].transfer)
     }
@@ -93,14 +94,14 @@ struct FlowTests {
   @Test("the idle timeout does not run while the reader is slow", .timeLimit(.minutes(1)))
   func pausedIsNotIdle() async throws {
     let origin = try countingOrigin()
-    let silent = try Origin { _, connection in connection.waitForClose() }
+    let silent = try LoopbackOrigin { _, connection in connection.waitForClose() }
     let transport = try makeTransport()
     let options = TransportOptions(idleTimeout: .seconds(1))
     let count = 16 << 20
-    let body = try transport.start(HTTPRequest(url: origin.url("/\(count)")), nil, options)
+    let body = try transport.start(HTTPRequest(url: origin.address("/\(count)")), nil, options)
     await untilPaused(body.transfer)
     // The timeout of this one on the same loop shows that the time of the paused one has passed.
-    #expect(await transport.failure(try silent.url(), options: options)?.code == .timeout)
+    #expect(await transport.failure(try silent.address(), options: options)?.code == .timeout)
     #expect(try await body.readAll().count == count)
   }
 
@@ -109,20 +110,20 @@ struct FlowTests {
     let origin = try countingOrigin()
     let transport = try makeTransport()
     var response: TransportResponse? = try await transport.send(
-      HTTPRequest(url: origin.url("/\(1 << 40)")), options: patient)
+      HTTPRequest(url: origin.address("/\(1 << 40)")), options: patient)
     #expect(try await response?.body.next() != nil)
     response = nil
     await origin.connectionEnd()
-    #expect(try await transport.fetch(origin.url("/3")).body.utf8.count == 3)
+    #expect(try await transport.fetch(origin.address("/3")).body.utf8.count == 3)
   }
 
   @Test("cancelling ends a waiting reader at once, and every later call", .timeLimit(.minutes(1)))
   func cancelWhileReading() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")
       connection.waitForClose()
     }
-    let url = try origin.url()
+    let url = try origin.address()
     let body = try await makeTransport().send(HTTPRequest(url: url), options: patient).body
     #expect(try await body.next() == Array("ab".utf8))
     let reader = Task { try await body.next() }
@@ -136,8 +137,8 @@ struct FlowTests {
 
   @Test("cancelling the task ends the wait for the head", .timeLimit(.minutes(1)))
   func cancelBeforeHead() async throws {
-    let origin = try Origin { _, connection in connection.waitForClose() }
-    let url = try origin.url()
+    let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
+    let url = try origin.address()
     let transport = try makeTransport()
     let task = Task { await transport.failure(url) }
     await until { !origin.requests.isEmpty }
@@ -148,8 +149,8 @@ struct FlowTests {
 
   @Test("a cancelled task asks nobody")
   func cancelledBefore() async throws {
-    let origin = try Origin { _, connection in connection.answer("") }
-    let url = try origin.url()
+    let origin = try LoopbackOrigin { _, connection in connection.answer("") }
+    let url = try origin.address()
     let transport = try makeTransport()
     let task = Task { () -> TransportError? in
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -175,7 +176,7 @@ struct FlowTests {
       }
       try await withThrowingTaskGroup(of: TransportError.Code?.self) { group in
         for plan in plans {
-          let url = try origin.url("/\(plan.count)")
+          let url = try origin.address("/\(plan.count)")
           group.addTask {
             let task = Task { () async -> TransportError.Code? in
               do throws(TransportError) {
@@ -205,14 +206,14 @@ struct FlowTests {
     #expect(Set(ended.keys).isSubset(of: [nil, .cancelled]), "\(ended)")
     #expect(ended[.cancelled, default: 0] > 0)
     #expect(ended[nil, default: 0] > 0)
-    #expect(try await transport.fetch(origin.url("/3")).body.utf8.count == 3)
+    #expect(try await transport.fetch(origin.address("/3")).body.utf8.count == 3)
   }
 
   @Test("a transport that goes away closes its connections", .timeLimit(.minutes(1)))
   func shutDown() async throws {
-    let origin = try Origin { _, connection in connection.answer("x") }
+    let origin = try LoopbackOrigin { _, connection in connection.answer("x") }
     var transport: CurlTransport? = try makeTransport()
-    #expect(try await transport?.fetch(origin.url()).body == "x")
+    #expect(try await transport?.fetch(origin.address()).body == "x")
     transport = nil
     await origin.connectionEnd()
   }
@@ -222,7 +223,7 @@ struct FlowTests {
     let origin = try countingOrigin()
     let count = 8 << 20
     var body: (any TransportBody)? = try await makeTransport().send(
-      HTTPRequest(url: origin.url("/\(count)")), options: patient
+      HTTPRequest(url: origin.address("/\(count)")), options: patient
     ).body
     #expect(try await body?.readAll().count == count)
     body = nil

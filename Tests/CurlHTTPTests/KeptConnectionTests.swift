@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import Synchronization
 import Testing
 
@@ -22,7 +23,7 @@ struct KeptConnectionTests {
   func strayBytes(answer: String, isLate: Bool) async throws {
     let isRead = AsyncStream.makeStream(of: Void.self)
     let isSent = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       guard request.target == "/first" else { return connection.answer("good") }
       connection.send(isLate ? answer : answer + Self.evil)
       guard isLate else { return }
@@ -31,12 +32,12 @@ struct KeptConnectionTests {
       isSent.continuation.finish()
     }
     let transport = try makeTransport()
-    let (response, body) = try await transport.fetch(origin.url("/first"))
+    let (response, body) = try await transport.fetch(origin.address("/first"))
     #expect([200, 204, 304].contains(response.head.status))
     #expect(body == (answer.hasSuffix("abc") ? "abc" : ""))
     isRead.continuation.finish()
     if isLate { for await _ in isSent.stream {} }
-    for _ in 0..<3 { #expect(try await transport.fetch(origin.url("/next")).body == "good") }
+    for _ in 0..<3 { #expect(try await transport.fetch(origin.address("/next")).body == "good") }
     if isLate { #expect(origin.connections == 2) }
   }
 
@@ -44,7 +45,7 @@ struct KeptConnectionTests {
   func strayAfterHead() async throws {
     let isRead = AsyncStream.makeStream(of: Void.self)
     let isSent = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       guard request.method == "HEAD" else { return connection.answer("good") }
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.evil.utf8.count)\r\n\r\n")
       connection.wait(for: isRead.stream)
@@ -53,17 +54,17 @@ struct KeptConnectionTests {
     }
     let transport = try makeTransport()
     let response = try await transport.send(
-      HTTPRequest(method: .head, url: origin.url()), options: patient)
+      HTTPRequest(method: .head, url: origin.address()), options: patient)
     #expect(try await response.body.readAll().isEmpty)
     isRead.continuation.finish()
     for await _ in isSent.stream {}
-    #expect(try await transport.fetch(origin.url()).body == "good")
+    #expect(try await transport.fetch(origin.address()).body == "good")
   }
 
   /// Answers the first request of each connection; on the second of the first one it hangs up.
-  private func forgetfulOrigin() throws -> Origin {
+  private func forgetfulOrigin() throws -> LoopbackOrigin {
     let requests = Counter()
-    return try Origin { request, connection in
+    return try LoopbackOrigin { request, connection in
       let length = request.value(of: "Content-Length").flatMap { Int($0) } ?? 0
       let body = length > 0 ? connection.read(length) : []
       guard requests.next() == 1 else { return connection.answer(body) }
@@ -77,10 +78,10 @@ struct KeptConnectionTests {
   func repeated(method: String) async throws {
     let origin = try forgetfulOrigin()
     let transport = try makeTransport()
-    _ = try await transport.fetch(origin.url())
+    _ = try await transport.fetch(origin.address())
     let body = [UInt8](repeating: 7, count: 100_000)
     let response = try await transport.send(
-      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.url()),
+      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.address()),
       body: method == "GET" ? nil : .bytes(body), options: patient
     ) { _ in }
     #expect(try await response.body.readAll() == (method == "GET" ? [] : body))
@@ -93,8 +94,8 @@ struct KeptConnectionTests {
   func notRepeated(method: String, isStream: Bool) async throws {
     let origin = try forgetfulOrigin()
     let transport = try makeTransport()
-    _ = try await transport.fetch(origin.url())
-    let url = try origin.url()
+    _ = try await transport.fetch(origin.address())
+    let url = try origin.address()
     let body: RequestBody? =
       isStream ? .stream(length: 3, ScriptedSource.of([Array("abc".utf8)])) : nil
     let error = await #expect(throws: TransportError.self) {
@@ -108,14 +109,14 @@ struct KeptConnectionTests {
 
   @Test("a kept connection that the server has closed is not used", .timeLimit(.minutes(1)))
   func closedMeanwhile() async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.answer("x")
       connection.close()
     }
     let transport = try makeTransport()
     for count in 1...5 {
       let response = try await transport.send(
-        HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.url()), options: patient)
+        HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()), options: patient)
       #expect(try await response.body.readAll() == Array("x".utf8))
       #expect(origin.connections == count)
       await origin.connectionEnd()

@@ -1,6 +1,7 @@
 import Dispatch
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import Testing
 
 @testable import CurlHTTP
@@ -117,22 +118,22 @@ struct OriginQueuesTests {
   @Test(.timeLimit(.minutes(1)))
   func `requests reach a server in the order of their priority`() async throws {
     let mayAnswer = DispatchSemaphore(value: 0)
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       if request.target == "/first" { mayAnswer.wait() }
       connection.answer(request.target)
     }
-    let other = try Origin { request, connection in connection.answer(request.target) }
+    let other = try LoopbackOrigin { request, connection in connection.answer(request.target) }
     let transport = try CurlTransport(CurlSetup(connectionsPerHost: 1, proxy: .none))
     func start(_ target: String, priority: Int = 0) throws -> CurlBody {
       try transport.start(
-        HTTPRequest(url: try origin.url(target)), nil, TransportOptions(priority: priority))
+        HTTPRequest(url: try origin.address(target)), nil, TransportOptions(priority: priority))
     }
     let first = try start("/first")
     let bodies = try [("/low", -1), ("/a", 0), ("/gone", 9), ("/high", 1), ("/b", 0)]
       .map { try start($0, priority: $1) }
     bodies[2].cancel()
     // Commands are carried out in turn, so all of them are waiting when this one is answered.
-    _ = try await transport.fetch(other.url())
+    _ = try await transport.fetch(other.address())
     mayAnswer.signal()
     _ = try await first.transfer.head().get()
     _ = try await first.readAll()
@@ -143,10 +144,10 @@ struct OriginQueuesTests {
 
   @Test(.timeLimit(.minutes(1)))
   func `a transport that goes away ends what waits`() async throws {
-    let origin = try Origin { _, connection in connection.waitForClose() }
+    let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
     var transport: CurlTransport? = try CurlTransport(
       CurlSetup(connectionsPerHost: 1, proxy: .none))
-    let url = try origin.url()
+    let url = try origin.address()
     let bodies = try (0..<3).map { _ in
       try #require(transport).start(HTTPRequest(url: url), nil, patient)
     }

@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import TestSupport
 import Testing
 
@@ -10,8 +11,8 @@ struct ProxyTests {
     try CurlTransport(CurlSetup(proxy: proxy))
   }
 
-  private func makeProxy() throws -> Origin {
-    try Origin { request, connection in
+  private func makeProxy() throws -> LoopbackOrigin {
+    try LoopbackOrigin { request, connection in
       guard request.method != "CONNECT" else {
         return connection.answer("no", status: "403 Forbidden")
       }
@@ -45,15 +46,15 @@ struct ProxyTests {
   @Test("hosts that are excepted are asked directly")
   func exceptions() async throws {
     let proxy = try makeProxy()
-    let origin = try Origin { _, connection in connection.answer("directly") }
+    let origin = try LoopbackOrigin { _, connection in connection.answer("directly") }
     let address = "http://127.0.0.1:\(proxy.port)"
-    #expect(try await transport(.url(address)).fetch(origin.url()).body == "by proxy")
+    #expect(try await transport(.url(address)).fetch(origin.address()).body == "by proxy")
     for except in ["127.0.0.1", "example.org,127.0.0.1", "127.0.0.0/8", "*"] {
       let transport = try transport(.url(address, except: except))
-      #expect(try await transport.fetch(origin.url()).body == "directly", "\(except)")
+      #expect(try await transport.fetch(origin.address()).body == "directly", "\(except)")
     }
     let other = try transport(.url(address, except: "example.org,.1"))
-    #expect(try await other.fetch(origin.url()).body == "by proxy")
+    #expect(try await other.fetch(origin.address()).body == "by proxy")
   }
 
   @Test("a proxy that cannot be reached or is none is an error")

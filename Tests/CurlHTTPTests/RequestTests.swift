@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import Testing
 
 @testable import CurlHTTP
@@ -15,17 +16,17 @@ struct RequestTests {
     _ method: String, _ target: String = "/", _ fields: HTTPFields = [], body: RequestBody? = nil,
     options: TransportOptions = bare
   ) async throws -> String {
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       if let length = request.value(of: "Content-Length").flatMap({ Int($0) }), length > 0 {
-        connection.answer(request.bytes + connection.read(length))
+        connection.answer(request.head + connection.read(length))
       } else if request.value(of: "Transfer-Encoding") != nil {
-        connection.answer(request.bytes + connection.read(through: "0\r\n\r\n"))
+        connection.answer(request.head + connection.read(through: "0\r\n\r\n"))
       } else {
-        connection.answer(request.bytes)
+        connection.answer(request.head)
       }
     }
     let response = try await makeTransport().send(
-      HTTPRequest(method: post(method), url: origin.url(target), fields: fields), body: body,
+      HTTPRequest(method: post(method), url: origin.address(target), fields: fields), body: body,
       options: options
     ) { _ in }
     let bytes = try await response.body.readAll()

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import MessageDigests
 import NginxOrigin
 import Testing
@@ -154,7 +155,7 @@ struct TLSTests {
   func tunnelled(isRight: Bool) async throws {
     let origin = try await makeOrigin()
     let port = origin.ports[0]
-    let proxy = try Origin { request, connection in
+    let proxy = try LoopbackOrigin { request, connection in
       guard request.method == "CONNECT" else { return connection.answer("no tunnel") }
       connection.tunnel(to: port)
     }
@@ -168,12 +169,12 @@ struct TLSTests {
 
   @Test("a pinned host is not asked by http")
   func noTLS() async throws {
-    let origin = try Origin { _, connection in connection.answer("x") }
+    let origin = try LoopbackOrigin { _, connection in connection.answer("x") }
     var ours = CurlSetup(proxy: .none)
     ours.pins = [
       "127.0.0.1": [try #require(Pin(.publicKey, digest: Array(repeating: 1, count: 32)))]
     ]
-    let error = await (try CurlTransport(ours)).failure(try origin.url())
+    let error = await (try CurlTransport(ours)).failure(try origin.address())
     #expect(error?.code == .pinMismatch)
     #expect(origin.requests.isEmpty)
   }

@@ -1,10 +1,18 @@
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 
 @testable import CurlHTTP
 
 /// Gives options for tests: no test waits for these bounds unless something is broken.
 let patient = TransportOptions(connectTimeout: .seconds(30), idleTimeout: .seconds(30))
+
+extension LoopbackOrigin {
+  /// Returns the normalized URL of a target.
+  func address(_ target: String = "/") throws -> NormalizedURL {
+    try NormalizedURL(base + target)
+  }
+}
 
 func makeTransport(bufferBytes: Int = 256 * 1024) throws -> CurlTransport {
   try CurlTransport(CurlSetup(bufferBytes: bufferBytes, proxy: .none))

@@ -1,6 +1,7 @@
 import Glibc
 import HTTPSemantics
 import HTTPTransports
+import LoopbackOrigin
 import Synchronization
 import Testing
 
@@ -49,11 +50,11 @@ struct UploadTests {
   }
 
   private func send(
-    _ origin: Origin, _ body: RequestBody?, method: String = "POST", fields: HTTPFields = [],
-    options: TransportOptions = patient
+    _ origin: LoopbackOrigin, _ body: RequestBody?, method: String = "POST",
+    fields: HTTPFields = [], options: TransportOptions = patient
   ) async throws -> (TransportResponse, [UInt8]) {
     let response = try await makeTransport().send(
-      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.url(), fields: fields),
+      HTTPRequest(method: HTTPMethod(rawValue: method), url: origin.address(), fields: fields),
       body: body,
       options: options
     ) { _ in }
@@ -61,8 +62,8 @@ struct UploadTests {
   }
 
   /// Answers with the body that it got, read by the framing that the request states.
-  private func echo() throws -> Origin {
-    try Origin { request, connection in
+  private func echo() throws -> LoopbackOrigin {
+    try LoopbackOrigin { request, connection in
       let length = request.value(of: "Content-Length").flatMap { Int($0) }
       let isChunked = request.value(of: "Transfer-Encoding") == "chunked"
       guard length == nil || !isChunked else { return connection.close() }
@@ -120,14 +121,14 @@ struct UploadTests {
   @Test("a source is asked at the pace of the network", .timeLimit(.minutes(5)))
   func backPressure() async throws {
     let mayRead = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       // Nothing of the body is read before the client is known to have stopped asking.
       connection.wait(for: mayRead.stream)
       if let body = connection.readChunked() { connection.answer("\(body.count)") }
     }
     let piece = [UInt8](repeating: 7, count: 1 << 20)
     let source = ScriptedSource { $0 < 64 ? piece : nil }
-    let url = try origin.url()
+    let url = try origin.address()
     let transport = try makeTransport()
     // On a busy machine nothing comes for long.
     let unbounded = TransportOptions(connectTimeout: nil, idleTimeout: nil, wholeTimeout: nil)
@@ -154,7 +155,7 @@ struct UploadTests {
     arguments: [nil, 5, 11] as [UInt64?])
   func failingSource(length: UInt64?) async throws {
     let bodies = Mutex<[[UInt8]?]>([])
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       let length = request.value(of: "Content-Length").flatMap { Int($0) }
       let body = length.map { connection.read($0) } ?? connection.readChunked()
       bodies.withLock { $0.append(length == body?.count ? body : nil) }
@@ -166,7 +167,7 @@ struct UploadTests {
       if length == 11, index == 1 { return nil }
       throw SourceError()
     }
-    let url = try origin.url()
+    let url = try origin.address()
     let error = await #expect(throws: TransportError.self) {
       try await send(origin, .stream(length: length, source))
     }
@@ -177,10 +178,12 @@ struct UploadTests {
 
   @Test("what the system has buffered and the server still takes is no silence")
   func slowServer() async throws {
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       connection.receivesLittle()
       var left = Int(request.value(of: "Content-Length") ?? "") ?? 0
       while left > 0, !connection.isOver {
+        // The time that the transport measures has to pass: the upload takes longer than it may be
+        // silent, and nothing but time tells both from each other.
         usleep(50_000)
         left -= connection.read(min(left, 64 * 1024)).count
       }
@@ -197,7 +200,7 @@ struct UploadTests {
     arguments: ["", "Connection: close\r\n"], [true, false])
   func earlyError(fields: String, isSlow: Bool) async throws {
     let isLetGo = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       // By then the source has been asked for what comes after the mark.
       _ = connection.read(through: "mark")
       connection.send("HTTP/1.1 413 Too Large\r\nContent-Length: 9\r\n\(fields)\r\ntoo ")
@@ -224,7 +227,7 @@ struct UploadTests {
   func earlyAnswer() async throws {
     let received = Mutex<[UInt8]?>(nil)
     let hasHead = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.answer("fine")
       let body = connection.readChunked()
       received.withLock { $0 = body }
@@ -234,7 +237,7 @@ struct UploadTests {
       return index < 3 ? [UInt8(index)] : nil
     }
     let response = try await makeTransport().send(
-      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.url()),
+      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()),
       body: .stream(length: nil, source), options: patient
     ) { _ in }
     #expect(response.head.status == 200)
@@ -250,7 +253,7 @@ struct UploadTests {
     "a server that answers and closes ends an upload that waits for its source",
     .timeLimit(.minutes(1)), arguments: ["Connection: close\r\nContent-Length: 4", "X: y"])
   func answerAndClose(fields: String) async throws {
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       _ = connection.read(through: "1\r\n\u{1}\r\n")
       connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nfine")
       connection.close()
@@ -269,14 +272,14 @@ struct UploadTests {
   func cancelled() async throws {
     let isAsked = AsyncStream.makeStream(of: Void.self)
     let isCancelled = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { _, connection in connection.waitForClose() }
+    let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
     let source = ScriptedSource { _ in
       isAsked.continuation.finish()
       await untilCancelled()
       if Task.isCancelled { isCancelled.continuation.finish() }
       return nil
     }
-    let url = try origin.url()
+    let url = try origin.address()
     let transport = try makeTransport()
     let task = Task {
       try await transport.send(
@@ -295,10 +298,10 @@ struct UploadTests {
   @Test("the idle timeout does not run while the source is slow", .timeLimit(.minutes(1)))
   func slowSource() async throws {
     let origin = try echo()
-    let silent = try Origin { _, connection in connection.waitForClose() }
+    let silent = try LoopbackOrigin { _, connection in connection.waitForClose() }
     let transport = try makeTransport()
     let options = TransportOptions(idleTimeout: .seconds(1))
-    let silentURL = try silent.url()
+    let silentURL = try silent.address()
     let source = ScriptedSource { index in
       guard index == 1 else { return index < 3 ? [UInt8(index)] : nil }
       // Waits for longer than the timeout, which this one on the same loop shows.
@@ -306,7 +309,7 @@ struct UploadTests {
       return [1]
     }
     let response = try await transport.send(
-      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.url()),
+      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()),
       body: .stream(length: nil, source), options: options
     ) { _ in }
     #expect(try await response.body.readAll() == [0, 1, 2])
@@ -315,9 +318,9 @@ struct UploadTests {
   @Test("a server that does not read runs into the idle timeout", .timeLimit(.minutes(1)))
   func stuckServer() async throws {
     let isOver = AsyncStream.makeStream(of: Void.self)
-    let origin = try Origin { _, connection in connection.wait(for: isOver.stream) }
+    let origin = try LoopbackOrigin { _, connection in connection.wait(for: isOver.stream) }
     defer { isOver.continuation.finish() }
-    let url = try origin.url()
+    let url = try origin.address()
     let source = ScriptedSource { _ in [UInt8](repeating: 0, count: 1 << 20) }
     let error = await #expect(throws: TransportError.self) {
       try await send(
@@ -331,7 +334,7 @@ struct UploadTests {
   func consent() async throws {
     let source = ScriptedSource.of([Array("abc".utf8)])
     let asked = Mutex<Int?>(nil)
-    let origin = try Origin { request, connection in
+    let origin = try LoopbackOrigin { request, connection in
       asked.withLock { $0 = source.asked }
       connection.send("HTTP/1.1 100 Continue\r\n\r\n")
       if let body = connection.readChunked() { connection.answer(body) }
@@ -347,7 +350,7 @@ struct UploadTests {
   @Test("a refused expectation is an answer like any other, and is not sent again")
   func refusedConsent() async throws {
     let source = ScriptedSource.of([Array("abc".utf8)])
-    let origin = try Origin { _, connection in
+    let origin = try LoopbackOrigin { _, connection in
       connection.answer("no", status: "417 Expectation Failed")
       connection.waitForClose()
     }
@@ -370,7 +373,7 @@ struct UploadTests {
   @Test("HEAD and TRACE have no body, CONNECT is no exchange, a Host stands once")
   func refused() async throws {
     let origin = try echo()
-    let url = try origin.url().string
+    let url = try origin.address().string
     let two: HTTPFields = [HTTPField("Host", "a"), HTTPField("host", "a")]
     let body = RequestBody.bytes([1])
     let requests: [(String, RequestBody?, HTTPFields)] = [

@@ -40,7 +40,7 @@ struct DownloadTests {
   @Test func `what fails leaves the old file and nothing else`() async throws {
     let sandbox = try FaceSandbox { request in
       request.target == "/cut"
-        ? OriginAnswer(Self.body, cutAfter: 1_000_000)
+        ? OriginAnswer(Self.body).cut(after: 1_000_000)
         : OriginAnswer("not found", status: 404)
     }
     let file = sandbox.folder.appendingPathComponent("file")
@@ -90,9 +90,7 @@ struct DownloadTests {
     let arrived = AsyncStream.makeStream(of: Void.self)
     let sandbox = try FaceSandbox { _ in
       arrived.continuation.yield()
-      var answer = OriginAnswer(Self.body)
-      answer.delay = 500_000
-      return answer
+      return .silence
     }
     let file = sandbox.folder.appendingPathComponent("file")
     let ended = AsyncStream.makeStream(of: URLError?.self)

@@ -164,7 +164,7 @@ struct FetchTests {
 
   @Test func `a body that is cut short is an error, whole or in bytes`() async throws {
     let sandbox = try FaceSandbox { _ in
-      OriginAnswer("0123456789", fields: ["Cache-Control: max-age=9"], cutAfter: 5)
+      OriginAnswer("0123456789", fields: ["Cache-Control: max-age=9"]).cut(after: 5)
     }
     let error = await #expect(throws: URLError.self) {
       try await sandbox.cache.data(for: sandbox.request())
@@ -178,11 +178,7 @@ struct FetchTests {
   }
 
   @Test func `a server that says nothing runs into the request's own timeout`() async throws {
-    let sandbox = try FaceSandbox { _ in
-      var answer = OriginAnswer("late")
-      answer.delay = 2_000_000
-      return answer
-    }
+    let sandbox = try FaceSandbox { _ in .silence }
     var request = sandbox.request()
     request.timeoutInterval = 0.25
     let error = await #expect(throws: URLError.self) { try await sandbox.cache.data(for: request) }
@@ -193,9 +189,7 @@ struct FetchTests {
     let arrived = AsyncStream.makeStream(of: Void.self)
     let sandbox = try FaceSandbox { _ in
       arrived.continuation.yield()
-      var answer = OriginAnswer("late")
-      answer.delay = 1_000_000
-      return answer
+      return .silence
     }
     let task = Task { await text(sandbox.cache, sandbox.request()) }
     for await _ in arrived.stream { break }

@@ -97,7 +97,7 @@ struct OfflineModeTests {
     let sandbox = try FaceSandbox(OfflineCacheOptions(offlineMode: .whenUnreachable)) { request in
       request.value(of: "X-Cut") == nil
         ? fresh("whole", seconds: 1)
-        : OriginAnswer("another", fields: ["Cache-Control: max-age=9"], cutAfter: 3)
+        : OriginAnswer("another", fields: ["Cache-Control: max-age=9"]).cut(after: 3)
     }
     #expect(await text(sandbox.cache, sandbox.request()) == "whole")
     sandbox.clock.advance(bySeconds: 10)

@@ -71,7 +71,7 @@ struct OfflineURLProtocolTests {
       switch request.target {
       case "/moved": .redirect("/a")
       case "/circle": .redirect("/circle")
-      case "/cut": OriginAnswer("0123456789", cutAfter: 4)
+      case "/cut": OriginAnswer("0123456789").cut(after: 4)
       default: fresh("hello")
       }
     }

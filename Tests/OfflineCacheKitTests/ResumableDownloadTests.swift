@@ -24,7 +24,7 @@ struct ResumableDownloadTests {
 
     func answer(_ request: OriginRequest) -> OriginAnswer {
       if isDown.load(ordering: .relaxed) {
-        return OriginAnswer("cut", cutAfter: 0)
+        return OriginAnswer("cut").cut(after: 0)
       }
       let tag = "ETag: \"1\""
       if request.value(of: "If-None-Match") == "\"1\"" {
@@ -33,11 +33,11 @@ struct ResumableDownloadTests {
       let cut = cuts.withLock { $0.isEmpty ? nil : $0.removeFirst() }
       let body = ResumableDownloadTests.body
       guard let first = request.value(of: "Range").flatMap({ Int($0.dropFirst(6).dropLast()) })
-      else { return OriginAnswer(body, fields: [tag], cutAfter: cut) }
+      else { return OriginAnswer(body, fields: [tag]).cut(after: cut) }
       return OriginAnswer(
         Array(body[first...]), status: 206,
-        fields: [tag, "Content-Range: bytes \(first)-\(body.count - 1)/\(body.count)"],
-        cutAfter: cut)
+        fields: [tag, "Content-Range: bytes \(first)-\(body.count - 1)/\(body.count)"]
+      ).cut(after: cut)
     }
   }
 

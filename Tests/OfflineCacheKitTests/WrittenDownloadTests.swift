@@ -49,8 +49,8 @@ struct WrittenDownloadTests {
     let sandbox = try FaceSandbox(OfflineCacheOptions()) { request in
       let isDownload = request.value(of: "X-A") != nil
       return OriginAnswer(
-        body, fields: ["ETag: \"1\"", "Cache-Control: max-age=1000"],
-        cutAfter: isDownload ? 600_000 : nil)
+        body, fields: ["ETag: \"1\"", "Cache-Control: max-age=1000"]
+      ).cut(after: isDownload ? 600_000 : nil)
     }
     let file = sandbox.folder.appendingPathComponent("file")
     var cut = sandbox.request()

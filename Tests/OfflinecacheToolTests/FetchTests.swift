@@ -1,3 +1,4 @@
+import LoopbackOrigin
 import Testing
 import ToolTesting
 
@@ -10,10 +11,10 @@ import ToolTesting
 #endif
 
 @Suite struct FetchTests {
-  private func page(_ text: String) -> Origin.Answer { Origin.Answer(body: Array(text.utf8)) }
+  private func page(_ text: String) -> OriginAnswer { OriginAnswer(text) }
 
   @Test func `a page that was fetched is there without a server`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     origin.set("/a", page("hello"))
     let first = try tool.run("fetch", "\(origin.base)/a", "-o", "-")
     #expect(first.status == 0)
@@ -25,15 +26,15 @@ import ToolTesting
     #expect(second.status == 0)
     #expect(second.text == "hit     200          5 B  \(origin.base)/a\n")
     #expect(try tool.read(file) == Array("hello".utf8))
-    #expect(origin.requests == 1)
+    #expect(origin.requests.count == 1)
     #expect(try tool.run("ls").lines == ["GET \(origin.base)/a"])
   }
 
   @Test func `a refresh asks again and a plain fetch does not`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     var old = page("old")
-    old.fields = "Cache-Control: max-age=3600\r\n"
+    old.fields = ["Cache-Control: max-age=3600"]
     origin.set("/a", old)
     let stored = try tool.run("fetch", "\(origin.base)/a")
     #expect(stored.text == "stored  200          3 B  \(origin.base)/a\n")
@@ -41,27 +42,27 @@ import ToolTesting
     #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "old")
     #expect(try tool.run("fetch", "--refresh", "\(origin.base)/a", "-o", "-").text == "new")
     #expect(try tool.run("fetch", "--offline", "\(origin.base)/a", "-o", "-").text == "new")
-    #expect(origin.requests == 2)
+    #expect(origin.requests.count == 2)
   }
 
   @Test func `what has no freshness is asked for again`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", page("old"))
     #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "old")
     origin.set("/a", page("new"))
     #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "new")
-    #expect(origin.requests == 2)
+    #expect(origin.requests.count == 2)
   }
 
   @Test func `what the server confirms is valid and not sent again`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     var first = page("hello")
-    first.fields = "ETag: \"1\"\r\n"
+    first.fields = ["ETag: \"1\""]
     origin.set("/a", first)
     #expect(try tool.run("fetch", "\(origin.base)/a").text.hasPrefix("stored  200"))
-    origin.set("/a", Origin.Answer(status: 304, fields: first.fields))
+    origin.set("/a", OriginAnswer(status: 304, fields: first.fields))
     let second = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
     #expect(second.text == "valid   200          5 B  \(origin.base)/a\n")
     #expect(try tool.read(tool.path("page")) == Array("hello".utf8))
@@ -73,42 +74,41 @@ import ToolTesting
   }
 
   @Test func `an error that lets the stored answer be served is told`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     var first = page("hello")
-    first.fields = "Cache-Control: max-age=0, stale-if-error=1000\r\n"
+    first.fields = ["Cache-Control: max-age=0, stale-if-error=1000"]
     origin.set("/a", first)
     _ = try tool.run("fetch", "\(origin.base)/a")
-    origin.set("/a", Origin.Answer(status: 503))
+    origin.set("/a", OriginAnswer(status: 503))
     let second = try tool.run("fetch", "\(origin.base)/a")
     #expect(second.text.hasPrefix("stale   200") && second.status == 0)
     #expect(second.errors.contains("/a: the server answered 503"))
   }
 
   @Test func `a redirect that is not stored is told`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/b", page("hello"))
     for (status, isStored) in [(301, true), (302, false), (307, false), (308, true)] {
       let url = "\(origin.base)/\(status)"
-      origin.set("/\(status)", Origin.Answer(status: status, fields: "Location: /b\r\n"))
+      origin.set("/\(status)", OriginAnswer(status: status, fields: ["Location: /b"]))
       let run = try tool.run("fetch", "--refresh", url)
       #expect(run.text.hasPrefix("stored  200"))
       #expect(run.errors.contains("offline, ask for \(origin.base)/b") == !isStored)
       #expect(try tool.run("fetch", "--offline", url).status == (isStored ? 0 : 1))
     }
     // Also where what it leads to is there already.
-    origin.set(
-      "/b", Origin.Answer(body: [1], fields: "Cache-Control: max-age=1000\r\n"))
+    origin.set("/b", OriginAnswer([1], fields: ["Cache-Control: max-age=1000"]))
     _ = try tool.run("fetch", "--refresh", "\(origin.base)/b")
     let hit = try tool.run("fetch", "\(origin.base)/302")
     #expect(hit.text.hasPrefix("hit") && hit.errors.contains("offline, ask for"))
   }
 
   @Test func `a body that the limits do not allow passes`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
-    origin.set("/a", Origin.Answer(body: [UInt8](repeating: 1, count: 3000)))
+    origin.set("/a", OriginAnswer([UInt8](repeating: 1, count: 3000)))
     #expect(try tool.run("limit", "--entry-bytes", "1000").status == 0)
     let run = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("a"))
     #expect(run.status == 0 && run.text.hasPrefix("passed  200"), "\(run.errors)")
@@ -117,17 +117,17 @@ import ToolTesting
   }
 
   @Test func `a response that a field has chosen can be got by its key`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     var answer = page("hello")
-    answer.fields = "Vary: Accept-Encoding\r\n"
+    answer.fields = ["Vary: Accept-Encoding"]
     origin.set("/a", answer)
     #expect(try tool.run("fetch", "\(origin.base)/a").status == 0)
     #expect(try tool.run("get", "GET \(origin.base)/a").text == "hello")
   }
 
   @Test func `a list is fetched into a folder and what is missing is named`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/two%20words", page("1"))
     origin.set("/b/", page("22"))
@@ -154,9 +154,9 @@ import ToolTesting
   func `a refusal is not found and any other status a failure`(
     command: String, status: Int, exit: Int32
   ) throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
-    origin.set("/a", Origin.Answer(status: status, body: status == 204 ? [] : Array("x".utf8)))
+    origin.set("/a", OriginAnswer(status == 204 ? "" : "x", status: status))
     let result = try tool.run(command, "\(origin.base)/a", "-o", tool.path("out"))
     #expect(result.status == exit)
   }
@@ -174,9 +174,9 @@ import ToolTesting
   }
 
   @Test func `a body that is cut short is neither stored nor written`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
-    origin.set("/a", Origin.Answer(body: Array("half".utf8), claimedLength: 8))
+    origin.set("/a", OriginAnswer("half", claimedLength: 8))
     try tool.write(Array("before".utf8), to: tool.path("page"))
     let result = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
     #expect(result.status == 2)
@@ -186,10 +186,10 @@ import ToolTesting
   }
 
   @Test func `an interrupted fetch keeps nothing half`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let half = [UInt8](repeating: 1, count: 2_000_000)
-    origin.set("/a", Origin.Answer(body: half, claimedLength: 4_000_000, hangs: true))
+    origin.set("/a", OriginAnswer(half, claimedLength: 4_000_000, hangs: true))
     let out = try Pipe()
     defer { close(out.reader) }
     let source = try openFile("/dev/null", O_RDONLY)
@@ -209,7 +209,7 @@ import ToolTesting
   }
 
   @Test func `a URL with a password is refused, and the password is not shown`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let host = origin.base.dropFirst("http://".count)
     let result = try tool.run("fetch", "http://user:secret@\(host)/a", "http://\(host)/b@c")
@@ -220,11 +220,11 @@ import ToolTesting
           + "and give --user NAME@HOST")
     )
     #expect(!(result.errors + result.text).contains("secret"))
-    #expect(origin.requests == 1)
+    #expect(origin.requests.count == 1)
   }
 
   @Test func `a server that is not there is an error with a remedy`() throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     origin.stop()
     let result = try tool.run("fetch", "\(origin.base)/a")
     #expect(result.status == 2)

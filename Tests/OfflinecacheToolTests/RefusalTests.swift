@@ -1,3 +1,4 @@
+import LoopbackOrigin
 import Testing
 import ToolTesting
 
@@ -40,11 +41,11 @@ import ToolTesting
 
   @Test(arguments: [
     (
-      302, "Location: file:///etc/passwd\r\n",
+      302, "Location: file:///etc/passwd",
       ": it redirects to file:///etc/passwd, which cannot be fetched; check the URL"
     ),
     (
-      302, "Location: ftp://alice:secret@h/\r\n",
+      302, "Location: ftp://alice:secret@h/",
       ": it redirects to ftp://h/, which cannot be fetched; check the URL"
     ),
     (401, "", ": it wants credentials, or refuses those; see --user and --header"),
@@ -54,9 +55,9 @@ import ToolTesting
   func `a status without content is told with what helps`(
     status: Int, fields: String, message: String
   ) throws {
-    let (tool, origin) = (try ToolRun(), try Origin())
+    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
-    origin.set("/a", Origin.Answer(status: status, fields: fields))
+    origin.set("/a", OriginAnswer(status: status, fields: fields.isEmpty ? [] : [fields]))
     let result = try tool.run("fetch", "\(origin.base)/a")
     #expect(result.status == ((400...499).contains(status) ? 1 : 2))
     let start = "offlinecache: \(origin.base)/a: the server answered \(status)"

@@ -1,3 +1,4 @@
+import LoopbackOrigin
 import Testing
 import ToolTesting
 
@@ -50,16 +51,16 @@ private struct Serving {
 }
 
 @Suite(.timeLimit(.minutes(2))) struct ServeTests {
-  private func page(_ text: String) -> Origin.Answer {
-    Origin.Answer(body: Array(text.utf8), fields: "Cache-Control: max-age=3600\r\n")
+  private func page(_ text: String) -> OriginAnswer {
+    OriginAnswer(text, fields: ["Cache-Control: max-age=3600"])
   }
 
   @Test func `what was served once is served without the origin, also by the next server`() throws {
-    let origin = try Origin()
+    let origin = try LoopbackOrigin()
     origin.set("/a", page("hello"))
     let serving = try Serving("--origin", origin.base)
     for _ in 1...2 { #expect(try serving.fetch("/a").text == "hello") }
-    #expect(origin.requests == 1)
+    #expect(origin.requests.count == 1)
     serving.running.child.send(SIGTERM)
     let result = try serving.running.finish()
     #expect(result.status == 0)
@@ -71,7 +72,7 @@ private struct Serving {
   }
 
   @Test func `the log is JSON in a file, and begins anew after SIGHUP`() throws {
-    let origin = try Origin()
+    let origin = try LoopbackOrigin()
     defer { origin.stop() }
     origin.set("/a", page("hello"))
     let logs = try ToolRun()
@@ -112,20 +113,20 @@ private struct Serving {
   func `for many users an answer with a cookie is stored only with --set-cookie keep`(
     rule: String, requests: Int
   ) throws {
-    let origin = try Origin()
+    let origin = try LoopbackOrigin()
     defer { origin.stop() }
     origin.set(
       "/a",
-      Origin.Answer(body: [65], fields: "Cache-Control: max-age=3600\r\nSet-Cookie: sid=1\r\n"))
+      OriginAnswer([65], fields: ["Cache-Control: max-age=3600", "Set-Cookie: sid=1"]))
     let serving = try Serving("--origin", origin.base, "--shared", "--set-cookie", rule)
     for _ in 1...2 { #expect(try serving.fetch("/a").text == "A") }
-    #expect(origin.requests == requests)
+    #expect(origin.requests.count == requests)
     serving.running.child.send(SIGTERM)
     #expect(try serving.running.finish().status == 0)
   }
 
   @Test func `it answers under its own names and those of --host, and under no other`() throws {
-    let origin = try Origin()
+    let origin = try LoopbackOrigin()
     defer { origin.stop() }
     origin.set("/a", page("hello"))
     let serving = try Serving(
@@ -151,15 +152,15 @@ private struct Serving {
   }
 
   @Test func `a second signal ends it at once`() throws {
-    let origin = try Origin()
+    let origin = try LoopbackOrigin()
     defer { origin.stop() }
-    origin.set("/a", Origin.Answer(body: [65], claimedLength: 10, hangs: true))
+    origin.set("/a", OriginAnswer([65], claimedLength: 10, hangs: true))
     let serving = try Serving("--origin", origin.base, "--grace", "1h")
     let input = try openFile("/dev/null", O_RDONLY)
     defer { close(input) }
     let fetch = try serving.client.start(
       ["fetch", serving.base + "/a"].map { Array($0.utf8) }, input: input)
-    while origin.requests == 0 { sched_yield() }
+    while origin.requests.isEmpty { sched_yield() }
     serving.running.child.send(SIGTERM)
     serving.running.child.send(SIGINT)
     let status = try serving.running.finish().status
