@@ -207,7 +207,7 @@ let package = Package(
         "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "CacheSystem", "TestSupport",
       ],
       path: "Tests/ClientTesting", swiftSettings: house),
-    // Files in memory that fail, end and lose power, for tests.
+    // Files in memory that fail, end and lose power, and real files whose calls fail, for tests.
     .target(
       name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
       path: "Tests/SimulatedFiles",
@@ -215,13 +215,15 @@ let package = Package(
     // What the tests share.
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
 
-    tests("CacheSystem", ["CacheSystem"]),
+    tests("CacheSystem", ["CacheSystem", "SimulatedFiles"]),
     tests("SimulatedFiles", ["SimulatedFiles", "CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
     tests(
       "CacheStore",
       ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "ToolTesting", "storeprobe"]),
-    tests("StoreChecking", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
+    tests(
+      "StoreChecking",
+      ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles"]),
     tests(
       "StoreMigration",
       [
@@ -254,7 +256,7 @@ let package = Package(
       "HTTPDownloads",
       [
         "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
-        "CacheSystem", "ClientTesting",
+        "CacheSystem", "ClientTesting", "SimulatedFiles",
       ]),
     tests("HTTPUploads", ["HTTPUploads", "HTTPTransports", "CacheSystem"]),
     tests(
@@ -262,7 +264,7 @@ let package = Package(
       [
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "HTTPTransports",
         "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
-        "ClientTesting",
+        "ClientTesting", "SimulatedFiles",
       ]),
     tests(
       "OfflineCacheKit",

@@ -5,6 +5,7 @@ import ClientTesting
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import SimulatedFiles
 import Synchronization
 import Testing
 
@@ -248,7 +249,7 @@ struct SharedBodyTests {
 
   @Test func `when the disk is full all who share a body get all of it`() async throws {
     for sizes in [[1000], [70_000], Array(repeating: 20_000, count: 30)] {
-      let disk = FullDisk()
+      let disk = FaultyFiles()
       let gate = Gate()
       var answer = Answer(pieces(sizes), fields: fresh())
       answer.headGate = gate
@@ -258,7 +259,7 @@ struct SharedBodyTests {
       gate.open()
       var responses: [ClientResponse] = []
       for task in tasks { responses.append(try await task.value) }
-      disk.isFull = true
+      disk.faults.setFull(true)
       let whole = Array(pieces(sizes).joined())
       await withTaskGroup(of: Bool.self) { group in
         for response in responses {
@@ -268,7 +269,7 @@ struct SharedBodyTests {
       }
       #expect(responses[0].body.storing.name == "failed noSpace")
       #expect(sandbox.transport.requests.count == 1)
-      disk.isFull = false
+      disk.faults.setFull(false)
       #expect(sandbox.store.statistics.entries == 0)
       #expect(try await sandbox.client.data(for: request()).response.source == .network)
       #expect(try await sandbox.client.data(for: request()).response.source == .disk)
@@ -278,14 +279,14 @@ struct SharedBodyTests {
   @Test func `once the store has failed nobody joins what is gone, and who leaves holds up nobody`()
     async throws
   {
-    let disk = FullDisk()
+    let disk = FaultyFiles()
     let options = Options(evictsOnFullDisk: false, fileSystem: disk)
     let body = pieces(Array(repeating: 50_000, count: 5))
     let sandbox = try ClientSandbox(
       ScriptedTransport(Answer(body, fields: fresh())), store: options)
     let fast = try await sandbox.client.fetch(request())
     var slow: ClientResponse? = try await sandbox.client.fetch(request())
-    disk.isFull = true
+    disk.faults.setFull(true)
     for number in 0..<2 { #expect(try await fast.body.next() == body[number]) }
     #expect(fast.body.storing.name == "failed noSpace")
     let late = try await sandbox.client.fetch(request())

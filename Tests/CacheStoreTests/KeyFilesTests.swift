@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import SimulatedFiles
 import Testing
 
 /// Every call to the system fails once, at each place where a change makes one: the change is done
@@ -66,7 +67,7 @@ import Testing
     if change == .removeAll && code == EROFS { return }
     try sweep(change, code) { place in
       CountedFault(after: place, lasts: true, SystemError(code)) {
-        $0.isChange && (code == EROFS || $0.kind.takesRoom || $0.kind == .open)
+        $0.isChange && (code == EROFS || $0.takesRoom || $0.kind == .open)
       }
     }
   }
@@ -120,7 +121,7 @@ import Testing
       let store = try sandbox.open(Options(clock: SteppingClock(step: 1_000), fileSystem: files))
       for number in 0..<30 { try store.put([UInt8(number)], for: ByteString("k\(number)")) }
       // Full once: room is made by evicting, and the second try succeeds.
-      let once = CountedFault(after: place, SystemError(ENOSPC)) { $0.kind.takesRoom }
+      let once = CountedFault(after: place, SystemError(ENOSPC)) { $0.takesRoom }
       files.faults.set { once.check($0) }
       try store.put(Self.old, for: "new")
       #expect(store.lookUp("new").entry?.body == Self.old)
@@ -130,7 +131,7 @@ import Testing
       files.faults.set(nil)
       try store.pin("k29")
       let lasting = CountedFault(after: place, lasts: true, SystemError(ENOSPC)) {
-        $0.kind.takesRoom
+        $0.takesRoom
       }
       files.faults.set { lasting.check($0) }
       var failure: StoreError?

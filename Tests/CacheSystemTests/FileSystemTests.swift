@@ -1,71 +1,72 @@
 import CacheSystem
 import Foundation
+import SimulatedFiles
 import Testing
 
 @Suite struct FileSystemTests {
   private let folder = SystemFolder()
-  private let files = ScriptedFiles()
+  private let files = FaultyFiles()
 
-  private static let interrupted: [ScriptedFiles.Step] = [.fail(.interrupted), .fail(.interrupted)]
+  private static let interrupted: [Faults.Step] = [.fail(.interrupted), .fail(.interrupted)]
 
   @Test func `every call that was interrupted is made again`() throws {
-    files.play(Self.interrupted)
+    files.faults.play(Self.interrupted)
     let root = try files.open(userPath: folder.path, [.read, .directory])
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     let file = try files.open("file", in: root, [.read, .write, .create])
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     try files.write(file, Array("text".utf8))
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     try files.truncate(file, to: 3)
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     try files.synchronize(file, names: false)
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     try files.lock(file)
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     expect(try files.tryLock(file))
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     expect(try files.readBytes(file, count: 3, at: 0) == Array("tex".utf8))
-    expect(files.calls == 3)
-    files.play(Self.interrupted)
+    expect(files.faults.calls.count == 3)
+    files.faults.play(Self.interrupted)
     expect(try files.readFile("file", in: root, expecting: 3) == Array("tex".utf8))
-    expect(files.calls == 4)
+    expect(files.faults.calls.count == 4)
   }
 
   @Test func `any other failure ends the call at once`() throws {
     let root = try files.open(userPath: folder.path, [.read, .directory])
     let file = try files.open("file", in: root, [.read, .write, .create])
-    files.play([.fail(.inputOutput)])
+    files.faults.play([.fail(.inputOutput)])
     #expect(
       error { () throws(SystemError) in try files.synchronize(file, names: true) } == .inputOutput)
-    files.play([.short(2), .fail(.inputOutput)])
+    files.faults.play([.short(2), .fail(.inputOutput)])
     #expect(
       error { () throws(SystemError) in try files.write(file, Array("text".utf8)) } == .inputOutput)
-    #expect(files.calls == 2)
-    files.play([.short(1), .fail(.inputOutput)])
+    #expect(files.faults.calls.count == 2)
+    files.faults.play([.short(1), .fail(.inputOutput)])
     #expect(
       error { () throws(SystemError) in _ = try files.readBytes(file, count: 2, at: 0) }
         == .inputOutput)
     // The first step is that of opening.
-    files.play([.short(9), .short(1), .fail(.inputOutput)])
+    files.faults.play([.short(9), .short(1), .fail(.inputOutput)])
     #expect(
       error { () throws(SystemError) in _ = try files.readFile("file", in: root, expecting: 9) }
         == .inputOutput)
-    files.play([.fail(.inputOutput)])
+    files.faults.play([.fail(.inputOutput)])
     #expect(error { () throws(SystemError) in _ = try files.tryLock(file) } == .inputOutput)
   }
 
   @Test func `a lock that another holds is no error when it is only tried`() throws {
     let root = try files.open(userPath: folder.path, [.read, .directory])
-    files.play([.fail(.wouldBlock)])
+    files.faults.play([.fail(.wouldBlock)])
     expect(try !files.tryLock(root))
-    files.play([.fail(.wouldBlock)])
+    files.faults.play([.fail(.wouldBlock)])
     #expect(error { () throws(SystemError) in try files.lock(root) } == .wouldBlock)
   }
 
@@ -74,17 +75,17 @@ import Testing
     let root = try files.open(userPath: folder.path, [.read, .directory])
     let file = try files.open("file", in: root, [.read, .write, .create])
     let text = Array("0123456789abcdef".utf8)
-    let steps = Array(repeating: ScriptedFiles.Step.short(step), count: 20)
-    files.play(steps)
+    let steps = Array(repeating: Faults.Step.short(step), count: 20)
+    files.faults.play(steps)
     try files.write(file, text, at: 4)
     #expect(folder.text("file") == "\0\0\0\0" + "0123456789abcdef")
-    files.play(steps)
+    files.faults.play(steps)
     expect(try files.readBytes(file, count: 16, at: 4) == text)
-    files.play(steps)
+    files.faults.play(steps)
     expect(try files.readBytes(file, count: 100, at: 12) == Array("89abcdef".utf8))
-    files.play(steps)
+    files.faults.play(steps)
     expect(try files.readFile("file", in: root, expecting: 99) == [0, 0, 0, 0] + text)
-    files.play(steps)
+    files.faults.play(steps)
     // The byte that shows a longer file may be left out.
     let some = try files.readFile("file", in: root, expecting: 6)
     #expect(some.count >= 6 && ([0, 0, 0, 0] + text).starts(with: some))
@@ -93,7 +94,7 @@ import Testing
   @Test func `a write that takes nothing fails instead of going on for ever`() throws {
     let root = try files.open(userPath: folder.path, [.read, .directory])
     let file = try files.open("file", in: root, [.read, .write, .create])
-    files.play([.short(3), .nothing])
+    files.faults.play([.short(3), .short(0)])
     #expect(
       error { () throws(SystemError) in try files.write(file, Array("text".utf8)) } == .inputOutput)
     #expect(folder.text("file") == "tex")
@@ -102,9 +103,9 @@ import Testing
   @Test func `a file of the expected length costs one read`() throws {
     try folder.make("file", "0123456789")
     let root = try files.open(userPath: folder.path, [.read, .directory])
-    files.play([])
+    files.faults.play([])
     expect(try files.readFile("file", in: root, expecting: 10) == Array("0123456789".utf8))
-    #expect(files.calls == 2, "opening and reading")
+    #expect(files.faults.calls.count == 2, "opening and reading")
   }
 
   @Test func `a longer or shorter file than expected shows, for both file systems`() throws {

@@ -4,6 +4,7 @@ import ClientTesting
 import Foundation
 import HTTPSemantics
 import HTTPTransports
+import SimulatedFiles
 import Synchronization
 import Testing
 
@@ -171,9 +172,11 @@ struct DownloadControlTests {
     let (first, gate) = await held(sandbox.downloader(server), server)
     var request = sandbox.asked()
     request.expiry = DownloadExpiry(after: 100)
-    let second = sandbox.downloader(server).start(request)
-    await eventually { second.progress.phase == .waiting }
-    try await Task.sleep(for: .milliseconds(20))
+    let files = FaultyFiles()
+    files.faults.set(nil)
+    let second = Downloader(server, DownloaderOptions(), sandbox.clock, files).start(request)
+    await eventually { files.faults.calls.contains { $0.kind == .lock } }
+    #expect(second.progress.phase == .waiting)
     gate.open()
     _ = try await first.value()
     let file = try await second.value()
@@ -194,18 +197,18 @@ struct DownloadControlTests {
   }
 
   @Test func `a full disk keeps what was written, and room lets it go on`() async throws {
-    let disk = FullDisk()
+    let disk = FaultyFiles()
     let server = FileServer(big)
     let downloader = Downloader(
       server, DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
     let (download, gate) = await held(downloader, server)
-    disk.isFull = true
+    disk.faults.setFull(true)
     gate.open()
     await #expect(throws: download.error(.file(SystemError(ENOSPC)))) {
       try await download.value()
     }
     #expect(sandbox.bytes() == nil)
-    disk.isFull = false
+    disk.faults.setFull(false)
     _ = try await downloader.download(sandbox.asked())
     #expect(sandbox.bytes() == big)
   }
@@ -222,21 +225,16 @@ extension DownloadControlTests {
     let slots = DownloadSlots(limit: 3, perHost: 2)
     for host in ["a", "a", "b"] { #expect(await slots.acquire(host, priority: 0)) }
     let order = Names()
-    func wait(_ host: String, _ priority: Int, _ name: String) async -> Task<Bool, Never> {
-      let task = Task {
+    func wait(_ host: String, _ priority: Int, _ name: String) -> Task<Bool, Never> {
+      // The order of the waiting is what is tested: each waits when this call returns.
+      Task.immediate {
         let isMine = await slots.acquire(host, priority: priority)
         if isMine { order.list.withLock { $0.append(name) } }
         return isMine
       }
-      // The order of the waiting is what is tested.
-      try? await Task.sleep(for: .milliseconds(20))
-      return task
     }
-    let tasks = [
-      await wait("a", 0, "a1"), await wait("b", 0, "b1"), await wait("a", 5, "a2"),
-      await wait("c", -1, "c1"),
-    ]
-    let cancelled = await wait("b", 9, "b2")
+    let tasks = [wait("a", 0, "a1"), wait("b", 0, "b1"), wait("a", 5, "a2"), wait("c", -1, "c1")]
+    let cancelled = wait("b", 9, "b2")
     cancelled.cancel()
     #expect(await cancelled.value == false)
     slots.release("b")

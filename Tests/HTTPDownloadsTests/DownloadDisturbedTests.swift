@@ -5,6 +5,7 @@ import Foundation
 import HTTPSemantics
 import HTTPTransports
 import MessageDigests
+import SimulatedFiles
 import Testing
 
 @testable import HTTPDownloads
@@ -55,7 +56,7 @@ struct DownloadDisturbedTests {
   }
 
   @Test func `a download that has ended holds no file and no lock`() async throws {
-    let disk = FullDisk()
+    let disk = FaultyFiles()
     let downloader = Downloader(
       FileServer(content(100_000), faults: Array(repeating: .init(cut: 50_000), count: 100)),
       DownloaderOptions(maximumRetries: 0), sandbox.clock, disk)
@@ -64,9 +65,9 @@ struct DownloadDisturbedTests {
     defer { for task in busy { task.cancel() } }
     for _ in 0..<100 {
       #expect(await sandbox.failure(downloader, sandbox.asked()) != nil)
-      #expect(disk.descriptors == 0)
+      #expect(disk.faults.openDescriptors == 0)
       try await downloader.forget(sandbox.path())
-      #expect(disk.descriptors == 0 && sandbox.names.isEmpty)
+      #expect(disk.faults.openDescriptors == 0 && sandbox.names.isEmpty)
     }
   }
 

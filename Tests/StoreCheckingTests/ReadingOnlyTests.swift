@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Synchronization
 import Testing
@@ -12,7 +13,7 @@ import Testing
   ) throws {
     let sandbox = CheckSandbox()
     try sandbox.fill { try HealthyStoreTests.fill($0) }
-    let healthy = WatchedFiles()
+    let healthy = FaultyFiles.watched()
     #expect(try sandbox.check(depth, fileSystem: healthy).findings == [])
     #expect(healthy.refused == [])
     try sandbox.flip("journal/00000001.log", at: 3000)
@@ -24,7 +25,7 @@ import Testing
     try sandbox.makeDirectory("staging/0123456789abcdef")
     try sandbox.write("foreign", [1])
     try sandbox.setMode("quarantine", 0o777)
-    let damaged = WatchedFiles()
+    let damaged = FaultyFiles.watched()
     #expect(try sandbox.check(depth, fileSystem: damaged).findings.count > 10)
     #expect(damaged.refused == [])
   }
@@ -33,7 +34,7 @@ import Testing
     let sandbox = CheckSandbox()
     try sandbox.fill { try HealthyStoreTests.fill($0) }
     let box = Mutex<StoreChecker?>(nil)
-    let files = WatchedFiles { name in
+    let files = FaultyFiles.watched { name in
       // When the first directory of a key is opened.
       if name.count == 30 { box.withLock { $0?.cancel() } }
     }
@@ -50,7 +51,7 @@ import Testing
     let store = try Store(at: sandbox.root)
     try store.put([UInt8](repeating: 1, count: 100), for: "a")
     let isFirst = Atomic<Bool>(true)
-    let files = WatchedFiles { name in
+    let files = FaultyFiles.watched { name in
       // After the index was asked, before the directory is read.
       guard name.count == 30, isFirst.exchange(false, ordering: .relaxed) else { return }
       _ = try? store.put([UInt8](repeating: 2, count: 50), for: "a")
@@ -68,7 +69,7 @@ import Testing
       let store = try Store(at: sandbox.root)
       for key in ["a", "b", "c"] as [ByteString] { try store.put([1], for: key) }
       let isFirst = Atomic<Bool>(true)
-      let files = WatchedFiles { name in
+      let files = FaultyFiles.watched { name in
         guard name.count == 30, isFirst.exchange(false, ordering: .relaxed) else { return }
         if removesAll {
           try? store.removeAll()
@@ -92,7 +93,7 @@ import Testing
     let store = try Store(at: sandbox.root)
     try store.put([1], for: "a")
     let isFirst = Atomic<Bool>(true)
-    let files = WatchedFiles { name in
+    let files = FaultyFiles.watched { name in
       guard name.count == 12, isFirst.exchange(false, ordering: .relaxed) else { return }
       try? store.removeAll()
       for number in 0..<3000 {

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheSystem
 import Foundation
+import SimulatedFiles
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import SimulatedFiles
 import Testing
 
 @Suite struct ReconcileTests {

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import SimulatedFiles
 import Testing
 
 /// Damage of each kind of file: a miss with its reason, never a wrong byte, and a later put works.

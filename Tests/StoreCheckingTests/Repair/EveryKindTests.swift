@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import TestSupport
 import Testing
@@ -57,7 +58,10 @@ import Testing
       #expect(found.isSuperset(of: damage.kinds), "\(damage): \(found)")
       kinds.formUnion(found)
     }
-    let unreadable = FailingFiles(.cannotOpen("json"), at: 0)
+    let unreadable = FaultyFiles()
+    unreadable.faults.set {
+      $0.options == [.read] && $0.name.hasSuffix("0.json") ? .inputOutput : nil
+    }
     kinds.formUnion(
       try hold("a metadata file that cannot be read", level, files: unreadable) { _ in })
     // Only root can give a file to somebody else.

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import SimulatedFiles
 import StoreChecking
 import Testing
 
@@ -33,26 +34,32 @@ import Testing
     return (sandbox, model)
   }
 
+  private func files(_ fault: CountedFault) -> FaultyFiles {
+    let files = FaultyFiles()
+    files.faults.set { fault.check($0) }
+    return files
+  }
+
   @Test(
     "a repair that is interrupted loses nothing, and the next one finishes the work",
-    arguments: [FailingFiles.Effect.ends, .fails(.inputOutput), .fails(SystemError(ENOSPC))],
+    arguments: [(true, .inputOutput), (false, .inputOutput), (false, SystemError(ENOSPC))],
     [false, true])
-  func interrupted(effect: FailingFiles.Effect, losesJournal: Bool) throws {
+  func interrupted(fault: (ends: Bool, error: SystemError), losesJournal: Bool) throws {
     // Every change in a long run; in a short one some of them, others for each effect.
-    let step = Self.isFull ? 1 : effect == .ends ? 5 : 13
+    let step = Self.isFull ? 1 : fault.ends ? 5 : 13
     for number in stride(from: 0, to: 2000, by: step) {
       let (sandbox, model) = try damaged(losesJournal)
-      let files = FailingFiles(effect, at: number)
-      _ = try? sandbox.repair(fileSystem: files)
+      let strike = CountedFault(after: number, ends: fault.ends, fault.error, \.isChange)
+      _ = try? sandbox.repair(fileSystem: files(strike))
       let survivors = model.all.filter { $0.key != "single2" }
-      let words = "\(effect) at \(number), journal lost: \(losesJournal)"
+      let words = "\(fault) at \(number), journal lost: \(losesJournal)"
       let last = try sandbox.repair()
       #expect(last.unrepaired == [], "\(words)")
       let left = try sandbox.check(.deep).findings
       #expect(left == [], "\(words): \(left), the last one found \(last.findings)")
       let lost = survivors.subtracting(try sandbox.kept(model))
       #expect(lost == [], "\(words)")
-      if !files.hasStruck {
+      if !strike.hasStruck {
         #expect(number > 20)
         return
       }
@@ -63,7 +70,8 @@ import Testing
   @Test func `an entry that was given up as missing is taken up where it is found`() throws {
     let (sandbox, model) = try damaged(true)
     for place in stride(from: 20, to: 36, by: 1) {
-      _ = try? sandbox.repair(fileSystem: FailingFiles(.ends, at: place))
+      let strike = CountedFault(after: place, ends: true, .inputOutput, \.isChange)
+      _ = try? sandbox.repair(fileSystem: files(strike))
     }
     _ = try sandbox.repair()
     #expect(try sandbox.kept(model).contains(RepairModel.Place(key: "single5", variant: 0)))
