@@ -198,7 +198,7 @@ let package = Package(
       swiftSettings: house),
     // nginx, and the certificates for it.
     .target(
-      name: "NginxOrigin", dependencies: ["TestSupport"], path: "Tests/NginxOrigin",
+      name: "NginxOrigin", dependencies: ["TestSupport", "ToolTesting"], path: "Tests/NginxOrigin",
       swiftSettings: house),
     // Servers and a clock in memory, for the tests of what sends requests.
     .target(
@@ -288,7 +288,9 @@ let package = Package(
       ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("CommandLineTools", ["CommandLineTools"]),
-    .target(name: "ToolTesting", path: "Tests/ToolTesting", swiftSettings: house),
+    .target(
+      name: "ToolTesting", dependencies: ["TestSupport"], path: "Tests/ToolTesting",
+      swiftSettings: house),
     tests(
       "OfflinecacheTool",
       [

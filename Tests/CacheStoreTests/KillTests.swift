@@ -7,7 +7,7 @@ import Testing
 @Suite struct KillTests {
   static let rounds = TestScale.isFull ? 200 : 25
 
-  /// Runs a workload and kills it after a time that the seed decides.
+  /// Runs a workload and kills it at a moment that the seed decides.
   ///
   /// - Returns: whether it was still running.
   private func killWorkload(
@@ -15,13 +15,13 @@ import Testing
   ) throws -> Bool {
     var random = SplitMix64(seed: seed)
     let options = isFull ? ["--full"] : []
-    let workload = try ProbeProcess(
-      options + [store, "workload", "100000", "\(seed)", "\(threads)"], output: output)
-    // Early moments are the interesting ones: the store is being made, or opened.
-    let longest: UInt64 = random.next() % 4 == 0 ? 20_000 : 150_000
-    ProbeProcess.pause(microseconds: random.next() % longest)
-    workload.kill()
-    return workload.wait() == -SIGKILL
+    // Early moments are the interesting ones: the store is being made, or was just opened.
+    let isEarly = random.next() % 3 == 0
+    let place = ["", "/journal", "/entries", "/staging"][random.below(4)]
+    return try ProbeProcess.kill(
+      options + [store, "workload", "100000", "\(seed)", "\(threads)"], output: output,
+      afterBytes: !isEarly ? random.below(isFull ? 10_000 : 60_000) : random.below(2) * 100,
+      whenThereIs: store + place)
   }
 
   @Test(
@@ -79,12 +79,9 @@ import Testing
     let sandbox = StoreSandbox()
     let acks = sandbox.path + "/acks"
     // Killed with files in staging and orphans in the tree, or these are planted below.
-    let workload = try ProbeProcess([sandbox.root, "workload", "100000", "5", "3"], output: acks)
-    while FileFacts(acks).map({ $0.length < 5_000 }) ?? true {
-      ProbeProcess.pause(microseconds: 1_000)
-    }
-    workload.kill()
-    #expect(workload.wait() == -SIGKILL)
+    #expect(
+      try ProbeProcess.kill(
+        [sandbox.root, "workload", "100000", "5", "3"], output: acks, afterBytes: 5_000))
     let session = try #require(sandbox.sessions.first)
     let files = FileManager.default
     #expect(

@@ -12,7 +12,7 @@ private struct AheadClock: WallClock {
 
 @Suite struct CheckTests {
   @Test func `a whole store is clean and stays as it is`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(30)
     let before = try tool.listing()
     for words in [[], ["--deep"], ["--deep", "--jobs", "1"], ["--repair", "all", "--dry-run"]] {
@@ -28,7 +28,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `only a deep check sees bytes that have changed`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(3)
     try tool.shell("for b in \"$0\"/entries/*/*/*.body; do printf X > \"$b\"; break; done")
     let quick = try tool.check([tool.store])
@@ -42,7 +42,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `a whole store of another mode or a wrong clock is clean`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.shell("mkdir \"$0\"; chmod 755 \"$0\"")
     let clock = AheadClock()
     let store = try Store(at: tool.store, options: Options(clock: clock))
@@ -66,7 +66,7 @@ private struct AheadClock: WallClock {
       "for k in \"$0\"/entries/*/*; do cp -a \"$k\" \"${k%??}zz\"; break; done",
       "for k in \"$0\"/entries/*/*; do mv \"$k\" \"${k}x\"; break; done",
     ] {
-      let tool = try ToolRun()
+      let tool = ToolRun()
       try tool.fill(5)
       try tool.shell(damage)
       #expect(try tool.check(["--deep", tool.store]).status == 4, "\(damage)")
@@ -76,7 +76,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `a dry run says what would be repaired and writes nothing`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(3)
     try tool.shell("chmod 666 \"$0\"/lock; rm \"$0\"/CACHEDIR.TAG; touch \"$0\"/entries/stray")
     let before = try tool.listing()
@@ -91,7 +91,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `json is one object a line and ends with the summary`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(3)
     try tool.shell("printf x > \"$0\"/entries/\"$(printf 'a\\033[2J\\377')\"")
     let result = try tool.check(["--json", tool.store])
@@ -115,7 +115,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `each of several stores is checked and the statuses are or-ed`() throws {
-    let (tool, other) = (try ToolRun(), try ToolRun())
+    let (tool, other) = (ToolRun(), ToolRun())
     try tool.fill(3)
     try other.fill(2)
     try tool.shell("touch \"$0\"/stray")
@@ -128,7 +128,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `what is no store is an error with path, cause and remedy`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.write([1], to: tool.path("file"))
     try tool.shell("mkdir \"$0\" \"$0\"/empty")
     for (path, cause) in [
@@ -149,7 +149,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `a newer format is left alone`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(1)
     try tool.makeNewer()
     let before = try tool.listing()
@@ -163,7 +163,7 @@ private struct AheadClock: WallClock {
   }
 
   @Test func `progress that is asked for is lines where there is no terminal`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(3)
     let shown = try tool.check(["--deep", "--progress", tool.store])
     #expect(shown.status == 0)

@@ -9,7 +9,7 @@ import ToolTesting
       ["--progress", "--no-progress", "."], ["--no-such-option", "."], ["--json=yes", "."],
     ])
   func `a wrong command line ends with 16`(words: [String]) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.run(program: tool.checkWords(words.map { Array($0.utf8) }))
     #expect(result.status == 16)
     #expect(result.output == [])
@@ -19,7 +19,7 @@ import ToolTesting
   }
 
   @Test func `help and version go to standard output`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let help = try tool.check(["--help"])
     #expect(help.status == 0)
     #expect(help.errors == "")

@@ -31,7 +31,7 @@ import ToolTesting
 
   /// A store with so many findings that their lines do not fit into a pipe.
   private func makeStore() throws -> (ToolRun, count: Int) {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(1500)
     try tool.shell("chmod 644 \"$0\"/entries/*/*/*.json; touch \"$0\"/stray")
     return (tool, 1501)
@@ -107,7 +107,7 @@ import ToolTesting
   }
 
   @Test func `an output nobody reads is an error without a message`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.fill(1)
     let pipe = try Pipe()
     close(pipe.reader)

@@ -30,7 +30,7 @@ import ToolTesting
   }
 
   @Test func `sources that are none`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.write([], to: tool.path("empty"))
     try tool.write(Array("text, no database".utf8), to: tool.path("text"))
     try expectFailure(tool, [tool.path("none"), tool.store], "there is no such file or folder")
@@ -52,7 +52,7 @@ import ToolTesting
   }
 
   @Test func `source and destination in each other's way`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try Child("/bin/mkdir", [tool.path("in")].map { Array($0.utf8) }).wait() == 0)
     let source = try tool.makeSource("in/m", rows: 1...2)
     let before = try tool.state(of: tool.path("in"))
@@ -73,14 +73,14 @@ import ToolTesting
   }
 
   @Test func `a source in the destination`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try Store(at: tool.store).close()
     let source = try tool.makeSource("store/m", rows: 1...2)
     try expectFailure(tool, [source, tool.store], "the source lies in the destination")
   }
 
   @Test func `a destination of a newer format, and one that is no store`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     try Store(at: tool.store).close()
     let path = "\(tool.store)/store.json"
@@ -97,7 +97,7 @@ import ToolTesting
 
   @Test(.enabled(if: getuid() != 0, "root may do everything"))
   func `no permission`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     try Store(at: tool.store).close()
     try change(tool.store, to: "500")
@@ -108,7 +108,7 @@ import ToolTesting
   }
 
   @Test func `a report is written to no file of another user, and to none with two names`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     let (report, other) = (tool.path("report"), tool.path("other"))
     try tool.write([1, 2, 3], to: report)
@@ -125,7 +125,7 @@ import ToolTesting
   }
 
   @Test func `a report is no part of the source, nor of the destination`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     for name in ["m-wal", "m-shm", "m-journal"] { try tool.write([1, 2, 3], to: tool.path(name)) }
     #expect(try Child("/bin/mkdir", [tool.path("data")].map { Array($0.utf8) }).wait() == 0)
@@ -150,7 +150,7 @@ import ToolTesting
 
   @Test(arguments: ["/dev/stdout", "/dev/full", "fifo", "link", "folder"])
   func `a report that is no file`(name: String) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     let path = name.hasPrefix("/") ? name : tool.path(name)
     for (program, words) in [
@@ -164,7 +164,7 @@ import ToolTesting
   }
 
   @Test func `what keeps a migration from beginning is in the JSON, too`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     for words in [
       [tool.path("none"), tool.store], ["--report", tool.path("none/r"), source, tool.store],
@@ -183,7 +183,7 @@ import ToolTesting
 
   @Test(arguments: ["gone", "cut", "empty"])
   func `a -wal that is gone or cut off is told`(how: String) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let script = """
       import os, shutil, sqlite3, sys
       source, how = sys.argv[1:]
@@ -215,14 +215,14 @@ import ToolTesting
   }
 
   @Test func `a report that cannot be written`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     try expectFailure(
       tool, ["--report", tool.path("none/report"), source, tool.store], "cannot be written")
   }
 
   @Test func `a body that is longer than the limits allow is a fault, the others move`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2)
     try tool.sql(
       source, "INSERT INTO manifest VALUES('http://h/', NULL, NULL, zeroblob(900000), 1, 1, NULL)")
@@ -237,7 +237,7 @@ import ToolTesting
 
   @Test(.enabled(if: SmallVolume.canBeMade, "mount(8) is not allowed here"))
   func `a plan counts the inodes that are needed`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let volume = try SmallVolume(at: tool.path("volume"), bytes: 64 << 20, files: 200)
     let source = try tool.makeSource("m", rows: 1...100)
     let plan = try tool.migrate(["--dry-run", source, "\(volume.path)/store"])
@@ -251,7 +251,7 @@ import ToolTesting
   func `a full disk ends it, what was converted is whole, and it goes on when there is room`()
     throws
   {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let volume = try SmallVolume(at: tool.path("volume"), bytes: 4 << 20)
     let source = try tool.makeSource("m", rows: 1...100, bytes: 100_000)
     let target = "\(volume.path)/store"
@@ -289,8 +289,10 @@ struct SmallVolume: ~Copyable {
   let path: String
 
   static let canBeMade: Bool = {
-    guard let tool = try? ToolRun(), let volume = try? SmallVolume(at: tool.path("v"), bytes: 4096)
-    else { return false }
+    let tool = ToolRun()
+    // Its folder must not go before the volume in it.
+    defer { withExtendedLifetime(tool) {} }
+    guard let volume = try? SmallVolume(at: tool.path("v"), bytes: 4096) else { return false }
     return exists(volume.path)
   }()
 

@@ -20,7 +20,7 @@ import ToolTesting
   }
 
   @Test func `a cache moves, is found, and a second time nothing changes`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...20)
     let before = try tool.state(of: source)
     let result = try tool.migrate([source, tool.store])
@@ -41,7 +41,7 @@ import ToolTesting
   }
 
   @Test func `a dry run says what would be, and writes nothing`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...20)
     let result = try tool.migrate(["--dry-run", source, tool.store])
     #expect(result.status == 0)
@@ -63,7 +63,7 @@ import ToolTesting
   }
 
   @Test func `URLs are mapped, by the first mapping that fits`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...12)
     let result = try tool.migrate([
       "--map-url", "https://example.org/1=http://localhost:8080/one",
@@ -94,7 +94,7 @@ import ToolTesting
   }
 
   @Test func `a mapping that makes no URL is a fault`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...3)
     let result = try tool.migrate(
       ["--map-url", "https://example.org/2=http:// /", "--json", source, tool.store])
@@ -105,7 +105,7 @@ import ToolTesting
 
   @Test(arguments: [false, true])
   func `the report has a line for each row`(isJSON: Bool) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...5)
     try tool.sql(source, "INSERT INTO manifest(key) VALUES('http://u:secret@h/x'), ('no url')")
     let report = tool.path(isJSON ? "r.jsonl" : "r.txt")
@@ -131,7 +131,7 @@ import ToolTesting
   }
 
   @Test func `URLs of one normal form: the newest counts, whichever comes first`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...1)
     // Row 2 is newer than row 1, row 3 older than row 2.
     try tool.sql(
@@ -152,7 +152,7 @@ import ToolTesting
   }
 
   @Test func `what the limits let go again is told`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     // The later rows were asked for later.
     let source = try tool.makeSource("m", rows: 1...30)
     try Store(at: tool.store, options: Options(limits: Limits(entries: 10))).close()
@@ -166,7 +166,7 @@ import ToolTesting
   }
 
   @Test func `newer entries of the destination stay`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...3)
     let store = try Store(at: tool.store)
     try store.put([9], for: "GET https://example.org/2.png", metadata: EntryMetadata(status: 200))
@@ -179,7 +179,7 @@ import ToolTesting
   }
 
   @Test func `a body of 20 MB passes in pieces`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...2, bytes: 20_000_000)
     let result = try tool.migrate([source, tool.store])
     #expect(result.status == 0)

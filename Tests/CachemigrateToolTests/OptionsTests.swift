@@ -11,7 +11,7 @@ import ToolTesting
       ["--report", "-", "a", "b"],
     ])
   func `a wrong command line ends with 16`(words: [String]) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.migrate(words)
     #expect(result.status == 16)
     #expect(result.output == [])
@@ -20,13 +20,13 @@ import ToolTesting
   }
 
   @Test func `the argument that is missing is named`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.migrate([]).errors.hasPrefix("cachemigrate: <source> is missing; "))
     #expect(try tool.migrate(["a"]).errors.hasPrefix("cachemigrate: <destination> is missing; "))
   }
 
   @Test func `help and version go to standard output`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let help = try tool.migrate(["--help"])
     #expect(help.status == 0)
     #expect(help.errors == "")

@@ -32,7 +32,7 @@ import ToolTesting
   }
 
   @Test func `a state that others may have written is not used`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...Self.rows)
     _ = try interrupt(tool, [source, tool.store], SIGKILL)
     let folder = "\(tool.stateHome)/offlinecache"
@@ -49,7 +49,7 @@ import ToolTesting
   func `it goes on after the last row that is safe, and nothing is lost or told twice`(
     signal: Int32
   ) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...Self.rows)
     let report = tool.path("report.jsonl")
     let words = ["--report", report, source, tool.store]
@@ -83,7 +83,7 @@ import ToolTesting
   }
 
   @Test func `a report that is gone is told`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...Self.rows)
     let report = tool.path("report.jsonl")
     let words = ["--report", report, source, tool.store]
@@ -97,7 +97,7 @@ import ToolTesting
 
   @Test(arguments: ["source", "options", "damage"])
   func `a state of something else is not used`(change: String) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...Self.rows)
     _ = try interrupt(tool, [source, tool.store], SIGTERM)
     var words = ["--json", "--resume", source, tool.store]

@@ -49,8 +49,7 @@ private struct Maker {
   func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
   func openssl(_ arguments: String...) async throws {
-    try await Program.run(
-      "openssl", arguments, errors: folder.appendingPathComponent("openssl.log"))
+    try await Program.run("openssl", arguments)
   }
 
   /// Makes a certificate that signs itself.

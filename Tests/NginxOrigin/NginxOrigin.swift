@@ -1,5 +1,6 @@
 package import Foundation
 package import TestSupport
+import ToolTesting
 
 /// Runs an nginx of its own on loopback, in a folder of its own; both go away with it.
 ///
@@ -13,7 +14,7 @@ package final class NginxOrigin: Sendable {
   package var folder: URL { temporary.url }
   /// The ports that the configuration got for `PORT0`, `PORT1` and so on.
   package let ports: [UInt16]
-  private let process: Program
+  private let child: Child
   private let temporary: TemporaryFolder
 
   /// Starts nginx.
@@ -28,26 +29,29 @@ package final class NginxOrigin: Sendable {
     let folder = folder.url
     try FileManager.default.createDirectory(
       at: folder.appendingPathComponent("site"), withIntermediateDirectories: true)
-    let pid = folder.appendingPathComponent("nginx.pid").path
+    var words = ""
     for _ in 0..<5 {
       let free = try (0..<count).map { _ in try LoopbackListener.unusedPort() }
       try Self.configuration(servers, folder, free)
         .write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
-      let started = try Program(
-        "nginx", ["-p", folder.path, "-e", "stderr", "-c", "\(folder.path)/nginx.conf"],
-        errors: folder.appendingPathComponent("error.log"))
-      // The file is written once all ports are bound; one that is taken ends the process.
-      while started.isRunning, !FileManager.default.fileExists(atPath: pid) {
-        try await Task.sleep(for: .milliseconds(10))
+      let program = try Program(
+        "nginx", ["-p", folder.path, "-e", "stderr", "-c", "\(folder.path)/nginx.conf"])
+      for await piece in program.words {
+        words += piece
+        // The notice is written once all ports are bound; one that is taken ends the process.
+        guard words.contains("event method") else { continue }
+        ports = free
+        child = program.child
+        return
       }
-      guard started.isRunning else { continue }
-      ports = free
-      process = started
-      return
+      _ = try program.child.wait()
     }
-    let words = try? String(
-      contentsOf: folder.appendingPathComponent("error.log"), encoding: .utf8)
-    throw NginxFailure(what: "nginx does not start: \(words ?? "")")
+    throw NginxFailure(what: "nginx does not start: \(words)")
+  }
+
+  deinit {
+    child.send(SIGKILL)
+    _ = try? child.wait()
   }
 
   /// Gives the address of a port, for `https` by default.
@@ -67,7 +71,7 @@ package final class NginxOrigin: Sendable {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")
     return """
-      daemon off; master_process off; pid \(folder.path)/nginx.pid; worker_processes 1;
+      daemon off; master_process off; error_log stderr notice; pid \(folder.path)/nginx.pid; worker_processes 1;
       \(geteuid() == 0 ? "user root;" : "")
       events { worker_connections 256; }
       http { access_log off; \(temporary) client_max_body_size 100m; \(servers) }

@@ -16,7 +16,7 @@ import ToolTesting
 
   @Test(arguments: [10, 3_000_000])
   func `a damaged body ends with 2 and replaces no file`(length: Int) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let body = [UInt8](repeating: 1, count: length)
     #expect(try tool.run("put", "k", "-", input: body).status == 0)
     try damageBodies(tool)
@@ -31,7 +31,7 @@ import ToolTesting
 
   @Test(arguments: [10, 3_000_000])
   func `a damaged page is fetched again or offline an error`(length: Int) throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let body = [UInt8](repeating: 2, count: length)
     origin.set("/a", OriginAnswer(body))

@@ -10,7 +10,7 @@ import ToolTesting
   }
 
   @Test func `a file comes once, and is confirmed or used after that`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a/b%20c.txt?d", page("hello"))
     let (url, folder) = ("\(origin.base)/a/b%20c.txt?d", tool.path("new/folder"))
@@ -27,7 +27,7 @@ import ToolTesting
   }
 
   @Test func `what fails does not stop the rest, and is told`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", page("a"))
     let run = try tool.run(
@@ -45,7 +45,7 @@ import ToolTesting
   }
 
   @Test func `lengths that no sum holds stop nothing`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     for name in ["/1", "/2", "/3"] {
       origin.set(name, OriginAnswer([1], fields: [Self.tag], claimedLength: .max))
@@ -59,7 +59,7 @@ import ToolTesting
   }
 
   @Test func `a digest is that of the file that is named`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let folder = tool.path("f")
     origin.set("/other", OriginAnswer([1], fields: [Self.tag], claimedLength: 5))
@@ -74,7 +74,7 @@ import ToolTesting
   }
 
   @Test func `a file of one's own stays, unless it may be replaced`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", page("new"))
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))
@@ -92,7 +92,7 @@ import ToolTesting
   }
 
   @Test func `what was to be replaced and was interrupted is gone on with`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))
     origin.set("/a", page("old"))
@@ -105,7 +105,7 @@ import ToolTesting
   }
 
   @Test func `a line of a list that is no URL does not stop the others`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", OriginAnswer("hello"))
     let list = "\u{FEFF}ftp://x/\n  \(origin.base)/a \t\r\n# none\nhttp://u:secret@h/b\n"
@@ -121,7 +121,7 @@ import ToolTesting
   }
 
   @Test func `a folder to go on in has to be there`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.run("download", "--resume", "-o", tool.path("none"))
     #expect(result.status == 2)
     #expect(result.errors.contains("none: "), "\(result.errors)")
@@ -129,7 +129,7 @@ import ToolTesting
   }
 
   @Test func `a digest is looked at`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", page("hello"))
     let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
@@ -144,7 +144,7 @@ import ToolTesting
   }
 
   @Test func `one that was interrupted is found in its folder`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     var cut = page("hel", Self.tag, "Last-Modified: Fri, 15 Jan 2021 08:00:00 GMT")
     cut.claimedLength = 5
@@ -180,7 +180,7 @@ import ToolTesting
   }
 
   @Test func `a server that says nothing is given up`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", OriginAnswer([1], claimedLength: 9, hangs: true))
     let url = "\(origin.base)/a"
@@ -191,7 +191,7 @@ import ToolTesting
   }
 
   @Test func `fields of the command line go along`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", page("hello"))
     let (url, token) = ("\(origin.base)/a", "Authorization: Bearer x")
@@ -215,7 +215,7 @@ import ToolTesting
   }
 
   @Test func `check compares with the store, or with a folder, and changes nothing`() throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))
     origin.set("/a", page("hello"))

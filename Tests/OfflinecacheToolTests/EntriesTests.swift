@@ -5,7 +5,7 @@ import ToolTesting
 @Suite struct EntriesTests {
   @Test(arguments: [0, 1, 4096, 1_000_003])
   func `what was put is what is got`(length: Int) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     var generator = SystemRandomNumberGenerator()
     let body = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
     let put = try tool.run("put", "key", "-", input: body)
@@ -19,7 +19,7 @@ import ToolTesting
   }
 
   @Test func `a file is stored and written back under its name`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let (source, target) = (tool.path("source"), tool.path("target"))
     try tool.write(Array("the body".utf8), to: source)
     try tool.write(Array("something older and longer".utf8), to: target)
@@ -31,7 +31,7 @@ import ToolTesting
   }
 
   @Test func `a key need not be text`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let key: [UInt8] = [0xFF, 0x0A, 0x1B, 0x5B, 0x80]
     func words(_ list: String...) -> [[UInt8]] { list.map { Array($0.utf8) } }
     #expect(
@@ -49,7 +49,7 @@ import ToolTesting
   }
 
   @Test func `metadata is shown as a table and as json`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let put = try tool.run(
       "put", "k", "-", "--status", "203", "--field", "A: 1", "--field", "A:2", "--info", "by: me",
       "--tag", "red", "--tag", "blue", "--pin", input: [7, 7, 7])
@@ -66,7 +66,7 @@ import ToolTesting
   }
 
   @Test func `a second body replaces the first`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
     #expect(try tool.run("put", "k", "-", input: [2]).status == 0)
     #expect(try tool.run("get", "k").output == [2])
@@ -74,7 +74,7 @@ import ToolTesting
   }
 
   @Test func `entries are listed by prefix and in order`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     for (key, length) in [("a/1", 10), ("a/2", 3000), ("b/1", 200)] {
       let put = try tool.run("put", key, "-", input: [UInt8](repeating: 1, count: length))
       #expect(put.status == 0)
@@ -92,7 +92,7 @@ import ToolTesting
   }
 
   @Test func `what was purged is in no file of the store`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let key = "https://example.org/?token=s3cr3t"
     #expect(try tool.run("put", key, "-", input: [1, 2]).status == 0)
     #expect(try tool.run("put", "kept", "-", input: [3]).status == 0)
@@ -106,7 +106,7 @@ import ToolTesting
   }
 
   @Test func `entries are removed by key prefix tag and all at once`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     for key in ["a/1", "a/2", "b/1", "b/2", "c"] {
       let tag = key.hasSuffix("1") ? "odd" : "other"
       #expect(try tool.run("put", key, "-", "--tag", tag, input: [1]).status == 0)

@@ -18,7 +18,7 @@ import ToolTesting
       ["put", "k", "-", "--field", "no colon"], ["fetch"], ["limit", "--bytes", "-1"],
     ])
   func `a wrong command line ends with 64 and makes no store`(words: [String]) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.run(bytes: words.map { Array($0.utf8) })
     #expect(result.status == 64)
     #expect(result.output == [])
@@ -33,7 +33,7 @@ import ToolTesting
       ["trim", "--bytes", "0"],
     ])
   func `a store that is missing is named and not made`(words: [String]) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.run(bytes: words.map { Array($0.utf8) })
     #expect(result.status == 2)
     #expect(result.output == [])
@@ -42,7 +42,7 @@ import ToolTesting
   }
 
   @Test func `a file where the store should be is left alone`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try tool.write([1, 2, 3], to: tool.store)
     let result = try tool.run("put", "k", "-", input: [4])
     #expect(result.status == 2)
@@ -51,7 +51,7 @@ import ToolTesting
   }
 
   @Test func `a source that cannot be read stores nothing`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let missing = try tool.run("put", "k", tool.path("missing"))
     #expect(missing.status == 2)
     #expect(
@@ -65,7 +65,7 @@ import ToolTesting
   }
 
   @Test func `a target that cannot be written is named`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
     let target = tool.path("no/such/folder")
     let get = try tool.run("get", "k", "-o", target)
@@ -76,7 +76,7 @@ import ToolTesting
   }
 
   @Test func `what is no regular file is written in place`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
     let (source, link) = (tool.path("source"), tool.path("link"))
     try tool.write([9], to: source)
@@ -88,7 +88,7 @@ import ToolTesting
   }
 
   @Test func `an output nobody reads ends quietly with 141`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let body = [UInt8](repeating: 1, count: 1_000_000)
     #expect(try tool.run("put", "k", "-", input: body).status == 0)
     let pipe = try Pipe()
@@ -102,7 +102,7 @@ import ToolTesting
   }
 
   @Test func `closed standard descriptors never become files of the store`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1, 2, 3]).status == 0)
     // Both get and the miss write to a number that no file may have got.
     for key in ["k", "missing"] {
@@ -116,7 +116,7 @@ import ToolTesting
 
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
   func `an interrupted put keeps what was there`(signal: Int32, status: Int32) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)
     let pipe = try Pipe()
     defer { close(pipe.reader) }
@@ -134,7 +134,7 @@ import ToolTesting
   }
 
   @Test func `help and version go to standard output`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let help = try tool.run("--help")
     #expect(help.status == 0)
     #expect(help.errors == "")

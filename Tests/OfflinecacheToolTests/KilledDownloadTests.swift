@@ -56,7 +56,7 @@ struct KilledDownloadTests {
 
   @Test func `killed again and again it finishes, with the right bytes`() async throws {
     let (nginx, body) = try await server("limit_rate 12m;")
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
     for milliseconds in [0, 40, 80, 10, 60] {
       let before = partLength(tool)
@@ -81,7 +81,7 @@ struct KilledDownloadTests {
 
   @Test func `a file that changed on the server meanwhile comes whole`() async throws {
     let (nginx, _) = try await server("limit_rate 2m;")
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
     let running = try start(tool, url)
     let part = { (try? FileManager.default.contentsOfDirectory(atPath: tool.path("f"))) ?? [] }
@@ -100,7 +100,7 @@ struct KilledDownloadTests {
 
   @Test func `two processes that download the same file have it once`() async throws {
     let (nginx, body) = try await server("limit_rate 24m;")
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
     let all = try (0..<3).map { _ in try start(tool, url, "--expires", "1000") }
     for running in all { #expect(try running.child.wait() == 0) }

@@ -24,7 +24,7 @@ import ToolTesting
   private let user: String
 
   init() throws {
-    tool = try ToolRun()
+    tool = ToolRun()
     origin = try LoopbackOrigin { Self.answer($0) }
     user = "alice@127.0.0.1:\(origin.port)"
   }

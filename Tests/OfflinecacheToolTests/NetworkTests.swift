@@ -23,7 +23,7 @@ import ToolTesting
     let pin = Data(MessageDigest.of(key, .sha256)).base64EncodedString()
     let certificate = try await Certificates.der("good", in: folder.url)
     let print = MessageDigest.of(certificate, .sha256).map { String(format: "%02X", $0) }
-    let tool = try ToolRun()
+    let tool = ToolRun()
     func fetch(_ arguments: String...) throws -> (status: Int32, text: String, errors: String) {
       let all = ["fetch", origin.address(), "-o", "-", "--proxy", "none"] + arguments
       let run = try tool.run(bytes: all.map { Array($0.utf8) })
@@ -65,7 +65,7 @@ import ToolTesting
   }
 
   @Test func `credentials in the store are concealed with the key that is named`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let origin = try LoopbackOrigin { _ in
       OriginAnswer("page", fields: ["Cache-Control: max-age=3600"])
     }
@@ -87,7 +87,7 @@ import ToolTesting
   }
 
   @Test func `the proxy of the environment is used but for what no_proxy names`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let proxy = try LoopbackOrigin { _ in OriginAnswer("by proxy") }
     let origin = try LoopbackOrigin { _ in OriginAnswer("directly") }
     defer {

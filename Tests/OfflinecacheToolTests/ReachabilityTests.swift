@@ -5,8 +5,7 @@ import ToolTesting
   /// Tells whether this user may make a network of its own with links in it.
   private enum OwnNetwork {
     static let isThere: Bool = {
-      let run = try? ToolRun()
-      let result = try? run?.run(program: shell("ip link add v0 type veth peer name v1"))
+      let result = try? ToolRun().run(program: shell("ip link add v0 type veth peer name v1"))
       return result?.status == 0
     }()
 
@@ -66,7 +65,7 @@ import ToolTesting
     }
 
     @Test func `a cut link, a lost route and a rule are seen, and that they come back`() throws {
-      let run = try ToolRun()
+      let run = ToolRun()
       let script =
         watching(try ToolRun.executable(), run.folder) + """
           expect none:
@@ -98,7 +97,7 @@ import ToolTesting
     }
 
     @Test func `links are constrained by their names`() throws {
-      let run = try ToolRun()
+      let run = ToolRun()
       let script =
         watching(try ToolRun.executable(), run.folder, "--constrained 'v*'") + """
           network
@@ -114,7 +113,7 @@ import ToolTesting
     }
 
     @Test func `lost messages lead to a new look`() throws {
-      let run = try ToolRun()
+      let run = ToolRun()
       // While it is stopped, more is told than its socket holds; the last thing told is lost.
       let script =
         watching(try ToolRun.executable(), run.folder) + """
@@ -136,7 +135,7 @@ import ToolTesting
     }
 
     @Test func `the exit status tells the state`() throws {
-      let run = try ToolRun()
+      let run = ToolRun()
       let tool = try ToolRun.executable()
       let script = """
         ip link set lo up

@@ -17,7 +17,7 @@ struct ReaderTests {
   }
 
   @Test func `what was read once is read without the server`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let origin = try LoopbackOrigin { request in
       let base = "http://\(request.value(of: "Host") ?? "")"
       switch request.target {

@@ -22,7 +22,7 @@ import ToolTesting
   func `an argument that is no URL to fetch is named with cause and remedy`(
     url: String, message: String
   ) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     for command in ["fetch", "download", "check"] {
       let result = try tool.run(command, url)
       #expect(result.status == 64)
@@ -55,7 +55,7 @@ import ToolTesting
   func `a status without content is told with what helps`(
     status: Int, fields: String, message: String
   ) throws {
-    let (tool, origin) = (try ToolRun(), try LoopbackOrigin())
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", OriginAnswer(status: status, fields: fields.isEmpty ? [] : [fields]))
     let result = try tool.run("fetch", "\(origin.base)/a")

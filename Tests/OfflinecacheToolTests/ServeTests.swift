@@ -20,8 +20,8 @@ private struct Serving {
   init(
     _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil
   ) throws {
-    server = try run ?? ToolRun()
-    client = try ToolRun()
+    server = run ?? ToolRun()
+    client = ToolRun()
     let input = try openFile("/dev/null", O_RDONLY)
     defer { close(input) }
     running = try server.start(
@@ -75,7 +75,7 @@ private struct Serving {
     let origin = try LoopbackOrigin()
     defer { origin.stop() }
     origin.set("/a", page("hello"))
-    let logs = try ToolRun()
+    let logs = ToolRun()
     let log = logs.path("log")
     let serving = try Serving("--origin", origin.base, "--log", log, "--log-format", "json")
     #expect(try serving.fetch("/a").text == "hello")
@@ -96,7 +96,7 @@ private struct Serving {
   }
 
   @Test func `offline it answers 504 for what it does not have`() throws {
-    let run = try ToolRun()
+    let run = ToolRun()
     #expect(try run.run("put", "a", "-").status == 0)
     let serving = try Serving(
       "--origin", "http://127.0.0.1:1", "--offline", "--log", "none", on: run)
@@ -186,14 +186,14 @@ private struct Serving {
     ["--host", "a:80"], ["--host", "a/b"], ["--host", ""], ["--trust-forwarded"],
   ])
   func `an option that makes no sense is an error`(options: [String]) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.run(bytes: (["serve"] + options).map { Array($0.utf8) })
     #expect(result.status == 64)
     #expect(result.output.isEmpty)
   }
 
   @Test func `a log that cannot be opened is an error`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let result = try tool.run("serve", "--listen", "127.0.0.1:0", "--log", tool.path("no/log"))
     #expect(result.status == 2)
     #expect(result.errors.contains("no/log: the log cannot be opened"))

@@ -3,7 +3,7 @@ import ToolTesting
 
 @Suite(.timeLimit(.minutes(1))) struct SubstituteTests {
   private func run() throws -> ToolRun {
-    let run = try ToolRun()
+    let run = ToolRun()
     try run.write(Array("<p>hello".utf8), to: run.path("page.html"))
     try run.write(
       Array("http://site.invalid/ page.html\n".utf8), to: run.path("table"))

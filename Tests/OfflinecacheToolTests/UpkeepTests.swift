@@ -11,7 +11,7 @@ import ToolTesting
   }
 
   @Test func `trimming evicts the oldest access first and never what is pinned`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("limit", "--count", "logical", "--free", "0").status == 0)
     try fill(tool, ["pinned", "old", "read", "new"])
     #expect(try tool.run("pin", "pinned").status == 0)
@@ -28,7 +28,7 @@ import ToolTesting
   }
 
   @Test func `pinning what is not there is not found`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     try fill(tool, ["a"])
     let pin = try tool.run("pin", "a", "b")
     #expect(pin.status == 1)
@@ -41,7 +41,7 @@ import ToolTesting
   }
 
   @Test func `limits are kept in the store and hold for the next command`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let set = try tool.run("limit", "--entries", "2", "--entry-bytes", "1M", "--free", "0")
     #expect(set.status == 0)
     let shown = try tool.run("limit").lines
@@ -57,7 +57,7 @@ import ToolTesting
   }
 
   @Test func `limits that contradict are refused and change nothing`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     #expect(try tool.run("limit", "--bytes", "1M", "--free", "0").status == 0)
     let wrong = try tool.run("limit", "--entry-bytes", "2M")
     #expect(wrong.status == 2)
@@ -66,7 +66,7 @@ import ToolTesting
   }
 
   @Test func `equal bodies are counted as shared`() throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let body = [UInt8](repeating: 5, count: 100_000)
     for key in ["a", "b", "c"] {
       #expect(try tool.run("put", key, "-", input: body).status == 0)

@@ -21,7 +21,7 @@ import ToolTesting
   }
 
   @Test func `a file is put there, and its answer is written out`() throws {
-    let (tool, origin) = (try ToolRun(), try echo())
+    let (tool, origin) = (ToolRun(), try echo())
     defer { origin.stop() }
     let file = tool.path("content")
     try tool.write(Array("content".utf8), to: file)
@@ -39,7 +39,7 @@ import ToolTesting
   }
 
   @Test func `forms are sent in their order`() throws {
-    let (tool, origin) = (try ToolRun(), try echo())
+    let (tool, origin) = (ToolRun(), try echo())
     defer { origin.stop() }
     let encoded = try tool.run(
       "upload", address(origin), "--urlencode", "q=fish & chips", "--urlencode", "q=@a=b", "-o", "-"
@@ -65,7 +65,7 @@ import ToolTesting
   }
 
   @Test func `what is stored for the URL goes once the server has taken the upload`() throws {
-    let (tool, origin) = (try ToolRun(), try echo())
+    let (tool, origin) = (ToolRun(), try echo())
     defer { origin.stop() }
     for target in ["/a", "/refused"] { _ = try tool.run("fetch", address(origin, target)) }
     #expect(try tool.run("upload", address(origin), "--urlencode", "a=b").status == 0)
@@ -82,7 +82,7 @@ import ToolTesting
 
   @Test(arguments: ["text/plain", "text/html"], [false, true])
   func `a refusal is one whatever comes behind its head`(type: String, isCut: Bool) throws {
-    let tool = try ToolRun()
+    let tool = ToolRun()
     let origin = try LoopbackOrigin { _ in
       OriginAnswer(
         [UInt8](repeating: 0x61, count: 500_000), status: 404, fields: ["Content-Type: \(type)"]
@@ -98,7 +98,7 @@ import ToolTesting
   }
 
   @Test func `progress is shown where it is asked for`() throws {
-    let (tool, origin) = (try ToolRun(), try echo())
+    let (tool, origin) = (ToolRun(), try echo())
     defer { origin.stop() }
     let file = tool.path("large")
     try tool.write([UInt8](repeating: 1, count: 1_000_000), to: file)
@@ -108,7 +108,7 @@ import ToolTesting
   }
 
   @Test func `what cannot be sent is told with its cause`() throws {
-    let (tool, origin) = (try ToolRun(), try echo())
+    let (tool, origin) = (ToolRun(), try echo())
     let missing = try tool.run("upload", address(origin), "--file", tool.path("missing"))
     #expect(missing.status == 2)
     #expect(missing.errors.contains("missing"))

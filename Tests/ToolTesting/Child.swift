@@ -15,7 +15,8 @@ package struct Child: Sendable {
   /// The process id.
   package let process: pid_t
 
-  /// Starts a program; the descriptors become its 0, 1, 2, and signals have their defaults.
+  /// Starts a program; the descriptors become its 0, 1, 2, it gets no other ones above, and signals
+  /// have their defaults.
   package init(_ path: String, _ arguments: [[UInt8]], descriptors: [Int32] = []) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -34,6 +35,18 @@ package struct Child: Sendable {
     for (target, source) in descriptors.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
     }
+    var flags = Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
+    #if canImport(Darwin)
+      flags |= Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
+      for standard in Int32(descriptors.count)..<3 {
+        unsafe posix_spawn_file_actions_addinherit_np(&actions, standard)
+      }
+    #else
+      // A server would keep the descriptors of other tests open. Those that are not open are passed over.
+      for descriptor in Int32(3)..<min(1024, Int32(sysconf(Int32(_SC_OPEN_MAX)))) {
+        unsafe posix_spawn_file_actions_addclose(&actions, descriptor)
+      }
+    #endif
     var defaults = sigset_t()
     var blocked = sigset_t()
     // Safety: the sets are locals; the attributes copy them.
@@ -41,7 +54,6 @@ package struct Child: Sendable {
     unsafe sigemptyset(&blocked)
     unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
     unsafe posix_spawnattr_setsigmask(&attributes, &blocked)
-    let flags = Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
     unsafe posix_spawnattr_setflags(&attributes, flags)
     // Safety: each word is copied with its zero; the copies are freed when the child runs.
     var words = unsafe ([Array(path.utf8)] + arguments).map { unsafe copyOfString($0) }

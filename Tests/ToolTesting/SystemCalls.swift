@@ -34,18 +34,6 @@ package struct Pipe {
   }
 }
 
-/// Makes an empty folder of its own.
-package func makeTemporaryFolder() throws -> String {
-  // Safety: the variable is not changed by the tests, so the string is good for the copy.
-  let base =
-    unsafe getenv("TMPDIR").flatMap { unsafe String(validatingCString: $0) } ?? "/tmp"
-  var template = Array("\(base)/offlinecache-tests.XXXXXX".utf8CString)
-  // Safety: mkdtemp changes the letters at the end, in place.
-  let isMade = unsafe mkdtemp(&template) != nil
-  try #require(isMade, "no temporary folder below \(base)")
-  return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-}
-
 /// Returns the path of the image the tests are in.
 package func imagePath() throws -> String {
   #if canImport(Darwin)
@@ -91,16 +79,22 @@ package func openFile(_ path: String, _ flags: Int32) throws -> Int32 {
   return descriptor
 }
 
+/// Reads what has come, and waits where that is nothing; empty at the end.
+package func read(_ descriptor: Int32, atMost count: Int) throws -> [UInt8] {
+  var buffer = [UInt8](repeating: 0, count: count)
+  // Safety: read writes at most as many bytes as the array has.
+  let count = unsafe read(descriptor, &buffer, buffer.count)
+  try #require(count >= 0)
+  return Array(buffer.prefix(count))
+}
+
 /// Reads to the end of a descriptor.
 package func readAll(_ descriptor: Int32) throws -> [UInt8] {
   var result: [UInt8] = []
-  var buffer = [UInt8](repeating: 0, count: 1 << 16)
   while true {
-    // Safety: read writes at most as many bytes as the array has.
-    let count = unsafe read(descriptor, &buffer, buffer.count)
-    try #require(count >= 0)
-    if count == 0 { return result }
-    result += buffer.prefix(count)
+    let piece = try read(descriptor, atMost: 1 << 16)
+    if piece.isEmpty { return result }
+    result += piece
   }
 }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -25,17 +26,13 @@ package struct ToolResult: Sendable {
 
 /// A temporary folder with a store, and the tools to run on it. Removed with its last reference.
 package final class ToolRun: Sendable {
-  /// The folder.
-  package let folder: String
+  private let temporary = TemporaryFolder()
 
   /// Makes the folder.
-  package init() throws {
-    folder = try makeTemporaryFolder()
-  }
+  package init() {}
 
-  deinit {
-    _ = try? Child("/bin/rm", ["-rf", "--", folder].map { Array($0.utf8) }).wait()
-  }
+  /// The folder.
+  package var folder: String { temporary.path }
 
   /// The path of the store.
   package var store: String { "\(folder)/store" }

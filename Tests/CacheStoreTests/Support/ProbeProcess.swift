@@ -2,12 +2,10 @@ import Foundation
 import Testing
 import ToolTesting
 
-/// The executable `storeprobe`, run as a process whose output goes to a file.
+/// The executable `storeprobe`, run as a process.
 ///
 /// It is found beside the test bundle, where the build puts both.
-final class ProbeProcess: Sendable {
-  let number: pid_t
-
+enum ProbeProcess {
   /// The path of the executable, or nil where it has not been built.
   static let executable: String? = try? ToolRun.executable("storeprobe")
 
@@ -19,52 +17,56 @@ final class ProbeProcess: Sendable {
   /// - Parameters:
   ///   - bug: the bug that is planted in it; see `Tools/storeprobe/PlantedBug.swift`.
   ///   - wrapper: words that run the command behind them.
-  init(
+  static func start(
     _ arguments: [String], output: String, bug: String = "", through wrapper: [String] = []
-  ) throws {
-    let path = try #require(Self.executable)
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_addopen(
-      &actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+  ) throws -> Child {
+    let file = try openFile(output, O_WRONLY | O_CREAT | O_APPEND)
+    defer { close(file) }
+    return try start(arguments, output: file, bug: bug, through: wrapper)
+  }
+
+  /// Starts the executable with an open descriptor as its standard output.
+  private static func start(
+    _ arguments: [String], output: Int32, bug: String = "", through wrapper: [String] = []
+  ) throws -> Child {
     // The variable stands before the program: changing our own environment would be a race.
-    let program = "/usr/bin/env"
-    let given = [program, "STOREPROBE_BUG=\(bug)"] + wrapper + [path]
-    var words = unsafe (given + arguments).map { unsafe strdup($0) }
-    unsafe words.append(nil)
-    defer { unsafe words.forEach { unsafe free($0) } }
-    var number: pid_t = 0
-    let error = unsafe posix_spawn(&number, program, &actions, nil, words, environ)
-    try #require(error == 0, "posix_spawn fails with \(error)")
-    self.number = number
-  }
-
-  /// Ends the process at once, wherever it is.
-  func kill() { _ = Foundation.kill(number, SIGKILL) }
-
-  /// Waits for the end.
-  ///
-  /// - Returns: the exit code, or the number of the signal as a negative number.
-  func wait() -> Int32 {
-    var status: Int32 = 0
-    while unsafe waitpid(number, &status, 0) < 0 && errno == EINTR {}
-    let signal = status & 0x7f
-    return signal == 0 ? status >> 8 & 0xff : -signal
-  }
-
-  /// Waits for a while, to kill at a moment that a seed decides.
-  static func pause(microseconds: UInt64) {
-    var time = timespec()
-    time.tv_sec = Int(microseconds / 1_000_000)
-    time.tv_nsec = Int(microseconds % 1_000_000) * 1000
-    unsafe _ = nanosleep(&time, nil)
+    let words = ["STOREPROBE_BUG=\(bug)"] + wrapper + [try #require(executable)] + arguments
+    return try Child("/usr/bin/env", words.map { Array($0.utf8) }, descriptors: [0, output])
   }
 
   /// Runs the executable to its end.
   static func run(
     _ arguments: [String], output: String, bug: String = "", through wrapper: [String] = []
   ) throws -> Int32 {
-    try ProbeProcess(arguments, output: output, bug: bug, through: wrapper).wait()
+    try start(arguments, output: output, bug: bug, through: wrapper).wait()
+  }
+
+  /// Runs the executable, and kills it once it has said so many bytes.
+  ///
+  /// - Parameters:
+  ///   - output: what it says is appended to this file.
+  ///   - path: what has to be there, too.
+  /// - Returns: whether it was still running.
+  static func kill(
+    _ arguments: [String], output: String, afterBytes count: Int, whenThereIs path: String = "/"
+  ) throws -> Bool {
+    let pipe = try ToolTesting.Pipe()
+    defer { close(pipe.reader) }
+    let child = try start(arguments, output: pipe.writer)
+    close(pipe.writer)
+    var said: [UInt8] = []
+    while said.count < count {
+      let piece = try read(pipe.reader, atMost: count - said.count)
+      if piece.isEmpty { break }
+      said += piece
+    }
+    // Until it has opened its store nothing is said that could be waited for.
+    for _ in 0..<1_000_000 where !exists(path) { sched_yield() }
+    child.send(SIGKILL)
+    said += try readAll(pipe.reader)
+    let file = try openFile(output, O_WRONLY | O_CREAT | O_APPEND)
+    defer { close(file) }
+    try writeAll(said, to: file)
+    return try child.wait() == 1000 + SIGKILL
   }
 }
