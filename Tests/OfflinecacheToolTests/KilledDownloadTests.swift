@@ -46,10 +46,21 @@ struct KilledDownloadTests {
     return try tool.start(words.map { Array($0.utf8) }, input: nothing)
   }
 
+  /// What ends with a suffix in the folder of the downloads.
+  private func hidden(_ tool: ToolRun, _ suffix: String) throws -> String? {
+    try names(in: tool.path("f")).first { $0.hasSuffix(suffix) }
+  }
+
+  /// Makes the folder of the downloads.
+  private func folder(_ tool: ToolRun) throws -> FolderWatch {
+    try FileManager.default.createDirectory(
+      atPath: tool.path("f"), withIntermediateDirectories: true)
+    return try FolderWatch(tool.path("f"))
+  }
+
   /// How much of the file is there, in whole blocks.
-  private func partLength(_ tool: ToolRun) -> Int {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: tool.path("f"))) ?? []
-    guard let part = names.first(where: { $0.hasSuffix(".part") }) else { return 0 }
+  private func partLength(_ tool: ToolRun) throws -> Int {
+    guard let part = try hidden(tool, ".part") else { return 0 }
     let facts = try? FileManager.default.attributesOfItem(atPath: tool.path("f/\(part)"))
     return facts?[.size] as? Int ?? 0
   }
@@ -58,12 +69,13 @@ struct KilledDownloadTests {
     let (nginx, body) = try await server("limit_rate 12m;")
     let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
-    for milliseconds in [0, 40, 80, 10, 60] {
-      let before = partLength(tool)
+    let watch = try folder(tool)
+    let log = try FolderWatch(nginx.folder.path)
+    for bytes in [1, 500_000, 1_000_000, 100_000, 700_000] {
+      let before = try partLength(tool)
       let running = try start(tool, url)
       // Something new has to be there, however slow the machine is.
-      while partLength(tool) <= before { usleep(5_000) }
-      usleep(UInt32(milliseconds) * 1000)
+      try watch.wait { try partLength(tool) >= before + bytes }
       running.child.send(SIGKILL)
       _ = try running.child.wait()
     }
@@ -72,22 +84,20 @@ struct KilledDownloadTests {
     #expect(try tool.read(tool.path("f/big")) == body)
     #expect(try FileManager.default.contentsOfDirectory(atPath: tool.path("f")).count == 2)
     // The last line of the log may come a moment after the answer.
-    while try sent(nginx).bytes < Self.length { usleep(10_000) }
-    let log = try sent(nginx)
-    #expect(log.statuses.contains("206"))
+    try log.wait { try sent(nginx).bytes >= Self.length }
+    let all = try sent(nginx)
+    #expect(all.statuses.contains("206"))
     // What a kill may cost: a block, and what is in the sockets' buffers.
-    #expect(log.bytes < Self.length + 5 * 3_000_000)
+    #expect(all.bytes < Self.length + 5 * 3_000_000)
   }
 
   @Test func `a file that changed on the server meanwhile comes whole`() async throws {
     let (nginx, _) = try await server("limit_rate 2m;")
     let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
+    let watch = try folder(tool)
     let running = try start(tool, url)
-    let part = { (try? FileManager.default.contentsOfDirectory(atPath: tool.path("f"))) ?? [] }
-    while !part().contains(where: { $0.hasSuffix(".part.json") }) {
-      usleep(10_000)
-    }
+    try watch.wait { try hidden(tool, ".part.json") != nil }
     running.child.send(SIGINT)
     #expect(try running.child.wait() == 130)
     let file = nginx.folder.appendingPathComponent("site/big")
@@ -102,10 +112,11 @@ struct KilledDownloadTests {
     let (nginx, body) = try await server("limit_rate 24m;")
     let tool = ToolRun()
     let url = nginx.address("/big", scheme: "http")
+    let log = try FolderWatch(nginx.folder.path)
     let all = try (0..<3).map { _ in try start(tool, url, "--expires", "1000") }
     for running in all { #expect(try running.child.wait() == 0) }
     #expect(try tool.read(tool.path("f/big")) == body)
-    while try sent(nginx).statuses.isEmpty { usleep(10_000) }
+    try log.wait { try !sent(nginx).statuses.isEmpty }
     #expect(try sent(nginx).bytes == Self.length)
   }
 }
