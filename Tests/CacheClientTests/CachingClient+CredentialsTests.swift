@@ -8,7 +8,7 @@ import Testing
 @testable import CacheClient
 @testable import HTTPAuthentication
 
-struct CredentialsTests {
+struct CachingClientCredentialsTests {
   private static let right = Credential.password(
     user: GuardedOrigin.user, password: GuardedOrigin.password)
   private static let wrong = Credential.password(user: "u", password: "no")

@@ -40,20 +40,3 @@ import Testing
     }
   }
 }
-
-@Suite struct HexadecimalBytesTests {
-  @Test func `bytes have two lower-case digits each`() {
-    #expect([UInt8](0...255).hexadecimal.hasPrefix("000102"))
-    #expect(([0xDE, 0x0A] as [UInt8]).hexadecimal == "de0a")
-    #expect(([] as [UInt8]).hexadecimal == "")
-  }
-
-  @Test func `digits of either case are read, and nothing else`() {
-    let all = [UInt8](0...255)
-    #expect([UInt8](hexadecimal: all.hexadecimal) == all)
-    #expect([UInt8](hexadecimal: all.hexadecimal.uppercased()) == all)
-    for text in ["a", "abc", "0g", "0x", " 0", "é", "+1", "\u{10}\u{11}", "@@", "::"] {
-      #expect([UInt8](hexadecimal: text) == nil)
-    }
-  }
-}

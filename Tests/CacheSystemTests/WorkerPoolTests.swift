@@ -1,7 +1,7 @@
 import CacheSystem
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A pool of workers` {
+@Suite("A pool of workers", .timeLimit(.minutes(1))) struct WorkerPoolTests {
   /// Takes a lock when it ends, as objects of callers do.
   private final class Caller: Sendable {
     private let ends: Lock<Void>

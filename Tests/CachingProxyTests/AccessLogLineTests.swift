@@ -17,7 +17,7 @@ private func line(_ format: AccessLogFormat, _ record: AnswerRecord) -> String {
   return String(decoding: bytes, as: UTF8.self)
 }
 
-@Suite struct `A line of the log` {
+@Suite("A line of the log") struct AccessLogLineTests {
   @Test func `tells all in one line`() {
     #expect(
       line(.text, record(reason: "why"))

@@ -39,7 +39,7 @@ private func urls(_ path: String) throws -> [String] {
   }
 }
 
-@Suite struct `The access log` {
+@Suite("The access log") struct AccessLogTests {
   private let temporary = TemporaryFolder()
 
   private var folder: String { temporary.path }

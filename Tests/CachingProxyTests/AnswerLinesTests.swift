@@ -14,7 +14,7 @@ private func lines(_ fields: HTTPFields, cacheStatus: String = "", closes: Bool 
   return String(decoding: bytes.map { $0 == 0 ? UInt8(ascii: "|") : $0 }, as: UTF8.self)
 }
 
-@Suite struct `The lines of an answer` {
+@Suite("The lines of an answer") struct AnswerLinesTests {
   @Test func `have the fields in their order, then those of this hop`() {
     #expect(
       lines(

@@ -4,7 +4,8 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite(.timeLimit(.minutes(1))) struct `An answer that begins before the request has ended` {
+@Suite("An answer that begins before the request has ended", .timeLimit(.minutes(1)))
+struct EarlyAnswerTests {
   /// Answers with the body as it comes.
   private let echoing = ScriptedBackend(answering: { _, body, _ in
     guard case .stream(let length, let source) = body else { return .text("none", status: 400) }

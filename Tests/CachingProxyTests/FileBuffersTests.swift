@@ -5,7 +5,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite struct `Buffers for files` {
+@Suite("Buffers for files") struct FileBuffersTests {
   /// Calls with a descriptor of a file that holds so many bytes, which count up.
   private func withFile(of count: Int, _ body: (Int32) -> Void) throws {
     let folder = TemporaryFolder()

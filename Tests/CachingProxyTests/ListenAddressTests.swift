@@ -2,7 +2,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite struct `Listen addresses` {
+@Suite("Listen addresses") struct ListenAddressTests {
   @Test(
     arguments: [
       ("127.0.0.1:8080", "127.0.0.1", 8080), ("localhost:0", "localhost", 0),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite struct `A server` {
+@Suite("A server") struct ProxyServerTests {
   @Test func `answers byte for byte as expected`() async throws {
     let backend = ScriptedBackend(stored: { _ in
       ProxyAnswer.text("hello", fields: [HTTPField("X-Empty", ""), HTTPField("B", "1")])

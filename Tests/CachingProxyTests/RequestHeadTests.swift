@@ -14,7 +14,7 @@ private func head(
     fields: all.map { HTTPField($0.0, $0.1) })
 }
 
-@Suite struct `The head of a request` {
+@Suite("The head of a request") struct RequestHeadTests {
   @Test func `keeps fields in their order, with duplicates apart and without spaces behind`() throws
   {
     let head = try head([("A", "1 \t"), ("B", ""), ("a", "2")])

@@ -6,7 +6,7 @@ import Testing
 /// Counts what reaches the backend: a request that is refused must not.
 private let secret = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
-@Suite struct `A request that can be read in two ways` {
+@Suite("A request that can be read in two ways") struct SmugglingTests {
   @Test(arguments: [
     // The framing of the body.
     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 37\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -116,7 +116,7 @@ private let secret = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
   }
 }
 
-@Suite struct `A large head` {
+@Suite("A large head") struct LargeHeadTests {
   @Test func `of 24 KiB in one line passes, in field and in target`() async throws {
     let backend = ScriptedBackend(stored: { request in
       .text("\(request.fields.first?.value.count ?? 0) \(request.url.target.utf8.count)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite struct `A server that stops` {
+@Suite("A server that stops") struct StopTests {
   /// Answers when the gate opens, and tells when it was asked.
   private struct Gated {
     let backend: ScriptedBackend
@@ -105,7 +105,7 @@ import Testing
   }
 }
 
-@Suite struct `Many clients` {
+@Suite("Many clients") struct ManyClientsTests {
   @Test func `that are idle do not keep others from being served`() async throws {
     try await withServer(ScriptedBackend()) { port, _ in
       let idle = try await onThread { try (0..<1000).map { _ in try RawClient(port: port) } }

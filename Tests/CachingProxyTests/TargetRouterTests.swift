@@ -17,7 +17,7 @@ private func head(_ target: String, host: String, method: String = "GET") throws
     fields: [HTTPField("Host", host)])
 }
 
-@Suite struct `The router` {
+@Suite("The router") struct TargetRouterTests {
   @Test(arguments: [
     ("/", "http://o.test:81", "http://o.test:81/"),
     ("/a?b", "http://o.test:81", "http://o.test:81/a?b"),

@@ -3,9 +3,7 @@ import CacheSystem
 import ClientTesting
 import Foundation
 import HTTPSemantics
-import HTTPTransports
 import SimulatedFiles
-import Synchronization
 import Testing
 
 @testable import HTTPDownloads
@@ -212,41 +210,6 @@ struct DownloadControlTests {
     _ = try await downloader.download(sandbox.asked())
     #expect(sandbox.bytes() == big)
   }
-}
-
-/// Collects names.
-private final class Names: Sendable {
-  let list = Mutex<[String]>([])
-}
-
-// Turns and retries.
-extension DownloadControlTests {
-  @Test func `limits hold, in all and for each host, and higher priorities come first`() async {
-    let slots = DownloadSlots(limit: 3, perHost: 2)
-    for host in ["a", "a", "b"] { #expect(await slots.acquire(host, priority: 0)) }
-    let order = Names()
-    func wait(_ host: String, _ priority: Int, _ name: String) -> Task<Bool, Never> {
-      // The order of the waiting is what is tested: each waits when this call returns.
-      Task.immediate {
-        let isMine = await slots.acquire(host, priority: priority)
-        if isMine { order.list.withLock { $0.append(name) } }
-        return isMine
-      }
-    }
-    let tasks = [wait("a", 0, "a1"), wait("b", 0, "b1"), wait("a", 5, "a2"), wait("c", -1, "c1")]
-    let cancelled = wait("b", 9, "b2")
-    cancelled.cancel()
-    #expect(await cancelled.value == false)
-    slots.release("b")
-    _ = await tasks[1].value
-    slots.release("a")
-    _ = await tasks[2].value
-    slots.release("a")
-    _ = await tasks[0].value
-    slots.release("b")
-    _ = await tasks[3].value
-    #expect(order.list.withLock { $0 } == ["b1", "a2", "a1", "c1"])
-  }
 
   @Test func `many at once finish, with no more transfers than allowed`() async throws {
     let server = FileServer(big)
@@ -260,64 +223,5 @@ extension DownloadControlTests {
     }
     #expect(sandbox.names.count == 400)
     #expect(sandbox.bytes("f199") == big)
-  }
-
-  @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-  func `a status that may pass is tried again`(status: Int) async throws {
-    let server = FileServer(big, faults: [.init(status: status), .init(status: status)])
-    _ = try await sandbox.downloader(server, maximumRetries: 2).download(sandbox.asked())
-    #expect(server.requests.count == 3)
-    #expect(sandbox.bytes() == big)
-  }
-
-  @Test(arguments: [204, 206, 301, 304, 400, 401, 403, 404, 410, 416, 501])
-  func `a status that stays is told at once, and nothing is written`(status: Int) async throws {
-    let server = FileServer(big, faults: [.init(status: status)])
-    let cause = await sandbox.failure(
-      sandbox.downloader(server, maximumRetries: 5), sandbox.asked())
-    #expect(cause == .status(status))
-    #expect(sandbox.names == [])
-  }
-
-  @Test func `bytes that came count as success: the tries begin anew`() async throws {
-    let cut = FileServer.Fault(cut: 65_536)
-    let server = FileServer(big, faults: Array(repeating: cut, count: 12))
-    _ = try await sandbox.downloader(server, maximumRetries: 1).download(sandbox.asked())
-    #expect(server.requests.count == 13)
-    #expect(sandbox.bytes() == big)
-    #expect(server.sent == 1_000_000)
-  }
-
-  @Test(arguments: [
-    TransportError.Code.tls, .certificate, .invalidRequest, .protocolViolation, .headTooLarge,
-    .failed,
-  ])
-  func `what no retry mends is not tried again`(code: TransportError.Code) async throws {
-    let server = FileServer(big, faults: [.init(error: code)])
-    let cause = await sandbox.failure(
-      sandbox.downloader(server, maximumRetries: 5), sandbox.asked())
-    #expect(cause == .transport(TransportError(code, url: "http://example.com/big")))
-    #expect(server.requests.count == 1)
-  }
-
-  @Test func `waits double, vary, end, and are as long as the server says`() {
-    let policy = RetryPolicy(
-      maximumRetries: 8, delay: .seconds(1), maximumDelay: .seconds(30))
-    let waits = (0..<9).map { policy.wait(before: $0, stated: nil, random: 1) }
-    #expect(waits == [1, 2, 4, 8, 16, 30, 30, 30].map { Duration.seconds($0) } + [nil])
-    #expect(policy.wait(before: 1, stated: nil, random: 0) == .seconds(1))
-    #expect(policy.wait(before: 0, stated: 7, random: 1) == .seconds(7))
-    #expect(policy.wait(before: 0, stated: 0, random: 1) == .seconds(0))
-    #expect(policy.wait(before: 0, stated: 31, random: 1) == nil)
-  }
-
-  @Test func `the rate is that of the last seconds`() {
-    var meter = RateMeter()
-    let start = ContinuousClock.now
-    #expect(meter.note(0, at: start) == nil)
-    #expect(meter.note(1000, at: start + .seconds(1)) == 1000)
-    for second in 2...20 { _ = meter.note(1000, at: start + .seconds(second)) }
-    #expect(meter.note(1000, at: start + .seconds(21)) == 0)
-    #expect(meter.note(10, at: start + .seconds(22)) == nil)
   }
 }

@@ -14,7 +14,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct `OfflineCache+PrefetchTests` {
+@Suite(.timeLimit(.minutes(1))) struct OfflineCachePrefetchTests {
   @Test func `what was prefetched answers without the network, each with its result`() async throws
   {
     let sandbox = try FaceSandbox { request in

@@ -2,7 +2,7 @@ import OfflineCacheKit
 import TestSupport
 import Testing
 
-@Suite struct `Values in a store` {
+@Suite("Values in a store") struct StoreCodableTests {
   private struct User: Codable, Equatable {
     var name: String
     var born: Date

@@ -1,0 +1,115 @@
+import CacheFormat
+import CacheSystem
+import Synchronization
+import Testing
+
+@testable import CacheStore
+
+@Suite struct CatalogCompactTests {
+  /// Metadata that make a record of some 8 KB.
+  private static func metadata(_ number: Int) -> EntryMetadata {
+    EntryMetadata(userInfo: [
+      Field("filler", ByteString(bytes: [UInt8](repeating: UInt8(number % 251), count: 8_000)))
+    ])
+  }
+
+  private static func fill(_ store: Store, rounds: Int, keys: Int) throws {
+    for round in 0..<rounds {
+      for number in 0..<keys {
+        try store.put(
+          Array("\(round) \(number)".utf8), for: ByteString("key\(number)"),
+          metadata: metadata(round + number))
+      }
+    }
+  }
+
+  private static func check(_ store: Store, round: Int, keys: Int, _ note: String) {
+    for number in 0..<keys {
+      let entry = store.lookUp(ByteString("key\(number)")).entry
+      #expect(entry?.body == Array("\(round) \(number)".utf8), "\(note)")
+      #expect(entry?.info.metadata == metadata(round + number), "\(note)")
+    }
+    #expect(store.statistics.entries == keys, "\(note)")
+  }
+
+  @Test func `a journal that is mostly dead shrinks, and no entry is lost`() throws {
+    let folder = JournalFolder()
+    let store = try folder.open()
+    try store.setLimits(Limits(entries: 1_000))
+    try Self.fill(store, rounds: 16, keys: 20)
+    store.waitUntilIdle()
+    #expect(store.statistics.journalBytes <= 1 << 20)
+    #expect(UInt64(folder.journalBytes) == store.statistics.journalBytes)
+    Self.check(store, round: 15, keys: 20, "compacted")
+    #expect(store.limits.entries == 1_000)
+    store.close()
+    let again = try folder.open()
+    Self.check(again, round: 15, keys: 20, "opened again")
+    #expect(again.limits.entries == 1_000)
+    #expect(again.statistics.isComplete)
+    #expect(again.statistics.journalDamages == 0)
+  }
+
+  @Test func `a store that follows loses nothing while another compacts`() throws {
+    let folder = JournalFolder()
+    let writer = try folder.open()
+    let follower = try folder.open()
+    for round in 0..<4 {
+      try Self.fill(writer, rounds: 12, keys: 20)
+      // Sometimes the follower has seen the old segments, sometimes they are gone when it looks.
+      if round.isMultiple(of: 2) { Self.check(follower, round: 11, keys: 20, "round \(round)") }
+      writer.waitUntilIdle()
+      Self.check(follower, round: 11, keys: 20, "after compaction \(round)")
+    }
+    #expect(follower.statistics.journalBytes == writer.statistics.journalBytes)
+    #expect(follower.statistics.allocatedBytes == writer.statistics.allocatedBytes)
+    #expect(UInt64(folder.journalBytes) == writer.statistics.journalBytes)
+    try follower.put([1], for: "new")
+    #expect(writer.lookUp("new").entry?.body == [1])
+  }
+
+  @Test func `access times and pins survive compaction`() throws {
+    let folder = JournalFolder()
+    let store = try folder.open()
+    try store.put([1], for: "pinned")
+    try store.pin("pinned")
+    try store.put([2], for: "touched")
+    try Self.fill(store, rounds: 1, keys: 3)
+    _ = store.lookUp("touched")
+    let accessed = try #require(store.info(for: "touched")?.accessed)
+    try Self.fill(store, rounds: 60, keys: 3)
+    store.waitUntilIdle()
+    #expect(folder.segments.first != "00000001.log")
+    store.close()
+    let again = try folder.open()
+    #expect(again.statistics.pinnedEntries == 1)
+    #expect(again.info(for: "pinned")?.isPinned == true)
+    #expect(again.info(for: "touched")?.accessed == accessed)
+  }
+
+  @Test func `a segment left by a crash between dropping and deleting goes with the next one`()
+    throws
+  {
+    let folder = JournalFolder()
+    let store = try folder.open()
+    try store.put([1], for: "key")
+    let old = folder.bytes("00000001.log")
+    try Self.fill(store, rounds: 16, keys: 20)
+    store.waitUntilIdle()
+    #expect(!folder.segments.contains("00000001.log"))
+    store.close()
+    try folder.write(old, to: "00000001.log")
+    let again = try folder.open()
+    Self.check(again, keys: 21)
+    try Self.fill(again, rounds: 16, keys: 20)
+    again.waitUntilIdle()
+    #expect(!folder.segments.contains("00000001.log"))
+    Self.check(again, keys: 21)
+  }
+
+  private static func check(_ store: Store, keys: Int) {
+    #expect(store.statistics.entries == keys)
+    #expect(store.lookUp("key").entry?.body == [1])
+    #expect(store.lookUp("key3").entry?.body == Array("15 3".utf8))
+  }
+}

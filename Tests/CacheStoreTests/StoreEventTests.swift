@@ -1,0 +1,123 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import SimulatedFiles
+import Testing
+
+@testable import CacheStore
+
+@Suite struct StoreEventTests {
+  let sandbox = StoreSandbox()
+
+  /// Runs `body` and gives the events that it made.
+  private func events(
+    _ options: Options = Options(), _ body: (Store) throws -> Void
+  ) async throws -> [StoreEvent] {
+    let store = try sandbox.open(options)
+    let stream = store.events()
+    try body(store)
+    store.close()
+    var events: [StoreEvent] = []
+    for await event in stream { events.append(event) }
+    return events
+  }
+
+  private func event(
+    _ kind: StoreEvent.Kind, _ key: ByteString?, _ bytes: UInt64 = 0
+  ) -> StoreEvent {
+    StoreEvent(kind: kind, key: key, bytes: bytes)
+  }
+
+  @Test func `what happens is told in order with its reason`() async throws {
+    let events = try await events(Options(memoryBytes: 1 << 20)) { store in
+      _ = store.lookUp("k")
+      try store.put([1, 2], for: "k")
+      _ = store.lookUp("k")
+      _ = store.read("k")
+      _ = store.read("l")
+      try store.remove("k")
+    }
+    #expect(
+      events == [
+        event(.miss(.absent), "k"), event(.stored, "k", 2), event(.hit(.memory), "k", 2),
+        event(.hit(.disk), "k", 2), event(.miss(.absent), "l"),
+        event(.removed(.asked), nil, 2),
+      ])
+  }
+
+  @Test func `eviction is told with the limit that asked for it`() async throws {
+    let count = try await events(Options(limits: Limits(entries: 2))) { store in
+      for key: ByteString in ["a", "b", "c"] { try store.put([1], for: key) }
+      store.waitUntilIdle()
+    }
+    #expect(count.filter { $0.kind == .removed(.count) } == [event(.removed(.count), nil, 1)])
+    #expect(count.filter { $0.kind == .removed(.bytes) } == [])
+
+    let bytes = try await events(Options(limits: Limits(bytes: 250, accounting: .logical))) {
+      store in
+      for key: ByteString in ["a", "b", "c"] {
+        try store.put(TestBody.make(100, seed: 1), for: key)
+      }
+      store.waitUntilIdle()
+    }
+    #expect(bytes.contains(event(.removed(.bytes), nil, 100)))
+    #expect(!bytes.contains { $0.kind == .removed(.count) })
+  }
+
+  @Test func `removal by age is told as such`() async throws {
+    let events = try await events { store in
+      try store.put([1, 2, 3], for: "a")
+      try store.remove(createdBefore: .distantFuture)
+    }
+    #expect(events.last == event(.removed(.age), nil, 3))
+  }
+
+  @Test func `room made for others is told as such`() async throws {
+    let files = FaultyFiles()
+    let events = try await events(Options(fileSystem: files)) { store in
+      for number in 0..<20 { try store.put([1], for: ByteString("k\(number)")) }
+      let fault = CountedFault(after: 0, SystemError(ENOSPC)) { $0.kind == .write }
+      files.faults.set { fault.check($0) }
+      try store.put([2], for: "last")
+    }
+    #expect(events.contains(event(.removed(.freeSpace), nil, 1)))
+    #expect(events.contains(event(.stored, "last", 1)))
+  }
+
+  @Test func `damage is a miss and then a removal`() async throws {
+    let events = try await events { store in
+      try store.put([1, 2, 3], for: "a")
+      sandbox.overwrite(try #require(sandbox.bodies.first), [1, 2, 4])
+      _ = store.lookUp("a")
+      store.waitUntilIdle()
+      _ = store.lookUp("a")
+    }
+    #expect(
+      events == [
+        event(.stored, "a", 3), event(.miss(.damaged), "a"), event(.removed(.damaged), nil, 3),
+        event(.miss(.absent), "a"),
+      ])
+  }
+
+  @Test func `a slow listener keeps the newest events`() async throws {
+    let store = try sandbox.open()
+    let stream = store.events(bufferingNewest: 2)
+    for key: ByteString in ["a", "b", "c"] { try store.put([1], for: key) }
+    store.close()
+    var keys: [ByteString?] = []
+    for await event in stream { keys.append(event.key) }
+    #expect(keys == ["b", "c"])
+  }
+
+  @Test func `all listeners hear and a stream after the end is at its end`() async throws {
+    let store = try sandbox.open()
+    let (one, two) = (store.events(), store.events())
+    try store.put([1], for: "a")
+    store.close()
+    for stream in [one, two] {
+      var count = 0
+      for await _ in stream { count += 1 }
+      #expect(count == 1)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import CacheSystem
+import Testing
+
+@testable import HTTPDownloads
+
+@Suite(.timeLimit(.minutes(2))) struct DownloadSlotsTests {
+  @Test func `limits hold, in all and for each host, and higher priorities come first`() async {
+    let slots = DownloadSlots(limit: 3, perHost: 2)
+    for host in ["a", "a", "b"] { #expect(await slots.acquire(host, priority: 0)) }
+    let order = Monitor<[String]>([])
+    func wait(_ host: String, _ priority: Int, _ name: String) -> Task<Bool, Never> {
+      // The order of the waiting is what is tested: each waits when this call returns.
+      Task.immediate {
+        let isMine = await slots.acquire(host, priority: priority)
+        if isMine { order.change { $0.append(name) } }
+        return isMine
+      }
+    }
+    let tasks = [wait("a", 0, "a1"), wait("b", 0, "b1"), wait("a", 5, "a2"), wait("c", -1, "c1")]
+    let cancelled = wait("b", 9, "b2")
+    cancelled.cancel()
+    #expect(await cancelled.value == false)
+    slots.release("b")
+    _ = await tasks[1].value
+    slots.release("a")
+    _ = await tasks[2].value
+    slots.release("a")
+    _ = await tasks[0].value
+    slots.release("b")
+    _ = await tasks[3].value
+    #expect(order.wait { $0 } == ["b1", "a2", "a1", "c1"])
+  }
+}

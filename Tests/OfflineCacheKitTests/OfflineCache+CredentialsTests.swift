@@ -1,0 +1,160 @@
+import CacheClient
+import CacheStore
+import CurlHTTP
+import Foundation
+import HTTPTransports
+import LoopbackOrigin
+import NginxOrigin
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Needs nginx and openssl of Debian.
+@Suite(.enabled(if: NginxOrigin.isInstalled, "nginx and openssl are not installed"))
+struct OfflineCacheCredentialsTests {
+  private static let servers = """
+    server { listen PORT0; root FOLDER/site; auth_basic "inside";
+      auth_basic_user_file FOLDER/users; add_header Cache-Control "private, max-age=1000";
+      location /put/ { dav_methods PUT; create_full_put_path on; client_max_body_size 100m; } }
+    """
+
+  private func makeOrigin() async throws -> NginxOrigin {
+    let folder = TemporaryFolder()
+    let site = folder.url.appendingPathComponent("site")
+    try FileManager.default.createDirectory(at: site, withIntermediateDirectories: true)
+    try Data("secret".utf8).write(to: site.appendingPathComponent("page"))
+    try Data("älice:{PLAIN}pass wörd\nbob:{PLAIN}b\n".utf8)
+      .write(to: folder.url.appendingPathComponent("users"))
+    return try await NginxOrigin(Self.servers, in: folder)
+  }
+
+  private func sandbox(_ provider: CredentialProvider?) throws -> FaceSandbox {
+    try FaceSandbox(OfflineCacheOptions(network: CurlSetup(proxy: .none), credentials: provider))
+  }
+
+  private func url(_ origin: NginxOrigin, _ target: String = "/page", user: String = "") -> URL {
+    URL(string: origin.address(target, scheme: "http", host: "\(user)127.0.0.1"))!
+  }
+
+  @Test("nginx lets in who has the password, and the answer is stored for that user")
+  func basic() async throws {
+    let origin = try await makeOrigin()
+    let challenges = Mutex<[AuthenticationChallenge]>([])
+    let sandbox = try sandbox { challenge in
+      challenges.withLock { $0.append(challenge) }
+      return challenge.failures == 0
+        ? .password(user: "bob", password: "wrong")
+        : .password(user: "älice", password: "pass wörd")
+    }
+    let cache = sandbox.cache
+    let (data, response) = try await cache.data(from: url(origin))
+    #expect(String(decoding: data, as: UTF8.self) == "secret")
+    #expect(response.statusCode == 200)
+    #expect(challenges.withLock { $0.map(\.realm) } == ["inside", "inside"])
+    #expect(challenges.withLock { $0.map(\.failures) } == [0, 1])
+    #expect(try await cache.data(from: url(origin)).1.metadata?.source != .network)
+    cache.offlineMode = .always
+    #expect(try await cache.data(from: url(origin)).1.statusCode == 200)
+    cache.forgetCredentials()
+    await #expect(throws: URLError.self) { try await cache.data(from: url(origin)) }
+    try cache.use(.password(user: "bob", password: "b"), for: url(origin))
+    await #expect(throws: URLError.self) { try await cache.data(from: url(origin)) }
+    try cache.use(.password(user: "älice", password: "pass wörd"), for: url(origin))
+    #expect(try await cache.data(from: url(origin)).1.statusCode == 200)
+  }
+
+  @Test("a user in the URL is sent at once; nobody gets the 401")
+  func inURL() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox(nil)
+    #expect(try await sandbox.cache.data(from: url(origin)).1.statusCode == 401)
+    #expect(try await sandbox.cache.data(from: url(origin, user: "bob:b@")).1.statusCode == 200)
+    let named = url(origin, user: "%C3%A4lice:pass%20w%C3%B6rd@")
+    let (data, response) = try await sandbox.cache.data(from: named)
+    #expect(String(decoding: data, as: UTF8.self) == "secret")
+    #expect(response.url?.absoluteString.contains("@") == false)
+    #expect(try await sandbox.cache.data(from: url(origin, user: "bob:x@")).1.statusCode == 401)
+  }
+
+  @Test("a file is sent again once the server has said that it wants to know who sends it")
+  func upload() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { _ in .password(user: "bob", password: "b") }
+    let file = sandbox.folder.appendingPathComponent("content.bin")
+    let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
+    try content.write(to: file)
+    var request = URLRequest(url: url(origin, "/put/file"))
+    request.httpMethod = "PUT"
+    #expect(try await sandbox.cache.upload(for: request, fromFile: file).1.statusCode == 201)
+    let sent = origin.folder.appendingPathComponent("site/put/file")
+    #expect(try Data(contentsOf: sent) == content)
+  }
+
+  @Test("downloads have the same credentials, and what they store is for that user alone")
+  func downloads() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { _ in nil }
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("page")
+    await #expect(throws: URLError.self) {
+      try await cache.download(for: URLRequest(url: url(origin)), to: file)
+    }
+    let named = url(origin, user: "bob:b@")
+    try await cache.download(for: URLRequest(url: named), to: file)
+    #expect(try Data(contentsOf: file) == Data("secret".utf8))
+    #expect(try await cache.updateState(for: URLRequest(url: named), file: file) == .current)
+    let stored = URLRequest(url: url(origin), cachePolicy: .returnCacheDataDontLoad)
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+    try cache.use(.password(user: "älice", password: "pass wörd"), for: url(origin))
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+    let other = sandbox.folder.appendingPathComponent("other")
+    try await cache.download(for: URLRequest(url: url(origin)), to: other)
+    #expect(try Data(contentsOf: other) == Data("secret".utf8))
+    #expect(try await cache.data(for: stored).1.statusCode == 200)
+    #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .current)
+    cache.forgetCredentials()
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+    #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .missing)
+  }
+
+  @Test("what came while somebody logged in is not stored, as it is nobody's for certain")
+  func downloadWhileLoggingIn() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { _ in
+      .password(user: "bob", password: "b", persistence: .request)
+    }
+    let cache = sandbox.cache
+    let file = sandbox.folder.appendingPathComponent("page")
+    try await cache.download(for: URLRequest(url: url(origin)), to: file)
+    #expect(try Data(contentsOf: file) == Data("secret".utf8))
+    let stored = URLRequest(url: url(origin), cachePolicy: .returnCacheDataDontLoad)
+    await #expect(throws: URLError.self) { try await cache.data(for: stored) }
+  }
+
+  @Test("nothing that is written has the password")
+  func notOnDisk() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { _ in .password(user: "älice", password: "pass wörd") }
+    _ = try await sandbox.cache.data(from: url(origin))
+    _ = try await sandbox.cache.data(from: url(origin, user: "bob:b@"))
+    sandbox.cache.store.close()
+    let files = FileManager.default.enumerator(
+      at: sandbox.folder, includingPropertiesForKeys: nil)
+    var names = 0
+    while let file = files?.nextObject() as? URL {
+      guard let data = try? Data(contentsOf: file) else { continue }
+      names += 1
+      let basic = Data("älice:pass wörd".utf8).base64EncodedString()
+      for secret in ["wörd", basic, "Authorization: ", "bob:b"] {
+        #expect(data.range(of: Data(secret.utf8)) == nil, "\(secret) in \(file.path)")
+      }
+    }
+    #expect(names > 0)
+  }
+}

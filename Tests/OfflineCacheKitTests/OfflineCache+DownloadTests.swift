@@ -1,0 +1,109 @@
+import CacheSystem
+import Foundation
+import LoopbackOrigin
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct OfflineCacheDownloadTests {
+  private static let body = String(repeating: "0123456789", count: 300_000)
+
+  @Test func `a download puts the whole file in place, from the network and from the store`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { _ in fresh(Self.body) }
+    let file = sandbox.folder.appendingPathComponent("file")
+    try Data("old".utf8).write(to: file)
+    for source in [ResponseMetadata.Source.network, .disk] {
+      let response = try await sandbox.cache.download(for: sandbox.request(), to: file)
+      #expect(response.metadata?.source == source)
+      #expect(try Data(contentsOf: file) == Data(Self.body.utf8))
+      try Data("old".utf8).write(to: file)
+    }
+    #expect(sandbox.files == ["file"])
+    #expect(sandbox.origin.requests.count == 1)
+  }
+
+  @Test func `an empty answer is an empty file`() async throws {
+    let sandbox = try FaceSandbox { _ in fresh("") }
+    let file = sandbox.folder.appendingPathComponent("file")
+    try await sandbox.cache.download(from: sandbox.origin.url("/a"), to: file)
+    #expect(try Data(contentsOf: file).isEmpty)
+    #expect(sandbox.files == ["file"])
+  }
+
+  @Test func `what fails leaves the old file and nothing else`() async throws {
+    let sandbox = try FaceSandbox { request in
+      request.target == "/cut"
+        ? OriginAnswer(Self.body).cut(after: 1_000_000)
+        : OriginAnswer("not found", status: 404)
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    try Data("old".utf8).write(to: file)
+    for (target, code) in [
+      ("/cut", URLError.Code.networkConnectionLost), ("/absent", .badServerResponse),
+    ] {
+      let error = await #expect(throws: URLError.self) {
+        try await sandbox.cache.download(for: sandbox.request(target), to: file)
+      }
+      #expect(error?.code == code)
+      #expect(try Data(contentsOf: file) == Data("old".utf8))
+      #expect(sandbox.files == ["file"])
+    }
+  }
+
+  @Test func `a place where no file can be is an error with path and cause`() async throws {
+    let sandbox = try FaceSandbox()
+    let places: [(URL, URLError.Code)] = [
+      (sandbox.folder, .fileIsDirectory),
+      (sandbox.folder.appendingPathComponent("none/file"), .cannotCreateFile),
+      (sandbox.origin.url(), .unsupportedURL),
+    ]
+    for (place, code) in places {
+      let error = await #expect(throws: URLError.self) {
+        try await sandbox.cache.download(for: sandbox.request(), to: place)
+      }
+      #expect(error?.code == code)
+      if place.isFileURL { #expect(error?.cause is SystemError) }
+      #expect(error?.localizedDescription.contains(place.path) == true)
+    }
+    #expect(sandbox.files.isEmpty)
+  }
+
+  @Test func `a link is followed, and what it leads to is replaced`() async throws {
+    let sandbox = try FaceSandbox()
+    let file = sandbox.folder.appendingPathComponent("file")
+    let link = sandbox.folder.appendingPathComponent("link")
+    try Data("old".utf8).write(to: file)
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    try await sandbox.cache.download(for: sandbox.request(), to: link)
+    #expect(try Data(contentsOf: file) == Data("hello".utf8))
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == file.path)
+  }
+
+  @Test func `a cancelled download leaves nothing, with a handler, too`() async throws {
+    let arrived = AsyncStream.makeStream(of: Void.self)
+    let sandbox = try FaceSandbox { _ in
+      arrived.continuation.yield()
+      return .silence
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    let ended = AsyncStream.makeStream(of: URLError?.self)
+    let task = sandbox.cache.downloadTask(with: sandbox.request(), to: file) { _, error in
+      ended.continuation.yield(error)
+    }
+    task.resume()
+    for await _ in arrived.stream { break }
+    task.cancel()
+    for await error in ended.stream {
+      #expect(error?.code == .cancelled)
+      break
+    }
+    #expect(sandbox.files.isEmpty)
+  }
+}

@@ -1,0 +1,277 @@
+import CacheClient
+import Foundation
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import LoopbackOrigin
+import Synchronization
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(2)))
+struct OfflineCacheFetchTests {
+  @Test func `the first answer comes from the network, the second one from the store, and says so`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { _ in
+      fresh("hello", ["X-A: 1", "X-A: 2", "Content-Type: text/plain"])
+    }
+    let url = sandbox.origin.url("/a?b#c")
+    let (data, first) = try await sandbox.cache.data(from: url)
+    #expect(data == Data("hello".utf8))
+    #expect(first.statusCode == 200)
+    #expect(first.url == url)
+    #expect(first.value(forHTTPHeaderField: "x-a") == "1, 2")
+    #expect(first.mimeType == "text/plain")
+    #expect(first.metadata?.source == .network)
+    #expect(first.metadata?.reason == "nothing is stored for it")
+    #expect(first.metadata?.cacheStatus == "OfflineCache; fwd=uri-miss; stored")
+    #expect(first.metadata?.freshness == nil)
+
+    sandbox.clock.advance(bySeconds: 20)
+    let (again, second) = try await sandbox.cache.data(from: url)
+    #expect(again == data)
+    #expect(second.metadata?.source == .disk)
+    #expect(second.metadata?.age == 20)
+    #expect(second.metadata?.freshness == 980)
+    #expect(second.metadata?.isStale == false)
+    #expect(second.metadata?.reason == "it is stored, and fresh for 980 s")
+    #expect(second.value(forHTTPHeaderField: "Age") == "20")
+    let (_, third) = try await sandbox.cache.data(from: url)
+    #expect(third.metadata?.source == .memory)
+    #expect(sandbox.origin.requests.count == 1)
+  }
+
+  @Test func `what the store could not take is not called stored`() async throws {
+    // Only at its end it is known how long it is.
+    let sandbox = try FaceSandbox(capacity: 300_000, transport: UnknownLength(bytes: 500_000))
+    let (data, response) = try await sandbox.cache.data(for: sandbox.request())
+    #expect(data.count == 500_000)
+    let status = try #require(response.metadata?.cacheStatus)
+    #expect(status.hasPrefix("OfflineCache; fwd=uri-miss; detail="), "\(status)")
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
+  }
+
+  @Test(arguments: [
+    (URLRequest.CachePolicy.useProtocolCachePolicy, "1", "1", "2"),
+    (.reloadIgnoringLocalCacheData, "2", "3", "4"),
+    (.reloadIgnoringLocalAndRemoteCacheData, "2", "3", "4"),
+    (.returnCacheDataElseLoad, "1", "1", "1"),
+    (.returnCacheDataDontLoad, "1", "1", "1"),
+    (.reloadRevalidatingCacheData, "2", "3", "4"),
+  ])
+  func `each policy asks the network when it should`(
+    policy: URLRequest.CachePolicy, first: String, second: String, stale: String
+  ) async throws {
+    let counter = Mutex(0)
+    let sandbox = try FaceSandbox { _ in
+      fresh("\(counter.withLock { $0 += 1; return $0 })", seconds: 100, ["ETag: \"x\(UUID())\""])
+    }
+    #expect(await text(sandbox.cache, sandbox.request()) == "1")
+    #expect(await text(sandbox.cache, sandbox.request("/a", policy)) == first)
+    #expect(await text(sandbox.cache, sandbox.request("/a", policy)) == second)
+    sandbox.clock.advance(bySeconds: 200)
+    #expect(await text(sandbox.cache, sandbox.request("/a", policy)) == stale)
+  }
+
+  @Test func `a policy without network has an error where nothing is stored`() async throws {
+    let sandbox = try FaceSandbox()
+    let request = sandbox.request("/a", .returnCacheDataDontLoad)
+    let error = await #expect(throws: URLError.self) { try await sandbox.cache.data(for: request) }
+    #expect(error?.code == .resourceUnavailable)
+    #expect(error?.failingURL == request.url)
+    #expect((error?.cause as? ClientError)?.cause == .notStored(.absent))
+    #expect(sandbox.origin.requests.isEmpty)
+  }
+
+  @Test func `all the way to the origin is said in the request`() async throws {
+    let sandbox = try FaceSandbox()
+    _ = await text(sandbox.cache, sandbox.request("/a", .reloadIgnoringLocalAndRemoteCacheData))
+    #expect(sandbox.origin.requests.first?.value(of: "Cache-Control") == "no-cache")
+    _ = await text(sandbox.cache, sandbox.request("/a", .reloadIgnoringLocalCacheData))
+    #expect(sandbox.origin.requests.last?.value(of: "Cache-Control") == nil)
+  }
+
+  @Test
+  func `method, fields and body of a request arrive, and an unsafe one removes what is stored`()
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      request.method == "GET" ? fresh("old") : OriginAnswer(request.body)
+    }
+    #expect(await text(sandbox.cache, sandbox.request()) == "old")
+    var request = sandbox.request()
+    request.httpMethod = "PUT"
+    request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+    request.httpBody = Data("new".utf8)
+    #expect(await text(sandbox.cache, request) == "new")
+    #expect(sandbox.origin.requests.last?.method == "PUT")
+    #expect(sandbox.origin.requests.last?.value(of: "Content-Type") == "text/plain")
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
+
+    let (sent, _) = try await sandbox.cache.upload(
+      for: sandbox.request("/up"), from: Data("sent".utf8))
+    #expect(sent == Data("sent".utf8))
+    #expect(sandbox.origin.requests.last?.method == "POST")
+
+    request.httpBody = nil
+    request.httpBodyStream = InputStream(data: Data(repeating: 7, count: 200_000))
+    let (streamed, _) = try await sandbox.cache.data(for: request)
+    #expect(streamed == Data(repeating: 7, count: 200_000))
+  }
+
+  @Test func `an answer in gzip is decoded, stored as it came, and decoded again`() async throws {
+    // printf hello | gzip -n
+    let coded: [UInt8] = [
+      0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10,
+      0x36, 5, 0, 0, 0,
+    ]
+    let sandbox = try FaceSandbox { request in
+      var answer = OriginAnswer(coded)
+      answer.fields = [
+        "Cache-Control: max-age=60", "Content-Encoding: gzip", "Vary: Accept-Encoding",
+      ]
+      return answer
+    }
+    for source in [ResponseMetadata.Source.network, .disk] {
+      let (data, response) = try await sandbox.cache.data(for: sandbox.request())
+      #expect(data == Data("hello".utf8))
+      #expect(response.value(forHTTPHeaderField: "Content-Encoding") == nil)
+      #expect(response.metadata?.source == source)
+    }
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request())?.data == Data("hello".utf8))
+  }
+
+  @Test func `bytes come at the reader's pace, and are stored when all are read`() async throws {
+    let body = String(repeating: "0123456789", count: 20_000)
+    let sandbox = try FaceSandbox { _ in fresh(body) }
+    let (bytes, response) = try await sandbox.cache.bytes(for: sandbox.request())
+    #expect(response.statusCode == 200)
+    var read: [UInt8] = []
+    for try await byte in bytes { read.append(byte) }
+    #expect(read == Array(body.utf8))
+    #expect(try await sandbox.cache.data(for: sandbox.request()).1.metadata?.source == .disk)
+    let (stored, _) = try await sandbox.cache.bytes(from: sandbox.origin.url("/a"))
+    read = []
+    for try await byte in stored { read.append(byte) }
+    #expect(read == Array(body.utf8))
+  }
+
+  @Test func `a body that is cut short is an error, whole or in bytes`() async throws {
+    let sandbox = try FaceSandbox { _ in
+      OriginAnswer("0123456789", fields: ["Cache-Control: max-age=9"]).cut(after: 5)
+    }
+    let error = await #expect(throws: URLError.self) {
+      try await sandbox.cache.data(for: sandbox.request())
+    }
+    #expect(error?.code == .networkConnectionLost)
+    let (bytes, _) = try await sandbox.cache.bytes(for: sandbox.request())
+    var count = 0
+    await #expect(throws: URLError.self) { for try await _ in bytes { count += 1 } }
+    #expect(count <= 5)
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request()) == nil)
+  }
+
+  @Test func `a server that says nothing runs into the request's own timeout`() async throws {
+    let sandbox = try FaceSandbox { _ in .silence }
+    var request = sandbox.request()
+    request.timeoutInterval = 0.25
+    let error = await #expect(throws: URLError.self) { try await sandbox.cache.data(for: request) }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test func `a task that is cancelled ends with the error that URLSession has`() async throws {
+    let arrived = AsyncStream.makeStream(of: Void.self)
+    let sandbox = try FaceSandbox { _ in
+      arrived.continuation.yield()
+      return .silence
+    }
+    let task = Task { await text(sandbox.cache, sandbox.request()) }
+    for await _ in arrived.stream { break }
+    task.cancel()
+    #expect(await task.value == "\(URLError.cancelled.rawValue)")
+
+    let early = Task {
+      unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+      return await text(sandbox.cache, sandbox.request())
+    }
+    #expect(await early.value == "\(URLError.cancelled.rawValue)")
+    #expect(sandbox.origin.requests.count == 1)
+  }
+
+  @Test func `completion handlers are called once, with an answer, an error or a cancellation`()
+    async throws
+  {
+    let sandbox = try FaceSandbox()
+    let good: (Data?, Int?, URLError?) = await withCheckedContinuation { continuation in
+      sandbox.cache.dataTask(with: sandbox.origin.url("/a")) { data, response, error in
+        continuation.resume(returning: (data, response?.statusCode, error))
+      }.resume()
+    }
+    #expect(good.0 == Data("hello".utf8))
+    #expect(good.1 == 200)
+    #expect(good.2 == nil)
+    let sent: Data? = await withCheckedContinuation { continuation in
+      sandbox.cache.uploadTask(with: sandbox.request("/up"), from: Data("x".utf8)) { data, _, _ in
+        continuation.resume(returning: data)
+      }.resume()
+    }
+    #expect(sent == Data("hello".utf8))
+    let cancelled: URLError? = await withCheckedContinuation { continuation in
+      let task = sandbox.cache.dataTask(with: sandbox.request()) { _, _, error in
+        continuation.resume(returning: error)
+      }
+      task.cancel()
+      task.resume()
+      task.cancel()
+    }
+    #expect(cancelled?.code == .cancelled)
+  }
+
+  @Test func `too long a body is an error that names the limit`() async throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions(maximumDataBytes: 1000)) { _ in
+      fresh(String(repeating: "x", count: 100_000))
+    }
+    let error = await #expect(throws: URLError.self) {
+      try await sandbox.cache.data(for: sandbox.request())
+    }
+    #expect(error?.code == .dataLengthExceedsMaximum)
+  }
+}
+
+/// Answers with a body whose length is not told.
+private struct UnknownLength: HTTPTransport {
+  let bytes: Int
+
+  func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    TransportResponse(
+      head: HTTPResponseHead(status: 200, fields: [HTTPField("Cache-Control", "max-age=60")]),
+      url: request.url, version: "1.1", body: Body(bytes))
+  }
+
+  private final class Body: TransportBody {
+    private let left: Mutex<Int>
+
+    init(_ bytes: Int) { left = Mutex(bytes) }
+
+    var trailers: HTTPFields { [] }
+
+    func next() async throws(TransportError) -> [UInt8]? {
+      let count = left.withLock { left -> Int in
+        defer { left -= min(left, 10_000) }
+        return min(left, 10_000)
+      }
+      return count == 0 ? nil : Array(repeating: 7, count: count)
+    }
+
+    func cancel() {}
+  }
+}

@@ -1,0 +1,104 @@
+import CacheClient
+import CacheStore
+import Foundation
+import LoopbackOrigin
+import Testing
+
+@testable import OfflineCacheKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Downloads of what is stored as well.
+@Suite(.timeLimit(.minutes(1)))
+struct OfflineCacheWrittenFileTests {
+  /// Answers with a tag and no freshness, so that what is stored has to be validated.
+  private static func tagged(_ request: OriginRequest) -> OriginAnswer {
+    let fields = ["ETag: \"1\"", "Cache-Control: no-cache"]
+    return request.value(of: "If-None-Match") == "\"1\""
+      ? OriginAnswer("", status: 304, fields: fields) : OriginAnswer("hello", fields: fields)
+  }
+
+  @Test(arguments: [false, true])
+  func `a file counts until it expires, although it is stored and stale`(isSliding: Bool)
+    async throws
+  {
+    let sandbox = try FaceSandbox(OfflineCacheOptions()) { Self.tagged($0) }
+    let file = sandbox.folder.appendingPathComponent("file")
+    let settings = DownloadSettings(expiresAfter: 100, isSliding: isSliding)
+    try await sandbox.cache.download(for: sandbox.request(), to: file, settings: settings)
+    #expect(sandbox.cache.cachedResponse(for: sandbox.request()) != nil)
+    for _ in 0..<2 {
+      sandbox.clock.advance(bySeconds: 60)
+      let response = try await sandbox.cache.download(
+        for: sandbox.request(), to: file, settings: settings)
+      #expect(response.metadata?.download?.file == file)
+    }
+    #expect(sandbox.origin.requests.count == (isSliding ? 1 : 2))
+    // Who reloads gets what the server has.
+    try await sandbox.cache.download(
+      for: sandbox.request("/a", .reloadIgnoringLocalCacheData), to: file, settings: settings)
+    #expect(sandbox.origin.requests.count == (isSliding ? 2 : 3))
+  }
+
+  @Test func `what was begun as a download and came from the store is no longer unfinished`()
+    async throws
+  {
+    let body = String(repeating: "0123456789", count: 100_000)
+    let sandbox = try FaceSandbox(OfflineCacheOptions()) { request in
+      let isDownload = request.value(of: "X-A") != nil
+      return OriginAnswer(
+        body, fields: ["ETag: \"1\"", "Cache-Control: max-age=1000"]
+      ).cut(after: isDownload ? 600_000 : nil)
+    }
+    let file = sandbox.folder.appendingPathComponent("file")
+    var cut = sandbox.request()
+    cut.setValue("a", forHTTPHeaderField: "X-A")
+    cut.timeoutInterval = 5
+    let begun = try sandbox.cache.startDownload(
+      for: cut, to: file, settings: DownloadSettings(expiresAfter: 3600))
+    for await progress in begun.updates where progress.received == 600_000 { break }
+    begun.cancel()
+    _ = try? await begun.value()
+    #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).count == 1)
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    let response = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(response.metadata?.download?.source == .store)
+    #expect(response.metadata?.download?.expires != nil)
+    #expect(try await sandbox.cache.unfinishedDownloads(in: sandbox.folder).isEmpty)
+    #expect(try Data(contentsOf: file) == Data(body.utf8))
+  }
+
+  @Test func `what was written from the store is known as a download`() async throws {
+    let sandbox = try FaceSandbox(OfflineCacheOptions()) { Self.tagged($0) }
+    let file = sandbox.folder.appendingPathComponent("file")
+    _ = try await sandbox.cache.data(for: sandbox.request())
+    let response = try await sandbox.cache.download(
+      for: sandbox.request(), to: file, settings: DownloadSettings(expiresAfter: 100))
+    let download = try #require(response.metadata?.download)
+    #expect(download.source == .store && download.receivedBytes == 0)
+    #expect(download.expires != nil && download.file == file)
+    #expect(response.metadata?.source != .network)
+    #expect(try await !sandbox.cache.needsUpdate(sandbox.origin.url("/a"), file: file))
+    let count = sandbox.origin.requests.count
+    let again = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(again.metadata?.source == .file)
+    #expect(sandbox.origin.requests.count == count)
+    #expect(try Data(contentsOf: file) == Data("hello".utf8))
+    // A file that somebody has changed is none of ours.
+    try Data("other".utf8).write(to: file)
+    _ = try await sandbox.cache.download(for: sandbox.request(), to: file)
+    #expect(try Data(contentsOf: file) == Data("hello".utf8))
+    #expect(sandbox.files == ["file"])
+  }
+
+  @Test func `errors that are shown to people say what they are`() throws {
+    let file = URL(fileURLWithPath: "/etc/passwd")
+    let error = #expect(throws: StoreError.self) {
+      try OfflineCache(capacity: 1 << 20, directory: file)
+    }
+    #expect(error?.localizedDescription == error?.description)
+    #expect(error?.localizedDescription.contains("/etc/passwd") == true)
+  }
+}

@@ -1,0 +1,248 @@
+import LoopbackOrigin
+import Testing
+import ToolTesting
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@Suite struct FetchCommandTests {
+  private func page(_ text: String) -> OriginAnswer { OriginAnswer(text) }
+
+  @Test func `a page that was fetched is there without a server`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    origin.set("/a", page("hello"))
+    let first = try tool.run("fetch", "\(origin.base)/a", "-o", "-")
+    #expect(first.status == 0)
+    #expect(first.text == "hello")
+    #expect(first.errors == "")
+    origin.stop()
+    let file = tool.path("page")
+    let second = try tool.run("fetch", "--offline", "\(origin.base)/a", "-o", file)
+    #expect(second.status == 0)
+    #expect(second.text == "hit     200          5 B  \(origin.base)/a\n")
+    #expect(try tool.read(file) == Array("hello".utf8))
+    #expect(origin.requests.count == 1)
+    #expect(try tool.run("ls").lines == ["GET \(origin.base)/a"])
+  }
+
+  @Test func `a refresh asks again and a plain fetch does not`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    var old = page("old")
+    old.fields = ["Cache-Control: max-age=3600"]
+    origin.set("/a", old)
+    let stored = try tool.run("fetch", "\(origin.base)/a")
+    #expect(stored.text == "stored  200          3 B  \(origin.base)/a\n")
+    origin.set("/a", page("new"))
+    #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "old")
+    #expect(try tool.run("fetch", "--refresh", "\(origin.base)/a", "-o", "-").text == "new")
+    #expect(try tool.run("fetch", "--offline", "\(origin.base)/a", "-o", "-").text == "new")
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test func `what has no freshness is asked for again`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", page("old"))
+    #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "old")
+    origin.set("/a", page("new"))
+    #expect(try tool.run("fetch", "\(origin.base)/a", "-o", "-").text == "new")
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test func `what the server confirms is valid and not sent again`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    var first = page("hello")
+    first.fields = ["ETag: \"1\""]
+    origin.set("/a", first)
+    #expect(try tool.run("fetch", "\(origin.base)/a").text.hasPrefix("stored  200"))
+    origin.set("/a", OriginAnswer(status: 304, fields: first.fields))
+    let second = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
+    #expect(second.text == "valid   200          5 B  \(origin.base)/a\n")
+    #expect(try tool.read(tool.path("page")) == Array("hello".utf8))
+    origin.stop()
+    let third = try tool.run("fetch", "\(origin.base)/a")
+    #expect(third.text == "stale   200          5 B  \(origin.base)/a\n")
+    #expect(third.errors.contains("/a: there is no answer of the server (origin-cannotConnect)"))
+    #expect(try tool.run("fetch", "-q", "\(origin.base)/a").errors == "")
+  }
+
+  @Test func `an error that lets the stored answer be served is told`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    var first = page("hello")
+    first.fields = ["Cache-Control: max-age=0, stale-if-error=1000"]
+    origin.set("/a", first)
+    _ = try tool.run("fetch", "\(origin.base)/a")
+    origin.set("/a", OriginAnswer(status: 503))
+    let second = try tool.run("fetch", "\(origin.base)/a")
+    #expect(second.text.hasPrefix("stale   200") && second.status == 0)
+    #expect(second.errors.contains("/a: the server answered 503"))
+  }
+
+  @Test func `a redirect that is not stored is told`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/b", page("hello"))
+    for (status, isStored) in [(301, true), (302, false), (307, false), (308, true)] {
+      let url = "\(origin.base)/\(status)"
+      origin.set("/\(status)", OriginAnswer(status: status, fields: ["Location: /b"]))
+      let run = try tool.run("fetch", "--refresh", url)
+      #expect(run.text.hasPrefix("stored  200"))
+      #expect(run.errors.contains("offline, ask for \(origin.base)/b") == !isStored)
+      #expect(try tool.run("fetch", "--offline", url).status == (isStored ? 0 : 1))
+    }
+    // Also where what it leads to is there already.
+    origin.set("/b", OriginAnswer([1], fields: ["Cache-Control: max-age=1000"]))
+    _ = try tool.run("fetch", "--refresh", "\(origin.base)/b")
+    let hit = try tool.run("fetch", "\(origin.base)/302")
+    #expect(hit.text.hasPrefix("hit") && hit.errors.contains("offline, ask for"))
+  }
+
+  @Test func `a body that the limits do not allow passes`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer([UInt8](repeating: 1, count: 3000)))
+    #expect(try tool.run("limit", "--entry-bytes", "1000").status == 0)
+    let run = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("a"))
+    #expect(run.status == 0 && run.text.hasPrefix("passed  200"), "\(run.errors)")
+    #expect(run.errors.contains("\(origin.base)/a: ") && run.errors.contains("limits allow 1000"))
+    #expect(try tool.read(tool.path("a")).count == 3000)
+  }
+
+  @Test func `a response that a field has chosen can be got by its key`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    var answer = page("hello")
+    answer.fields = ["Vary: Accept-Encoding"]
+    origin.set("/a", answer)
+    #expect(try tool.run("fetch", "\(origin.base)/a").status == 0)
+    #expect(try tool.run("get", "GET \(origin.base)/a").text == "hello")
+  }
+
+  @Test func `a list is fetched into a folder and what is missing is named`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/two%20words", page("1"))
+    origin.set("/b/", page("22"))
+    origin.set("/empty", page(""))
+    let list = "\(origin.base)/two words\r\n# a remark\n\n\(origin.base)/b/\n\(origin.base)/gone\n"
+    let result = try tool.run(
+      "fetch", "--urls-from", "-", "--output-dir", tool.path("out"), "-n", "3",
+      "\(origin.base)/empty", input: Array(list.utf8))
+    #expect(result.status == 1)
+    #expect(result.lines.count == 3)
+    let errors = result.errors.split(separator: "\n")
+    #expect(
+      errors.first.map(String.init) == "offlinecache: \(origin.base)/gone: the server answered "
+        + "404; check the URL")
+    #expect(errors.last?.hasPrefix("3 fetched, 0 from the store, 1 not found, 0 failed; ") == true)
+    let folder = tool.path("out/http/\(origin.base.dropFirst("http://".count))")
+    #expect(try tool.read("\(folder)/two words") == Array("1".utf8))
+    #expect(try tool.read("\(folder)/b/index.html") == Array("22".utf8))
+    #expect(try tool.read("\(folder)/empty") == [])
+    #expect(try names(in: folder) == ["two words", "b", "empty"])
+  }
+
+  @Test(arguments: [("fetch", 410, 1), ("fetch", 500, 2), ("fetch", 204, 0), ("download", 410, 1)])
+  func `a refusal is not found and any other status a failure`(
+    command: String, status: Int, exit: Int32
+  ) throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer(status == 204 ? "" : "x", status: status))
+    let result = try tool.run(command, "\(origin.base)/a", "-o", tool.path("out"))
+    #expect(result.status == exit)
+  }
+
+  @Test func `what is not stored cannot be had offline`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("put", "k", "-").status == 0)
+    let url = "http://127.0.0.1:9/a"
+    let result = try tool.run("fetch", "--offline", url, "-o", tool.path("page"))
+    #expect(result.status == 1)
+    #expect(
+      result.errors == "offlinecache: \(url): cannot be answered offline, as nothing is stored "
+        + "for it; fetch it once while there is a network\n")
+    #expect(!exists(tool.path("page")))
+  }
+
+  @Test func `a body that is cut short is neither stored nor written`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer("half", claimedLength: 8))
+    try tool.write(Array("before".utf8), to: tool.path("page"))
+    let result = try tool.run("fetch", "\(origin.base)/a", "-o", tool.path("page"))
+    #expect(result.status == 2)
+    #expect(result.errors.hasPrefix("offlinecache: \(origin.base)/a: the body ended too early"))
+    #expect(try tool.read(tool.path("page")) == Array("before".utf8))
+    #expect(try tool.run("ls").lines == [])
+  }
+
+  @Test func `an interrupted fetch keeps nothing half`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let half = [UInt8](repeating: 1, count: 2_000_000)
+    origin.set("/a", OriginAnswer(half, claimedLength: 4_000_000, hangs: true))
+    let out = try Pipe()
+    defer { close(out.reader) }
+    let source = try openFile("/dev/null", O_RDONLY)
+    defer { close(source) }
+    let running = try tool.start(
+      ["fetch", "\(origin.base)/a", "-o", "-"].map { Array($0.utf8) }, input: source,
+      output: out.writer)
+    close(out.writer)
+    // The first byte of the body proves that the transfer is under way.
+    #expect(try read(out.reader, atMost: 1) == [1])
+    running.child.send(SIGINT)
+    _ = try readAll(out.reader)
+    let result = try running.finish()
+    #expect(result.status == 130)
+    #expect(result.errors == "")
+    #expect(try tool.run("ls").lines == [])
+  }
+
+  @Test func `a URL with a password is refused, and the password is not shown`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    defer { origin.stop() }
+    let host = origin.base.dropFirst("http://".count)
+    let result = try tool.run("fetch", "http://user:secret@\(host)/a", "http://\(host)/b@c")
+    #expect(result.status == 2)
+    #expect(
+      result.errors.hasPrefix(
+        "offlinecache: \(origin.base)/a: a name and password in a URL are not sent; leave them out, "
+          + "and give --user NAME@HOST")
+    )
+    #expect(!(result.errors + result.text).contains("secret"))
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func `a server that is not there is an error with a remedy`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    origin.stop()
+    let result = try tool.run("fetch", "\(origin.base)/a")
+    #expect(result.status == 2)
+    #expect(result.errors.hasPrefix("offlinecache: \(origin.base)/a: "))
+    #expect(result.output == [])
+  }
+
+  @Test(
+    arguments: [
+      ["fetch", "ftp://a.example/"], ["fetch", "--offline", "--refresh", "http://a.example/"],
+      ["fetch", "-o", "x", "--output-dir", "y", "http://a.example/"],
+      ["fetch", "-o", "x", "http://a.example/", "http://b.example/"],
+      ["fetch", "-n", "65", "http://a.example/"],
+    ])
+  func `a fetch that makes no sense is refused`(words: [String]) throws {
+    let tool = ToolRun()
+    let result = try tool.run(bytes: words.map { Array($0.utf8) })
+    #expect(result.status == 64)
+    #expect(!exists(tool.store))
+  }
+}

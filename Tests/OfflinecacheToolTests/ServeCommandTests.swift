@@ -1,0 +1,201 @@
+import LoopbackOrigin
+import Testing
+import ToolTesting
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A server that runs in a folder of its own, and a client with a store of its own.
+private struct Serving {
+  let server: ToolRun
+  let client: ToolRun
+  let running: RunningTool
+  let base: String
+
+  init(
+    _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil
+  ) throws {
+    server = run ?? ToolRun()
+    client = ToolRun()
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    running = try server.start(
+      (["serve", "--listen", listen] + arguments).map { Array($0.utf8) }, input: input)
+    base = try Self.base(in: server)
+  }
+
+  /// Waits until the server says where it listens.
+  private static func base(in run: ToolRun) throws -> String {
+    while true {
+      for name in try names(in: run.folder) where name.hasPrefix("stderr-") {
+        let text = String(decoding: try run.read(run.path(name)), as: UTF8.self)
+        if let start = text.firstRange(of: "http://"),
+          let end = text[start.lowerBound...].firstRange(of: "/\n")
+        {
+          return String(text[start.lowerBound..<end.lowerBound])
+        }
+        try #require(text.isEmpty, "the server did not start")
+      }
+      sched_yield()
+    }
+  }
+
+  func fetch(_ path: String) throws -> ToolResult {
+    try client.run("fetch", "--refresh", base + path, "-o", "-")
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
+  private func page(_ text: String) -> OriginAnswer {
+    OriginAnswer(text, fields: ["Cache-Control: max-age=3600"])
+  }
+
+  @Test func `what was served once is served without the origin, also by the next server`() throws {
+    let origin = try LoopbackOrigin()
+    origin.set("/a", page("hello"))
+    let serving = try Serving("--origin", origin.base)
+    for _ in 1...2 { #expect(try serving.fetch("/a").text == "hello") }
+    #expect(origin.requests.count == 1)
+    serving.running.child.send(SIGTERM)
+    let result = try serving.running.finish()
+    #expect(result.status == 0)
+    #expect(result.lines.count == 2)
+    #expect(result.lines[0].contains("\"GET \(origin.base)/a\" 200 5 \"OfflineCache; fwd=uri-miss"))
+    #expect(result.lines[1].contains("\"GET \(origin.base)/a\" 200 5 \"OfflineCache; hit; ttl="))
+    origin.stop()
+    #expect(try serving.server.run("ls").lines == ["GET \(origin.base)/a"])
+  }
+
+  @Test func `the log is JSON in a file, and begins anew after SIGHUP`() throws {
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    let logs = ToolRun()
+    let log = logs.path("log")
+    let serving = try Serving("--origin", origin.base, "--log", log, "--log-format", "json")
+    #expect(try serving.fetch("/a").text == "hello")
+    while try logs.read(log).isEmpty { sched_yield() }
+    let renamed = unsafe rename(log, logs.path("old"))
+    #expect(renamed == 0)
+    serving.running.child.send(SIGHUP)
+    while !exists(log) { sched_yield() }
+    #expect(try serving.fetch("/a").text == "hello")
+    serving.running.child.send(SIGINT)
+    #expect(try serving.running.finish().status == 0)
+    for (path, status) in [(logs.path("old"), "fwd=uri-miss; stored"), (log, "hit; ttl=")] {
+      let lines = String(decoding: try logs.read(path), as: UTF8.self).split(separator: "\n")
+      #expect(lines.count == 1)
+      #expect(lines[0].hasPrefix("{\"time\":\"20"))
+      #expect(lines[0].contains("\"cache_status\":\"OfflineCache; \(status)"))
+    }
+  }
+
+  @Test func `offline it answers 504 for what it does not have`() throws {
+    let run = ToolRun()
+    #expect(try run.run("put", "a", "-").status == 0)
+    let serving = try Serving(
+      "--origin", "http://127.0.0.1:1", "--offline", "--log", "none", on: run)
+    let result = try serving.fetch("/a")
+    #expect(result.status == 2)
+    #expect(result.errors.contains("the server answered 504"))
+    serving.running.child.send(SIGTERM)
+    let end = try serving.running.finish()
+    #expect(end.status == 0)
+    #expect(end.output.isEmpty)
+  }
+
+  @Test(arguments: [("drop", 2), ("keep", 1)])
+  func `for many users an answer with a cookie is stored only with --set-cookie keep`(
+    rule: String, requests: Int
+  ) throws {
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set(
+      "/a",
+      OriginAnswer([65], fields: ["Cache-Control: max-age=3600", "Set-Cookie: sid=1"]))
+    let serving = try Serving("--origin", origin.base, "--shared", "--set-cookie", rule)
+    for _ in 1...2 { #expect(try serving.fetch("/a").text == "A") }
+    #expect(origin.requests.count == requests)
+    serving.running.child.send(SIGTERM)
+    #expect(try serving.running.finish().status == 0)
+  }
+
+  @Test func `it answers under its own names and those of --host, and under no other`() throws {
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set("/a", page("hello"))
+    let serving = try Serving(
+      "--origin", origin.base, "--host", "a.test", "--host", "B.test", "--log", "none")
+    func fetch(_ url: String) throws -> ToolResult {
+      try serving.client.run("fetch", "--refresh", "--proxy", serving.base, url, "-o", "-")
+    }
+    #expect(try serving.fetch("/a").text == "hello")
+    #expect(try fetch("http://a.test/a").text == "hello")
+    #expect(try fetch("http://b.test:81/a").text == "hello")
+    let refused = try fetch("http://evil.example/a")
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("421"))
+    serving.running.child.send(SIGTERM)
+    #expect(try !serving.running.finish().errors.contains("warning"))
+  }
+
+  @Test func `it warns where other machines can connect`() throws {
+    let serving = try Serving("--origin", "http://127.0.0.1:1", listen: "0.0.0.0:0")
+    serving.running.child.send(SIGTERM)
+    let errors = try serving.running.finish().errors
+    #expect(errors.contains("offlinecache: warning: other machines can connect to 0.0.0.0:"))
+  }
+
+  @Test func `a second signal ends it at once`() throws {
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer([65], claimedLength: 10, hangs: true))
+    let serving = try Serving("--origin", origin.base, "--grace", "1h")
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    let fetch = try serving.client.start(
+      ["fetch", serving.base + "/a"].map { Array($0.utf8) }, input: input)
+    while origin.requests.isEmpty { sched_yield() }
+    serving.running.child.send(SIGTERM)
+    serving.running.child.send(SIGINT)
+    let status = try serving.running.finish().status
+    // Two signals may come in any order.
+    #expect([128 + SIGTERM, 128 + SIGINT].contains(status))
+    #expect(try fetch.finish().status != 0)
+  }
+
+  @Test func `an address in use is an error`() throws {
+    let serving = try Serving("--origin", "http://127.0.0.1:1")
+    let address = serving.base.dropFirst("http://".count)
+    let result = try serving.client.run("serve", "--listen", String(address))
+    #expect(result.status == 2)
+    #expect(result.errors.hasPrefix("offlinecache: \(address): the address is in use ("))
+    serving.running.child.send(SIGTERM)
+    #expect(try serving.running.finish().status == 0)
+  }
+
+  @Test(arguments: [
+    ["--shared", "--private"], ["--listen", "8080"], ["--origin", "ftp://a"], ["--origin", "a:80"],
+    ["--origin", "http://u:p@a"], ["--origin", "http://a/?b"], ["--log-format", "xml"],
+    ["--grace", "10"], ["--memory", "x"], ["--origin", "http://a", "--origin", "http://b"],
+    ["--host", "a:80"], ["--host", "a/b"], ["--host", ""], ["--trust-forwarded"],
+  ])
+  func `an option that makes no sense is an error`(options: [String]) throws {
+    let tool = ToolRun()
+    let result = try tool.run(bytes: (["serve"] + options).map { Array($0.utf8) })
+    #expect(result.status == 64)
+    #expect(result.output.isEmpty)
+  }
+
+  @Test func `a log that cannot be opened is an error`() throws {
+    let tool = ToolRun()
+    let result = try tool.run("serve", "--listen", "127.0.0.1:0", "--log", tool.path("no/log"))
+    #expect(result.status == 2)
+    #expect(result.errors.contains("no/log: the log cannot be opened"))
+  }
+}
