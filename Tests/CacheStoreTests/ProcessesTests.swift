@@ -49,11 +49,11 @@ import ToolTesting
         [sandbox.root, "hammer", "60", "\(100 + round)"], output: output + "0")
       // Killed in its first steps, or later while a body lies in its folder. It says nothing
       // meanwhile that could be waited for.
-      for _ in 0..<100_000 where known.isSuperset(of: sandbox.sessions) { sched_yield() }
+      for _ in 0..<10_000 where known.isSuperset(of: sandbox.sessions) { waitForNextLook() }
       let session = sandbox.sessions.first { !known.contains($0) } ?? ""
       let bodies = sandbox.inside("staging/\(session)")
-      for _ in 0..<100_000 where round % 3 > 0 && (try? names(in: bodies).isEmpty) == true {
-        sched_yield()
+      for _ in 0..<1_000 where round % 3 > 0 && (try? names(in: bodies).isEmpty) == true {
+        waitForNextLook()
       }
       victim.send(SIGKILL)
       #expect(try victim.wait() == 1000 + SIGKILL, "\(said(output + "0"))")

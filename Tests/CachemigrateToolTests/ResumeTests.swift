@@ -26,7 +26,7 @@ import ToolTesting
     let running = try tool.start(program: tool.migrateWords(words), input: null)
     while (try? names(in: "\(tool.stateHome)/offlinecache").contains { !$0.hasSuffix(".new") })
       != true
-    { sched_yield() }
+    { waitForNextLook() }
     running.child.send(signal)
     return try running.finish()
   }

@@ -29,10 +29,14 @@ package struct Pipe {
     while waiting > 0 {
       // Safety: FIONREAD fills one C int.
       guard unsafe ioctl(reader, UInt(FIONREAD), &waiting) == 0 else { return }
-      sched_yield()
+      if waiting > 0 { waitForNextLook() }
     }
   }
 }
+
+/// Waits a millisecond before the next look at something that announces no change, such as the first
+/// file of another process. Without it, the wait would take the processor from that process.
+package func waitForNextLook() { _ = poll(nil, 0, 1) }
 
 /// Returns the path of the image the tests are in.
 package func imagePath() throws -> String {

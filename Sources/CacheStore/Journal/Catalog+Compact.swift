@@ -100,12 +100,24 @@ extension Catalog {
   private func dropSegments(
     through last: UInt32, untilStopped: Bool = false
   ) throws(StoreError) -> Bool {
+    let pause = Monitor(())
+    var tries = 0
     while state.withLock({ $0.journal.firstNumber }) <= last {
       if untilStopped && upkeep.isStopping { return false }
-      guard try dropOldest() else { return false }
+      if try dropOldest() {
+        tries = 0
+        continue
+      }
+      // While its records were copied, another thread or process has appended one, or is just about
+      // to store or remove one of its entries.
+      tries += 1
+      if tries == Self.mostTries { return false }
+      if tries > 4 { pause.wait(nanoseconds: 2_000_000) { _ in nil as Void? } }
     }
     return true
   }
+
+  private static var mostTries: Int { 24 }
 
   /// Copies the live records of the oldest segment, and drops it.
   ///

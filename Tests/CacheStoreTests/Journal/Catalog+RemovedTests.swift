@@ -51,4 +51,24 @@ import Testing
     again.close()
     store.close()
   }
+
+  @Test(arguments: [Durability.process, .full])
+  func `the journal is written anew beside a thread that stores and removes`(
+    durability: Durability
+  ) throws {
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open(Options(durability: durability))
+    let count = durability == .full ? 150 : 3_000
+    let isDone = Monitor(false)
+    try startThread {
+      for number in 0..<count {
+        _ = try? store.put([UInt8(number & 0xFF)], for: ByteString("k\(number % 7)"))
+        if number % 3 == 0 { _ = try? store.remove(ByteString("k\(number % 5)")) }
+      }
+      isDone.change { $0 = true }
+    }
+    while !isDone.change({ $0 }) { try store.purge() }
+    store.close()
+    #expect(try sandbox.open().statistics.journalDamages == 0)
+  }
 }
