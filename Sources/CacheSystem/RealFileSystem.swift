@@ -2,8 +2,14 @@ internal import CPlatform
 
 /// The files of the operating system.
 public struct RealFileSystem: FileSystem {
+  /// Whether a call that a signal interrupts is repeated. Only `Tools/torture`, which has to notice
+  /// what comes of it, leaves that out.
+  private let repeatsInterrupted: Bool
+
   /// Creates the file system; it has no state.
-  public init() {}
+  public init() { self.init(repeatsInterrupted: true) }
+
+  package init(repeatsInterrupted: Bool) { self.repeatsInterrupted = repeatsInterrupted }
 
   public func openOnce(
     _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16
@@ -175,7 +181,7 @@ public struct RealFileSystem: FileSystem {
       let result = call()
       if result >= 0 { return Int(result) }
       let error = SystemError(Int32(-result))
-      if error != .interrupted { throw error }
+      if error != .interrupted || !repeatsInterrupted { throw error }
     }
   }
 }

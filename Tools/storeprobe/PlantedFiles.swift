@@ -4,7 +4,7 @@ import Synchronization
 /// The real files, but for the bugs that are planted (`PlantedBug`).
 @safe
 struct PlantedFiles: FileSystem {
-  private let real = RealFileSystem()
+  private let real = RealFileSystem(repeatsInterrupted: !PlantedBug.isOn(.nointr))
   /// The names that descriptors were opened by.
   private let names = OpenNames()
 
