@@ -136,7 +136,7 @@ final class Flights: Sendable {
 
   /// Forgets what is under way for a key: who asks now gets a newer answer.
   func end(_ key: ByteString) {
-    // What is forgotten is dropped after the lock is released; so in `endAll`.
+    // The closure returns the flight, so that its last reference ends after the lock is released.
     _ = flights.withLock { flights in flights.removeValue(forKey: key) }
   }
 

@@ -6,7 +6,7 @@ public struct RealFileSystem: FileSystem {
   /// what comes of it, leaves that out.
   private let repeatsInterrupted: Bool
 
-  /// Creates the file system; it has no state.
+  /// Creates the file system.
   public init() { self.init(repeatsInterrupted: true) }
 
   package init(repeatsInterrupted: Bool) { self.repeatsInterrupted = repeatsInterrupted }

@@ -62,7 +62,8 @@ extension Catalog {
     if !fileSystem.isMissing(
       Layout.metadataPath(hash, head.variant), in: entries.directory.raw)
     {
-      // Whoever is storing or removing the entry holds the shard. Otherwise the file is a leftover.
+      // A thread or process that stores or removes the entry now has locked the shard. If nobody
+      // has, an earlier removal could not remove the file.
       let isRemoved = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
         isKnown(head)
           || (try? fileSystem.removeFile(

@@ -35,7 +35,7 @@ package final class Recovery: Sendable {
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
-    guard (try? reconcileKeys()) != nil else { return }
+    guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return }
     let hasMovedEntries = dead.contains { tree.staging.hasMovedEntries($0) }
     guard checkBodies(butNot: catalog.isIndexWhole && !hasMovedEntries ? .shard : .none)
     else { return }
@@ -136,10 +136,7 @@ package final class Recovery: Sendable {
   private func forEachKey(
     _ body: (KeyHash, borrowing Descriptor, EntriesDirectory) throws(StoreError) -> Void
   ) throws(StoreError) {
-    for number in 0..<Layout.shardCount {
-      if upkeep.isStopping { throw .closed(path) }
-      try forEachKey(of: number, body)
-    }
+    for number in 0..<Layout.shardCount { try forEachKey(of: number, body) }
   }
 
   /// Calls `body` with each key that has a directory in a shard.

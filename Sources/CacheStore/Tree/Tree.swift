@@ -43,13 +43,13 @@ package final class Tree: Sendable {
     let status: FileStatus
   }
 
-  /// Opens a body.
+  /// Opens a body by its path below `entries`.
   ///
   /// - Throws: `.wrongLength` also if it is no file; `.notFound` or `.isWrongKind` if there is none.
   private func openFile(
-    _ hash: KeyHash, _ digest: Digest, _ length: UInt64, _ entries: EntriesDirectory
+    _ path: PathName, _ length: UInt64, _ entries: EntriesDirectory
   ) throws(SystemError) -> OpenBody {
-    let file = try fileSystem.open(Layout.bodyPath(hash, digest), in: entries.directory, [.read])
+    let file = try fileSystem.open(path, in: entries.directory, [.read])
     let status = try fileSystem.status(of: file.raw)
     guard status.kind == .file, status.length == length else { throw .wrongLength }
     return OpenBody(file: file, status: status)
@@ -57,17 +57,20 @@ package final class Tree: Sendable {
 
   private func openFile(_ located: Located) throws(SystemError) -> OpenBody {
     let slot = located.slot
-    return try openFile(slot.keyHash, slot.digest, slot.length, located.entries)
+    return try openFile(
+      Layout.bodyPath(slot.keyHash, slot.digest), slot.length, located.entries)
   }
 
   /// Reads and verifies a body.
   func readBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
     let slot = located.slot
     do throws(SystemError) {
-      if slot.length > Self.unaskedBytes { _ = try openFile(located) }
+      let path = Layout.bodyPath(slot.keyHash, slot.digest)
+      if slot.length > Self.unaskedBytes {
+        _ = try openFile(path, slot.length, located.entries)
+      }
       let bytes = try fileSystem.readFile(
-        Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory,
-        expecting: Int(slot.length))
+        path, in: located.entries.directory, expecting: Int(slot.length))
       if bytes.count == Int(slot.length), slot.digest.names(bytes, hashSeed: hashSeed) {
         return bytes
       }
@@ -83,7 +86,7 @@ package final class Tree: Sendable {
     let slot = located.slot
     let name = Layout.bodyPath(slot.keyHash, slot.digest)
     do throws(SystemError) {
-      let body = try openFile(located)
+      let body = try openFile(name, slot.length, located.entries)
       let identity = VerifiedBodies.Identity(body.status)
       return BodyReader(
         file: body.file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
@@ -99,12 +102,12 @@ package final class Tree: Sendable {
   func statusOfBody(
     _ hash: KeyHash, _ entry: StoredEntry, _ entries: EntriesDirectory
   ) throws(StoreError) -> FileStatus? {
+    let path = Layout.bodyPath(hash, entry.digest)
     do throws(SystemError) {
-      return try openFile(hash, entry.digest, entry.length, entries).status
+      return try openFile(path, entry.length, entries).status
     } catch {
       if error.meansNoBody { return nil }
-      throw StoreError(
-        error, path: "\(path)/entries/\(Layout.bodyPath(hash, entry.digest).text)")
+      throw StoreError(error, path: "\(self.path)/entries/\(path.text)")
     }
   }
 
