@@ -43,8 +43,12 @@ extension Catalog {
     }
     guard let current else {
       let segment = try makeSegment(state.withLock { $0.journal.nextNumber })
-      state.withLock { $0.journal.add(segment) }
-      return segment
+      return state.withLock { state in
+        // A thread that only reads may have found the file already.
+        if let found = state.journal.current { return found }
+        state.journal.add(segment)
+        return segment
+      }
     }
     let isLinked = try system(journal.path(of: current.number)) { () throws(SystemError) in
       try fileSystem.isLinked(current.file)
