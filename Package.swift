@@ -35,6 +35,9 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: S
     name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
 }
 
+/// The platforms whose own libraries take the place of libcurl and OpenSSL.
+let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
+
 let package = Package(
   name: "OfflineCache",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -45,9 +48,10 @@ let package = Package(
     .library(
       name: "CacheClient",
       targets: [
-        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "CurlHTTP",
-        "HTTPTransports", "HTTPSemantics", "LocalizedClientErrors",
+        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPTransports",
+        "HTTPSemantics", "LocalizedClientErrors",
       ]),
+    .library(name: "CurlHTTP", targets: ["CurlHTTP"]),
     .library(name: "OfflineCache", targets: ["OfflineCacheKit", "Reachability"]),
     .executable(name: "offlinecache", targets: ["offlinecache"]),
     .executable(name: "cachefsck", targets: ["cachefsck"]),
@@ -82,13 +86,16 @@ let package = Package(
 
     // HTTP.
     library("HTTPSemantics", []),
-    library("HTTPTransports", ["HTTPSemantics"]),
+    library("HTTPTransports", ["HTTPSemantics", "CacheFormat", "CacheSystem"]),
     library(
       "CurlHTTP",
       [
         "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem", "CCurl",
         "CCurlLibrary",
       ]),
+    // On Linux only its tests use it.
+    library(
+      "URLSessionHTTP", ["HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheSystem"]),
     library("ContentCoding", ["CZlib"]),
     library(
       "MessageDigests",
@@ -116,7 +123,7 @@ let package = Package(
       "LocalizedClientErrors",
       [
         "LocalizedStoreErrors", "CacheClient", "HTTPDownloads", "HTTPUploads", "HTTPCaching",
-        "CurlHTTP", "HTTPTransports", "HTTPSemantics", "ContentCoding",
+        "HTTPTransports", "HTTPSemantics", "ContentCoding",
       ]),
     library(
       "CachingProxy",
@@ -133,7 +140,9 @@ let package = Package(
       "OfflineCacheKit",
       [
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching",
-        "CurlHTTP", "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
+        .target(name: "CurlHTTP", condition: .when(platforms: [.linux])),
+        .target(name: "URLSessionHTTP", condition: .when(platforms: apple)),
+        "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
         "CacheFormat", "CacheSystem", "CLoadingQueue", "MessageDigests",
         "LocalizedClientErrors", "LocalizedStoreErrors",
       ]),
@@ -237,10 +246,28 @@ let package = Package(
         "HTTPTransports", "CacheStore",
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
+    // Both transports, for the tests that both can pass.
+    .target(
+      name: "TransportTesting",
+      dependencies: [
+        "CurlHTTP", "URLSessionHTTP", "HTTPTransports", "HTTPSemantics", "LoopbackOrigin",
+      ],
+      path: "Tests/TransportTesting", swiftSettings: house),
+    tests(
+      "HTTPTransports",
+      [
+        "TransportTesting", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "LoopbackOrigin",
+      ]),
     tests(
       "CurlHTTP",
       [
-        "CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheSystem",
+        "TransportTesting", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests",
+        "CacheSystem", "LoopbackOrigin", "NginxOrigin",
+      ]),
+    tests(
+      "URLSessionHTTP",
+      [
+        "TransportTesting", "URLSessionHTTP", "CurlHTTP", "HTTPTransports", "HTTPSemantics",
         "LoopbackOrigin", "NginxOrigin",
       ]),
     tests("ContentCoding", ["ContentCoding", "CZlib"]),

@@ -27,20 +27,4 @@ final class CookieJar {
     return unsafe occurl_set_pointer(handle.raw, CURLOPT_SHARE, share) == CURLE_OK
       && handle.set(CURLOPT_COOKIEFILE, "")
   }
-
-  /// Returns fields with which no cache uses the response for a request with other cookies.
-  ///
-  /// A cache above does not see the cookies that are added here, so it could not distinguish the
-  /// variants of `Vary: Cookie`. `Vary: *` prevents the response from being stored.
-  static func concealed(_ fields: HTTPFields) -> HTTPFields {
-    let isSelected = fields.all(named: "Vary").contains { field in
-      field.text.lowercased().split(separator: ",").contains { name in
-        name.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" } == "cookie"
-      }
-    }
-    guard isSelected else { return fields }
-    var fields = fields
-    fields.replace(with: HTTPField("Vary", "*"))
-    return fields
-  }
 }

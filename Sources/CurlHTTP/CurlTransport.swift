@@ -14,7 +14,7 @@ public import HTTPTransports
 /// 7.88 limits one line of a head to 100 KiB, and one trailer of HTTP/1 to 4 KiB.
 public final class CurlTransport: HTTPTransport {
   /// The set-up that the transport was created with.
-  public let setup: CurlSetup
+  public let setup: NetworkSetup
 
   let loop: TransferLoop
 
@@ -23,11 +23,8 @@ public final class CurlTransport: HTTPTransport {
   /// - Throws: `TransportError.Code.failed` if libcurl or the system cannot do that;
   ///   `TransportError.Code.invalidSetup` if a pin is for an invalid host name, because it would
   ///   never be checked.
-  public init(_ setup: CurlSetup = CurlSetup()) throws(TransportError) {
-    if let name = setup.pins.keys.first(where: { !CurlSetup.isHost($0) }) {
-      throw TransportError(
-        .invalidSetup, url: "https:", detail: "a pin is for '\(name)', which is no host")
-    }
+  public init(_ setup: NetworkSetup = NetworkSetup()) throws(TransportError) {
+    if let fault = setup.fault { throw fault }
     self.setup = setup
     loop = try TransferLoop(setup)
   }
@@ -59,22 +56,21 @@ public final class CurlTransport: HTTPTransport {
   func start(
     _ request: HTTPRequest, _ body: RequestBody? = nil, _ options: TransportOptions,
     _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void = { _ in }
-  ) throws(TransportError) -> CurlBody {
+  ) throws(TransportError) -> TransferBody {
     if let fault = RequestCheck.fault(in: request, body) {
       throw TransportError(.invalidRequest, url: request.url.string, detail: fault)
     }
     let upload = body.map {
-      Upload(
-        $0, awaitsContinue: RequestCheck.expectsContinue(request),
-        continueTimeout: setup.continueTimeout)
+      Upload($0, awaitsContinue: RequestCheck.expectsContinue(request))
     }
     let transfer = Transfer(
-      request, upload, options: options, load: loop.load, onInterim: onInterim
+      request, upload, options: options, capacity: { [load = loop.load] in load.capacity },
+      onInterim: onInterim
     ) { [loop] in
       loop.submit($0, $1.command)
     }
     loop.submit(transfer, .start)
-    return CurlBody(transfer, transport: self)
+    return TransferBody(transfer, of: self)
   }
 }
 
@@ -85,31 +81,5 @@ extension Transfer.Request {
     case .resumeSending: .resumeSending
     case .remove: .remove
     }
-  }
-}
-
-/// The body of one transfer. It ends the transfer when its reader releases it.
-final class CurlBody: TransportBody {
-  let transfer: Transfer
-  /// Keeps the loop alive while the body is in use.
-  private let transport: CurlTransport
-
-  init(_ transfer: Transfer, transport: CurlTransport) {
-    self.transfer = transfer
-    self.transport = transport
-  }
-
-  deinit {
-    transfer.cancel()
-  }
-
-  var trailers: HTTPFields { transfer.trailers }
-
-  func next() async throws(TransportError) -> [UInt8]? {
-    try await transfer.next().get()
-  }
-
-  func cancel() {
-    transfer.cancel()
   }
 }

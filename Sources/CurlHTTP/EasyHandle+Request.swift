@@ -10,7 +10,7 @@ extension EasyHandle {
   /// - Parameter timeLeft: The rest of the whole timeout; `nil` for all of it.
   /// - Returns: `false` if libcurl refuses an option, for example because it has no memory.
   func configure(
-    _ transfer: Transfer, _ setup: CurlSetup, readBytes: Int, timeLeft: Duration? = nil
+    _ transfer: Transfer, _ setup: NetworkSetup, readBytes: Int, timeLeft: Duration? = nil
   ) -> Bool {
     let request = transfer.request
     var options = transfer.options
@@ -41,7 +41,7 @@ extension EasyHandle {
     }
   }
 
-  private func setFields(_ transfer: Transfer, _ setup: CurlSetup) -> Bool {
+  private func setFields(_ transfer: Transfer, _ setup: NetworkSetup) -> Bool {
     let request = transfer.request
     // For libcurl, "Name:" means that the field is not sent. If the first `Expect` is empty, it
     // ignores a second one. Otherwise it would wait for that one, and repeat a refused request
@@ -86,7 +86,7 @@ extension EasyHandle {
     return true
   }
 
-  private func setConnection(_ setup: CurlSetup, readBytes: Int) -> Bool {
+  private func setConnection(_ setup: NetworkSetup, readBytes: Int) -> Bool {
     // Safety: the handle is valid.
     unsafe occurl_set_quick_exit(raw)
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK,
@@ -102,7 +102,7 @@ extension EasyHandle {
       && set(CURLOPT_BUFFERSIZE, readBytes)
   }
 
-  private func setProxy(_ proxy: CurlSetup.Proxy) -> Bool {
+  private func setProxy(_ proxy: NetworkSetup.Proxy) -> Bool {
     switch proxy {
     case .environment: return true
     case .none: return set(CURLOPT_PROXY, "")

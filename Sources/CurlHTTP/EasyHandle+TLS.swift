@@ -1,6 +1,7 @@
 import CCurl
 import CCurlLibrary
 import HTTPSemantics
+import HTTPTransports
 import MessageDigests
 
 // The TLS options of a handle, and the certificate of the server.
@@ -8,12 +9,12 @@ extension EasyHandle {
   /// Sets authorities and client certificate.
   ///
   /// - Returns: false if libcurl does not take an option.
-  func setTrust(_ setup: CurlSetup, _ url: NormalizedURL) -> Bool {
+  func setTrust(_ setup: NetworkSetup, _ url: NormalizedURL) -> Bool {
     if let file = setup.certificateAuthoritiesFile {
       guard set(CURLOPT_CAINFO, file) else { return false }
     }
     guard let client = setup.clientCertificate,
-      client.hosts?.contains(CurlSetup.withoutDot(url.host)) ?? true
+      client.hosts?.contains(NetworkSetup.withoutDot(url.host)) ?? true
     else {
       return true
     }

@@ -20,7 +20,7 @@ final class RunningTransfer {
   /// Whether the response came over HTTP/2, whose connections are shared.
   private(set) var sharesConnection = false
 
-  private let setup: CurlSetup
+  private let setup: NetworkSetup
   private let readBytes: Int
   private let sockets: IdleSockets
   private var parser = HeadParser()
@@ -34,7 +34,7 @@ final class RunningTransfer {
   let pins: Set<Pin>?
 
   init(
-    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: CurlSetup,
+    _ transfer: Transfer, _ handle: EasyHandle, _ sockets: IdleSockets, _ setup: NetworkSetup,
     readBytes: Int
   ) {
     self.transfer = transfer
@@ -203,7 +203,7 @@ extension RunningTransfer {
       if head.fields.contains("Transfer-Encoding"), mayHaveBody(head) { chunks = ChunkedBody() }
       endUpload(status: head.status)
       var head = head
-      if setup.keepsCookies { head.fields = CookieJar.concealed(head.fields) }
+      if setup.keepsCookies { head.fields = head.fields.concealingCookies }
       transfer.deliver(TransportHead(head: head, version: version))
     case .violation(let detail): return fail(.protocolViolation, detail)
     case .tooLarge(let detail): return fail(.headTooLarge, detail)

@@ -14,7 +14,7 @@ final class TransferDriver {
   private static let overCheck = Duration.milliseconds(100)
 
   private let multi: UnsafeMutableRawPointer
-  private let setup: CurlSetup
+  private let setup: NetworkSetup
   private let load: TransferLoad
   private let sockets: IdleSockets
   /// The cookies, or `nil` if none are kept.
@@ -31,7 +31,7 @@ final class TransferDriver {
 
   /// Creates a driver. The sockets must outlive the multi handle.
   init(
-    _ multi: UnsafeMutableRawPointer, _ setup: CurlSetup, _ load: TransferLoad,
+    _ multi: UnsafeMutableRawPointer, _ setup: NetworkSetup, _ load: TransferLoad,
     _ sockets: IdleSockets
   ) {
     unsafe self.multi = multi

@@ -24,7 +24,7 @@ final class TransferLoop: Sendable {
     var isOver = false
   }
 
-  let setup: CurlSetup
+  let setup: NetworkSetup
   let load: TransferLoad
   // Safety: written once, freed by deinit. The loop's thread uses the pointed-to handle; others
   // only pass it to curl_multi_wakeup(3), which is safe from any thread.
@@ -36,7 +36,7 @@ final class TransferLoop: Sendable {
   /// Starts the thread.
   ///
   /// - Throws: ``TransportError/Code/failed`` if libcurl or the system cannot do that.
-  init(_ setup: CurlSetup) throws(TransportError) {
+  init(_ setup: NetworkSetup) throws(TransportError) {
     self.setup = setup
     load = TransferLoad(bufferBytes: setup.bufferBytes)
     guard CurlLibrary.isReady, let multi = unsafe curl_multi_init() else {

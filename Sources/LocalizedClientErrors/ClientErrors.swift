@@ -1,6 +1,5 @@
 import CacheClient
 import ContentCoding
-import CurlHTTP
 import HTTPCaching
 import HTTPDownloads
 import HTTPSemantics

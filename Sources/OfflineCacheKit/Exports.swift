@@ -2,7 +2,6 @@
 // One import is enough: the modules of all types in the public API are re-exported.
 @_exported public import CacheFormat
 @_exported public import CacheStore
-@_exported public import CurlHTTP
 @_exported public import Foundation
 @_exported public import HTTPAuthentication
 @_exported public import HTTPCaching
@@ -12,9 +11,15 @@
 @_exported public import HTTPUploads
 @_exported public import MessageDigests
 @_exported public import Reachability
+
 @_exported public import struct CacheSystem.SystemClock
 @_exported public import protocol CacheSystem.WallClock
 
+#if canImport(Darwin)
+  @_exported public import URLSessionHTTP
+#else
+  @_exported public import CurlHTTP
+#endif
 #if canImport(FoundationNetworking)
   @_exported public import FoundationNetworking
 #endif

@@ -1,13 +1,23 @@
 public import CacheClient
 public import CacheStore
 import CacheSystem
-import CurlHTTP
 public import Foundation
 import HTTPSemantics
 public import HTTPTransports
 public import Reachability
 import Synchronization
 
+#if canImport(Darwin)
+  import URLSessionHTTP
+
+  /// The transport of a cache that is made without one.
+  private typealias DefaultTransport = URLSessionTransport
+#else
+  import CurlHTTP
+
+  /// The transport of a cache that is made without one.
+  private typealias DefaultTransport = CurlTransport
+#endif
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
@@ -59,9 +69,9 @@ public final class OfflineCache: Sendable {
   public convenience init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions()
   ) throws(StoreError) {
-    let transport: CurlTransport
+    let transport: DefaultTransport
     do throws(TransportError) {
-      transport = try CurlTransport(options.network)
+      transport = try DefaultTransport(options.network)
     } catch {
       throw Self.failure(error, directory)
     }
@@ -69,8 +79,9 @@ public final class OfflineCache: Sendable {
       capacity: capacity, directory: directory, options: options, transport: transport)
   }
 
-  /// Opens the cache with another transport than libcurl; see
-  /// ``init(capacity:directory:options:)``.
+  /// Opens the cache with a transport: libcurl (product CurlHTTP) on a Mac, for example, where
+  /// ``init(capacity:directory:options:)`` takes URLSession. ``OfflineCacheOptions/network`` is not
+  /// used, as the transport has its own.
   public init(
     capacity: Int, directory: URL, options: OfflineCacheOptions = OfflineCacheOptions(),
     transport: any HTTPTransport
@@ -169,7 +180,8 @@ public final class OfflineCache: Sendable {
   private static func failure(_ error: TransportError, _ directory: URL) -> StoreError {
     guard error.code == .invalidSetup else {
       return StoreError(
-        .inputOutput, path: directory.path, cause: "libcurl cannot be started (\(error.detail))",
+        .inputOutput, path: directory.path,
+        cause: "the transport cannot be started (\(error.detail))",
         remedy: "check the limits on threads and files of this process")
     }
     return StoreError(

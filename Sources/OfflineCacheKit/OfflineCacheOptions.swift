@@ -1,10 +1,9 @@
 public import CacheClient
 public import CacheStore
 public import CacheSystem
-public import CurlHTTP
 public import HTTPCaching
 public import HTTPSemantics
-import HTTPTransports
+public import HTTPTransports
 public import Reachability
 
 /// The configuration of an ``OfflineCache``.
@@ -59,8 +58,8 @@ public struct OfflineCacheOptions: Sendable {
   /// error.
   public var maximumDataBytes: Int
 
-  /// The set-up of libcurl: user agent, trusted authorities, pins, client certificate, proxy.
-  public var network: CurlSetup
+  /// The set-up of the transport: user agent, trusted authorities, pins, client certificate, proxy.
+  public var network: NetworkSetup
 
   /// The credentials for servers that require them; with `nil`, a 401 is returned like other
   /// statuses.
@@ -92,7 +91,7 @@ public struct OfflineCacheOptions: Sendable {
     reachability: (any NetworkReachability)? = SystemReachability.shared,
     rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 4 << 20,
     durability: Durability = .process,
-    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: CurlSetup = CurlSetup(),
+    maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: NetworkSetup = NetworkSetup(),
     credentials: CredentialProvider? = nil
   ) {
     self.keyRule = keyRule

@@ -43,7 +43,7 @@ private func withProxy<Result: Sendable>(
   _ origin: LoopbackOrigin, _ store: Store, isOffline: Bool = false,
   role: CacheRules.Role = .privateCache, _ body: (UInt16) async throws -> Result
 ) async throws -> Result {
-  let setup = CurlSetup(connectionsPerHost: 0, proxy: .none, usesHTTP2: false)
+  let setup = NetworkSetup(connectionsPerHost: 0, proxy: .none, usesHTTP2: false)
   var options = ClientOptions(rules: CacheRules(role: role))
   options.transport.addsDefaultFields = false
   let client = CachingClient(store: store, transport: try CurlTransport(setup), options: options)

@@ -25,7 +25,7 @@ import Testing
     let observer = Recorder()
     let server = ProxyServer(
       client: CachingClient(
-        store: store, transport: try CurlTransport(CurlSetup(proxy: .none)), options: options),
+        store: store, transport: try CurlTransport(NetworkSetup(proxy: .none)), options: options),
       options: ProxyOptions(
         listen: ListenAddress(host: "127.0.0.1", port: 0),
         origin: try NormalizedURL("http://127.0.0.1:1/"), hosts: ["x"]),

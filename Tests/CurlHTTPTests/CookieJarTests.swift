@@ -2,6 +2,7 @@ import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -15,7 +16,7 @@ struct CookieJarTests {
   @Test func `cookies are kept only where that was asked for`() async throws {
     let origin = try origin()
     for keeps in [false, true] {
-      let transport = try CurlTransport(CurlSetup(keepsCookies: keeps))
+      let transport = try CurlTransport(NetworkSetup(keepsCookies: keeps))
       for target in ["/in/1", "/in/2", "/out"] {
         _ = try await transport.fetch(origin.address(target))
       }
@@ -23,13 +24,13 @@ struct CookieJarTests {
     let sent = origin.requests.map { $0.value(of: "Cookie") }
     #expect(sent == [nil, nil, nil, nil, "a=1", nil])
     // Another transport begins with none.
-    _ = try await CurlTransport(CurlSetup(keepsCookies: true)).fetch(origin.address("/in/1"))
+    _ = try await CurlTransport(NetworkSetup(keepsCookies: true)).fetch(origin.address("/in/1"))
     #expect(origin.requests.last?.value(of: "Cookie") == nil)
   }
 
   @Test func `they stay with their host, and a request with its own goes alone`() async throws {
     let origin = try origin()
-    let transport = try CurlTransport(CurlSetup(keepsCookies: true))
+    let transport = try CurlTransport(NetworkSetup(keepsCookies: true))
     _ = try await transport.fetch(origin.address("/in/1"))
     _ = try await transport.fetch(NormalizedURL("http://localhost:\(origin.port)/in/1"))
     #expect(origin.requests.last?.value(of: "Cookie") == nil)
@@ -43,13 +44,13 @@ struct CookieJarTests {
     let origin = try origin()
     let plain = try await CurlTransport().send(HTTPRequest(url: origin.address()))
     #expect(plain.head.fields.first(named: "Vary")?.text == "Accept, Cookie")
-    let kept = try await CurlTransport(CurlSetup(keepsCookies: true))
+    let kept = try await CurlTransport(NetworkSetup(keepsCookies: true))
       .send(HTTPRequest(url: origin.address()))
     #expect(kept.head.fields.all(named: "Vary").map(\.text) == ["*"])
     let fields: HTTPFields = [HTTPField("Vary", "Cookies, Accept"), HTTPField("Vary", "X-Cookie")]
-    #expect(CookieJar.concealed(fields) == fields)
+    #expect(fields.concealingCookies == fields)
     #expect(
-      CookieJar.concealed([HTTPField("vary", "A"), HTTPField("VARY", " COOKIE ,b")])
+      ([HTTPField("vary", "A"), HTTPField("VARY", " COOKIE ,b")] as HTTPFields).concealingCookies
         == [HTTPField("Vary", "*")])
   }
 }

@@ -4,6 +4,7 @@ import HTTPTransports
 import LoopbackOrigin
 import Synchronization
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 

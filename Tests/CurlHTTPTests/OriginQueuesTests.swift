@@ -3,6 +3,7 @@ import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -13,7 +14,7 @@ struct OriginQueuesTests {
     Transfer(
       HTTPRequest(url: try NormalizedURL("http://h\(target)")), nil,
       options: TransportOptions(wholeTimeout: wholeTimeout, priority: priority),
-      load: TransferLoad(bufferBytes: 1), onInterim: { _ in }, ask: { _, _ in })
+      capacity: { 1 }, onInterim: { _ in }, ask: { _, _ in })
   }
 
   /// Takes what may run now, and returns the targets.
@@ -123,8 +124,8 @@ struct OriginQueuesTests {
       connection.answer(request.target)
     }
     let other = try LoopbackOrigin { request, connection in connection.answer(request.target) }
-    let transport = try CurlTransport(CurlSetup(connectionsPerHost: 1, proxy: .none))
-    func start(_ target: String, priority: Int = 0) throws -> CurlBody {
+    let transport = try CurlTransport(NetworkSetup(connectionsPerHost: 1, proxy: .none))
+    func start(_ target: String, priority: Int = 0) throws -> TransferBody {
       try transport.start(
         HTTPRequest(url: try origin.address(target)), nil, TransportOptions(priority: priority))
     }
@@ -146,7 +147,7 @@ struct OriginQueuesTests {
   func `a transport that goes away ends what waits`() async throws {
     let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
     var transport: CurlTransport? = try CurlTransport(
-      CurlSetup(connectionsPerHost: 1, proxy: .none))
+      NetworkSetup(connectionsPerHost: 1, proxy: .none))
     let url = try origin.address()
     let bodies = try (0..<3).map { _ in
       try #require(transport).start(HTTPRequest(url: url), nil, patient)

@@ -3,12 +3,13 @@ import HTTPTransports
 import LoopbackOrigin
 import TestSupport
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
 struct ProxyTests {
-  private func transport(_ proxy: CurlSetup.Proxy) throws -> CurlTransport {
-    try CurlTransport(CurlSetup(proxy: proxy))
+  private func transport(_ proxy: NetworkSetup.Proxy) throws -> CurlTransport {
+    try CurlTransport(NetworkSetup(proxy: proxy))
   }
 
   private func makeProxy() throws -> LoopbackOrigin {

@@ -5,6 +5,7 @@ import LoopbackOrigin
 import MessageDigests
 import NginxOrigin
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -27,15 +28,15 @@ struct TLSTests {
     try await NginxOrigin(Self.servers, in: Certificates.make(), ports: 5)
   }
 
-  private func setup(_ origin: NginxOrigin, authorities: String? = "ca.pem") -> CurlSetup {
-    var setup = CurlSetup(proxy: .none)
+  private func setup(_ origin: NginxOrigin, authorities: String? = "ca.pem") -> NetworkSetup {
+    var setup = NetworkSetup(proxy: .none)
     setup.certificateAuthoritiesFile = authorities.map { "\(origin.folder.path)/\($0)" }
     return setup
   }
 
   /// Returns the text of the answer, or why there is none.
   private func answer(
-    _ setup: CurlSetup, _ origin: NginxOrigin, port: Int = 0, host: String = "localhost"
+    _ setup: NetworkSetup, _ origin: NginxOrigin, port: Int = 0, host: String = "localhost"
   ) async throws -> Result<String, TransportError.Code> {
     let transport = try CurlTransport(setup)
     let url = try NormalizedURL(origin.address(port: port, host: host))
@@ -170,7 +171,7 @@ struct TLSTests {
   @Test("a pinned host is not asked by http")
   func noTLS() async throws {
     let origin = try LoopbackOrigin { _, connection in connection.answer("x") }
-    var ours = CurlSetup(proxy: .none)
+    var ours = NetworkSetup(proxy: .none)
     ours.pins = [
       "127.0.0.1": [try #require(Pin(.publicKey, digest: Array(repeating: 1, count: 32)))]
     ]

@@ -35,7 +35,7 @@ struct OfflineCacheCredentialsTests {
   }
 
   private func sandbox(_ provider: CredentialProvider?) throws -> FaceSandbox {
-    try FaceSandbox(OfflineCacheOptions(network: CurlSetup(proxy: .none), credentials: provider))
+    try FaceSandbox(OfflineCacheOptions(network: NetworkSetup(proxy: .none), credentials: provider))
   }
 
   private func url(_ origin: NginxOrigin, _ target: String = "/page", user: String = "") -> URL {

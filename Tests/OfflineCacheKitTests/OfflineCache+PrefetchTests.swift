@@ -89,7 +89,7 @@ import Testing
     let priorities = Mutex<[String: Int]>([:])
     private let transport: CurlTransport
 
-    init() throws { transport = try CurlTransport(CurlSetup(proxy: .none)) }
+    init() throws { transport = try CurlTransport(NetworkSetup(proxy: .none)) }
 
     func send(
       _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,

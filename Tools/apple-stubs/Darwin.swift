@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 // The C library of Apple platforms: that of this machine, and what is Apple's own.
 @_exported import Glibc
 

@@ -22,3 +22,29 @@ public struct NWPath: Sendable {
 public struct NWInterface: Sendable {
   public let name: String
 }
+
+/// https://developer.apple.com/documentation/network/nwendpoint
+public enum NWEndpoint: Sendable {
+  public struct Host: Sendable {
+    public init(_ string: String) {}
+  }
+  public struct Port: Sendable {
+    public init?(rawValue: UInt16) {}
+  }
+  case hostPort(host: NWEndpoint.Host, port: NWEndpoint.Port)
+}
+
+/// https://developer.apple.com/documentation/network/nwprotocoltls/options
+public enum NWProtocolTLS {
+  public final class Options {
+    public init() {}
+  }
+}
+
+/// https://developer.apple.com/documentation/network/proxyconfiguration
+public struct ProxyConfiguration: Sendable {
+  public init(httpCONNECTProxy: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {}
+  public init(socksv5Proxy: NWEndpoint) {}
+  public mutating func applyCredential(username: String, password: String) {}
+  public var excludedDomains: [String] = []
+}

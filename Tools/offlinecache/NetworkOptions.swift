@@ -1,5 +1,4 @@
 import CommandLineTools
-import CurlHTTP
 import HTTPTransports
 
 /// The options for connections to servers, shared by all commands that use the network.
@@ -59,9 +58,9 @@ enum NetworkOptions {
   /// - Throws: `UsageError`; ``ToolError`` for a file that cannot be read. Without this check,
   ///   every request would fail later, with a message about certificates.
   static func setup(
-    _ invocation: Invocation, _ proxy: Option<CurlSetup.Proxy> = NetworkOptions.proxy
-  ) throws -> CurlSetup {
-    var setup = CurlSetup()
+    _ invocation: Invocation, _ proxy: Option<NetworkSetup.Proxy> = NetworkOptions.proxy
+  ) throws -> NetworkSetup {
+    var setup = NetworkSetup()
     setup.certificateAuthoritiesFile = try path(authorities, invocation)
     for pin in invocation.all(pins) { setup.pins[pin.host, default: []].insert(pin.pin) }
     if let file = try path(certificate, invocation) {
@@ -98,7 +97,7 @@ extension ValueKind where Value == HostPin {
   static var pin: ValueKind {
     ValueKind("HOST=PIN") { argument throws(InvalidValue) in
       guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex,
-        CurlSetup.isHost(text[..<end].lowercased())
+        NetworkSetup.isHost(text[..<end].lowercased())
       else {
         throw InvalidValue(
           expected: "a host and a pin such as example.org=sha256/BASE64 of a key, or "
@@ -114,13 +113,13 @@ extension ValueKind where Value == HostPin {
   }
 }
 
-extension ValueKind where Value == CurlSetup.Proxy {
+extension ValueKind where Value == NetworkSetup.Proxy {
   /// `environment`, `none` or a URL.
   static var proxy: ValueKind {
     ValueKind("environment|none|URL") { argument throws(InvalidValue) in
       switch argument.text {
       case "environment": return .environment
-      case "none": return CurlSetup.Proxy.none
+      case "none": return NetworkSetup.Proxy.none
       case let text?
       where ["http://", "https://", "socks5://", "socks5h://"].contains { text.hasPrefix($0) }:
         return .url(text)

@@ -1,10 +1,9 @@
-import HTTPSemantics
-import HTTPTransports
+package import HTTPSemantics
 
 /// Checks that a request has only one meaning when it is sent.
-enum RequestCheck {
+package enum RequestCheck {
   /// Returns the problem with a request, or `nil` if it can be sent.
-  static func fault(in request: HTTPRequest, _ body: RequestBody?) -> String? {
+  package static func fault(in request: HTTPRequest, _ body: RequestBody?) -> String? {
     guard HTTPField.isToken(request.method.rawValue) else { return "the method is no token" }
     guard request.method.rawValue != "CONNECT" else { return "CONNECT asks for a tunnel" }
     guard request.fields.allSatisfy(\.isValid) else { return "a field has an illegal character" }
@@ -14,7 +13,7 @@ enum RequestCheck {
 
   /// Returns whether the request waits for the server's consent before its body is sent (RFC 9110,
   /// section 10.1.1).
-  static func expectsContinue(_ request: HTTPRequest) -> Bool {
+  package static func expectsContinue(_ request: HTTPRequest) -> Bool {
     request.fields.contains {
       $0.isNamed("Expect") && $0.text.lowercased() == "100-continue"
     }

@@ -1,12 +1,11 @@
 import CacheSystem
-import HTTPTransports
 
-/// Passes a request's body from its source to libcurl, which asks for it on the driver thread.
+/// Passes a request's body from its source to a transport, which asks for it.
 ///
-/// One piece is held. The next one is requested when libcurl has taken the last byte of it.
-final class Upload: Sendable {
-  /// The result of a read by libcurl.
-  enum Read: Equatable {
+/// One piece is held. The next one is requested when the last byte of it has been taken.
+package final class Upload: Sendable {
+  /// The result of a read.
+  package enum Read: Equatable {
     /// A number of bytes, at least one.
     case bytes(Int)
     /// No bytes yet; the closure is called once there are more.
@@ -16,7 +15,7 @@ final class Upload: Sendable {
   }
 
   /// The way in which the end of the body is indicated to the server.
-  enum Framing: Equatable {
+  package enum Framing: Equatable {
     case length(UInt64)
     case chunked
   }
@@ -37,7 +36,7 @@ final class Upload: Sendable {
     var whenReady: (@Sendable () -> Void)?
   }
 
-  let framing: Framing
+  package let framing: Framing
 
   private let continueTimeout: Duration
   private let isWhole: Bool
@@ -46,7 +45,9 @@ final class Upload: Sendable {
   /// Creates an upload. One that waits for the server's consent (`Expect: 100-continue`) starts
   /// without it after a time, because servers may not know the expectation (RFC 9110, section
   /// 10.1.1).
-  init(_ body: RequestBody, awaitsContinue: Bool = false, continueTimeout: Duration = .seconds(1)) {
+  package init(
+    _ body: RequestBody, awaitsContinue: Bool = false, continueTimeout: Duration = .seconds(1)
+  ) {
     self.continueTimeout = continueTimeout
     switch body {
     case .bytes(let bytes):
@@ -60,15 +61,15 @@ final class Upload: Sendable {
     }
   }
 
-  /// Copies the next bytes to libcurl, or returns the reason why there are none. After
+  /// Copies the next bytes to the transport, or returns the reason why there are none. After
   /// ``Read/wait``, `whenReady` is called once, from any thread.
-  func read(
+  package func read(
     into buffer: UnsafeMutableRawBufferPointer, whenReady: @escaping @Sendable () -> Void
   ) -> Read {
     // After `swap`, the closure that is replaced. It is dropped after the lock is released.
     var closure = Optional(whenReady)
     return state.withLock { state in
-      // libcurl may ask once more although the server needs no more bytes.
+      // A transport may ask once more although the server needs no more bytes.
       guard !state.isStopped else { return .wait }
       if let failure = state.failure { return .failed(failure) }
       if state.awaitsContinue {
@@ -77,7 +78,7 @@ final class Upload: Sendable {
         return .wait
       }
       guard state.position == state.piece.count else {
-        // Safety: the buffer is libcurl's and valid during its callback.
+        // Safety: the caller's buffer is valid during the call.
         return .bytes(unsafe copy(into: buffer, &state))
       }
       guard state.source != nil else { return .end }
@@ -87,8 +88,11 @@ final class Upload: Sendable {
     }
   }
 
+  /// Whether the source is asked for its next piece.
+  package var awaitsSource: Bool { state.withLock { $0.pull != nil } }
+
   /// Returns to the start; returns `false` if bytes that cannot be read again have been read.
-  func rewind() -> Bool {
+  package func rewind() -> Bool {
     state.withLock { state in
       guard state.hasStarted else { return true }
       guard isWhole else { return false }
@@ -98,7 +102,7 @@ final class Upload: Sendable {
   }
 
   /// Records that the server has responded, so that its consent is not waited for any more.
-  func serverAnswered() {
+  package func serverAnswered() {
     let whenReady = state.withLock { state in
       state.awaitsContinue = false
       return state.whenReady.take()
@@ -107,7 +111,7 @@ final class Upload: Sendable {
   }
 
   /// Releases the source; nothing more is read.
-  func stop() {
+  package func stop() {
     // The source is released with the removed values, outside of the lock, because its deinit may
     // run foreign code.
     let taken = state.withLock { state in
@@ -168,7 +172,7 @@ final class Upload: Sendable {
     if let whenReady { callOut(whenReady) }
   }
 
-  /// Stores a piece from the source. Returns `false` if libcurl need not look yet.
+  /// Stores a piece from the source. Returns `false` if the transport need not look yet.
   private func hold(_ piece: [UInt8]?, _ state: inout State) -> Bool {
     guard !state.isStopped else { return false }
     guard let piece else {

@@ -1,14 +1,13 @@
 import CacheSystem
-import HTTPSemantics
-import HTTPTransports
+package import HTTPSemantics
 
-/// Connects one transfer of libcurl with its one reader: the head, a bounded buffer, the end. The
-/// request's body is handled by ``Upload``.
+/// Connects one transfer with its one reader: the head, a bounded buffer, the end. The request's body
+/// is handled by ``Upload``.
 ///
 /// Both sides may call at any time. Each change is made under a mutex, and continuations are
 /// resumed after it. Only the first end counts, so a transfer ends exactly once.
-final class Transfer: Sendable {
-  typealias Outcome<Value> = Result<Value, TransportError>
+package final class Transfer: Sendable {
+  package typealias Outcome<Value> = Result<Value, TransportError>
 
   fileprivate struct State {
     var head: TransportHead?
@@ -20,47 +19,51 @@ final class Transfer: Sendable {
     var largestBuffer = 0
   }
 
-  /// Requests to the loop, after an action of the reader or of the request's body.
-  enum Request: Sendable {
+  /// Requests to the transport, after an action of the reader or of the request's body.
+  package enum Request: Sendable {
     case resumeReceiving
     case resumeSending
     case remove
   }
 
-  let request: HTTPRequest
-  let upload: Upload?
-  let options: TransportOptions
-  let onInterim: @Sendable (HTTPResponseHead) -> Void
-  private let load: TransferLoad
+  package let request: HTTPRequest
+  package let upload: Upload?
+  package let options: TransportOptions
+  package let onInterim: @Sendable (HTTPResponseHead) -> Void
+  /// The limit of the buffer at present, in bytes.
+  private let capacity: @Sendable () -> Int
   private let ask: @Sendable (Transfer, Request) -> Void
   fileprivate let state = Lock(State())
 
-  /// Creates a transfer whose buffer is limited to its share of the load. `ask` is called without a
-  /// lock held, from any thread.
-  init(
-    _ request: HTTPRequest, _ upload: Upload?, options: TransportOptions, load: TransferLoad,
+  /// Creates a transfer. `ask` is called without a lock held, from any thread.
+  package init(
+    _ request: HTTPRequest, _ upload: Upload?, options: TransportOptions,
+    capacity: @escaping @Sendable () -> Int,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
     ask: @escaping @Sendable (Transfer, Request) -> Void
   ) {
     self.request = request
     self.upload = upload
     self.options = options
-    self.load = load
+    self.capacity = capacity
     self.onInterim = onInterim
     self.ask = ask
   }
 
   /// The largest number of bytes that the buffer has had.
-  var largestBuffer: Int { state.withLock { $0.largestBuffer } }
+  package var largestBuffer: Int { state.withLock { $0.largestBuffer } }
 
-  /// Whether libcurl waits for the reader.
-  var isPaused: Bool { state.withLock { $0.isPaused } }
+  /// Whether the transport waits for the reader.
+  package var isPaused: Bool { state.withLock { $0.isPaused } }
+
+  /// Whether the head has been received.
+  package var hasHead: Bool { state.withLock { $0.head != nil } }
 
   /// Whether the transfer has ended, with or without an error.
-  var hasEnded: Bool { state.withLock { $0.end != nil } }
+  package var hasEnded: Bool { state.withLock { $0.end != nil } }
 
   /// The trailers, once the body has been read to its end.
-  var trailers: HTTPFields {
+  package var trailers: HTTPFields {
     state.withLock { state in
       guard state.buffer.isEmpty, case .success(let trailers) = state.end else { return [] }
       return trailers
@@ -70,7 +73,7 @@ final class Transfer: Sendable {
 
 // The methods for the reader.
 extension Transfer {
-  func head() async -> Outcome<TransportHead> {
+  package func head() async -> Outcome<TransportHead> {
     if let ready = state.withLock({ $0.readyHead }) { return ready }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -86,7 +89,7 @@ extension Transfer {
     }
   }
 
-  func next() async -> Outcome<[UInt8]?> {
+  package func next() async -> Outcome<[UInt8]?> {
     if let ready = state.withLock({ $0.takePiece() }) { return deliver(ready) }
     let waited = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -104,11 +107,11 @@ extension Transfer {
     return waited
   }
 
-  func cancel() {
+  package func cancel() {
     if finish(.failure(error(.cancelled))) { ask(self, .remove) }
   }
 
-  func error(_ code: TransportError.Code, _ detail: String = "") -> TransportError {
+  package func error(_ code: TransportError.Code, _ detail: String = "") -> TransportError {
     TransportError(code, url: request.url.string, detail: detail)
   }
 
@@ -118,9 +121,9 @@ extension Transfer {
   }
 }
 
-// The methods for the loop.
+// The methods for the transport.
 extension Transfer {
-  func deliver(_ head: TransportHead) {
+  package func deliver(_ head: TransportHead) {
     let waiter: CheckedContinuation<Outcome<TransportHead>, Never>? = state.withLock { state in
       guard state.end == nil else { return nil }
       state.head = head
@@ -129,19 +132,19 @@ extension Transfer {
     if let waiter { callOut { waiter.resume(returning: .success(head)) } }
   }
 
-  /// Asks the loop to let libcurl read more of the request's body; from any thread.
-  func uploadIsReady() {
+  /// Asks the transport to read more of the request's body; from any thread.
+  package func uploadIsReady() {
     ask(self, .resumeSending)
   }
 
   /// Appends bytes to the buffer.
   ///
   /// - Returns: `true` if `nextAtMost` more bytes might not fit. Then the transfer has to pause,
-  ///   and the loop is asked to resume it once the reader has emptied the buffer.
-  func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
-    let capacity = load.capacity
+  ///   and the transport is asked to resume it once the reader has emptied the buffer.
+  package func accept(_ bytes: UnsafeRawBufferPointer, nextAtMost: Int) -> Bool {
+    let capacity = capacity()
     let (isFull, delivery) = state.withLock { state -> (Bool, Delivery?) in
-      // After the end nobody reads; the loop is about to remove the transfer.
+      // After the end nobody reads; the transport is about to remove the transfer.
       guard state.end == nil else { return (false, nil) }
       // Safety: the caller's buffer is valid during this call; the bytes are copied.
       unsafe state.buffer.append(contentsOf: bytes)
@@ -159,7 +162,7 @@ extension Transfer {
 
   /// Ends the transfer; returns `false` if it has ended before.
   @discardableResult
-  func finish(_ end: Outcome<HTTPFields>) -> Bool {
+  package func finish(_ end: Outcome<HTTPFields>) -> Bool {
     let (isFirst, head, piece) = state.withLock { state in
       guard state.end == nil else { return (false, nil as HeadDelivery?, nil as Delivery?) }
       state.end = end
@@ -219,5 +222,31 @@ extension Transfer.State {
     case .failure(let error): return Taken(outcome: .failure(error), wasPaused: false)
     case nil: return nil
     }
+  }
+}
+
+/// The body of one transfer. It ends the transfer when its reader releases it.
+package final class TransferBody: TransportBody {
+  package let transfer: Transfer
+  /// Keeps the transport alive while the body is in use.
+  private let transport: any HTTPTransport
+
+  package init(_ transfer: Transfer, of transport: any HTTPTransport) {
+    self.transfer = transfer
+    self.transport = transport
+  }
+
+  deinit {
+    transfer.cancel()
+  }
+
+  package var trailers: HTTPFields { transfer.trailers }
+
+  package func next() async throws(TransportError) -> [UInt8]? {
+    try await transfer.next().get()
+  }
+
+  package func cancel() {
+    transfer.cancel()
   }
 }

@@ -39,7 +39,7 @@ struct PinTests {
   func noHost(name: String) throws {
     let pin = try Pin(Self.colons)
     let error = #expect(throws: TransportError.self) {
-      try CurlTransport(CurlSetup(pins: [name: [pin]]))
+      try CurlTransport(NetworkSetup(pins: [name: [pin]]))
     }
     #expect(error?.code == .invalidSetup)
     #expect(error?.detail.contains("'\(name)'") == true)
@@ -49,7 +49,7 @@ struct PinTests {
     "a pin may be for a name or an address", arguments: ["Example.ORG", "[::1]", "127.0.0.1"])
   func host(name: String) throws {
     let pin = try Pin(Self.colons)
-    _ = try CurlTransport(CurlSetup(pins: [name: [pin]]))
+    _ = try CurlTransport(NetworkSetup(pins: [name: [pin]]))
   }
 
   @Test(

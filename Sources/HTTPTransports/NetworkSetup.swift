@@ -1,7 +1,9 @@
 import HTTPSemantics
 
-/// The configuration of a ``CurlTransport``, the same for all its transfers.
-public struct CurlSetup: Sendable, Hashable {
+/// The configuration of a transport, the same for all its transfers.
+///
+/// `CurlTransport` uses all of it. `URLSessionTransport` says which parts it cannot use.
+public struct NetworkSetup: Sendable, Hashable {
   /// The proxy for connections.
   public enum Proxy: Sendable, Hashable {
     /// The one in the environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`.
@@ -21,9 +23,10 @@ public struct CurlSetup: Sendable, Hashable {
   /// The `User-Agent` for requests that have none, if default fields are added.
   public var userAgent: String
 
-  /// The limit of the buffer for one slow reader, in bytes; at least one read of libcurl.
+  /// The limit of the buffer for one slow reader, in bytes.
   ///
-  /// If more than 16 transfers run at once, each new one gets less, down to 8 KiB.
+  /// With libcurl, it has at least one read; if more than 16 transfers run at once, each new one gets
+  /// less, down to 8 KiB.
   public var bufferBytes: Int
 
   /// The limit of connections to one host. Further transfers wait for their turn, in the order of
@@ -66,9 +69,6 @@ public struct CurlSetup: Sendable, Hashable {
   /// `Vary: *` and not stored. A response without that, and without `private`, is stored as usual.
   public var keepsCookies: Bool
 
-  /// The time for which a request that expects `100 (Continue)` delays its body.
-  let continueTimeout = Duration.seconds(1)
-
   /// Creates a set-up. The defaults suit a program that fetches from foreign servers.
   public init(
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,
@@ -87,13 +87,21 @@ public struct CurlSetup: Sendable, Hashable {
     self.keepsCookies = keepsCookies
   }
 
+  /// The reason why no transport can be made with this set-up, or `nil`: a pin for an invalid host
+  /// name would never be checked.
+  package var fault: TransportError? {
+    pins.keys.first { !Self.isHost($0) }.map {
+      TransportError(.invalidSetup, url: "https:", detail: "a pin is for '\($0)', which is no host")
+    }
+  }
+
   /// Returns whether a text can be the host of a URL; in lower case, without a port.
   package static func isHost(_ name: String) -> Bool {
     !name.contains("*") && (try? NormalizedURL("https://\(name)/"))?.host == name
   }
 
   /// Returns the pins of a host, or `nil` if it has none. A dot at the end of the name is ignored.
-  func pins(of host: String) -> Set<Pin>? {
+  package func pins(of host: String) -> Set<Pin>? {
     pins.isEmpty ? nil : pins[Self.withoutDot(host)]
   }
 
@@ -101,7 +109,7 @@ public struct CurlSetup: Sendable, Hashable {
     Dictionary(pins.map { (withoutDot($0.lowercased()), $1) }) { $0.union($1) }
   }
 
-  static func withoutDot(_ host: String) -> String {
+  package static func withoutDot(_ host: String) -> String {
     host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 }

@@ -4,6 +4,7 @@ import LoopbackOrigin
 import Synchronization
 import TestSupport
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -80,7 +81,7 @@ struct FlowTests {
   func manySlowReaders() async throws {
     let origin = try countingOrigin()
     let transport = try makeTransport()
-    var bodies: [CurlBody] = []
+    var bodies: [TransferBody] = []
     for _ in 0..<60 {
       let request = HTTPRequest(url: try origin.address("/\(16 << 20)"))
       bodies.append(try transport.start(request, nil, patient))
@@ -105,10 +106,12 @@ struct FlowTests {
     #expect(try await body.readAll().count == count)
   }
 
-  @Test("a body that nobody reads any more ends its connection", .timeLimit(.minutes(1)))
-  func lettingGo() async throws {
+  @Test(
+    "a body that nobody reads any more ends its connection", .timeLimit(.minutes(1)),
+    arguments: TransportKind.allCases)
+  func lettingGo(kind: TransportKind) async throws {
     let origin = try countingOrigin()
-    let transport = try makeTransport()
+    let transport = try kind.make()
     var response: TransportResponse? = try await transport.send(
       HTTPRequest(url: origin.address("/\(1 << 40)")), options: patient)
     #expect(try await response?.body.next() != nil)
@@ -117,14 +120,16 @@ struct FlowTests {
     #expect(try await transport.fetch(origin.address("/3")).body.utf8.count == 3)
   }
 
-  @Test("cancelling ends a waiting reader at once, and every later call", .timeLimit(.minutes(1)))
-  func cancelWhileReading() async throws {
+  @Test(
+    "cancelling ends a waiting reader at once, and every later call", .timeLimit(.minutes(1)),
+    arguments: TransportKind.allCases)
+  func cancelWhileReading(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab")
       connection.waitForClose()
     }
     let url = try origin.address()
-    let body = try await makeTransport().send(HTTPRequest(url: url), options: patient).body
+    let body = try await kind.make().send(HTTPRequest(url: url), options: patient).body
     #expect(try await body.next() == Array("ab".utf8))
     let reader = Task { try await body.next() }
     body.cancel()
@@ -135,11 +140,13 @@ struct FlowTests {
     await origin.connectionEnd()
   }
 
-  @Test("cancelling the task ends the wait for the head", .timeLimit(.minutes(1)))
-  func cancelBeforeHead() async throws {
+  @Test(
+    "cancelling the task ends the wait for the head", .timeLimit(.minutes(1)),
+    arguments: TransportKind.allCases)
+  func cancelBeforeHead(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
     let url = try origin.address()
-    let transport = try makeTransport()
+    let transport = try kind.make()
     let task = Task { await transport.failure(url) }
     await until { !origin.requests.isEmpty }
     task.cancel()
@@ -147,11 +154,11 @@ struct FlowTests {
     await origin.connectionEnd()
   }
 
-  @Test("a cancelled task asks nobody")
-  func cancelledBefore() async throws {
+  @Test("a cancelled task asks nobody", arguments: TransportKind.allCases)
+  func cancelledBefore(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in connection.answer("") }
     let url = try origin.address()
-    let transport = try makeTransport()
+    let transport = try kind.make()
     let task = Task { () -> TransportError? in
       unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
       return await transport.failure(url)
@@ -162,13 +169,13 @@ struct FlowTests {
 
   @Test(
     "cancelled at random moments, every transfer ends exactly once", .timeLimit(.minutes(5)),
-    arguments: 0..<4)
-  func randomCancels(run: Int) async throws {
+    arguments: TransportKind.allCases, 0..<4)
+  func randomCancels(kind: TransportKind, run: Int) async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed of randomCancels \(run): \(seed)")
     var random = SplitMix64(seed: seed)
     let origin = try countingOrigin()
-    let transport = try makeTransport(bufferBytes: 64 << 10)
+    let transport = try kind.make(bufferBytes: 64 << 10)
     var ended: [TransportError.Code?: Int] = [:]
     for _ in 0..<10 {
       let plans = (0..<40).map { _ in
@@ -218,11 +225,12 @@ struct FlowTests {
     await origin.connectionEnd()
   }
 
-  @Test("a body keeps its transport alive", .timeLimit(.minutes(1)))
-  func bodyKeepsTransport() async throws {
+  @Test(
+    "a body keeps its transport alive", .timeLimit(.minutes(1)), arguments: TransportKind.allCases)
+  func bodyKeepsTransport(kind: TransportKind) async throws {
     let origin = try countingOrigin()
     let count = 8 << 20
-    var body: (any TransportBody)? = try await makeTransport().send(
+    var body: (any TransportBody)? = try await kind.make().send(
       HTTPRequest(url: origin.address("/\(count)")), options: patient
     ).body
     #expect(try await body?.readAll().count == count)

@@ -3,6 +3,7 @@ import HTTPTransports
 import LoopbackOrigin
 import Synchronization
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -107,13 +108,15 @@ struct KeptConnectionTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a kept connection that the server has closed is not used", .timeLimit(.minutes(1)))
-  func closedMeanwhile() async throws {
+  @Test(
+    "a kept connection that the server has closed is not used", .timeLimit(.minutes(1)),
+    arguments: TransportKind.allCases)
+  func closedMeanwhile(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.answer("x")
       connection.close()
     }
-    let transport = try makeTransport()
+    let transport = try kind.make()
     for count in 1...5 {
       let response = try await transport.send(
         HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()), options: patient)

@@ -2,6 +2,7 @@ import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 

@@ -3,6 +3,7 @@ import HTTPTransports
 import LoopbackOrigin
 import Synchronization
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -99,13 +100,14 @@ struct AnswerTests {
     #expect(origin.requests.first?.value(of: "Accept-Encoding") == nil)
   }
 
-  @Test("a redirect is an answer like any other", arguments: ["GET", "POST"])
-  func redirect(method: String) async throws {
+  @Test(
+    "a redirect is an answer like any other", arguments: TransportKind.allCases, ["GET", "POST"])
+  func redirect(kind: TransportKind, method: String) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.answer("moved", status: "302 Found", fields: ["Location: file:///etc/passwd"])
     }
     let url = try origin.address("/3")
-    let response = try await makeTransport().send(
+    let response = try await kind.make().send(
       HTTPRequest(method: HTTPMethod(rawValue: method), url: url), options: patient)
     #expect(response.head.status == 302)
     #expect(response.head.fields.first(named: "location")?.text == "file:///etc/passwd")
@@ -114,66 +116,73 @@ struct AnswerTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a body without a length ends with the connection")
-  func untilClose() async throws {
+  @Test("a body without a length ends with the connection", arguments: TransportKind.allCases)
+  func untilClose(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.0 200 OK\r\n\r\nold style")
       connection.close()
     }
-    let (response, body) = try await makeTransport().fetch(origin.address())
+    let (response, body) = try await kind.make().fetch(origin.address())
     #expect(body == "old style")
-    #expect(response.version == "1.0")
+    // URLSession does not report the version.
+    if kind == .curl { #expect(response.version == "1.0") }
   }
 
-  @Test("any status is an answer", arguments: [204, 304, 404, 500, 599, 999])
-  func anyStatus(status: Int) async throws {
+  @Test(
+    "any status is an answer", arguments: TransportKind.allCases, [204, 304, 404, 500, 599, 999])
+  func anyStatus(kind: TransportKind, status: Int) async throws {
     let origin = try LoopbackOrigin { _, connection in
-      connection.send("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+      // URLSession on Linux refuses a status line without a reason.
+      let reason = kind == .curl ? "" : " X"
+      connection.send("HTTP/1.1 \(status)\(reason)\r\nContent-Length: 0\r\n\r\n")
     }
-    let (response, body) = try await makeTransport().fetch(origin.address())
+    let (response, body) = try await kind.make().fetch(origin.address())
     #expect(response.head.status == status)
     #expect(body.isEmpty)
   }
 
-  @Test("what comes after the stated length is no part of the body")
-  func excessBytes() async throws {
+  @Test(
+    "what comes after the stated length is no part of the body", arguments: TransportKind.allCases)
+  func excessBytes(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 666 No\r\n\r\n")
       connection.close()
     }
-    let transport = try makeTransport()
+    let transport = try kind.make()
     #expect(try await transport.fetch(origin.address()).body == "abc")
     #expect(try await transport.fetch(origin.address()).response.head.status == 200)
   }
 
-  @Test("a HEAD request gets the head alone")
-  func headRequest() async throws {
+  @Test("a HEAD request gets the head alone", arguments: TransportKind.allCases)
+  func headRequest(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 999\r\nContent-Encoding: gzip\r\n\r\n")
     }
-    let response = try await makeTransport().send(
+    let response = try await kind.make().send(
       HTTPRequest(method: .head, url: origin.address()), options: patient)
-    #expect(response.head.fields.first(named: "content-length")?.text == "999")
+    // URLSession would decode the body of a GET, so its head says nothing of the coded one.
+    let length = kind == .curl ? "999" : nil
+    #expect(response.head.fields.first(named: "content-length")?.text == length)
     #expect(try await response.body.readAll().isEmpty)
     #expect(origin.requests.map(\.method) == ["HEAD"])
   }
 
-  @Test("requests one after the other share a connection")
-  func reuse() async throws {
+  @Test("requests one after the other share a connection", arguments: TransportKind.allCases)
+  func reuse(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { request, connection in connection.answer(request.target) }
-    let transport = try makeTransport()
+    let transport = try kind.make()
     for number in 0..<10 {
       #expect(try await transport.fetch(origin.address("/\(number)")).body == "/\(number)")
     }
     #expect(origin.connections == 1)
   }
 
-  @Test("two hundred requests at once all get their own answer")
-  func manyAtOnce() async throws {
+  @Test("two hundred requests at once all get their own answer", arguments: TransportKind.allCases)
+  func manyAtOnce(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { request, connection in
       connection.answer(String(repeating: request.target, count: 5_000))
     }
-    let transport = try makeTransport()
+    let transport = try kind.make()
     let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<200 {
         let url = try origin.address("/\(number)")
@@ -186,6 +195,6 @@ struct AnswerTests {
     }
     #expect(wrong == 0)
     #expect(origin.requests.count == 200)
-    #expect(origin.connections <= transport.setup.connectionsPerHost)
+    #expect(origin.connections <= 64)
   }
 }

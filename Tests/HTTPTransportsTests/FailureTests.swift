@@ -3,6 +3,7 @@ import HTTPTransports
 import LoopbackOrigin
 import TestSupport
 import Testing
+import TransportTesting
 
 @testable import CurlHTTP
 
@@ -132,13 +133,15 @@ struct FailureTests {
     #expect(error == TransportError(code, url: url.string), "\(error?.description ?? "no error")")
   }
 
-  @Test("what was read before the cut is given, and the error stays the end")
-  func bytesBeforeTheCut() async throws {
+  @Test(
+    "what was read before the cut is given, and the error stays the end",
+    arguments: TransportKind.allCases)
+  func bytesBeforeTheCut(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfive.")
       connection.close()
     }
-    let body = try await makeTransport().send(
+    let body = try await kind.make().send(
       HTTPRequest(url: origin.address()), options: patient
     ).body
     #expect(try await body.next() == Array("five.".utf8))
@@ -203,19 +206,19 @@ struct FailureTests {
     }
   }
 
-  @Test("a port on which nobody listens cannot be connected to")
-  func cannotConnect() async throws {
+  @Test("a port on which nobody listens cannot be connected to", arguments: TransportKind.allCases)
+  func cannotConnect(kind: TransportKind) async throws {
     let url = try NormalizedURL("http://127.0.0.1:\(LoopbackListener.unusedPort())/")
     #expect(
-      await (try makeTransport()).failure(url) == TransportError(.cannotConnect, url: url.string))
+      await (try kind.make()).failure(url) == TransportError(.cannotConnect, url: url.string))
   }
 
-  @Test("a name that cannot be is not resolved")
-  func cannotResolve() async throws {
+  @Test("a name that cannot be is not resolved", arguments: TransportKind.allCases)
+  func cannotResolve(kind: TransportKind) async throws {
     // No label has more than 63 bytes, so the resolver asks nobody.
     let url = try NormalizedURL("http://\(String(repeating: "a", count: 64)).invalid/")
     #expect(
-      await (try makeTransport()).failure(url) == TransportError(.cannotResolve, url: url.string))
+      await (try kind.make()).failure(url) == TransportError(.cannotResolve, url: url.string))
   }
 
   @Test("a server that does not speak TLS fails as TLS")
@@ -237,13 +240,16 @@ struct FailureTests {
     let plain = try LoopbackOrigin { _, _ in }
     let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")
     let transport = try CurlTransport(
-      CurlSetup(certificateAuthoritiesFile: "/nonexistent/authorities.pem", proxy: .none))
+      NetworkSetup(certificateAuthoritiesFile: "/nonexistent/authorities.pem", proxy: .none))
     #expect(await transport.failure(url) == TransportError(.authoritiesFile, url: url.string))
   }
 
-  @Test("a server that says nothing more runs into the idle timeout, before and after the head")
-  func idleTimeout() async throws {
-    let options = TransportOptions(idleTimeout: .milliseconds(40))
+  @Test(
+    "a server that says nothing more runs into the idle timeout, before and after the head",
+    arguments: TransportKind.allCases)
+  func idleTimeout(kind: TransportKind) async throws {
+    // URLSession does not say when it has connected, so the time for that would be added.
+    let options = TransportOptions(connectTimeout: nil, idleTimeout: .milliseconds(40))
     for start in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"] {
       let origin = try LoopbackOrigin { _, connection in
         connection.send(start)
@@ -251,13 +257,13 @@ struct FailureTests {
       }
       let url = try origin.address()
       #expect(
-        await (try makeTransport()).failure(url, options: options)
+        await (try kind.make()).failure(url, options: options)
           == TransportError(.timeout, url: url.string))
     }
   }
 
-  @Test("the whole timeout ends a transfer that never rests")
-  func wholeTimeout() async throws {
+  @Test("the whole timeout ends a transfer that never rests", arguments: TransportKind.allCases)
+  func wholeTimeout(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
       connection.send("HTTP/1.1 200 OK\r\n\r\n")
       while !connection.isOver { connection.send("drop") }
@@ -265,15 +271,17 @@ struct FailureTests {
     let url = try origin.address()
     let options = TransportOptions(idleTimeout: .seconds(30), wholeTimeout: .milliseconds(150))
     #expect(
-      await (try makeTransport()).failure(url, options: options)
+      await (try kind.make()).failure(url, options: options)
         == TransportError(.timeout, url: url.string))
   }
 
-  @Test("an error says which URL, what happened, and what to do, without credentials")
-  func description() async throws {
+  @Test(
+    "an error says which URL, what happened, and what to do, without credentials",
+    arguments: TransportKind.allCases)
+  func description(kind: TransportKind) async throws {
     let port = try LoopbackListener.unusedPort()
     let url = try NormalizedURL("http://user:secret@127.0.0.1:\(port)/")
-    let error = try #require(await (try makeTransport()).failure(url))
+    let error = try #require(await (try kind.make()).failure(url))
     #expect(error.description.hasPrefix("http://127.0.0.1:\(port)/: no connection can be made"))
     #expect(error.description.hasSuffix("check that the server runs and the network is up"))
     #expect(!error.description.contains("secret"))

@@ -1,0 +1,22 @@
+import Foundation
+
+/// Reads text files with certificates (RFC 7468).
+enum PEM {
+  /// Returns the contents of all blocks with a label. A block that is damaged is left out.
+  static func contents(of label: String, in text: String) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    var lines: [Substring]?
+    for line in text.split(whereSeparator: \.isNewline) {
+      if line == "-----BEGIN \(label)-----" {
+        lines = []
+      } else if line == "-----END \(label)-----" {
+        let data = lines.flatMap { Data(base64Encoded: $0.joined()) }
+        if let data, !data.isEmpty { found.append([UInt8](data)) }
+        lines = nil
+      } else {
+        lines?.append(line)
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import HTTPTransports
+import MessageDigests
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+#if canImport(Security)
+  import Security
+#endif
+
+/// Checks servers, and proves this client to them. On Linux, URLSession does that alone.
+struct ServerCheck: Sendable {
+  #if canImport(Security)
+    private let setup: NetworkSetup
+    private let acceptsServer: (@Sendable (ServerCertificates) async -> Bool)?
+    private let authorities: [SecCertificate]?
+    private let identity: ClientIdentity?
+
+    /// Reads the files of the set-up.
+    ///
+    /// - Throws: `authoritiesFile`, `clientCertificate`.
+    init(_ setup: NetworkSetup, _ options: URLSessionOptions) throws(TransportError) {
+      self.setup = setup
+      acceptsServer = options.acceptsServer
+      authorities =
+        if let file = setup.certificateAuthoritiesFile { try Self.certificates(in: file) } else {
+          nil
+        }
+      identity = if let mine = setup.clientCertificate { try ClientIdentity(mine) } else { nil }
+    }
+
+    /// Answers a challenge for a task.
+    func answer(
+      _ challenge: URLAuthenticationChallenge, _ running: SessionTask
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+      let space = challenge.protectionSpace
+      switch space.authenticationMethod {
+      case NSURLAuthenticationMethodServerTrust:
+        guard let trust = space.serverTrust else { return (.performDefaultHandling, nil) }
+        if let fault = await fault(of: trust, space.host, running.transfer) {
+          running.fail(fault)
+          return (.cancelAuthenticationChallenge, nil)
+        }
+        return (.useCredential, URLCredential(trust: trust))
+      case NSURLAuthenticationMethodClientCertificate:
+        guard let identity, identity.isFor(space.host) else {
+          return (.performDefaultHandling, nil)
+        }
+        return (.useCredential, identity.credential)
+      default:
+        // There are no stored credentials, so the 401 or 407 is returned as it is.
+        return (.performDefaultHandling, nil)
+      }
+    }
+
+    /// Returns the reason why a server is not accepted, or `nil` if it is.
+    private func fault(
+      of trust: SecTrust, _ host: String, _ transfer: Transfer
+    ) async -> TransportError? {
+      if let authorities {
+        SecTrustSetAnchorCertificates(trust, authorities as CFArray)
+        SecTrustSetAnchorCertificatesOnly(trust, true)
+      }
+      let refusal = await Self.refusal(of: trust)
+      let chain = (SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []).map {
+        [UInt8](SecCertificateCopyData($0) as Data)
+      }
+      let found = chain.first.map(Self.pins) ?? []
+      if let acceptsServer {
+        let server = ServerCertificates(
+          host: host, certificates: chain, isTrusted: refusal == nil, pins: found)
+        if await !acceptsServer(server) {
+          return transfer.error(.certificate, refusal ?? "the program does not accept \(host)")
+        }
+      } else if let refusal {
+        return transfer.error(.certificate, refusal)
+      }
+      guard let pins = setup.pins(of: host), pins.isDisjoint(with: found) else { return nil }
+      let names = found.map(\.description).sorted().joined(separator: " and ")
+      return transfer.error(.pinMismatch, "\(host) has \(names)")
+    }
+
+    /// Returns why the system does not trust a server, or `nil`. It may ask the network, so it runs
+    /// on a thread that may wait.
+    private static func refusal(of trust: SecTrust) async -> String? {
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          var error: CFError?
+          let isTrusted = unsafe SecTrustEvaluateWithError(trust, &error)
+          let text = error.map { CFErrorCopyDescription($0) as String }
+          continuation.resume(returning: isTrusted ? nil : text ?? "it is not trusted")
+        }
+      }
+    }
+
+    private static func certificates(in file: String) throws(TransportError) -> [SecCertificate] {
+      let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+      let found = PEM.contents(of: "CERTIFICATE", in: text).compactMap {
+        SecCertificateCreateWithData(nil, Data($0) as CFData)
+      }
+      guard !found.isEmpty else {
+        throw TransportError(
+          .authoritiesFile, url: "https:", detail: "\(file) cannot be read, or has no certificate")
+      }
+      return found
+    }
+  #else
+    /// Checks nothing: `SessionConfiguration` has refused a set-up that needs it.
+    init(_ setup: NetworkSetup, _ options: URLSessionOptions) throws(TransportError) {}
+  #endif
+
+  /// Returns the pins that a certificate matches.
+  static func pins(of certificate: [UInt8]) -> Set<Pin> {
+    var found: Set<Pin> = []
+    for (subject, bytes) in [
+      (Pin.Subject.certificate, certificate[...]),
+      (.publicKey, PublicKeyInfo.of(certificate: certificate)),
+    ] {
+      guard let bytes else { continue }
+      let digest = MessageDigest(.sha256)
+      digest.update(Array(bytes))
+      if let pin = Pin(subject, digest: digest.finish()) { found.insert(pin) }
+    }
+    return found
+  }
+}

@@ -1,0 +1,108 @@
+import CacheSystem
+import Foundation
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Receives the calls of the sessions of one transport, and passes each to its task.
+final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  private let setup: NetworkSetup
+  let check: ServerCheck
+  /// The running tasks. They are found by the task itself, as several sessions number their tasks.
+  private let running = Mutex<[ObjectIdentifier: SessionTask]>([:])
+
+  init(_ setup: NetworkSetup, _ check: ServerCheck) {
+    self.setup = setup
+    self.check = check
+  }
+
+  /// Starts a task.
+  func start(_ task: SessionTask, _ urlTask: URLSessionTask) {
+    running.withLock { $0[ObjectIdentifier(urlTask)] = task }
+    urlTask.resume()
+    task.watchTime()
+  }
+
+  func task(of urlTask: URLSessionTask) -> SessionTask? {
+    running.withLock { $0[ObjectIdentifier(urlTask)] }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    let isWanted = task(of: dataTask)?.receive(response) ?? false
+    completionHandler(isWanted ? .allow : .cancel)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    task(of: dataTask)?.receive(data)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    let ended = running.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
+    ended?.complete(error)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64,
+    totalBytesSent: Int64, totalBytesExpectedToSend: Int64
+  ) {
+    self.task(of: task)?.noteSign()
+  }
+
+  /// Has the redirect itself returned: the caller knows which ones may be followed.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  #if canImport(Darwin)
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      didReceiveInformationalResponse response: HTTPURLResponse
+    ) {
+      self.task(of: task)?.receiveInterim(response)
+    }
+
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+      self.task(of: task)?.noteWaiting()
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+    ) {
+      completionHandler(self.task(of: task).flatMap { UploadPump.start($0) })
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge
+    ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+      guard let running = self.task(of: task) else { return (.cancelAuthenticationChallenge, nil) }
+      return await check.answer(challenge, running)
+    }
+  #else
+    /// Ends the task, because on Linux it cannot return a 401 with `Basic`: without this method, or
+    /// without a credential, it would never end.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      if let running = self.task(of: task) {
+        let detail = "URLSession on Linux cannot return a 401 with Basic"
+        running.fail(running.transfer.error(.failed, detail))
+      }
+      completionHandler(.cancelAuthenticationChallenge, nil)
+    }
+  #endif
+}

@@ -1,0 +1,167 @@
+import CacheSystem
+import Foundation
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One task of URLSession and the transfer that it carries out. Called by the session's delegate.
+final class SessionTask: Sendable {
+  private struct State {
+    /// The bytes of the body that must come, if the response says so.
+    var expected: UInt64?
+    var received: UInt64 = 0
+    /// The last time when the server gave a sign of life.
+    var lastSign: ContinuousClock.Instant
+    var hasSign = false
+    /// Whether the task waits for a network, with no limit but that of the whole transfer.
+    var waitsForNetwork = false
+    /// The watch over the time limits.
+    var watch: Task<Void, Never>?
+    /// The reason for which the task was cancelled here.
+    var failure: TransportError?
+  }
+
+  let transfer: Transfer
+  private let pace: TaskPace
+  private let setup: NetworkSetup
+  private let began = ContinuousClock.now
+  private let state: Mutex<State>
+
+  init(_ transfer: Transfer, _ pace: TaskPace, _ setup: NetworkSetup) {
+    self.transfer = transfer
+    self.pace = pace
+    self.setup = setup
+    state = Mutex(State(lastSign: began))
+  }
+
+  /// Notes that the server, or the network, does something.
+  func noteSign() {
+    state.withLock { state in
+      state.lastSign = .now
+      state.hasSign = true
+      state.waitsForNetwork = false
+    }
+  }
+
+  /// Notes that there is no network, and that the task waits for one.
+  func noteWaiting() { state.withLock { $0.waitsForNetwork = true } }
+
+  /// Passes an interim response on.
+  func receiveInterim(_ response: HTTPURLResponse) {
+    noteSign()
+    let head = HTTPResponseHead(
+      status: response.statusCode, fields: SessionHead.fields(of: response))
+    callOut { transfer.onInterim(head) }
+  }
+
+  /// Passes the head on.
+  ///
+  /// - Returns: whether the body is wanted.
+  func receive(_ response: URLResponse) -> Bool {
+    noteSign()
+    do throws(TransportError) {
+      guard let response = response as? HTTPURLResponse else {
+        throw transfer.error(.protocolViolation, "the response is not HTTP")
+      }
+      let head = try SessionHead(response, to: transfer.request)
+      state.withLock { $0.expected = head.bodyBytes }
+      var fields = head.fields
+      if setup.keepsCookies { fields = fields.concealingCookies }
+      transfer.deliver(
+        TransportHead(
+          head: HTTPResponseHead(status: response.statusCode, fields: fields), version: "1.1"))
+      return true
+    } catch {
+      fail(error)
+      return false
+    }
+  }
+
+  /// Passes a piece of the body on.
+  func receive(_ data: Data) {
+    noteSign()
+    state.withLock { $0.received += UInt64(data.count) }
+    let isFull = unsafe data.withUnsafeBytes { bytes in
+      // Safety: the bytes are valid during the call, and are copied.
+      unsafe transfer.accept(bytes, nextAtMost: 16 << 10)
+    }
+    if isFull { pace.pause(transfer) }
+  }
+
+  /// Ends the transfer as URLSession says.
+  func complete(_ error: (any Error)?) {
+    let (watch, failure, missing) = state.withLock { state in
+      (state.watch.take(), state.failure, (state.expected ?? 0).subtracting(state.received))
+    }
+    watch?.cancel()
+    if let failure {
+      transfer.finish(.failure(failure))
+    } else if let error {
+      transfer.finish(.failure(SessionFailure.error(error, transfer)))
+    } else if missing > 0 {
+      transfer.finish(.failure(transfer.error(.truncatedBody, "\(missing) bytes are missing")))
+    } else {
+      transfer.finish(.success([]))
+    }
+  }
+
+  /// Ends the transfer with an error, and cancels the task.
+  func fail(_ error: TransportError) {
+    state.withLock { $0.failure = $0.failure ?? error }
+    transfer.finish(.failure(error))
+    pace.cancel()
+  }
+}
+
+// The time limits. URLSession has one of its own, in whole seconds on Linux.
+extension SessionTask {
+  /// Starts the watch over the time limits.
+  func watchTime() {
+    let options = transfer.options
+    if options.connectTimeout ?? options.idleTimeout ?? options.wholeTimeout == nil { return }
+    let watch = Task { [weak self] in
+      while !Task.isCancelled, let left = self?.timeLeft() {
+        if left <= .zero { return }
+        try? await Task.sleep(for: left, tolerance: .milliseconds(1))
+      }
+    }
+    let isOver = transfer.hasEnded
+    state.withLock { $0.watch = isOver ? nil : watch }
+    if isOver { watch.cancel() }
+  }
+
+  /// Returns the time until a limit may be reached, or `nil` without a limit. If one is reached, the
+  /// transfer ends.
+  private func timeLeft() -> Duration? {
+    let options = transfer.options
+    let now = ContinuousClock.now
+    let isWaitingHere = transfer.isPaused || transfer.upload?.awaitsSource == true
+    let idle = state.withLock { state -> Duration? in
+      if isWaitingHere { state.lastSign = now }
+      if state.waitsForNetwork { return .seconds(1) }
+      let limit =
+        state.hasSign
+        ? options.idleTimeout : Self.sum(options.connectTimeout, options.idleTimeout)
+      return limit.map { $0 - (now - state.lastSign) }
+    }
+    let whole = options.wholeTimeout.map { $0 - (now - began) }
+    let left = [idle, whole].compactMap(\.self).min()
+    if let left, left <= .zero {
+      fail(transfer.error(.timeout, whole == left ? "the whole time is over" : "no byte came"))
+    }
+    return left
+  }
+
+  private static func sum(_ one: Duration?, _ other: Duration?) -> Duration? {
+    guard let one, let other else { return one ?? other }
+    return one + other
+  }
+}
+
+extension UInt64 {
+  fileprivate func subtracting(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+}

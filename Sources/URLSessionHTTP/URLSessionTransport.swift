@@ -1,0 +1,147 @@
+import CacheSystem
+import Foundation
+public import HTTPSemantics
+public import HTTPTransports
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends requests with URLSession: the transport for Apple platforms. On Linux it is built for tests
+/// only; use `CurlTransport` there.
+///
+/// A reader that is slower than the server suspends the task, so memory is limited by
+/// `NetworkSetup.bufferBytes`. Redirects are returned, not followed.
+///
+/// **Content coding.** URLSession decodes gzip, deflate and Brotli. Such a response is returned as if
+/// it had never been coded: without `Content-Encoding` and `Content-Length`, and with a weak `ETag`,
+/// because the strong one belongs to the coded bytes. If a request has no `Accept-Encoding`, or has a
+/// `Range`, `identity` is requested.
+///
+/// **What URLSession does not have:** trailers, the reason phrase, the version of HTTP, the order of
+/// fields, and the borders between fields of the same name: their values are joined with commas.
+/// Requests with `GET` have no body. `Expect` is not sent. If the request has none, `User-Agent`,
+/// `Accept` and a `Content-Type` are sent, whatever ``TransportOptions/addsDefaultFields`` says.
+/// `connectTimeout` and `idleTimeout` are added up until the first sign of the server, because
+/// URLSession does not report that it has connected. HTTP/2 cannot be switched off.
+///
+/// **Set-up.** The proxy `environment` is that of the system's settings. A client certificate is a
+/// file in PKCS #12. Pins, own authorities and client certificates need an Apple platform.
+public final class URLSessionTransport: HTTPTransport {
+  /// The set-up that the transport was created with.
+  public let setup: NetworkSetup
+
+  private let delegate: SessionDelegate
+  private let configuration: URLSessionConfiguration
+  /// The session, and one for each host with pins: a connection that was opened for another host is
+  /// never used for it.
+  private let sessions = Mutex<[String: URLSession]>([:])
+
+  /// Creates a transport.
+  ///
+  /// - Throws: `TransportError.Code.invalidSetup` if this platform's URLSession cannot do what the
+  ///   set-up or the options say, or a pin is for an invalid host name; `authoritiesFile` and
+  ///   `clientCertificate` if their files cannot be used.
+  public init(
+    _ setup: NetworkSetup = NetworkSetup(), options: URLSessionOptions = URLSessionOptions()
+  ) throws(TransportError) {
+    if let fault = setup.fault { throw fault }
+    self.setup = setup
+    configuration = try SessionConfiguration.make(setup, options)
+    delegate = SessionDelegate(setup, try ServerCheck(setup, options))
+  }
+
+  deinit {
+    // Bodies keep the transport alive, so no task is running. A session keeps its delegate.
+    for session in sessions.withLock({ $0.values.map(\.self) }) {
+      session.finishTasksAndInvalidate()
+    }
+  }
+
+  /// Sends a request and waits for the head of the final response.
+  ///
+  /// - Throws: `TransportError`.
+  public func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    // A cancelled task sends nothing, even if the response would be there before the wait for it.
+    if Task.isCancelled { throw TransportError(.cancelled, url: request.url.string) }
+    #if canImport(Darwin)
+      let answer = try start(request, body, options, onInterim)
+    #else
+      let answer = try start(request, try await collected(body, request), options, onInterim)
+    #endif
+    let head = try await answer.transfer.head().get()
+    return TransportResponse(
+      head: head.head, url: request.url, version: head.version, body: answer)
+  }
+
+  /// Starts a request. Releasing the returned body ends it.
+  func start(
+    _ request: HTTPRequest, _ body: RequestBody?, _ options: TransportOptions,
+    _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) throws(TransportError) -> TransferBody {
+    let urlRequest = try SessionRequest.make(request, body, setup)
+    if setup.pins(of: request.url.host) != nil, request.url.scheme != .https {
+      throw TransportError(
+        .pinMismatch, url: request.url.string,
+        detail: "\(request.url.host) has pins, and http has no certificate to compare")
+    }
+    let upload = body.map { Upload($0) }
+    let task = makeTask(urlRequest, body)
+    task.priority = min(max(0.5 + Float(options.priority) / 20, 0), 1)
+    let pace = TaskPace(task)
+    let transfer = Transfer(
+      request, upload, options: options, capacity: { [bytes = setup.bufferBytes] in bytes },
+      onInterim: onInterim
+    ) { pace.carryOut($1) }
+    delegate.start(SessionTask(transfer, pace, setup), task)
+    return TransferBody(transfer, of: self)
+  }
+
+  private func makeTask(_ request: URLRequest, _ body: RequestBody?) -> URLSessionTask {
+    let session = session(for: request.url?.host ?? "")
+    return switch body {
+    case nil: session.dataTask(with: request)
+    case .bytes(let bytes): session.uploadTask(with: request, from: Data(bytes))
+    case .stream: session.uploadTask(withStreamedRequest: request)
+    }
+  }
+
+  private func session(for host: String) -> URLSession {
+    let name = setup.pins(of: host) == nil ? "" : NetworkSetup.withoutDot(host)
+    return sessions.withLock { sessions in
+      if let session = sessions[name] { return session }
+      let session = URLSession(
+        configuration: configuration, delegate: delegate, delegateQueue: nil)
+      sessions[name] = session
+      return session
+    }
+  }
+
+  #if !canImport(Darwin)
+    /// Reads a stream to its end: on Linux, a stream of Foundation would block all URLSessions.
+    private func collected(
+      _ body: RequestBody?, _ request: HTTPRequest
+    ) async throws(TransportError) -> RequestBody? {
+      guard let body, case .stream(let length, let source) = body else { return body }
+      func fail(_ detail: String) -> TransportError {
+        TransportError(
+          Task.isCancelled ? .cancelled : .requestBodyFailed, url: request.url.string,
+          detail: detail)
+      }
+      var bytes: [UInt8] = []
+      do {
+        while length != 0, let piece = try await source.next() { bytes += piece }
+      } catch {
+        throw fail("its source threw: \(error)")
+      }
+      if let length, length != UInt64(bytes.count) {
+        throw fail("it has \(bytes.count) bytes instead of the stated \(length)")
+      }
+      return .bytes(bytes)
+    }
+  #endif
+}

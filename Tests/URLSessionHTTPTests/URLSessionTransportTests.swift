@@ -1,0 +1,159 @@
+import Foundation
+import HTTPSemantics
+import HTTPTransports
+import LoopbackOrigin
+import Testing
+import TransportTesting
+import URLSessionHTTP
+
+@Suite struct URLSessionTransportTests {
+  private func refusal(
+    _ setup: NetworkSetup, _ change: (inout URLSessionOptions) -> Void = { _ in }
+  ) -> String? {
+    var options = URLSessionOptions()
+    change(&options)
+    do { _ = try URLSessionTransport(setup, options: options) } catch { return error.detail }
+    return nil
+  }
+
+  #if os(Linux)
+    @Test func `what URLSession on Linux cannot check is refused, never left out`() throws {
+      let pin = try #require(Pin(.publicKey, digest: [UInt8](repeating: 1, count: 32)))
+      var setup = NetworkSetup(pins: ["h": [pin]])
+      #expect(
+        refusal(setup) == "URLSession on Linux does not have pins; use CurlTransport")
+      setup = NetworkSetup(certificateAuthoritiesFile: "/x")
+      #expect(refusal(setup)?.contains("own certificate authorities") == true)
+      setup = NetworkSetup(clientCertificate: ClientCertificate(certificateFile: "/x"))
+      #expect(refusal(setup)?.contains("client certificates") == true)
+      setup = NetworkSetup(proxy: .url("http://p:1"))
+      #expect(refusal(setup)?.contains("a proxy of its own") == true)
+      #expect(refusal(NetworkSetup()) { $0.acceptsServer = { _ in true } } != nil)
+      #expect(refusal(NetworkSetup()) { $0.waitsForConnectivity = true } != nil)
+      #expect(refusal(NetworkSetup()) { $0.multipath = .handover } != nil)
+      #expect(refusal(NetworkSetup()) { $0.allowsExpensiveNetworks = false } != nil)
+    }
+  #endif
+
+  @Test func `HTTP 2 cannot be switched off, and a pin needs a host`() throws {
+    #expect(refusal(NetworkSetup(usesHTTP2: false)) == "URLSession cannot switch HTTP/2 off")
+    let pin = try #require(Pin(.publicKey, digest: [UInt8](repeating: 1, count: 32)))
+    #expect(refusal(NetworkSetup(pins: ["h:1": [pin]]))?.contains("'h:1'") == true)
+    #expect(refusal(NetworkSetup()) == nil)
+  }
+
+  @Test func `a coded body is returned decoded, and its head says so`() async throws {
+    // The bytes of `printf hello | gzip -n`.
+    let coded: [UInt8] = [
+      0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10,
+      0x36,
+      5, 0, 0, 0,
+    ]
+    let origin = try LoopbackOrigin { _, connection in
+      connection.answer(coded, fields: ["Content-Encoding: gzip", "ETag: \"a\""])
+    }
+    let transport = try URLSessionTransport()
+    let (response, body) = try await transport.fetch(origin.address())
+    #expect(body == "hello")
+    #expect(!response.head.fields.contains("Content-Encoding"))
+    #expect(!response.head.fields.contains("Content-Length"))
+    #expect(response.head.fields.first(named: "ETag")?.text == "W/\"a\"")
+    #expect(origin.requests.first?.value(of: "Accept-Encoding") == "identity")
+  }
+
+  #if os(Linux)
+    @Test func `a 401 with Basic is an error on Linux, where it would never end`() async throws {
+      let origin = try LoopbackOrigin { _, connection in
+        connection.answer(
+          "", status: "401 Unauthorized", fields: ["WWW-Authenticate: Basic realm=\"r\""])
+      }
+      let error = await (try URLSessionTransport()).failure(try origin.address())
+      #expect(error?.code == .failed)
+      #expect(error?.detail == "URLSession on Linux cannot return a 401 with Basic")
+    }
+  #endif
+
+  @Test(arguments: ["Bearer", "Digest realm=\"r\", nonce=\"n\""])
+  func `a 401 is a response like any other`(challenge: String) async throws {
+    let origin = try LoopbackOrigin { _, connection in
+      connection.answer(
+        "who?", status: "401 Unauthorized", fields: ["WWW-Authenticate: \(challenge)"])
+    }
+    let (response, body) = try await URLSessionTransport().fetch(origin.address())
+    #expect(response.head.status == 401)
+    #expect(response.head.fields.first(named: "WWW-Authenticate")?.text == challenge)
+    #expect(body == "who?")
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func `a redirect while an upload runs is returned`() async throws {
+    let origin = try LoopbackOrigin { request, connection in
+      _ = connection.read(request.value(of: "Content-Length").flatMap { Int($0) } ?? 0)
+      connection.answer("moved", status: "307 X", fields: ["Location: /elsewhere"])
+    }
+    let response = try await URLSessionTransport().send(
+      HTTPRequest(method: HTTPMethod(rawValue: "PUT"), url: origin.address()),
+      body: .bytes([UInt8](repeating: 1, count: 100_000)), options: patient
+    ) { _ in }
+    #expect(response.head.status == 307)
+    #expect(try await response.body.readAll() == Array("moved".utf8))
+    #expect(origin.requests.map(\.target) == ["/"])
+  }
+
+  @Test(
+    "a body that is cut is an error, never a short body",
+    arguments: [
+      "Content-Length: 10\r\n\r\nfive.", "Content-Length: 10\r\n\r\n",
+      "Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n",
+      "Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+      "Transfer-Encoding: chunked\r\n\r\nxyz\r\nabcde\r\n0\r\n\r\n",
+    ])
+  func cuts(rest: String) async throws {
+    let origin = try LoopbackOrigin { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\n" + rest)
+      connection.close()
+    }
+    let url = try origin.address()
+    #expect(
+      await (try URLSessionTransport()).failure(url)
+        == TransportError(.truncatedBody, url: url.string))
+  }
+
+  /// Fetches, cancels every second time at some moment, and returns how that ended.
+  private static func fetch(
+    _ place: Int, _ origin: LoopbackOrigin, _ transport: URLSessionTransport
+  ) async -> String {
+    let task = Task { () -> String in
+      do {
+        let body = try await transport.fetch(origin.address("/\(place)")).body
+        return body == "/\(place)" ? "right" : "wrong"
+      } catch {
+        return (error as? TransportError)?.code.rawValue ?? "\(error)"
+      }
+    }
+    if place % 2 == 1 {
+      for _ in 0..<(place % 50) { await Task.yield() }
+      task.cancel()
+    }
+    return await task.value
+  }
+
+  @Test("each of many requests ends once, cancelled or not", .timeLimit(.minutes(5)))
+  func manyRequests() async throws {
+    let origin = try LoopbackOrigin { request, connection in connection.answer(request.target) }
+    let transport = try URLSessionTransport()
+    let count = 2_000
+    var ends = [String: Int]()
+    for round in 0..<20 {
+      await withTaskGroup(of: String.self) { group in
+        for place in (round * 100)..<(round * 100 + 100) {
+          group.addTask { await Self.fetch(place, origin, transport) }
+        }
+        for await end in group { ends[end, default: 0] += 1 }
+      }
+    }
+    #expect(ends.values.reduce(0, +) == count)
+    #expect(Set(ends.keys).isSubset(of: ["right", "cancelled"]), "\(ends)")
+    #expect(ends["right", default: 0] >= count / 2)
+  }
+}
