@@ -87,6 +87,22 @@ public final class Store: Sendable {
     events.finish()
   }
 
+  /// Releases the lock that shows other processes that this one writes. The store stays open, and the
+  /// next write takes the lock again.
+  ///
+  /// For an app on iOS that shares the store with its extensions: the system ends an app that is
+  /// suspended with a lock in the shared container. Call this before the app is suspended, when no
+  /// other call of the store runs. A `BodyWriter` keeps the lock as long as it exists. Access times
+  /// are written first, and the end of the journal is marked, so that the store counts as closed if
+  /// the app is ended while it is suspended.
+  public func relinquish() {
+    if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return }
+    waitUntilIdle()
+    try? catalog.flush()
+    catalog.markEnd()
+    catalog.tree.staging.giveSessionUp()
+  }
+
   /// Does the work that the background thread had no time for: writes access times, compares tree
   /// and journal, and removes old records from the journal (`Catalog.isPurgeDue`). Otherwise the
   /// journal of a store that only short-lived programs use would grow.

@@ -97,6 +97,9 @@ public final class OfflineCache: Sendable {
       options: Options(
         durability: options.durability,
         sizeDelegate: options.sizeDelegate, clock: options.clock))
+    #if canImport(Darwin)
+      Self.setAttributes(of: directory, options)
+    #endif
     var limits = store.limits
     if limits.bytes != bytes {
       limits.bytes = bytes

@@ -6,6 +6,10 @@ public import HTTPSemantics
 public import HTTPTransports
 public import Reachability
 
+#if canImport(Darwin)
+  public import Foundation
+#endif
+
 /// The configuration of an ``OfflineCache``.
 public struct OfflineCacheOptions: Sendable {
   /// The rule for which requests are equal: those with the same method and normal URL, or those
@@ -81,6 +85,16 @@ public struct OfflineCacheOptions: Sendable {
   ///
   /// It must live as long as the cache: without it the bytes on disk are used again.
   public weak var sizeDelegate: (any StoreSizeDelegate)?
+
+  #if canImport(Darwin)
+    /// Whether the files are left out of the user's backups.
+    public var isExcludedFromBackup = true
+
+    /// The data protection class of the files; `nil` for that of the folder in which they are.
+    ///
+    /// With `complete`, the cache cannot be read while the device is locked: look-ups are misses then.
+    public var fileProtection: FileProtectionType?
+  #endif
 
   /// The clock by which responses age and expire. A test of an app can use one that it sets.
   public var clock: any WallClock = SystemClock()

@@ -6,6 +6,7 @@ public import HTTPTransports
 public struct URLSessionOptions: Sendable {
   /// The use of several ways to the network at once, such as Wi-Fi and a mobile network. iOS only.
   public enum Multipath: Sendable, Hashable {
+    /// One way at a time.
     case none
     /// Another way is used when the first one fails.
     case handover

@@ -9,11 +9,28 @@ internal import Synchronization
 package final class Session: Sendable {
   let name: PathName
   package let directory: Descriptor
+  private let place: StorePlace
   private let nextName = Atomic<UInt64>(0)
+  /// Whether the store has given the session up, so that it ends with its last user.
+  fileprivate let isGivenUp = Atomic<Bool>(false)
+  private let leftovers: Leftovers
 
-  init(name: PathName, directory: consuming Descriptor) {
+  fileprivate init(
+    name: PathName, directory: consuming Descriptor, in place: StorePlace, _ leftovers: Leftovers
+  ) {
     self.name = name
     self.directory = directory
+    self.place = place
+    self.leftovers = leftovers
+  }
+
+  deinit { if isGivenUp.load(ordering: .acquiring) { removeDirectory() } }
+
+  /// Removes the directory. A missing directory is the sign of a clean end.
+  fileprivate func removeDirectory() {
+    place.fileSystem.removeTree(directory)
+    if leftovers.exist.load(ordering: .relaxed) { return }
+    try? place.fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 
   /// Returns a name that no file in the directory has.
@@ -24,14 +41,18 @@ package final class Session: Sendable {
   }
 }
 
+/// Whether files were left over or a sync failed, so that the next opening has to compare tree and
+/// journal: the directories of sessions stay then.
+private final class Leftovers: Sendable {
+  let exist = Atomic<Bool>(false)
+}
+
 /// The directory `staging` of a store, with the sessions of all processes that write.
 final class Staging: Sendable {
   private let place: StorePlace
   private let durability: Durability
   private let own = Mutex<Session?>(nil)
-  /// Whether files were left over or a sync failed, so that the next opening has to compare tree
-  /// and journal.
-  private let isUnclean = Atomic<Bool>(false)
+  private let leftovers = Leftovers()
 
   private var fileSystem: any FileSystem { place.fileSystem }
   private var path: String { "\(place.path)/staging" }
@@ -57,18 +78,20 @@ final class Staging: Sendable {
       let directory = try fileSystem.open(name, in: place.staging, [.read, .directory])
       guard try fileSystem.tryLock(directory) else { throw .wouldBlock }
       if durability == .full { try fileSystem.synchronize(place.staging, names: true) }
-      return Session(name: name, directory: directory)
+      return Session(name: name, directory: directory, in: place, leftovers)
     }
     own.withLock { $0 = made }
     return made
   }
 
-  /// Removes the session's directory. A missing directory is the sign of a clean end.
+  /// Ends the session of this process, even if it is used.
   func endSession() {
-    guard let ended = own.withLock({ $0.take() }) else { return }
-    fileSystem.removeTree(ended.directory)
-    if isUnclean.load(ordering: .relaxed) { return }
-    try? fileSystem.removeDirectory(ended.name, in: place.staging.raw)
+    own.withLock { $0.take() }?.removeDirectory()
+  }
+
+  /// Ends the session of this process when nobody uses it any more. The next write makes another.
+  func giveSessionUp() {
+    own.withLock { $0.take() }?.isGivenUp.store(true, ordering: .releasing)
   }
 
   /// Notes that a file of a key could not be removed, although the journal does not have it.
@@ -78,7 +101,7 @@ final class Staging: Sendable {
   }
 
   /// Makes the next opening compare tree and journal.
-  func noteUnclean() { isUnclean.store(true, ordering: .relaxed) }
+  func noteUnclean() { leftovers.exist.store(true, ordering: .relaxed) }
 
   /// Deletes the directories that were moved into the session. The files of writers stay.
   func sweep(while isWanted: () -> Bool) {

@@ -1,0 +1,96 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import SimulatedFiles
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+@Suite struct StagingTests {
+  let sandbox = StoreSandbox()
+
+  @Test func `a store that relinquishes its lock looks closed, and can be used on`() throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "a")
+    #expect(store.lookUp("a").entry?.body == [1])
+    #expect(sandbox.sessions.count == 1)
+    #expect(sandbox.bytes("lock") == [])
+    store.relinquish()
+    #expect(sandbox.sessions.isEmpty)
+    let mark = sandbox.bytes("lock")
+    #expect(mark != [])
+    // A look-up takes no lock.
+    #expect(store.lookUp("a").entry?.body == [1])
+    #expect(sandbox.sessions.isEmpty)
+
+    let other = try sandbox.open()
+    #expect(other.statistics.isComplete)
+    #expect(other.lookUp("a").entry?.body == [1])
+    other.close()
+    #expect(sandbox.bytes("lock").count == mark.count)
+
+    try store.put([2], for: "b")
+    #expect(sandbox.sessions.count == 1)
+    store.close()
+    #expect(sandbox.sessions.isEmpty)
+    #expect(try sandbox.open().lookUp("b").entry?.body == [2])
+  }
+
+  @Test func `an entry that is being written keeps the lock until its end`() throws {
+    let store = try sandbox.open()
+    do {
+      let writer = try store.makeWriter(for: "a")
+      try writer.write([1, 2, 3])
+      store.relinquish()
+      #expect(sandbox.sessions.count == 1)
+      try writer.commit()
+    }
+    #expect(store.lookUp("a").entry?.body == [1, 2, 3])
+    store.relinquish()
+    #expect(sandbox.sessions.isEmpty)
+  }
+
+  @Test func `a discarded writer ends the session that was given up`() throws {
+    let store = try sandbox.open()
+    do {
+      let writer = try store.makeWriter(for: "a")
+      try writer.write([1])
+      store.relinquish()
+      #expect(sandbox.sessions.count == 1)
+      writer.discard()
+    }
+    #expect(sandbox.sessions.isEmpty)
+  }
+
+  @Test func `what could not be removed keeps the sign of it`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(fileSystem: files))
+    try store.put([1], for: "a")
+    files.faults.set { $0.kind == .removeFile ? SystemError(EIO) : nil }
+    try store.remove("a")
+    store.relinquish()
+    files.faults.set(nil)
+    #expect(sandbox.sessions.count == 1)
+    store.close()
+    let next = try sandbox.open()
+    next.waitUntilIdle()
+    #expect(sandbox.sessions.isEmpty)
+    #expect(sandbox.tree("entries").keys.allSatisfy { !$0.hasSuffix(".body") })
+  }
+
+  @Test func `a closed or read-only store relinquishes nothing`() throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "a")
+    let reader = try sandbox.open(Options(isReadOnly: true))
+    reader.relinquish()
+    #expect(sandbox.sessions.count == 1)
+    store.close()
+    let mark = sandbox.bytes("lock")
+    store.relinquish()
+    #expect(sandbox.bytes("lock") == mark)
+  }
+}
