@@ -38,6 +38,16 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: S
 /// The platforms whose own libraries take the place of libcurl and OpenSSL.
 let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 
+/// Apple's privacy manifest of CacheSystem. It is a resource on Macs only, because resources add a
+/// generated file to the module, which imports Foundation. `exclude` is needed, too: SwiftPM 6.4 adds
+/// that file for a manifest that it finds undeclared (swiftlang/swift-build#1777).
+let privacyManifest = "PrivacyInfo.xcprivacy"
+#if os(macOS)
+  let (unusedFiles, privacyResources): ([String], [Resource]) = ([], [.copy(privacyManifest)])
+#else
+  let (unusedFiles, privacyResources): ([String], [Resource]) = ([privacyManifest], [])
+#endif
+
 let package = Package(
   name: "OfflineCache",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -76,7 +86,9 @@ let package = Package(
     .target(name: "CMicrohttpd", dependencies: ["CMicrohttpdLibrary"]),
 
     // The store.
-    library("CacheSystem", ["CPlatform"]),
+    .target(
+      name: "CacheSystem", dependencies: ["CPlatform"], exclude: unusedFiles,
+      resources: privacyResources, swiftSettings: house),
     library("CacheFormat", ["CXXHash"]),
     .target(
       name: "CacheStore", dependencies: ["CacheSystem", "CacheFormat"],
