@@ -206,6 +206,10 @@ let package = Package(
 
     // The example of the README.
     tool("reader", ["OfflineCacheKit"]),
+    // The model of the example app, without its views.
+    .target(
+      name: "ReaderModel", dependencies: ["OfflineCacheKit"],
+      path: "Tools/Examples/Reader/ReaderModel", swiftSettings: house),
     tool(
       "sessionprobe",
       [
@@ -326,6 +330,7 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "LoopbackOrigin",
       ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),
+    tests("ReaderModel", ["ReaderModel", "OfflineCacheKit", "LoopbackOrigin"]),
     tests("CommandLineTools", ["CommandLineTools"]),
     .target(
       name: "ToolTesting", dependencies: ["TestSupport"], path: "Tests/ToolTesting",
