@@ -362,6 +362,17 @@ let package = Package(
   ]
 )
 
+#if os(Linux)
+  // The example for web views is built and tested with declarations in place of Apple's WebKit.
+  package.targets += [
+    .target(name: "WebKit", path: "Tools/apple-stubs/WebKit", swiftSettings: house),
+    .target(
+      name: "WebPages", dependencies: ["OfflineCacheKit", "WebKit"],
+      path: "Tools/Examples/WebPages", swiftSettings: house),
+    tests("WebPages", ["WebPages", "OfflineCacheKit", "WebKit", "LoopbackOrigin"]),
+  ]
+#endif
+
 /// `OFFLINECACHE_TARGETS=CacheStoreTests,FuzzTests` leaves these targets and all that they need, so that a
 /// sanitizer builds no more than it runs (Tools/sanitize).
 func needed(by names: [String], of targets: [Target]) -> [Target] {

@@ -25,11 +25,13 @@ public struct NWInterface: Sendable {
 
 /// https://developer.apple.com/documentation/network/nwendpoint
 public enum NWEndpoint: Sendable {
-  public struct Host: Sendable {
+  public struct Host: Sendable, ExpressibleByStringLiteral {
     public init(_ string: String) {}
+    public init(stringLiteral value: String) {}
   }
-  public struct Port: Sendable {
+  public struct Port: Sendable, ExpressibleByIntegerLiteral {
     public init?(rawValue: UInt16) {}
+    public init(integerLiteral value: UInt16) {}
   }
   case hostPort(host: NWEndpoint.Host, port: NWEndpoint.Port)
 }
