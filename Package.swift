@@ -213,7 +213,8 @@ let package = Package(
     tool(
       "sessionprobe",
       [
-        "OfflineCacheKit", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "CCurl", "CCurlLibrary",
+        "OfflineCacheKit", "CurlHTTP", "URLSessionHTTP", "HTTPTransports", "HTTPSemantics", "CCurl",
+        "CCurlLibrary",
         "CacheClient", "CacheStore", "LoopbackOrigin", "TestSupport",
       ]),
 
