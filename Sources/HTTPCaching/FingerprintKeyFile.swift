@@ -65,7 +65,7 @@ struct FingerprintKeyFile: Sendable {
   private let files: RealFileSystem
 
   init(path: String?) {
-    self.path = path ?? Self.usualPath
+    self.path = path ?? UserPath.stateFile("fingerprint.key")
     files = RealFileSystem()
   }
 
@@ -93,7 +93,7 @@ struct FingerprintKeyFile: Sendable {
   private func key(_ name: PathName, _ folder: String) throws(Failure) -> [UInt8] {
     let found: Result<[UInt8], Failure>
     do throws(SystemError) {
-      makeFolders(folder)
+      files.makeFolders(folder)
       let directory = try files.open(userPath: folder, [.read, .directory])
       if let there = try read(name, directory) {
         found = there
@@ -156,35 +156,5 @@ struct FingerprintKeyFile: Sendable {
     try files.replace(name, in: directory, with: key, through: new, synced: true)
     try? files.synchronize(directory, names: true)
     return key
-  }
-
-  /// Creates the missing parts of the folder. Errors are ignored, because opening the folder fails
-  /// then.
-  private func makeFolders(_ folder: String) {
-    var prefix = folder.hasPrefix("/") ? "/" : ""
-    for part in folder.split(separator: "/") {
-      prefix += part
-      try? files.makeDirectory(userPath: prefix, mode: 0o700)
-      prefix += "/"
-    }
-  }
-
-  /// According to the XDG Base Directory Specification, relative paths are ignored.
-  private static var usualPath: String? {
-    if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") {
-      return base + "/offlinecache/fingerprint.key"
-    }
-    guard let home = environment("HOME"), home.hasPrefix("/") else { return nil }
-    #if canImport(Darwin)
-      return home + "/Library/Application Support/offlinecache/fingerprint.key"
-    #else
-      return home + "/.local/state/offlinecache/fingerprint.key"
-    #endif
-  }
-
-  private static func environment(_ name: String) -> String? {
-    // Safety: the text is copied at once.
-    guard let value = unsafe getenv(name) else { return nil }
-    return unsafe String(cString: value)
   }
 }

@@ -1,0 +1,46 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+extension UserPath {
+  /// Returns the path of a file in the user's folder for the state of this library: `offlinecache`
+  /// below `$XDG_STATE_HOME`, else below `~/.local/state` (on Apple platforms
+  /// `~/Library/Application Support`).
+  ///
+  /// - Returns: `nil` if neither `XDG_STATE_HOME` nor `HOME` has an absolute path; the XDG Base
+  ///   Directory Specification ignores relative ones.
+  package static func stateFile(_ name: String) -> String? {
+    if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") {
+      return base + "/offlinecache/" + name
+    }
+    guard let home = environment("HOME"), home.hasPrefix("/") else { return nil }
+    #if canImport(Darwin)
+      return home + "/Library/Application Support/offlinecache/" + name
+    #else
+      return home + "/.local/state/offlinecache/" + name
+    #endif
+  }
+
+  private static func environment(_ name: String) -> String? {
+    // Safety: the text is copied at once.
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+  }
+}
+
+extension FileSystem {
+  /// Creates the missing parts of a folder, with the mode 0700. Errors are ignored, because opening
+  /// the folder fails then.
+  package func makeFolders(_ folder: String) {
+    var prefix = folder.hasPrefix("/") ? "/" : ""
+    for part in folder.split(separator: "/") {
+      prefix += part
+      try? makeDirectory(userPath: prefix, mode: 0o700)
+      prefix += "/"
+    }
+  }
+}
