@@ -134,8 +134,8 @@ let package = Package(
     library(
       "LocalizedClientErrors",
       [
-        "LocalizedStoreErrors", "CacheClient", "HTTPDownloads", "HTTPUploads", "HTTPCaching",
-        "HTTPTransports", "HTTPSemantics", "ContentCoding",
+        "LocalizedStoreErrors", "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads",
+        "HTTPCaching", "HTTPTransports", "HTTPSemantics", "ContentCoding",
       ]),
     library(
       "CachingProxy",
@@ -295,7 +295,12 @@ let package = Package(
         "HTTPCaching", "HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat",
         "CacheSystem",
       ]),
-    tests("HTTPAuthentication", ["HTTPAuthentication", "HTTPSemantics"]),
+    tests(
+      "HTTPAuthentication",
+      [
+        "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "CacheFormat", "CacheSystem",
+        "ClientTesting", "SimulatedFiles",
+      ]),
     tests(
       "HTTPDownloads",
       [

@@ -3,7 +3,7 @@ public import HTTPSemantics
 /// A server's request for credentials.
 public struct AuthenticationChallenge: Sendable {
   /// An authentication scheme that the client supports.
-  public enum Scheme: Sendable, Hashable {
+  public enum Scheme: String, Sendable, Hashable {
     /// RFC 6750; the answer is a token.
     case bearer
     /// RFC 7616; the answer is a password, which itself is not sent.

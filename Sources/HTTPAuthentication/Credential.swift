@@ -3,7 +3,7 @@ import MessageDigests
 
 /// A user name with a password, or a bearer token.
 ///
-/// It is kept in memory only, and its description does not show the secret.
+/// Its description does not show the secret. Only a ``CredentialVault`` writes it anywhere.
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible
 {
   /// How long a client keeps a credential.
@@ -12,17 +12,25 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     case request
     /// As long as the client lives, for the protection space: it is sent before the server asks.
     case session
+    /// Like ``session``, and in the client's ``CredentialVault``: it is saved there when a server
+    /// has accepted it, and removed when a server refuses it. This has effect only in the answer of
+    /// a ``CredentialProvider``.
+    case permanent
   }
 
-  enum Secret: Sendable, Hashable {
+  /// What proves the user's identity, for a ``CredentialVault``. Its description shows the user only.
+  public enum Secret: Sendable, Hashable {
+    /// A user name and a password.
     case password(user: String, password: String)
+    /// A bearer token.
     case token(String)
   }
 
-  let secret: Secret
+  /// The secret.
+  public let secret: Secret
 
   /// How long a client keeps it.
-  public let persistence: Persistence
+  public internal(set) var persistence: Persistence
 
   /// Whether a password is sent by the scheme Basic before the server asks, like one in a URL.
   let sendsBasicUnasked: Bool
@@ -67,12 +75,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
   }
 
   /// The user, without the password; a token is not shown.
-  public var description: String {
-    switch secret {
-    case .password(let user, _): "the password of \(user)"
-    case .token: "a token"
-    }
-  }
+  public var description: String { secret.description }
 
   /// The user, without the password; a token is not shown.
   public var debugDescription: String { description }
@@ -89,7 +92,33 @@ extension Credential: CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+extension Credential.Secret: CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// The user, without the password; a token is not shown.
+  public var description: String {
+    switch self {
+    case .password(let user, _): "the password of \(user)"
+    case .token: "a token"
+    }
+  }
+
+  /// The user, without the password; a token is not shown.
+  public var debugDescription: String { description }
+
+  /// An empty mirror, so that a dump shows no secret.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension Credential {
+  /// Returns whether it can be the answer to a challenge of a scheme.
+  func fits(_ scheme: AuthenticationChallenge.Scheme) -> Bool {
+    switch secret {
+    case .password: scheme != .bearer
+    case .token: scheme == .bearer
+    }
+  }
+
   /// The value of `Authorization` for the scheme Basic (RFC 7617), or `nil` if the credential is
   /// not a password, or the user name has a colon.
   var basic: String? {

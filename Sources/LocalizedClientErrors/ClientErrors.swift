@@ -1,5 +1,6 @@
 import CacheClient
 import ContentCoding
+import HTTPAuthentication
 import HTTPCaching
 import HTTPDownloads
 import HTTPSemantics
@@ -16,6 +17,7 @@ import LocalizedStoreErrors
 // The errors of the product CacheClient.
 extension ClientError: DescribedError {}
 extension ContentCodingError: DescribedError {}
+extension CredentialVaultError: DescribedError {}
 extension DownloadError: DescribedError {}
 extension FingerprintKeyError: DescribedError {}
 extension InvalidURL: DescribedError {}

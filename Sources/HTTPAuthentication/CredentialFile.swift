@@ -1,0 +1,177 @@
+import CacheFormat
+import CacheSystem
+
+/// Reads and replaces the file of a ``FileCredentialVault``. Its calls block.
+///
+/// All calls hold the lock (flock(2)) of the folder, so no change of another process is lost.
+struct CredentialFile: Sendable {
+  let path: String
+  let files: any FileSystem
+
+  /// The names in the folder.
+  private struct Names {
+    let file: PathName
+    /// The next file, before it gets the name.
+    let next: PathName
+    /// A damaged file that was set aside.
+    let damaged: PathName
+  }
+
+  /// Reads the file, calls `body`, and replaces the file if `body` has changed the content.
+  func change<R>(
+    _ body: (inout CredentialDocument) -> R
+  ) throws(CredentialVaultError) -> R {
+    try inFolder { (folder, names) throws(CredentialVaultError) in
+      let old = try read(names, folder)
+      var new = old
+      let result = body(&new)
+      if new != old { try write(new, names, folder) }
+      return result
+    }
+  }
+
+  /// Removes the file and all that belongs to it.
+  func remove() throws(CredentialVaultError) {
+    try inFolder { (folder, names) throws(CredentialVaultError) in
+      try system { () throws(SystemError) in
+        for name in [names.file, names.next, names.damaged] {
+          do throws(SystemError) {
+            try files.removeFile(name, in: folder.raw)
+          } catch  where error == .notFound {}
+        }
+        try files.synchronize(folder, names: true)
+      }
+    }
+  }
+
+  private func inFolder<R>(
+    _ body: (borrowing Descriptor, Names) throws(CredentialVaultError) -> R
+  ) throws(CredentialVaultError) -> R {
+    guard !path.isEmpty else {
+      throw CredentialVaultError(
+        .failed, path: "credentials.json", cause: "neither XDG_STATE_HOME nor HOME names a folder",
+        remedy: "set one of them, or give the vault a path")
+    }
+    let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
+    func name(_ suffix: String) -> PathName? {
+      last.flatMap { $0.isEmpty ? nil : PathName(bytes: Array($0) + Array(suffix.utf8)) }
+    }
+    guard let file = name(""), let next = name(".next"), let damaged = name(".damaged") else {
+      throw failure(.failed, "it names no file", "give a name of up to 240 bytes")
+    }
+    files.makeFolders(UserPath.folder(of: path))
+    let folder = try system { () throws(SystemError) in
+      try files.open(userPath: UserPath.folder(of: path), [.read, .directory])
+    }
+    let status = try system { () throws(SystemError) in try files.status(of: folder.raw) }
+    guard status.isOwn, status.mode & 0o022 == 0 else {
+      throw failure(
+        .untrusted, "its folder belongs to another user, or others may write to it",
+        "choose another folder, or run chmod go-w on it")
+    }
+    try system { () throws(SystemError) in try files.lock(folder) }
+    defer { files.unlock(folder.raw) }
+    return try body(folder, Names(file: file, next: next, damaged: damaged))
+  }
+
+  private func read(
+    _ names: Names, _ folder: borrowing Descriptor
+  ) throws(CredentialVaultError) -> CredentialDocument {
+    var status: FileStatus?
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try files.readFile(
+        names.file, in: folder, limit: CredentialDocument.maximumBytes, &status)
+    } catch  where error == .notFound {
+      return CredentialDocument()
+    } catch  where error == .tooLarge {
+      if let status { try check(status) }
+      throw setAside(names, folder, FormatError.Code.tooLarge)
+    } catch {
+      throw failure(error)
+    }
+    if let status { try check(status) }
+    do throws(FormatError) {
+      return try CredentialDocument(decoding: bytes)
+    } catch  where error.code == .newerFormat {
+      throw failure(
+        .newerFormat, "a newer version of this library wrote it",
+        "use that version, or another file")
+    } catch {
+      throw setAside(names, folder, error.code)
+    }
+  }
+
+  /// Refuses a file that others may have read or planted.
+  private func check(_ status: FileStatus) throws(CredentialVaultError) {
+    if !status.isOwn {
+      throw failure(.untrusted, "it belongs to user \(status.owner)", "move it away")
+    }
+    if status.linkCount != 1 {
+      throw failure(
+        .untrusted, "it has \(status.linkCount) names, one of which may be another user's",
+        "move it away, and change the passwords in it")
+    }
+    if status.mode & 0o077 != 0 {
+      throw failure(
+        .untrusted, "others may use it (mode \(String(status.mode, radix: 8)))",
+        "if nobody has read it, run chmod 600, else remove it, and change the passwords in it")
+    }
+  }
+
+  /// Renames a damaged file, in place of an earlier one, and returns the error.
+  private func setAside(
+    _ names: Names, _ folder: borrowing Descriptor, _ code: FormatError.Code
+  ) -> CredentialVaultError {
+    do throws(SystemError) {
+      try files.rename(names.file, in: folder.raw, to: names.damaged, in: folder.raw)
+    } catch {
+      return failure(
+        .damaged, "the file is damaged (\(code)), and cannot be renamed (\(error))",
+        "move it away, and log in again")
+    }
+    return failure(
+      .damaged, "the file was damaged (\(code)), and is \(path).damaged now",
+      "log in again, and remove that file, which may contain passwords")
+  }
+
+  /// Replaces the file by a rename, so that it is never incomplete.
+  private func write(
+    _ document: CredentialDocument, _ names: Names, _ folder: borrowing Descriptor
+  ) throws(CredentialVaultError) {
+    let bytes: [UInt8]
+    do throws(FormatError) {
+      bytes = try document.encoded()
+    } catch {
+      throw failure(.tooLarge, error.detail, "remove some, or use another file")
+    }
+    try system { () throws(SystemError) in
+      // A process that was killed while it held the lock may have left one.
+      try? files.removeFile(names.next, in: folder.raw)
+      try files.replace(names.file, in: folder, with: bytes, through: names.next, synced: true)
+      try files.synchronize(folder, names: true)
+    }
+  }
+
+  private func system<R: ~Copyable>(
+    _ body: () throws(SystemError) -> R
+  ) throws(CredentialVaultError) -> R {
+    do throws(SystemError) { return try body() } catch { throw failure(error) }
+  }
+
+  private func failure(_ error: SystemError) -> CredentialVaultError {
+    if error.isWrongKind {
+      return failure(.untrusted, "it is a link, or no plain file", "move it away")
+    }
+    if error.isNoSpace {
+      return failure(.noSpace, "it cannot be written (\(error))", "free some space")
+    }
+    return failure(.failed, "it cannot be used (\(error))", "check its folder and its rights")
+  }
+
+  private func failure(
+    _ code: CredentialVaultError.Code, _ cause: String, _ remedy: String
+  ) -> CredentialVaultError {
+    CredentialVaultError(code, path: path, cause: cause, remedy: remedy)
+  }
+}
