@@ -58,3 +58,89 @@ public let errSecAuthFailed: OSStatus = -25293
 public let kSecImportExportPassphrase: CFString = "passphrase"
 public let kSecImportItemIdentity: CFString = "identity"
 public let kSecImportItemCertChain: CFString = "chain"
+
+// MARK: Keychain (HTTPAuthentication) - begin
+
+public typealias CFTypeRef = AnyObject
+
+/// https://developer.apple.com/documentation/security/secitemcopymatching(_:_:)
+public func SecItemCopyMatching(
+  _ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+) -> OSStatus { -1 }
+
+/// https://developer.apple.com/documentation/security/secitemadd(_:_:)
+public func SecItemAdd(
+  _ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?
+) -> OSStatus { -1 }
+
+/// https://developer.apple.com/documentation/security/secitemupdate(_:_:)
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
+  -1
+}
+
+/// https://developer.apple.com/documentation/security/secitemdelete(_:)
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus { -1 }
+
+/// https://developer.apple.com/documentation/security/errsecitemnotfound
+public let errSecItemNotFound: OSStatus = -25300
+/// https://developer.apple.com/documentation/security/errsecduplicateitem
+public let errSecDuplicateItem: OSStatus = -25299
+/// https://developer.apple.com/documentation/security/errsecinteractionnotallowed
+public let errSecInteractionNotAllowed: OSStatus = -25308
+/// https://developer.apple.com/documentation/security/errsecmissingentitlement
+public let errSecMissingEntitlement: OSStatus = -34018
+
+/// https://developer.apple.com/documentation/security/ksecclass
+public let kSecClass: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecclassinternetpassword
+public let kSecClassInternetPassword: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrserver
+public let kSecAttrServer: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrport
+public let kSecAttrPort: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrprotocol
+public let kSecAttrProtocol: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrprotocolhttp
+public let kSecAttrProtocolHTTP: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrprotocolhttps
+public let kSecAttrProtocolHTTPS: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrsecuritydomain
+public let kSecAttrSecurityDomain: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrauthenticationtype
+public let kSecAttrAuthenticationType: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrauthenticationtypedefault
+public let kSecAttrAuthenticationTypeDefault: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrauthenticationtypehttpbasic
+public let kSecAttrAuthenticationTypeHTTPBasic: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrauthenticationtypehttpdigest
+public let kSecAttrAuthenticationTypeHTTPDigest: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccount
+public let kSecAttrAccount: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattrcreator
+public let kSecAttrCreator: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccessgroup
+public let kSecAttrAccessGroup: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccessible
+public let kSecAttrAccessible: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccessiblewhenunlocked
+public let kSecAttrAccessibleWhenUnlocked: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccessiblewhenunlockedthisdeviceonly
+public let kSecAttrAccessibleWhenUnlockedThisDeviceOnly: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccessibleafterfirstunlock
+public let kSecAttrAccessibleAfterFirstUnlock: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecattraccessibleafterfirstunlockthisdeviceonly
+public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecusedataprotectionkeychain
+public let kSecUseDataProtectionKeychain: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecmatchlimit
+public let kSecMatchLimit: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecmatchlimitone
+public let kSecMatchLimitOne: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecreturnattributes
+public let kSecReturnAttributes: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecreturndata
+public let kSecReturnData: CFString = ""
+/// https://developer.apple.com/documentation/security/ksecvaluedata
+public let kSecValueData: CFString = ""
+
+// MARK: Keychain (HTTPAuthentication) - end
