@@ -20,10 +20,14 @@ extension CachingClient {
     authenticator.session.keep(credential, in: space, at: url, everywhere: false)
   }
 
-  /// Forgets all credentials that are kept for the session. What is stored with them stays; nobody gets
-  /// it without them.
-  public func forgetCredentials() {
-    authenticator.session.forgetAll()
+  /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends, then
+  /// all that the vault contains (``ClientOptions/credentialVault``), also those of other clients with
+  /// the same vault. Stored responses stay, but are not returned without their credentials.
+  ///
+  /// - Throws: `CredentialVaultError` if the vault cannot be emptied. Its credentials would be used
+  ///   again; those in memory are forgotten all the same.
+  public func forgetCredentials() async throws(CredentialVaultError) {
+    try await authenticator.forgetCredentials()
   }
 
   /// Changes with each log-in and log-out: what came between two equal values came with the credential
@@ -56,6 +60,7 @@ extension CachingClient {
     }
     return try await authenticator.answer(
       request, body, &login, head: { $0.head },
-      discard: { await $0.body.drain(upTo: ResponseCache.smallBody) }, send: send)
+      discard: { await $0.body.drain(upTo: ResponseCache.smallBody) },
+      failure: { ClientError(.transport($0), url: $0.url) }, send: send)
   }
 }

@@ -43,7 +43,8 @@ public final class CachingClient: Sendable {
       memoryOnlyBytes: options.memoryOnlyBytes,
       mayReturnStored: options.mayReturnStored)
     background = Background(limit: options.maximumBackgroundFetches)
-    authenticator = Authenticator(provider: options.credentials)
+    authenticator = Authenticator(
+      provider: options.credentials, vault: options.credentialVault)
     originFetcher = OriginFetcher(
       cache: cache, store: asyncStore,
       transport: AuthenticatingTransport(

@@ -43,6 +43,10 @@ public struct ClientOptions: Sendable {
   /// Answers servers that want credentials; nil: a 401 is an answer like others.
   public var credentials: CredentialProvider?
 
+  /// Keeps credentials when the program ends; it is asked before ``credentials``. nil: they are kept
+  /// in memory only.
+  public var credentialVault: (any CredentialVault)?
+
   /// Makes options: a private cache by the rules of RFC 9111.
   public init(
     transport: TransportOptions = TransportOptions(), rules: CacheRules = CacheRules(),

@@ -14,6 +14,9 @@ package final class Promise<Value: Sendable>: Sendable {
   /// The value, or `nil` if it has not been set.
   package var valueNow: Value? { state.withLock { $0.value } }
 
+  /// The number of tasks that wait, for tests.
+  package var waiterCount: Int { state.withLock { $0.waiters.count } }
+
   /// Sets the value, unless one has been set before.
   package func settle(_ value: Value) {
     let waiters = state.withLock { state -> [CheckedContinuation<Value?, Never>] in

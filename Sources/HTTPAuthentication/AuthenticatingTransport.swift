@@ -69,12 +69,16 @@ package struct AuthenticatingTransport: HTTPTransport {
     while true {
       var real = request
       let way = session.way(for: credential, to: request.url)
-      if let value = value(credential, way, request) {
+      let value = value(credential, way, request)
+      if let value {
         real.fields.append(HTTPField("Authorization", value))
       }
       let again = body.repeated
       let response = try await transport.send(
         real, body: body, options: options, onInterim: onInterim)
+      if value != nil, response.head.status < 400 {
+        session.noteAccepted(credential, at: request.url)
+      }
       guard response.head.status == 401, repeats < Self.maximumRepeats, let again,
         let next = Self.next(after: response.head, way, credential)
       else { return response }

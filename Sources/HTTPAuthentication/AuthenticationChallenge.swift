@@ -21,6 +21,9 @@ public struct AuthenticationChallenge: Sendable {
   /// The URL of the request, without credentials.
   public let url: NormalizedURL
 
+  /// The place for which a ``CredentialVault`` keeps the credential.
+  public var space: ProtectionSpace { ProtectionSpace(url: url, realm: realm, scheme: scheme) }
+
   /// All parameters that the server sent.
   public let challenge: Challenge
 
@@ -54,11 +57,26 @@ public struct AuthenticationChallenge: Sendable {
   }
 }
 
-/// Returns the credential for a challenge, or `nil` if there is none for its scheme.
+/// The answer of a ``CredentialProvider`` to a challenge.
+public enum CredentialAnswer: Sendable, Hashable {
+  /// Sends the request again with this credential.
+  case use(Credential)
+  /// Has no credential for this scheme. The provider is called for the next scheme that the server
+  /// offers; after the last one, the 401 is the answer.
+  case tryNextScheme
+  /// Goes on without a credential: the 401 is the answer, and the provider is not called again.
+  case goOnWithout
+  /// Cancels the request, and all others that wait for this answer. They fail with
+  /// `TransportError.Code.loginCancelled`, and in the Foundation API with
+  /// `URLError.userCancelledAuthentication`.
+  case cancel
+}
+
+/// Returns the answer to a challenge.
 ///
 /// If a server offers several schemes, the provider is called for each, the strongest first
-/// (Bearer, Digest, Basic), until it returns a credential. It may take long, for example to ask a
-/// person: all requests to one protection space wait for the same answer. It must not send a
-/// request with the same client that needs the answer.
+/// (Bearer, Digest, Basic), until it returns something else than ``CredentialAnswer/tryNextScheme``.
+/// It may take long, for example to ask a person: all requests to one protection space wait for the
+/// same answer. It must not send a request with the same client that needs the answer.
 public typealias CredentialProvider =
-  @Sendable (AuthenticationChallenge) async -> Credential?
+  @Sendable (AuthenticationChallenge) async -> CredentialAnswer

@@ -1,18 +1,29 @@
 package import HTTPSemantics
 package import HTTPTransports
 
-/// Finds the credential for a server that asks: one that is kept, or one from the provider.
+/// Finds the credential for a server that asks: one that is kept, one from the vault, or one from
+/// the provider.
 package struct Authenticator: Sendable {
   /// The limit of credentials that are tried for one request.
   static let maximumTries = 3
 
   /// The credentials that are kept.
   package let session = CredentialSession()
-  private let questions = PendingQuestions()
+  let questions = PendingQuestions()
   private let provider: CredentialProvider?
+  private let vault: (any CredentialVault)?
 
   /// Creates an authenticator without kept credentials.
-  package init(provider: CredentialProvider?) { self.provider = provider }
+  package init(provider: CredentialProvider?, vault: (any CredentialVault)? = nil) {
+    self.provider = provider
+    self.vault = vault
+  }
+
+  /// Forgets all credentials: first those in memory, then those in the vault.
+  package func forgetCredentials() async throws(CredentialVaultError) {
+    session.forgetAll()
+    try await vault?.removeAll()
+  }
 
   /// Sends a request, and repeats it with credentials if the server asks for some.
   ///
@@ -22,11 +33,13 @@ package struct Authenticator: Sendable {
   ///   - login: The state of the request, which is updated.
   ///   - head: Returns the head of an answer.
   ///   - discard: Discards an answer that is not the last one.
+  ///   - failure: Returns the error for a log-in that the provider cancelled.
   ///   - send: Sends the request, which may contain the name of a credential, through an
   ///     ``AuthenticatingTransport`` of the same session.
   package func answer<Answer: Sendable, E: Error>(
     _ request: HTTPRequest, _ body: RequestBody?, _ login: inout Login,
     head: (Answer) -> HTTPResponseHead, discard: (Answer) async -> Void,
+    failure: (TransportError) -> E,
     send: nonisolated(nonsending) (HTTPRequest, RequestBody?) async throws(E) -> Answer
   ) async throws(E) -> Answer {
     guard !request.fields.contains("Authorization") else { return try await send(request, body) }
@@ -35,10 +48,13 @@ package struct Authenticator: Sendable {
     var failures = 0
     // Once, because other requests may change the scheme back each time.
     var mayAskAnew = true
+    // Once, because a refused credential may be there again if it could not be removed.
+    var mayAskVault = true
     while true {
       let credential = login.credential(for: request.url, session)
       let again = body.repeated
       let answer = try await self.send(request, body, with: credential, send)
+      if let credential { await saveIfAccepted(credential, at: request.url) }
       guard head(answer).status == 401, login.mayAsk, let again else { return answer }
       var isElsewhere = false
       if let credential {
@@ -49,15 +65,22 @@ package struct Authenticator: Sendable {
           mayAskAnew = false
         } else {
           session.forget(credential, at: request.url)
+          await removeFromVault(credential, head(answer), at: request.url)
           refused = credential
           failures += 1
         }
         login.credential = nil
       }
-      guard failures < Self.maximumTries,
-        let next = await find(
-          for: request.url, head(answer), failures, refused, asksAnew: isElsewhere)
-      else { return answer }
+      guard failures < Self.maximumTries else { return answer }
+      let found = await find(
+        for: request.url, head(answer), failures, refused, asksAnew: isElsewhere,
+        asksVault: mayAskVault)
+      mayAskVault = false
+      if case .cancel = found {
+        await discard(answer)
+        throw failure(TransportError(.loginCancelled, url: request.url.string))
+      }
+      guard case .use(let next) = found else { return answer }
       login.take(next, for: request.url)
       if isElsewhere {
         // The provider has given it for Basic.
@@ -80,42 +103,120 @@ package struct Authenticator: Sendable {
     return try await send(AuthenticatingTransport.naming(credential, in: request), body)
   }
 
-  /// Returns the credential for a 401: one that is kept for its protection space, or one from the
-  /// provider.
+  /// Returns the answer to a 401: the credential that is kept for its protection space, or that of
+  /// the vault, or what the provider answers.
   ///
-  /// - Parameter asksAnew: Whether kept credentials are ignored, because they would be sent by a weaker
-  ///   scheme than before.
+  /// - Parameters:
+  ///   - asksAnew: Whether kept credentials are ignored, because they would be sent by a weaker
+  ///     scheme than before.
+  ///   - asksVault: Whether the vault is asked.
   private func find(
     for url: NormalizedURL, _ head: HTTPResponseHead, _ failures: Int, _ refused: Credential?,
-    asksAnew: Bool
-  ) async -> Credential? {
-    let supported = AuthenticationChallenge.supported(in: head)
-    guard let first = supported.first else { return nil }
-    let space = CredentialSession.Space(
-      origin: NormalizedURL.Origin(url), realm: first.challenge.realm)
+    asksAnew: Bool, asksVault: Bool
+  ) async -> CredentialAnswer {
+    let challenges = AuthenticationChallenge.supported(in: head).map {
+      AuthenticationChallenge(
+        $0.scheme, $0.challenge, url: url, failures: failures, refused: refused)
+    }
+    guard let first = challenges.first else { return .goOnWithout }
+    let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: first.realm)
     if !asksAnew, let kept = session.credential(in: space), kept != refused {
       session.keep(kept, in: space, at: url, everywhere: false)
-      return kept
+      return .use(kept)
     }
-    guard let provider else { return nil }
-    return await questions.ask(for: space) { [session] in
+    guard provider != nil || vault != nil else { return .goOnWithout }
+    return await questions.ask(for: space) {
       // Another request has got it meanwhile.
-      if !asksAnew, let kept = session.credential(in: space), kept != refused { return kept }
-      for (scheme, challenge) in supported {
-        let question = AuthenticationChallenge(
-          scheme, challenge, url: url, failures: failures, refused: refused)
-        guard let credential = await provider(question) else { continue }
-        if credential.persistence == .session {
-          // RFC 7616, section 3.5: without `domain`, it is valid for the whole origin.
-          session.keep(credential, in: space, at: url, everywhere: scheme == .digest)
-        } else {
-          session.noteUnkept()
-        }
-        return credential
+      if !asksAnew, let kept = session.credential(in: space), kept != refused { return .use(kept) }
+      if asksVault, let remembered = await remembered(for: challenges, in: space) {
+        return .use(remembered)
       }
-      return nil
+      return await provided(for: challenges, in: space)
     }
   }
+
+  /// Asks the provider for each scheme.
+  private func provided(
+    for challenges: [AuthenticationChallenge], in space: CredentialSession.Space
+  ) async -> CredentialAnswer {
+    guard let provider else { return .goOnWithout }
+    for challenge in challenges {
+      let answer = await provider(challenge)
+      if case .tryNextScheme = answer { continue }
+      guard case .use(let credential) = answer else { return answer }
+      if credential.persistence == .request {
+        session.noteUnkept()
+      } else {
+        session.keep(
+          credential, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
+          saving: vault != nil && credential.persistence == .permanent ? challenge.space : nil)
+      }
+      return answer
+    }
+    return .goOnWithout
+  }
+}
+
+// The vault. If it fails, that is reported, and the request goes on.
+extension Authenticator {
+  /// Returns the credential of the vault for the first scheme that it has one for.
+  private func remembered(
+    for challenges: [AuthenticationChallenge], in space: CredentialSession.Space
+  ) async -> Credential? {
+    guard let vault else { return nil }
+    let logOuts = session.logOuts
+    do throws(CredentialVaultError) {
+      for challenge in challenges {
+        guard var found = try await vault.credential(for: challenge.space),
+          found != challenge.refused, found.fits(challenge.scheme)
+        else { continue }
+        found.persistence = .permanent
+        // After a log-out, what was read before it must not be used.
+        let isKept = session.keep(
+          found, in: space, at: challenge.url, everywhere: challenge.isForWholeOrigin,
+          ifStill: logOuts)
+        return isKept ? found : nil
+      }
+    } catch {
+      vault.report(error)
+    }
+    return nil
+  }
+
+  /// Saves a credential that the provider wants to be remembered, after a server has accepted it.
+  private func saveIfAccepted(_ credential: Credential, at url: NormalizedURL) async {
+    guard let vault, let (space, logOuts) = session.takeAccepted(credential, at: url)
+    else { return }
+    do throws(CredentialVaultError) {
+      try await vault.save(credential, for: space)
+      // The user may have logged out, and the vault may have been emptied, before it was saved.
+      if session.logOuts != logOuts { try await vault.remove(credential, for: space) }
+    } catch {
+      vault.report(error)
+    }
+  }
+
+  /// Removes a credential that a server has refused.
+  private func removeFromVault(
+    _ credential: Credential, _ head: HTTPResponseHead, at url: NormalizedURL
+  ) async {
+    guard let vault, credential.persistence == .permanent else { return }
+    do throws(CredentialVaultError) {
+      for (scheme, challenge) in AuthenticationChallenge.supported(in: head)
+      where credential.fits(scheme) {
+        try await vault.remove(
+          credential, for: ProtectionSpace(url: url, realm: challenge.realm, scheme: scheme))
+      }
+    } catch {
+      vault.report(error)
+    }
+  }
+}
+
+extension AuthenticationChallenge {
+  /// Whether the credential is valid for the whole origin: Digest without `domain` (RFC 7616,
+  /// section 3.5).
+  fileprivate var isForWholeOrigin: Bool { scheme == .digest }
 }
 
 /// The credentials of one request, on its way through redirects.

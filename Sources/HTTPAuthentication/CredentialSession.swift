@@ -30,6 +30,9 @@ package final class CredentialSession: Sendable {
     /// The directories below which it is sent before the server asks (RFC 7617, section 2.2).
     var directories: [String]
     let credential: Credential
+    /// Where the vault saves it once a server has accepted it; `nil` if it is saved, or not to be.
+    var unsaved: ProtectionSpace?
+    var isAccepted = false
   }
 
   private struct State {
@@ -38,6 +41,7 @@ package final class CredentialSession: Sendable {
     var inUse: [String: (credential: Credential, users: Int)] = [:]
     var ways: [WayKey: Way] = [:]
     var changes: UInt64 = 0
+    var logOuts: UInt64 = 0
   }
 
   private struct WayKey: Hashable {
@@ -49,6 +53,9 @@ package final class CredentialSession: Sendable {
 
   /// The number of log-ins and log-outs.
   package var changes: UInt64 { state.withLock { $0.changes } }
+
+  /// The number of calls of ``forgetAll()``.
+  var logOuts: UInt64 { state.withLock { $0.logOuts } }
 
   /// Records that a credential is sent that is not kept.
   func noteUnkept() { state.withLock { $0.changes += 1 } }
@@ -77,24 +84,67 @@ package final class CredentialSession: Sendable {
 
   /// Keeps a credential for a protection space. From now on it is sent below the directory of the
   /// URL, or to the whole origin.
+  ///
+  /// - Parameters:
+  ///   - unsaved: Where the vault saves it once a server has accepted it, or `nil`.
+  ///   - logOuts: Nothing is kept unless ``logOuts`` has this value; `nil` for any value.
+  /// - Returns: Whether it is kept.
+  @discardableResult
   package func keep(
-    _ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool
-  ) {
+    _ credential: Credential, in space: Space, at url: NormalizedURL, everywhere: Bool,
+    saving unsaved: ProtectionSpace? = nil, ifStill logOuts: UInt64? = nil
+  ) -> Bool {
     let directory = everywhere ? "/" : Self.directory(of: url)
-    state.withLock { state in
+    return state.withLock { state in
+      guard logOuts == nil || logOuts == state.logOuts else { return false }
       if let index = state.kept.firstIndex(where: { $0.space == space }) {
         if state.kept[index].credential == credential {
           if !state.kept[index].directories.contains(directory) {
             state.kept[index].directories.append(directory)
           }
-          return
+          if let unsaved { state.kept[index].unsaved = unsaved }
+          return true
         }
         Self.release(state.kept[index].credential, &state)
         state.kept.remove(at: index)
       }
       Self.retain(credential, &state)
       state.changes += 1
-      state.kept.append(Kept(space: space, directories: [directory], credential: credential))
+      state.kept.append(
+        Kept(space: space, directories: [directory], credential: credential, unsaved: unsaved))
+      return true
+    }
+  }
+
+  /// Records that a server has accepted a credential.
+  func noteAccepted(_ credential: Credential, at url: NormalizedURL) {
+    let origin = NormalizedURL.Origin(url)
+    state.withLock { state in
+      for index in state.kept.indices
+      where state.kept[index].unsaved != nil && state.kept[index].space.origin == origin
+        && state.kept[index].credential == credential
+        && state.kept[index].directories.contains(where: { url.target.hasPrefix($0) })
+      {
+        state.kept[index].isAccepted = true
+      }
+    }
+  }
+
+  /// Returns where the vault has to save a credential that a server has accepted, once.
+  ///
+  /// - Returns: The place, and the value of ``logOuts``; `nil` if there is nothing to save.
+  func takeAccepted(
+    _ credential: Credential, at url: NormalizedURL
+  ) -> (space: ProtectionSpace, logOuts: UInt64)? {
+    let origin = NormalizedURL.Origin(url)
+    return state.withLock { state in
+      let index = state.kept.firstIndex {
+        $0.isAccepted && $0.unsaved != nil && $0.space.origin == origin
+          && $0.credential == credential
+      }
+      guard let index, let space = state.kept[index].unsaved.take() else { return nil }
+      state.kept[index].isAccepted = false
+      return (space, state.logOuts)
     }
   }
 
@@ -115,6 +165,7 @@ package final class CredentialSession: Sendable {
     state.withLock { state in
       for kept in state.kept { Self.release(kept.credential, &state) }
       state.changes += 1
+      state.logOuts += 1
       state.kept = []
       state.ways = [:]
     }

@@ -4,8 +4,14 @@ public import HTTPTransports
 extension HTTPTransport {
   /// Returns a transport that answers servers that ask for credentials, for requests that bypass
   /// the store, such as downloads. The transport of a client already does that.
-  public func loggingIn(_ provider: @escaping CredentialProvider) -> any HTTPTransport {
-    let authenticator = Authenticator(provider: provider)
+  ///
+  /// - Parameters:
+  ///   - vault: Has the credentials that were remembered; it is asked before the provider.
+  ///   - provider: Answers the challenges of servers.
+  public func loggingIn(
+    vault: (any CredentialVault)? = nil, _ provider: @escaping CredentialProvider
+  ) -> any HTTPTransport {
+    let authenticator = Authenticator(provider: provider, vault: vault)
     return LoginTransport(
       transport: AuthenticatingTransport(transport: self, session: authenticator.session),
       authenticator: authenticator)
@@ -40,7 +46,7 @@ package struct LoginTransport: HTTPTransport {
     var login = Login(credential, for: request.url)
     return try await authenticator.answer(
       request, body, &login, head: { $0.head },
-      discard: { await $0.body.end() }
+      discard: { await $0.body.end() }, failure: { $0 }
     ) { request, body throws(TransportError) in
       try await transport.send(request, body: body, options: options, onInterim: onInterim)
     }

@@ -4,47 +4,44 @@ import Synchronization
 /// The questions for credentials that wait for an answer: all requests that need the same
 /// credential share one question.
 final class PendingQuestions: Sendable {
-  /// The result of a question.
-  private enum Asked: Sendable {
-    case credential(Credential)
-    case declined
-    /// The task that asked was cancelled before there was an answer.
-    case abandoned
-  }
+  /// The answers to come; `nil` stands for one that does not count for the other requests.
+  private let asking = Mutex<[CredentialSession.Space: Promise<CredentialAnswer?>]>([:])
 
-  private let asking = Mutex<[CredentialSession.Space: Promise<Asked>]>([:])
+  /// The number of requests that wait for the answer to another one's question, for tests.
+  var waiterCount: Int {
+    let promises = asking.withLock { Array($0.values) }
+    return promises.reduce(0) { $0 + $1.waiterCount }
+  }
 
   /// Asks for a protection space, or waits for the answer to a question for it that is pending.
   ///
-  /// - Returns: `nil` if there is no credential, or the task is cancelled.
+  /// - Returns: `goOnWithout` if the task is cancelled while it waits.
   func ask(
-    for space: CredentialSession.Space, _ ask: @Sendable () async -> Credential?
-  ) async -> Credential? {
+    for space: CredentialSession.Space, _ ask: @Sendable () async -> CredentialAnswer
+  ) async -> CredentialAnswer {
     while !Task.isCancelled {
-      let (promise, isMine) = asking.withLock { asking -> (Promise<Asked>, Bool) in
+      let (promise, isMine) = asking.withLock { asking -> (Promise<CredentialAnswer?>, Bool) in
         if let promise = asking[space] { return (promise, false) }
-        let promise = Promise<Asked>()
+        let promise = Promise<CredentialAnswer?>()
         asking[space] = promise
         return (promise, true)
       }
       guard !isMine else {
-        let credential = await ask()
+        let answer = await ask()
         asking.withLock { $0[space] = nil }
-        promise.settle(Self.outcome(credential))
-        return credential
+        promise.settle(Self.counts(answer) ? answer : nil)
+        return answer
       }
-      switch await promise.value() {
-      case .credential(let credential): return credential
-      case .declined, nil: return nil
-      case .abandoned: continue
-      }
+      guard let outcome = await promise.value() else { return .goOnWithout }
+      if let outcome { return outcome }
     }
-    return nil
+    return .goOnWithout
   }
 
-  /// A credential for one request is not given to the other requests that wait.
-  private static func outcome(_ credential: Credential?) -> Asked {
-    guard let credential else { return Task.isCancelled ? .abandoned : .declined }
-    return credential.persistence == .session ? .credential(credential) : .abandoned
+  /// Returns whether an answer counts for the other requests that wait: not a credential for one
+  /// request, and no refusal by a task that was cancelled.
+  private static func counts(_ answer: CredentialAnswer) -> Bool {
+    if case .use(let credential) = answer { return credential.persistence != .request }
+    return !Task.isCancelled
   }
 }

@@ -46,6 +46,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let insecureRedirect = Code(rawValue: "insecureRedirect")
     /// The caller cancelled the transfer, or the transport went away.
     public static let cancelled = Code(rawValue: "cancelled")
+    /// The credential provider cancelled the request when the server asked for a credential.
+    public static let loginCancelled = Code(rawValue: "loginCancelled")
     /// Something else failed, such as memory or the transport's own library.
     public static let failed = Code(rawValue: "failed")
   }
@@ -141,6 +143,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
         "ask for that URL itself, or allow such redirects"
       )
     case .cancelled: ("the transfer was cancelled", "")
+    case .loginCancelled: ("the log-in was cancelled", "send the request again to log in")
     default: ("the transfer failed", "")
     }
   }

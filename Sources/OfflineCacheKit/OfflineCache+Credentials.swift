@@ -1,8 +1,9 @@
-public import CacheClient
+import CacheClient
 public import Foundation
+public import HTTPAuthentication
 import HTTPSemantics
 
-// Credentials of the user. They are kept only in memory.
+// Credentials of the user.
 extension OfflineCache {
   /// Sends a credential with all requests to the folder of a URL and below it, without waiting for
   /// a challenge, until a server refuses it or ``forgetCredentials()`` is called.
@@ -21,7 +22,13 @@ extension OfflineCache {
     client.use(credential, for: normal)
   }
 
-  /// Forgets all credentials, as for a log-out. Responses stored with them stay, but are not
-  /// returned without them.
-  public func forgetCredentials() { client.forgetCredentials() }
+  /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends,
+  /// then all that ``OfflineCacheOptions/credentialVault`` contains. Responses stored with them stay,
+  /// but are not returned without them.
+  ///
+  /// - Throws: `CredentialVaultError` if the vault cannot be emptied. Its credentials would be used
+  ///   again; those in memory are forgotten all the same.
+  public func forgetCredentials() async throws(CredentialVaultError) {
+    try await client.forgetCredentials()
+  }
 }

@@ -112,6 +112,7 @@ public final class OfflineCache: Sendable {
     var clientOptions = ClientOptions(
       transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
       mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)
+    clientOptions.credentialVault = options.credentialVault
     clientOptions.hotBytes = max(0, options.memoryCapacity)
     clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes

@@ -69,6 +69,11 @@ public struct OfflineCacheOptions: Sendable {
   /// statuses.
   public var credentials: CredentialProvider?
 
+  /// The vault that keeps credentials when the program ends: `KeychainCredentialVault` or
+  /// `FileCredentialVault`. It is asked before ``credentials``. With `nil`, credentials are kept in
+  /// memory only.
+  public var credentialVault: (any CredentialVault)?
+
   /// Whether redirects may lead from `https` to `http`. Otherwise such a redirect is an error
   /// (`appTransportSecurityRequiresSecureConnection`).
   public var allowsInsecureRedirects = false

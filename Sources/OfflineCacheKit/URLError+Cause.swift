@@ -63,6 +63,7 @@ extension URLError {
     case .unusableRedirect: .redirectToNonExistentLocation
     case .insecureRedirect: .appTransportSecurityRequiresSecureConnection
     case .cancelled: .cancelled
+    case .loginCancelled: .userCancelledAuthentication
     default: .unknown
     }
   }

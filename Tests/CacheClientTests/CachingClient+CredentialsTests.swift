@@ -177,7 +177,7 @@ struct CachingClientCredentialsTests {
     let client = sandbox.client
     var texts: [String] = []
     for user in ["alice", "bob", "alice", "bob"] {
-      client.forgetCredentials()
+      try await client.forgetCredentials()
       client.use(.password(user: user, password: "p"), for: request("/").url)
       texts.append(try await fetch(sandbox, request("/a")).text)
     }
@@ -191,7 +191,7 @@ struct CachingClientCredentialsTests {
     #expect(
       client.storedAnswer(to: request("/a"), options: offline)?.request.fields.contains(
         "Authorization") == false)
-    client.forgetCredentials()
+    try await client.forgetCredentials()
     #expect(client.storedAnswer(to: request("/a"), options: offline) == nil)
     client.use(.password(user: "alice", password: "other"), for: request("/").url)
     #expect(client.storedAnswer(to: request("/a"), options: offline) == nil)
@@ -341,5 +341,32 @@ struct CachingClientCredentialsTests {
     let sandbox = try sandbox(GuardedOrigin(kind), Answers(credential))
     #expect(try await fetch(sandbox, request()).status == 401)
     #expect(!sandbox.transport.requests.contains { $0.fields.contains("Authorization") })
+  }
+
+  @Test("a log-in that is cancelled is an error, and nothing that is stored stands in for it")
+  func cancelled() async throws {
+    let questions = Mutex(0)
+    let origin = GuardedOrigin(.basic)
+    let sandbox = try ClientSandbox(
+      ScriptedTransport { .success(origin.answer($0)) },
+      ClientOptions(credentials: { _ in
+        let isFirst = questions.withLock { count in
+          count += 1
+          return count == 1
+        }
+        return isFirst ? .use(Self.right) : .cancel
+      }))
+    #expect(try await fetch(sandbox, request("/a")) == (200, "secret"))
+    try await sandbox.client.forgetCredentials()
+    sandbox.clock.advance(bySeconds: 10_000)
+    let url = request("/a").url.string
+    let expected = ClientError(.transport(TransportError(.loginCancelled, url: url)), url: url)
+    await #expect(throws: expected) { try await fetch(sandbox, request("/a")) }
+    // Downloads have the same provider.
+    let error = await #expect(throws: TransportError.self) {
+      try await sandbox.client.transport.send(request("/b"))
+    }
+    #expect(error?.code == .loginCancelled)
+    #expect(questions.withLock { $0 } == 3)
   }
 }

@@ -6,10 +6,12 @@ struct CredentialTests {
   @Test("credentials do not leak into texts")
   func descriptions() {
     for credential in [Credential.password(user: "u", password: "pass:wörd"), .token("abc.def")] {
-      var dumped = ""
-      dump(credential, to: &dumped)
-      for text in ["\(credential)", String(reflecting: credential), dumped] {
-        #expect(!text.contains("pass:wörd") && !text.contains("abc"))
+      for value: Any in [credential, credential.secret, CredentialAnswer.use(credential)] {
+        var dumped = ""
+        dump(value, to: &dumped)
+        for text in ["\(value)", String(reflecting: value), dumped] {
+          #expect(!text.contains("pass:wörd") && !text.contains("abc"))
+        }
       }
     }
   }

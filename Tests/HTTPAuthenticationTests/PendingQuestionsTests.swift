@@ -15,13 +15,13 @@ struct PendingQuestionsTests {
       await questions.ask(for: space) {
         begun.continuation.finish()
         while !Task.isCancelled { await Task.yield() }
-        return nil
+        return .cancel
       }
     }
     for await _ in begun.stream {}
-    let second = Task { await questions.ask(for: space) { one } }
+    let second = Task { await questions.ask(for: space) { .use(one) } }
     first.cancel()
-    #expect(await second.value == one)
-    #expect(await first.value == nil)
+    #expect(await second.value == .use(one))
+    #expect(await first.value == .cancel)
   }
 }

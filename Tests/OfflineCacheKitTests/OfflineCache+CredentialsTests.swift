@@ -34,8 +34,12 @@ struct OfflineCacheCredentialsTests {
     return try await NginxOrigin(Self.servers, in: folder)
   }
 
-  private func sandbox(_ provider: CredentialProvider?) throws -> FaceSandbox {
-    try FaceSandbox(OfflineCacheOptions(network: NetworkSetup(proxy: .none), credentials: provider))
+  private func sandbox(
+    _ provider: CredentialProvider?, vault: (any CredentialVault)? = nil
+  ) throws -> FaceSandbox {
+    var options = OfflineCacheOptions(network: NetworkSetup(proxy: .none), credentials: provider)
+    options.credentialVault = vault
+    return try FaceSandbox(options)
   }
 
   private func url(_ origin: NginxOrigin, _ target: String = "/page", user: String = "") -> URL {
@@ -48,9 +52,10 @@ struct OfflineCacheCredentialsTests {
     let challenges = Mutex<[AuthenticationChallenge]>([])
     let sandbox = try sandbox { challenge in
       challenges.withLock { $0.append(challenge) }
-      return challenge.failures == 0
-        ? .password(user: "bob", password: "wrong")
-        : .password(user: "älice", password: "pass wörd")
+      return .use(
+        challenge.failures == 0
+          ? .password(user: "bob", password: "wrong")
+          : .password(user: "älice", password: "pass wörd"))
     }
     let cache = sandbox.cache
     let (data, response) = try await cache.data(from: url(origin))
@@ -61,7 +66,7 @@ struct OfflineCacheCredentialsTests {
     #expect(try await cache.data(from: url(origin)).1.metadata?.source != .network)
     cache.offlineMode = .always
     #expect(try await cache.data(from: url(origin)).1.statusCode == 200)
-    cache.forgetCredentials()
+    try await cache.forgetCredentials()
     await #expect(throws: URLError.self) { try await cache.data(from: url(origin)) }
     try cache.use(.password(user: "bob", password: "b"), for: url(origin))
     await #expect(throws: URLError.self) { try await cache.data(from: url(origin)) }
@@ -85,7 +90,7 @@ struct OfflineCacheCredentialsTests {
   @Test("a file is sent again once the server has said that it wants to know who sends it")
   func upload() async throws {
     let origin = try await makeOrigin()
-    let sandbox = try sandbox { _ in .password(user: "bob", password: "b") }
+    let sandbox = try sandbox { _ in .use(.password(user: "bob", password: "b")) }
     let file = sandbox.folder.appendingPathComponent("content.bin")
     let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
     try content.write(to: file)
@@ -99,7 +104,7 @@ struct OfflineCacheCredentialsTests {
   @Test("downloads have the same credentials, and what they store is for that user alone")
   func downloads() async throws {
     let origin = try await makeOrigin()
-    let sandbox = try sandbox { _ in nil }
+    let sandbox = try sandbox { _ in .goOnWithout }
     let cache = sandbox.cache
     let file = sandbox.folder.appendingPathComponent("page")
     await #expect(throws: URLError.self) {
@@ -118,7 +123,7 @@ struct OfflineCacheCredentialsTests {
     #expect(try Data(contentsOf: other) == Data("secret".utf8))
     #expect(try await cache.data(for: stored).1.statusCode == 200)
     #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .current)
-    cache.forgetCredentials()
+    try await cache.forgetCredentials()
     await #expect(throws: URLError.self) { try await cache.data(for: stored) }
     #expect(try await cache.updateState(for: URLRequest(url: url(origin))) == .missing)
   }
@@ -127,7 +132,7 @@ struct OfflineCacheCredentialsTests {
   func downloadWhileLoggingIn() async throws {
     let origin = try await makeOrigin()
     let sandbox = try sandbox { _ in
-      .password(user: "bob", password: "b", persistence: .request)
+      .use(.password(user: "bob", password: "b", persistence: .request))
     }
     let cache = sandbox.cache
     let file = sandbox.folder.appendingPathComponent("page")
@@ -140,7 +145,7 @@ struct OfflineCacheCredentialsTests {
   @Test("nothing that is written has the password")
   func notOnDisk() async throws {
     let origin = try await makeOrigin()
-    let sandbox = try sandbox { _ in .password(user: "älice", password: "pass wörd") }
+    let sandbox = try sandbox { _ in .use(.password(user: "älice", password: "pass wörd")) }
     _ = try await sandbox.cache.data(from: url(origin))
     _ = try await sandbox.cache.data(from: url(origin, user: "bob:b@"))
     sandbox.cache.store.close()
@@ -156,5 +161,79 @@ struct OfflineCacheCredentialsTests {
       }
     }
     #expect(names > 0)
+  }
+
+  @Test("a log-in that the user cancels is an error of its own, and going on without one is none")
+  func cancelled() async throws {
+    let origin = try await makeOrigin()
+    let sandbox = try sandbox { challenge in
+      challenge.url.target == "/page" ? .cancel : .goOnWithout
+    }
+    let cache = sandbox.cache
+    let error = await #expect(throws: URLError.self) { try await cache.data(from: url(origin)) }
+    #expect(error?.code == .userCancelledAuthentication)
+    let underlying = try #require(error?.userInfo[NSUnderlyingErrorKey] as? ClientError)
+    guard case .transport(let cause) = underlying.cause else {
+      Issue.record("\(underlying)")
+      return
+    }
+    #expect(cause.code == .loginCancelled)
+    #expect(error?.localizedDescription.contains("the log-in was cancelled") == true)
+    let file = sandbox.folder.appendingPathComponent("page")
+    let download = await #expect(throws: URLError.self) {
+      try await cache.download(for: URLRequest(url: url(origin)), to: file)
+    }
+    #expect(download?.code == .userCancelledAuthentication)
+    let byTask = await withCheckedContinuation { continuation in
+      cache.dataTask(with: url(origin)) { _, _, error in
+        continuation.resume(returning: error?.code)
+      }.resume()
+    }
+    #expect(byTask == .userCancelledAuthentication)
+    #expect(try await cache.data(from: url(origin, "/other")).1.statusCode == 401)
+  }
+
+  @Test("a vault keeps the password for the next start, until the user logs out")
+  func vault() async throws {
+    let origin = try await makeOrigin()
+    let folder = TemporaryFolder()
+    let problems = Mutex<[CredentialVaultError]>([])
+    func vault() -> FileCredentialVault {
+      FileCredentialVault(path: folder.path + "/vault/credentials.json") { error in
+        problems.withLock { $0.append(error) }
+      }
+    }
+    let first = try sandbox(
+      { _ in .use(.password(user: "bob", password: "b", persistence: .permanent)) },
+      vault: vault())
+    #expect(try await first.cache.data(from: url(origin)).1.statusCode == 200)
+    let second = try sandbox(nil, vault: vault())
+    #expect(try await second.cache.data(from: url(origin)).1.statusCode == 200)
+    try await second.cache.forgetCredentials()
+    #expect(try await second.cache.data(from: url(origin)).1.statusCode == 401)
+    let third = try sandbox(nil, vault: vault())
+    #expect(try await third.cache.data(from: url(origin)).1.statusCode == 401)
+    #expect(problems.withLock { $0 }.isEmpty)
+  }
+
+  @Test("a vault that cannot be used is told of, and the user is asked")
+  func unusableVault() async throws {
+    let origin = try await makeOrigin()
+    let folder = TemporaryFolder()
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o777], ofItemAtPath: folder.path)
+    let problems = Mutex<[CredentialVaultError]>([])
+    let vault = FileCredentialVault(path: folder.path + "/credentials.json") { error in
+      problems.withLock { $0.append(error) }
+    }
+    let sandbox = try sandbox(
+      { _ in .use(.password(user: "bob", password: "b", persistence: .permanent)) }, vault: vault)
+    #expect(try await sandbox.cache.data(from: url(origin)).1.statusCode == 200)
+    #expect(problems.withLock { $0.map(\.code) } == [.untrusted, .untrusted])
+    let error = try #require(problems.withLock { $0.first })
+    #expect((error as any Error).localizedDescription == error.description)
+    await #expect(throws: CredentialVaultError.self) {
+      try await sandbox.cache.forgetCredentials()
+    }
   }
 }

@@ -73,17 +73,17 @@ final class HostLogin: Sendable {
     self.roots = roots
   }
 
-  /// The function that answers a server's challenge. After a server has refused the password it
-  /// returns `nil`: the same password would be refused again, and further attempts may lock the
+  /// The function that answers a server's challenge. After a server has refused the password, the
+  /// 401 is the answer: the same password would be refused again, and further attempts may lock the
   /// account.
   var provider: CredentialProvider {
     { [self] challenge in
       guard challenge.scheme != .bearer, let root = try? challenge.url.replacingTarget("/"),
         roots.contains(root)
-      else { return nil }
+      else { return .tryNextScheme }
       return isRefused.withLock { isRefused in
         if challenge.failures > 0 { isRefused = true }
-        return isRefused ? nil : credential
+        return isRefused ? .goOnWithout : .use(credential)
       }
     }
   }

@@ -116,7 +116,9 @@ final class Answers: Sendable {
     { [self] challenge in
       state.withLock { state in
         state.challenges.append(challenge)
-        return state.credentials.count > 1 ? state.credentials.removeFirst() : state.credentials[0]
+        let credential =
+          state.credentials.count > 1 ? state.credentials.removeFirst() : state.credentials[0]
+        return credential.map { .use($0) } ?? .goOnWithout
       }
     }
   }

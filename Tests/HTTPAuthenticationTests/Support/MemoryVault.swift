@@ -1,0 +1,105 @@
+import CacheSystem
+import ClientTesting
+import HTTPAuthentication
+import Synchronization
+
+/// A vault in memory that notes its calls, and fails or waits as a test says.
+final class MemoryVault: CredentialVault {
+  enum Call: Hashable {
+    case find(ProtectionSpace)
+    case save(Credential, ProtectionSpace)
+    case remove(Credential, ProtectionSpace)
+    case removeAll
+  }
+
+  struct State {
+    var content: [ProtectionSpace: Credential] = [:]
+    var calls: [Call] = []
+    var reported: [CredentialVaultError] = []
+    /// The error of the calls for which it returns one.
+    var failure: @Sendable (Call) -> CredentialVaultError? = { _ in nil }
+    /// Called before a call returns.
+    var before: @Sendable (Call) async -> Void = { _ in }
+  }
+
+  static let locked = CredentialVaultError(
+    .locked, path: "keychain", cause: "it is locked", remedy: "unlock it")
+
+  private let state: Mutex<State>
+
+  init(_ content: [ProtectionSpace: Credential] = [:]) {
+    state = Mutex(State(content: content))
+  }
+
+  var content: [ProtectionSpace: Credential] { state.withLock { $0.content } }
+  var calls: [Call] { state.withLock { $0.calls } }
+  var reported: [CredentialVaultError] { state.withLock { $0.reported } }
+
+  func fail(_ failure: @escaping @Sendable (Call) -> CredentialVaultError?) {
+    state.withLock { $0.failure = failure }
+  }
+
+  func wait(_ before: @escaping @Sendable (Call) async -> Void) {
+    state.withLock { $0.before = before }
+  }
+
+  func credential(for space: ProtectionSpace) async throws(CredentialVaultError) -> Credential? {
+    try await enter(.find(space)) { $0[space] }
+  }
+
+  func save(
+    _ credential: Credential, for space: ProtectionSpace
+  ) async throws(CredentialVaultError) {
+    try await enter(.save(credential, space)) { $0[space] = credential }
+  }
+
+  func remove(
+    _ credential: Credential, for space: ProtectionSpace
+  ) async throws(CredentialVaultError) {
+    try await enter(.remove(credential, space)) {
+      if $0[space] == credential { $0[space] = nil }
+    }
+  }
+
+  func removeAll() async throws(CredentialVaultError) {
+    try await enter(.removeAll) { $0 = [:] }
+  }
+
+  func report(_ error: CredentialVaultError) {
+    // Traps if the caller holds a lock.
+    callOut { state.withLock { $0.reported.append(error) } }
+  }
+
+  private func enter<R: Sendable>(
+    _ call: Call, _ body: @Sendable (inout [ProtectionSpace: Credential]) -> R
+  ) async throws(CredentialVaultError) -> R {
+    let (failure, before) = callOut {
+      state.withLock { state in
+        state.calls.append(call)
+        return (state.failure, state.before)
+      }
+    }
+    if let error = failure(call) { throw error }
+    let result = state.withLock { body(&$0.content) }
+    await before(call)
+    return result
+  }
+}
+
+/// A provider that gives its answers in turn, the last one again and again, and notes the questions.
+final class ScriptedProvider: Sendable {
+  private let state: Mutex<(answers: [CredentialAnswer], challenges: [AuthenticationChallenge])>
+
+  init(_ answers: CredentialAnswer...) { state = Mutex((answers, [])) }
+
+  var challenges: [AuthenticationChallenge] { state.withLock { $0.challenges } }
+
+  var provider: CredentialProvider {
+    { [self] challenge in
+      state.withLock { state in
+        state.challenges.append(challenge)
+        return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
+      }
+    }
+  }
+}
