@@ -66,9 +66,13 @@ open class OfflineURLProtocol: URLProtocol {
       return
     }
     do throws(URLError) {
-      let asked = try AskedRequest(request, mode: cache.offlineMode)
+      var asked = try AskedRequest(request, mode: cache.offlineMode)
+      #if canImport(Darwin)
+        // The client is told of redirects.
+        asked.options.maximumRedirects = 0
+      #endif
       if let (bytes, response) = cache.storedNow(asked) {
-        load.finish(bytes, response)
+        load.finish(Fetched(asked: asked, cache: cache, bytes: bytes, response: response))
       } else {
         load.run(asked, cache)
       }
@@ -91,7 +95,7 @@ open class OfflineURLProtocol: URLProtocol {
 
   /// Releases a load that has ended by itself. Until then it keeps this object alive, because
   /// URLSession on Linux does not call `stopLoading` after it.
-  fileprivate func forget(_ ended: ProtocolLoad) {
+  func forget(_ ended: ProtocolLoad) {
     if load === ended { load = nil }
   }
 
@@ -106,12 +110,22 @@ open class OfflineURLProtocol: URLProtocol {
   }
 }
 
+/// The result of a load.
+struct Fetched: Sendable {
+  let asked: AskedRequest
+  let cache: OfflineCache
+  let bytes: [UInt8]
+  let response: OfflineURLResponse
+  /// The number of credentials that the server has refused.
+  var failures = 0
+}
+
 /// Delivers the result of one load to the client, once.
 ///
 /// Everything but the fetch happens on the queue that started the load.
 final class ProtocolLoad: Sendable {
   // Safety: the protocol and its client are used only on the loading queue.
-  private nonisolated(unsafe) let target: OfflineURLProtocol
+  nonisolated(unsafe) let target: OfflineURLProtocol
   private let queue: LoadingQueue?
   private let state = Lock(State())
 
@@ -126,8 +140,8 @@ final class ProtocolLoad: Sendable {
   }
 
   /// Fetches the response, and delivers it on the loading queue.
-  func run(_ asked: AskedRequest, _ cache: OfflineCache) {
-    guard let queue else {
+  func run(_ asked: AskedRequest, _ cache: OfflineCache, failures: Int = 0) {
+    guard queue != nil else {
       fail(
         URLError(
           .unknown, url: asked.url,
@@ -138,20 +152,35 @@ final class ProtocolLoad: Sendable {
     let task = Task { [self] in
       do throws(URLError) {
         let (bytes, response) = try await cache.whole(asked)
-        queue.run { [self] in finish(bytes, response) }
+        let fetched = Fetched(
+          asked: asked, cache: cache, bytes: bytes, response: response, failures: failures)
+        onQueue { $0.finish(fetched) }
       } catch {
-        queue.run { [self] in fail(error) }
+        onQueue { $0.fail(error) }
       }
     }
     state.withLock { $0.task = task }
   }
 
+  /// Runs work on the loading queue later.
+  func onQueue(_ work: @escaping @Sendable (ProtocolLoad) -> Void) {
+    queue?.run { [self] in work(self) }
+  }
+
+  /// Delivers a response, or what the client has to know of it first. Called on the loading queue.
+  func finish(_ fetched: Fetched) {
+    #if canImport(Darwin)
+      if redirect(fetched) || askForCredential(fetched) { return }
+    #endif
+    deliver(fetched)
+  }
+
   /// Delivers a response. Called on the loading queue.
-  func finish(_ bytes: [UInt8], _ response: OfflineURLResponse) {
+  func deliver(_ fetched: Fetched) {
     guard end(), let client = unsafe target.client else { return }
     unsafe client.urlProtocol(
-      target, didReceive: Self.deliverable(response), cacheStoragePolicy: .notAllowed)
-    if !bytes.isEmpty { unsafe client.urlProtocol(target, didLoad: Data(bytes)) }
+      target, didReceive: Self.deliverable(fetched.response), cacheStoragePolicy: .notAllowed)
+    if !fetched.bytes.isEmpty { unsafe client.urlProtocol(target, didLoad: Data(fetched.bytes)) }
     unsafe client.urlProtocolDidFinishLoading(target)
     unsafe target.forget(self)
   }
@@ -173,7 +202,7 @@ final class ProtocolLoad: Sendable {
   }
 
   /// Returns whether the client may still be called, and ensures that it is called once.
-  private func end() -> Bool {
+  func end() -> Bool {
     guard unsafe target.isWaiting else { return false }
     return state.withLock { state in
       defer { state.isOver = true }
