@@ -19,7 +19,7 @@ enum SessionConfiguration {
     _ setup: NetworkSetup, _ options: URLSessionOptions
   ) throws(TransportError) -> URLSessionConfiguration {
     if !setup.usesHTTP2 { throw refusal("URLSession cannot switch HTTP/2 off") }
-    let configuration = URLSessionConfiguration.ephemeral
+    let configuration = configuration(options)
     configuration.urlCache = nil
     configuration.urlCredentialStorage = nil
     // No protocol that an app has registered: one of them may ask this transport.
@@ -50,6 +50,15 @@ enum SessionConfiguration {
       }
     #endif
     return configuration
+  }
+
+  private static func configuration(_ options: URLSessionOptions) -> URLSessionConfiguration {
+    #if canImport(Darwin)
+      if let name = options.backgroundIdentifier {
+        return URLSessionConfiguration.background(withIdentifier: name)
+      }
+    #endif
+    return .ephemeral
   }
 
   private static func refusal(_ detail: String) -> TransportError {

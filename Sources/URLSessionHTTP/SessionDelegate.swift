@@ -9,11 +9,13 @@ import Synchronization
 #endif
 
 /// Receives the calls of the sessions of one transport, and passes each to its task.
-final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable
+{
   private let setup: NetworkSetup
   let check: ServerCheck
   /// The running tasks. They are found by the task itself, as several sessions number their tasks.
   private let running = Mutex<[ObjectIdentifier: SessionTask]>([:])
+  private let backgroundHandler = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(_ setup: NetworkSetup, _ check: ServerCheck) {
     self.setup = setup
@@ -44,10 +46,30 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask,
+    didFinishDownloadingTo location: URL
+  ) {
+    if let response = downloadTask.response {
+      task(of: downloadTask)?.receive(response, in: location)
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {
+    task(of: downloadTask)?.noteSign()
+  }
+
+  func setBackgroundHandler(_ handler: @escaping @Sendable () -> Void) {
+    backgroundHandler.withLock { $0 = handler }
+  }
+
+  func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
     let ended = running.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
-    ended?.complete(error)
+    ended?.end(error)
   }
 
   func urlSession(
@@ -67,6 +89,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   #if canImport(Darwin)
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+      let handler = backgroundHandler.withLock { $0.take() }
+      handler?()
+    }
+
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       didReceiveInformationalResponse response: HTTPURLResponse

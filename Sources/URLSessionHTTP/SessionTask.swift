@@ -19,6 +19,8 @@ final class SessionTask: Sendable {
     var hasSign = false
     /// Whether the task waits for a network, with no limit but that of the whole transfer.
     var waitsForNetwork = false
+    /// Whether the body is in the file of a download task.
+    var hasFile = false
     /// The watch over the time limits.
     var watch: Task<Void, Never>?
     /// The reason for which the task was cancelled here.
@@ -81,8 +83,24 @@ final class SessionTask: Sendable {
     }
   }
 
+  /// Passes on the response of a download task, whose body is in a file.
+  func receive(_ response: URLResponse, in location: URL) {
+    guard receive(response) else { return }
+    do throws(TransportError) {
+      let file = try FilePump(location, self)
+      state.withLock { $0.hasFile = true }
+      pace.setFile(file)
+      file.run()
+    } catch {
+      fail(error)
+    }
+  }
+
   /// Passes a piece of the body on.
-  func receive(_ data: Data) {
+  ///
+  /// - Returns: whether the reader is behind.
+  @discardableResult
+  func receive(_ data: Data) -> Bool {
     noteSign()
     state.withLock { $0.received += UInt64(data.count) }
     let isFull = unsafe data.withUnsafeBytes { bytes in
@@ -90,14 +108,22 @@ final class SessionTask: Sendable {
       unsafe transfer.accept(bytes, nextAtMost: 16 << 10)
     }
     if isFull { pace.pause(transfer) }
+    return isFull
   }
 
-  /// Ends the transfer as URLSession says.
+  /// Ends the transfer as URLSession says, or leaves that to the file of a download task.
+  func end(_ error: (any Error)?) {
+    if error == nil, state.withLock({ $0.hasFile }) { return }
+    complete(error)
+  }
+
+  /// Ends the transfer.
   func complete(_ error: (any Error)?) {
     let (watch, failure, missing) = state.withLock { state in
       (state.watch.take(), state.failure, (state.expected ?? 0).subtracting(state.received))
     }
     watch?.cancel()
+    pace.setFile(nil)
     if let failure {
       transfer.finish(.failure(failure))
     } else if let error {

@@ -30,6 +30,16 @@ public struct URLSessionOptions: Sendable {
   /// The use of several ways to the network.
   public var multipath = Multipath.none
 
+  /// The name of a background session; `nil` for a session that runs only with the app.
+  ///
+  /// Its requests are download tasks, which go on while the app is suspended: a response arrives when
+  /// its whole body has. Only `GET` is sent, and no interim responses are reported. If the app is ended
+  /// meanwhile, the response is lost. The app passes the handler of
+  /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)` to
+  /// ``URLSessionTransport/setBackgroundHandler(_:)``. For a transport of its own, made once for each
+  /// name.
+  public var backgroundIdentifier: String?
+
   /// Decides about a server's certificate after the system, or the authorities of the set-up, have
   /// judged it. `nil`: their judgement counts.
   ///
@@ -42,6 +52,7 @@ public struct URLSessionOptions: Sendable {
 
   /// The reason why these options cannot be used on Linux, or `nil`.
   var needsApplePlatform: String? {
+    if backgroundIdentifier != nil { return "background sessions" }
     if acceptsServer != nil { return "a callback for certificates" }
     if waitsForConnectivity { return "waiting for connectivity" }
     if multipath != .none { return "multipath" }

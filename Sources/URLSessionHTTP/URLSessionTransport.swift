@@ -32,6 +32,8 @@ public final class URLSessionTransport: HTTPTransport {
   /// The set-up that the transport was created with.
   public let setup: NetworkSetup
 
+  /// Whether requests are sent as download tasks.
+  private let downloads: Bool
   private let delegate: SessionDelegate
   private let configuration: URLSessionConfiguration
   /// The session, and one for each host with pins: a connection that was opened for another host is
@@ -43,11 +45,22 @@ public final class URLSessionTransport: HTTPTransport {
   /// - Throws: `TransportError.Code.invalidSetup` if this platform's URLSession cannot do what the
   ///   set-up or the options say, or a pin is for an invalid host name; `authoritiesFile` and
   ///   `clientCertificate` if their files cannot be used.
-  public init(
+  public convenience init(
     _ setup: NetworkSetup = NetworkSetup(), options: URLSessionOptions = URLSessionOptions()
   ) throws(TransportError) {
+    try self.init(setup, options, downloads: options.backgroundIdentifier != nil)
+  }
+
+  init(
+    _ setup: NetworkSetup, _ options: URLSessionOptions, downloads: Bool
+  ) throws(TransportError) {
     if let fault = setup.fault { throw fault }
+    if options.backgroundIdentifier != nil, !setup.pins.isEmpty {
+      throw TransportError(
+        .invalidSetup, url: "https:", detail: "a background session has no room for pins of hosts")
+    }
     self.setup = setup
+    self.downloads = downloads
     configuration = try SessionConfiguration.make(setup, options)
     delegate = SessionDelegate(setup, try ServerCheck(setup, options))
   }
@@ -89,6 +102,10 @@ public final class URLSessionTransport: HTTPTransport {
         .pinMismatch, url: request.url.string,
         detail: "\(request.url.host) has pins, and http has no certificate to compare")
     }
+    if downloads, request.method != .get {
+      throw TransportError(
+        .invalidRequest, url: request.url.string, detail: "a background session sends only GET")
+    }
     let upload = body.map { Upload($0) }
     let task = makeTask(urlRequest, body)
     task.priority = min(max(0.5 + Float(options.priority) / 20, 0), 1)
@@ -104,6 +121,7 @@ public final class URLSessionTransport: HTTPTransport {
   private func makeTask(_ request: URLRequest, _ body: RequestBody?) -> URLSessionTask {
     let session = session(for: request.url?.host ?? "")
     return switch body {
+    case _ where downloads: session.downloadTask(with: request)
     case nil: session.dataTask(with: request)
     case .bytes(let bytes): session.uploadTask(with: request, from: Data(bytes))
     case .stream: session.uploadTask(withStreamedRequest: request)
@@ -119,6 +137,14 @@ public final class URLSessionTransport: HTTPTransport {
       sessions[name] = session
       return session
     }
+  }
+
+  /// Sets the handler that is called once all events of a background session have been delivered.
+  ///
+  /// The handler is that of `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. It
+  /// is called on a queue of the session; UIKit wants it on the main one.
+  public func setBackgroundHandler(_ handler: @escaping @Sendable () -> Void) {
+    delegate.setBackgroundHandler(handler)
   }
 
   #if !canImport(Darwin)

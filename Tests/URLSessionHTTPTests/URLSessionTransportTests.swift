@@ -4,7 +4,8 @@ import HTTPTransports
 import LoopbackOrigin
 import Testing
 import TransportTesting
-import URLSessionHTTP
+
+@testable import URLSessionHTTP
 
 @Suite struct URLSessionTransportTests {
   private func refusal(
@@ -138,13 +139,47 @@ import URLSessionHTTP
     return await task.value
   }
 
+  @Test(
+    "the file of a download task is passed on at the pace of its reader", .timeLimit(.minutes(1)))
+  func downloadTask() async throws {
+    let body = [UInt8](repeating: 7, count: 3 << 20)
+    let origin = try LoopbackOrigin { request, connection in
+      if request.target == "/cut" {
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfive.")
+        return connection.close()
+      }
+      connection.answer(request.target == "/none" ? [] : body, fields: ["X: y"])
+    }
+    let setup = NetworkSetup(bufferBytes: 256 << 10, proxy: .none)
+    let transport = try URLSessionTransport(setup, URLSessionOptions(), downloads: true)
+    let started = try transport.start(
+      HTTPRequest(url: origin.address("/all")), nil, patient, { _ in })
+    let head = try await started.transfer.head().get()
+    #expect(head.head.fields.first(named: "X")?.text == "y")
+    // The file waits for its reader.
+    while !started.transfer.isPaused { await Task.yield() }
+    #expect(try await started.readAll() == body)
+    #expect(started.transfer.largestBuffer <= 320 << 10)
+
+    #expect(try await transport.fetch(origin.address("/none")).body.isEmpty)
+    #expect(await transport.failure(try origin.address("/cut")) != nil)
+    let error = await transport.failure(try origin.address(), method: HTTPMethod(rawValue: "PUT"))
+    #expect(error?.code == .invalidRequest)
+
+    let cancelled = try transport.start(
+      HTTPRequest(url: origin.address("/all")), nil, patient, { _ in })
+    _ = try await cancelled.transfer.head().get()
+    cancelled.cancel()
+    await #expect(throws: TransportError.self) { try await cancelled.readAll() }
+  }
+
   @Test("each of many requests ends once, cancelled or not", .timeLimit(.minutes(5)))
   func manyRequests() async throws {
     let origin = try LoopbackOrigin { request, connection in connection.answer(request.target) }
     let transport = try URLSessionTransport()
-    let count = 2_000
+    let count = 4_000
     var ends = [String: Int]()
-    for round in 0..<20 {
+    for round in 0..<40 {
       await withTaskGroup(of: String.self) { group in
         for place in (round * 100)..<(round * 100 + 100) {
           group.addTask { await Self.fetch(place, origin, transport) }
