@@ -20,12 +20,13 @@ extension Store {
     try put(body, for: key, variant: variant, metadata: metadata, past: nil)
   }
 
-  /// Stores a response that another cache has kept; see ``Past``.
+  /// Stores a response that another cache has kept; see ``ImportedTimes``.
   ///
   /// - Throws: the errors of ``put(_:for:variant:metadata:)``, and `leastRecent`.
   @discardableResult
   package func put(
-    _ body: [UInt8], for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
+    _ body: [UInt8], for key: ByteString, variant: UInt64, metadata: EntryMetadata,
+    past: ImportedTimes?
   ) throws(StoreError) -> EntryInfo {
     try check(key, metadata)
     return try commit(

@@ -24,7 +24,7 @@ public final class BodyWriter: Sendable {
   private let key: ByteString
   private let variant: UInt64
   private let metadata: EntryMetadata
-  private let past: Past?
+  private let past: ImportedTimes?
   private let state: Mutex<State>
 
   /// A reader of the bytes written so far, which can be used while the body is written and
@@ -32,7 +32,7 @@ public final class BodyWriter: Sendable {
   public let written: StagedBody
 
   init(
-    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
+    store: Store, key: ByteString, variant: UInt64, metadata: EntryMetadata, past: ImportedTimes?
   ) throws(StoreError) {
     let session = try store.catalog.ownSession()
     let name = session.unusedName()
@@ -163,12 +163,12 @@ extension Store {
     try makeWriter(for: key, variant: variant, metadata: metadata, past: nil)
   }
 
-  /// Makes a writer for a body that another cache has kept; see ``Past``.
+  /// Makes a writer for a body that another cache has kept; see ``ImportedTimes``.
   ///
   /// - Throws: the errors of ``makeWriter(for:variant:metadata:)``. The commit may also throw
   ///   `leastRecent`.
   package func makeWriter(
-    for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: Past?
+    for key: ByteString, variant: UInt64, metadata: EntryMetadata, past: ImportedTimes?
   ) throws(StoreError) -> BodyWriter {
     try check(key, metadata)
     return try BodyWriter(

@@ -172,7 +172,7 @@ struct EntryIndex: ~Copyable {
   /// Returns a free slot number for an entry that was accessed at a time.
   private mutating func takeFree(for time: Int64) -> UInt32 {
     // The item that the heap still has for a free slot may be later than the access time of an
-    // entry with a `Past`. Then it would be no lower bound, so another slot is taken.
+    // entry with a `ImportedTimes`. Then it would be no lower bound, so another slot is taken.
     if firstFree == Slot.none
       || slots[Int(firstFree)].isInHeap && slots[Int(firstFree)].accessed > time
     {

@@ -98,7 +98,7 @@ extension Evictor {
   /// - Returns: whether an entry was evicted. Then the upkeep should evict down to the low-water
   ///   mark after the entry is stored.
   /// - Throws: `noSpace` if only pinned entries are left; `leastRecent` if only entries are left
-  ///   that were accessed later than a new entry with a `Past`.
+  ///   that were accessed later than a new entry with a `ImportedTimes`.
   func makeRoom(for entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> Bool {
     let limits = limits
     if limits == .none { return false }
@@ -119,7 +119,7 @@ extension Evictor {
     var isFull = false
     while let reason = excess(adding: entry, size, hash) {
       if try evictOne(reason, olderThan: bound) == nil { throw full(bound) }
-      // For an entry with a `Past`, no more room is made than necessary.
+      // For an entry with a `ImportedTimes`, no more room is made than necessary.
       isFull = bound == nil
     }
     return isFull

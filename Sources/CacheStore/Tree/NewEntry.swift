@@ -12,7 +12,7 @@ enum BodySource {
 ///
 /// Times in the future are clamped to now. Such an entry is evicted in the order of its access
 /// time, and no entry that was accessed later is evicted for it.
-package struct Past: Sendable, Hashable {
+package struct ImportedTimes: Sendable, Hashable {
   /// The time at which the other cache stored it; `nil` for now.
   package var created: Timestamp?
   /// The time of its last access.
@@ -34,7 +34,7 @@ struct NewEntry {
   var length: UInt64
   var body: BodySource
   /// The times in another cache; `nil` for a new response.
-  var past: Past? = nil
+  var past: ImportedTimes? = nil
 
   /// Makes the description of the entry.
   func stored(

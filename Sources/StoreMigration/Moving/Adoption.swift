@@ -8,7 +8,7 @@ struct Adoption {
   /// The response without its body.
   let kept: KeptResponse
   /// Its times in the store.
-  let past: Past
+  let past: ImportedTimes
 
   /// Creates it for the URL that the entry gets.
   ///
@@ -24,7 +24,7 @@ struct Adoption {
       head: HTTPResponseHead(status: entry.status, fields: entry.storedFields),
       times: ResponseTimes(request: received, response: received), expires: entry.expires,
       userInfo: Self.userInfo(entry, row, format))
-    past = Past(created: entry.created, accessed: entry.lastAccess ?? received)
+    past = ImportedTimes(created: entry.created, accessed: entry.lastAccess ?? received)
   }
 
   /// The name of the user info with the format of the source.

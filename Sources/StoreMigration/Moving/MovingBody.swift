@@ -53,7 +53,7 @@ struct MovingBody {
 extension Store {
   /// Stores an entry of a source.
   func adopt(
-    _ plan: StoringPlan, _ past: Past, _ body: MovingBody
+    _ plan: StoringPlan, _ past: ImportedTimes, _ body: MovingBody
   ) throws(MoveFailure) {
     if body.length <= UInt64(SourceBodyReader.pieceBytes) {
       let bytes = try body.next() ?? []

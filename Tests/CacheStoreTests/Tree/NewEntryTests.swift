@@ -14,13 +14,13 @@ import Testing
     Timestamp(nanoseconds: Self.now + seconds * 1_000_000_000)
   }
 
-  private func past(_ accessed: Int64, created: Int64? = nil) -> Past {
-    Past(created: created.map(time), accessed: time(accessed))
+  private func past(_ accessed: Int64, created: Int64? = nil) -> ImportedTimes {
+    ImportedTimes(created: created.map(time), accessed: time(accessed))
   }
 
   @discardableResult
   private func put(
-    _ store: Store, _ key: String, _ past: Past?, body: [UInt8] = [1]
+    _ store: Store, _ key: String, _ past: ImportedTimes?, body: [UInt8] = [1]
   ) throws -> EntryInfo {
     try store.put(
       body, for: ByteString(key), variant: 0, metadata: EntryMetadata(status: 200), past: past)
@@ -48,7 +48,7 @@ import Testing
     let store = try sandbox.open(Options(clock: SteppingClock(Self.now)))
     let future = try put(store, "future", past(1000, created: 2000))
     #expect((future.created, future.accessed) == (time(0), time(0)))
-    let old = Past(
+    let old = ImportedTimes(
       created: Timestamp(nanoseconds: -9_000_000_000), accessed: Timestamp(nanoseconds: -1))
     try put(store, "old", old)
     store.close()

@@ -23,7 +23,9 @@ enum RandomDamage: String, CaseIterable {
   ///
   /// - Returns: what was damaged; nil where this damage does not apply.
   func apply(_ sandbox: CheckSandbox, _ random: inout SplitMix64) throws -> String? {
-    let files = try sandbox.allFiles().filter { !$0.hasPrefix("quarantine") }
+    let files = try sandbox.allFiles().filter {
+      !$0.hasPrefix("quarantine") && Self.isRegular("\(sandbox.root)/\($0)")
+    }
     let directories = try sandbox.directories()
     guard let file = files.randomElement(using: &random),
       let directory = directories.randomElement(using: &random)
@@ -45,6 +47,13 @@ enum RandomDamage: String, CaseIterable {
     default: try replace(file, bytes, sandbox, &random)
     }
     return file
+  }
+
+  /// Whether a file can be read: an earlier damage may have left a fifo or a socket.
+  private static func isRegular(_ path: String) -> Bool {
+    var found = stat()
+    // Safety: the call fills the value.
+    return unsafe lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG
   }
 
   private func change(_ bytes: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
