@@ -4,7 +4,7 @@
   /// Receives the answer of a URLSession's delegate to a challenge.
   final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
     enum Answer: Sendable {
-      case use(user: String, password: String)
+      case use(user: String, password: String, once: Bool)
       case goOnWithout
       case cancel
     }
@@ -18,7 +18,7 @@
       guard let user = credential.user, let password = credential.password else {
         return receive(.goOnWithout)
       }
-      receive(.use(user: user, password: password))
+      receive(.use(user: user, password: password, once: credential.persistence == .none))
     }
 
     func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {

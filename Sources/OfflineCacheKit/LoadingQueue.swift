@@ -5,13 +5,17 @@ import Foundation
   final class LoadingQueue: Sendable {
     // Safety: `perform` of a run loop may be called from any thread.
     private nonisolated(unsafe) let loop: RunLoop
+    private let modes: [RunLoop.Mode]
 
-    /// Uses the run loop of the caller.
-    init?() { unsafe loop = RunLoop.current }
+    /// Uses the run loop of the caller, which may run in a mode of its own.
+    init?() {
+      unsafe loop = RunLoop.current
+      modes = [.default, .common] + [RunLoop.current.currentMode].compactMap(\.self)
+    }
 
     /// Runs work on the thread later.
     func run(_ work: @escaping @Sendable () -> Void) {
-      unsafe loop.perform(inModes: [.default, .common], block: work)
+      unsafe loop.perform(inModes: modes, block: work)
       CFRunLoopWakeUp(unsafe loop.getCFRunLoop())
     }
   }

@@ -60,9 +60,10 @@ extension OfflineCache {
       guard let name = name as? String, let value = value as? String else { continue }
       head.fields.append(HTTPField(name, value))
     }
-    for name in ["Content-Encoding", "Transfer-Encoding", "Age"] {
-      head.fields.removeAll(named: name)
+    if let codings = head.fields.contentCodings, codings != ["identity"] {
+      head.fields.markDecoded()
     }
+    for name in ["Transfer-Encoding", "Age"] { head.fields.removeAll(named: name) }
     head.fields.replace(with: HTTPField("Content-Length", String(cached.data.count)))
     let (info, lost) = UserInfo.encode(cached.userInfo)
     let outcome: Result<EntryInfo, NotStored>

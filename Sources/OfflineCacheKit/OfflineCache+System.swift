@@ -12,7 +12,7 @@ extension OfflineCache {
 
   #if canImport(Darwin)
     /// Applies the options for the files: those in the directory, and by inheritance those that are
-    /// made later. A system that does not know them for this volume is not asked again.
+    /// made later.
     static func setAttributes(of directory: URL, _ options: OfflineCacheOptions) {
       var directory = directory
       var values = URLResourceValues()
@@ -24,8 +24,10 @@ extension OfflineCache {
       if (old as? FileProtectionType)?.rawValue == protection.rawValue { return }
       let names = files.enumerator(atPath: directory.path)
       while let name = names?.nextObject() as? String {
-        try? files.setAttributes(
-          [.protectionKey: protection], ofItemAtPath: "\(directory.path)/\(name)")
+        do {
+          try files.setAttributes(
+            [.protectionKey: protection], ofItemAtPath: "\(directory.path)/\(name)")
+        } catch { return }
       }
       // Last: it shows that the others are done.
       try? files.setAttributes([.protectionKey: protection], ofItemAtPath: directory.path)

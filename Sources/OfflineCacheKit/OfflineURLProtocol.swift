@@ -201,6 +201,9 @@ final class ProtocolLoad: Sendable {
     if let task { callOut { task.cancel() } }
   }
 
+  /// Whether the result was delivered, or is not wanted any more.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
   /// Returns whether the client may still be called, and ensures that it is called once.
   func end() -> Bool {
     guard unsafe target.isWaiting else { return false }

@@ -50,10 +50,12 @@
     }
 
     private func goOn(_ fetched: Fetched, _ answer: ChallengeSender.Answer) {
+      if isOver { return }
       switch answer {
-      case .use(let user, let password):
+      case .use(let user, let password, let once):
         var again = fetched.asked
-        again.options.credential = .password(user: user, password: password, persistence: .session)
+        again.options.credential = .password(
+          user: user, password: password, persistence: once ? .request : .session)
         run(again, fetched.cache, failures: fetched.failures + 1)
       case .goOnWithout: deliver(fetched)
       case .cancel:

@@ -20,12 +20,16 @@
       guard let data = FileManager.default.contents(atPath: certificate.certificateFile) else {
         throw refuse("it cannot be read")
       }
-      let options = [kSecImportExportPassphrase as String: certificate.passphrase ?? ""]
+      // Not into the user's keychain, as macOS would.
+      let options: [String: Any] = [
+        kSecImportExportPassphrase as String: certificate.passphrase ?? "",
+        kSecImportToMemoryOnly as String: true,
+      ]
       var items: CFArray?
       let status = unsafe SecPKCS12Import(data as CFData, options as CFDictionary, &items)
       guard status == errSecSuccess else {
         throw refuse(
-          status == errSecAuthFailed
+          status == errSecAuthFailed || status == errSecPkcs12VerifyFailure
             ? "the passphrase is wrong"
             : "it is not PKCS #12 (status \(status)); make one with openssl pkcs12 -export")
       }

@@ -35,22 +35,24 @@ struct ServerCheck: Sendable {
       _ challenge: URLAuthenticationChallenge, _ running: SessionTask
     ) async -> (URLSession.AuthChallengeDisposition, URLCredential?) {
       let space = challenge.protectionSpace
+      // Not that of the space, which has no brackets around an IPv6 address.
+      let host = running.transfer.request.url.host
       switch space.authenticationMethod {
       case NSURLAuthenticationMethodServerTrust:
-        guard let trust = space.serverTrust else { return (.performDefaultHandling, nil) }
-        if let fault = await fault(of: trust, space.host, running.transfer) {
+        guard let trust = space.serverTrust else { return (.cancelAuthenticationChallenge, nil) }
+        if let fault = await fault(of: trust, host, running.transfer) {
           running.fail(fault)
           return (.cancelAuthenticationChallenge, nil)
         }
         return (.useCredential, URLCredential(trust: trust))
       case NSURLAuthenticationMethodClientCertificate:
-        guard let identity, identity.isFor(space.host) else {
+        guard let identity, identity.isFor(host) else {
           return (.performDefaultHandling, nil)
         }
         return (.useCredential, identity.credential)
       default:
-        // There are no stored credentials, so the 401 or 407 is returned as it is.
-        return (.performDefaultHandling, nil)
+        // A proxy may have credentials in the system's settings. A 401 is returned as it is.
+        return (space.isProxy() ? .performDefaultHandling : .rejectProtectionSpace, nil)
       }
     }
 
@@ -84,14 +86,20 @@ struct ServerCheck: Sendable {
     /// Returns why the system does not trust a server, or `nil`. It may ask the network, so it runs
     /// on a thread that may wait.
     private static func refusal(of trust: SecTrust) async -> String? {
-      await withCheckedContinuation { continuation in
+      // Safety: this task does nothing with it until the evaluation has ended.
+      let shared = Shared(trust: trust)
+      return await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
           var error: CFError?
-          let isTrusted = unsafe SecTrustEvaluateWithError(trust, &error)
+          let isTrusted = unsafe SecTrustEvaluateWithError(shared.trust, &error)
           let text = error.map { CFErrorCopyDescription($0) as String }
           continuation.resume(returning: isTrusted ? nil : text ?? "it is not trusted")
         }
       }
+    }
+
+    private struct Shared: @unchecked Sendable {
+      let trust: SecTrust
     }
 
     private static func certificates(in file: String) throws(TransportError) -> [SecCertificate] {

@@ -73,7 +73,8 @@ enum SessionConfiguration {
       case .environment: break
       case .none: configuration.connectionProxyDictionary = [:]
       case .url(let text, let except):
-        guard let parts = URLComponents(string: text), let name = parts.host,
+        guard let parts = URLComponents(string: text),
+          let name = parts.host?.trimmingCharacters(in: ["[", "]"]),
           let endpoint = endpoint(name, parts.port ?? (parts.scheme == "https" ? 443 : 1080))
         else { throw refusal("'\(text)' is no URL of a proxy") }
         var proxy: ProxyConfiguration
@@ -88,7 +89,11 @@ enum SessionConfiguration {
         if let user = parts.user {
           proxy.applyCredential(username: user, password: parts.password ?? "")
         }
-        proxy.excludedDomains = except?.split(separator: ",").map(String.init) ?? []
+        let excepted = (except ?? "").split { $0 == "," || $0 == " " }.map(String.init)
+        if let odd = excepted.first(where: { $0.contains("/") || $0.contains("*") }) {
+          throw refusal("URLSession cannot except '\(odd)' from a proxy, only domains")
+        }
+        proxy.excludedDomains = excepted
         configuration.proxyConfigurations = [proxy]
       }
     }

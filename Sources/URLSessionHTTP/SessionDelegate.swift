@@ -23,10 +23,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
   }
 
   /// Starts a task.
-  func start(_ task: SessionTask, _ urlTask: URLSessionTask) {
+  func start(_ task: SessionTask, _ urlTask: URLSessionTask, watchesTime: Bool) {
     running.withLock { $0[ObjectIdentifier(urlTask)] = task }
     urlTask.resume()
-    task.watchTime()
+    if watchesTime { task.watchTime() }
   }
 
   func task(of urlTask: URLSessionTask) -> SessionTask? {

@@ -19,7 +19,9 @@ enum SessionFailure {
   /// Returns the code for a failure. After the head, a failure affects the body.
   static func code(of code: URLError.Code, hasHead: Bool) -> TransportError.Code {
     switch code {
-    case .cancelled: .cancelled
+    // The system's own: after a cancellation by the reader, nobody waits for the error.
+    case .cancelled: hasHead ? .truncatedBody : .connectionLost
+    case .appTransportSecurityRequiresSecureConnection: .invalidRequest
     case .badURL, .unsupportedURL, .dataLengthExceedsMaximum: .invalidRequest
     case .cannotFindHost, .dnsLookupFailed: .cannotResolve
     case .cannotConnectToHost, .notConnectedToInternet, .internationalRoamingOff,

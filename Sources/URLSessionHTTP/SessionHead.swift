@@ -26,7 +26,7 @@ struct SessionHead {
         detail: "the server has sent a part in a content coding, which was not requested")
     }
     if isDecoded {
-      Self.markDecoded(&fields)
+      fields.markDecoded()
     } else if response.statusCode == 304 {
       Self.weakenTag(&fields, toMatch: request.fields)
     }
@@ -42,19 +42,6 @@ struct SessionHead {
       return HTTPField(name, value)
     }
     return HTTPFields(all.sorted { $0.name < $1.name })
-  }
-
-  /// Removes what holds only for the coded bytes (RFC 9110, section 8.8.3: a strong tag belongs to
-  /// one sequence of bytes).
-  private static func markDecoded(_ fields: inout HTTPFields) {
-    let coded = [
-      "Content-Encoding", "Content-Length", "Content-MD5", "Content-Digest", "Digest",
-      "Repr-Digest", "Accept-Ranges",
-    ]
-    for name in coded { fields.removeAll(named: name) }
-    if let tag = fields.first(named: "ETag")?.text, tag.hasPrefix("\"") {
-      fields.replace(with: HTTPField("ETag", "W/" + tag))
-    }
   }
 
   /// Gives the tag of a 304 the weak form under which the response was returned before.

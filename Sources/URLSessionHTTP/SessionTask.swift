@@ -21,6 +21,8 @@ final class SessionTask: Sendable {
     var waitsForNetwork = false
     /// Whether the body is in the file of a download task.
     var hasFile = false
+    /// Ends the upload from a stream.
+    var stopUpload: (@Sendable () -> Void)?
     /// The watch over the time limits.
     var watch: Task<Void, Never>?
     /// The reason for which the task was cancelled here.
@@ -85,11 +87,16 @@ final class SessionTask: Sendable {
 
   /// Passes on the response of a download task, whose body is in a file.
   func receive(_ response: URLResponse, in location: URL) {
+    // A background session follows redirects, whatever the delegate says.
+    guard response.url?.absoluteString == transfer.request.url.string else {
+      return fail(transfer.error(.protocolViolation, "the session has followed a redirect"))
+    }
     guard receive(response) else { return }
     do throws(TransportError) {
       let file = try FilePump(location, self)
       state.withLock { $0.hasFile = true }
       pace.setFile(file)
+      if transfer.hasEnded { return pace.setFile(nil) }
       file.run()
     } catch {
       fail(error)
@@ -119,10 +126,14 @@ final class SessionTask: Sendable {
 
   /// Ends the transfer.
   func complete(_ error: (any Error)?) {
-    let (watch, failure, missing) = state.withLock { state in
-      (state.watch.take(), state.failure, (state.expected ?? 0).subtracting(state.received))
+    let (watch, stopUpload, failure, missing) = state.withLock { state in
+      (
+        state.watch.take(), state.stopUpload.take(), state.failure,
+        (state.expected ?? 0).subtracting(state.received)
+      )
     }
     watch?.cancel()
+    stopUpload?()
     pace.setFile(nil)
     if let failure {
       transfer.finish(.failure(failure))
@@ -133,6 +144,15 @@ final class SessionTask: Sendable {
     } else {
       transfer.finish(.success([]))
     }
+  }
+
+  /// Sets what ends an upload from a stream, and ends the upload before.
+  func setUpload(_ stop: @escaping @Sendable () -> Void) {
+    let old = state.withLock { state in
+      defer { state.stopUpload = stop }
+      return state.stopUpload
+    }
+    old?()
   }
 
   /// Ends the transfer with an error, and cancels the task.

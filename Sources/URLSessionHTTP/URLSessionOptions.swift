@@ -33,8 +33,9 @@ public struct URLSessionOptions: Sendable {
   /// The name of a background session; `nil` for a session that runs only with the app.
   ///
   /// Its requests are download tasks, which go on while the app is suspended: a response arrives when
-  /// its whole body has. Only `GET` is sent, and no interim responses are reported. If the app is ended
-  /// meanwhile, the response is lost. The app passes the handler of
+  /// its whole body has. Only `GET` is sent, and no interim responses are reported. The system follows
+  /// redirects, and waits for a network; a redirected response is an error here, and time limits do not
+  /// hold. If the app is ended meanwhile, the response is lost. The app passes the handler of
   /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)` to
   /// ``URLSessionTransport/setBackgroundHandler(_:)``. For a transport of its own, made once for each
   /// name.
@@ -43,7 +44,8 @@ public struct URLSessionOptions: Sendable {
   /// Decides about a server's certificate after the system, or the authorities of the set-up, have
   /// judged it. `nil`: their judgement counts.
   ///
-  /// Return `true` to accept the server. The pins of its host must match, too. Called once for each
+  /// Return `true` to accept the server; App Transport Security may still refuse one that the system
+  /// does not trust. The pins of its host must match, too. Called once for each
   /// connection, on any thread.
   public var acceptsServer: (@Sendable (ServerCertificates) async -> Bool)?
 

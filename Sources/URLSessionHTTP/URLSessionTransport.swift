@@ -55,9 +55,9 @@ public final class URLSessionTransport: HTTPTransport {
     _ setup: NetworkSetup, _ options: URLSessionOptions, downloads: Bool
   ) throws(TransportError) {
     if let fault = setup.fault { throw fault }
-    if options.backgroundIdentifier != nil, !setup.pins.isEmpty {
+    if downloads, !setup.pins.isEmpty || setup.keepsCookies {
       throw TransportError(
-        .invalidSetup, url: "https:", detail: "a background session has no room for pins of hosts")
+        .invalidSetup, url: "https:", detail: "a background session takes neither pins nor cookies")
     }
     self.setup = setup
     self.downloads = downloads
@@ -107,22 +107,26 @@ public final class URLSessionTransport: HTTPTransport {
         .invalidRequest, url: request.url.string, detail: "a background session sends only GET")
     }
     let upload = body.map { Upload($0) }
-    let task = makeTask(urlRequest, body)
+    let task = makeTask(urlRequest, body, request.url.host)
     task.priority = min(max(0.5 + Float(options.priority) / 20, 0), 1)
     let pace = TaskPace(task)
     let transfer = Transfer(
       request, upload, options: options, capacity: { [bytes = setup.bufferBytes] in bytes },
       onInterim: onInterim
     ) { pace.carryOut($1) }
-    delegate.start(SessionTask(transfer, pace, setup), task)
+    delegate.start(SessionTask(transfer, pace, setup), task, watchesTime: !downloads)
     return TransferBody(transfer, of: self)
   }
 
-  private func makeTask(_ request: URLRequest, _ body: RequestBody?) -> URLSessionTask {
-    let session = session(for: request.url?.host ?? "")
+  private func makeTask(
+    _ request: URLRequest, _ body: RequestBody?, _ host: String
+  ) -> URLSessionTask {
+    let session = session(for: host)
+    let isGet = request.httpMethod == "GET"
     return switch body {
     case _ where downloads: session.downloadTask(with: request)
-    case nil: session.dataTask(with: request)
+    // URLSession refuses to upload with GET, even nothing.
+    case _ where isGet, nil: session.dataTask(with: request)
     case .bytes(let bytes): session.uploadTask(with: request, from: Data(bytes))
     case .stream: session.uploadTask(withStreamedRequest: request)
     }
@@ -135,7 +139,18 @@ public final class URLSessionTransport: HTTPTransport {
       let session = URLSession(
         configuration: configuration, delegate: delegate, delegateQueue: nil)
       sessions[name] = session
+      if downloads { cancelLeftTasks(of: session) }
       return session
+    }
+  }
+
+  /// Cancels the tasks that an earlier run of the app left in its background session: nobody waits
+  /// for them. A new task runs only after the delegate knows it.
+  private func cancelLeftTasks(of session: URLSession) {
+    session.getAllTasks { [delegate] tasks in
+      for task in tasks where task.state == .running && delegate.task(of: task) == nil {
+        task.cancel()
+      }
     }
   }
 
@@ -145,6 +160,8 @@ public final class URLSessionTransport: HTTPTransport {
   /// is called on a queue of the session; UIKit wants it on the main one.
   public func setBackgroundHandler(_ handler: @escaping @Sendable () -> Void) {
     delegate.setBackgroundHandler(handler)
+    // The system waits for a session of that name.
+    _ = session(for: "")
   }
 
   #if !canImport(Darwin)

@@ -32,6 +32,7 @@
       guard let input, let output else { return nil }
       let pump = UploadPump(task, upload, output)
       pump.queue.async { pump.open() }
+      task.setUpload { pump.queue.async { pump.close() } }
       return input
     }
 
@@ -72,9 +73,9 @@
         case .wait: return
         case .end: return close()
         case .failed(let detail):
-          // Before the stream is closed: without a stated length, that would end the body.
-          task.fail(task.transfer.error(.requestBodyFailed, detail))
-          return close()
+          // The stream stays open until the task has ended: without a stated length, its end would
+          // be that of the body.
+          return task.fail(task.transfer.error(.requestBodyFailed, detail))
         }
       }
       hasRoom = false

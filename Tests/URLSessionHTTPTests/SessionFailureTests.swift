@@ -17,8 +17,8 @@ import Testing
     (.secureConnectionFailed, .tls), (.serverCertificateUntrusted, .certificate),
     (.serverCertificateHasBadDate, .certificate), (.clientCertificateRequired, .clientCertificate),
     (.badServerResponse, .protocolViolation), (.cannotDecodeContentData, .protocolViolation),
-    (.dataLengthExceedsMaximum, .invalidRequest), (.cancelled, .cancelled), (.unknown, .failed),
-    (.appTransportSecurityRequiresSecureConnection, .failed),
+    (.dataLengthExceedsMaximum, .invalidRequest), (.cancelled, .connectionLost), (.unknown, .failed),
+    (.appTransportSecurityRequiresSecureConnection, .invalidRequest),
   ])
   func `an error before the head has its code`(
     code: URLError.Code, is expected: TransportError.Code

@@ -55,6 +55,8 @@ public func SecPKCS12Import(
 public typealias OSStatus = Int32
 public let errSecSuccess: OSStatus = 0
 public let errSecAuthFailed: OSStatus = -25293
+public let errSecPkcs12VerifyFailure: OSStatus = -25264
+public let kSecImportToMemoryOnly: CFString = "memory"
 public let kSecImportExportPassphrase: CFString = "passphrase"
 public let kSecImportItemIdentity: CFString = "identity"
 public let kSecImportItemCertChain: CFString = "chain"
