@@ -5,9 +5,9 @@ the APIs that they use with the minimum. For Tools/check-apple, which says what 
   Tools/check-apple-run.py FOLDER MODULE ...
 
 FOLDER contains `package`, the package with the changes that Tools/check-apple makes. Writes there:
-apis.txt (each API of Apple's frameworks that is used, its versions, and the files that use it). Exits 0
-if all is in order, 1 if something is wrong with the sources or the table, and 2 if the toolchain is not as
-expected.
+apis.txt (each API of Apple's frameworks that is used, its versions, and the files that use it),
+calls.c (the functions and constants of the C library) and platforms.txt. Exits 0 if all is in order, 1
+if something is wrong with the sources or the table, and 2 if the toolchain is not as expected.
 """
 import collections
 import ctypes
@@ -31,6 +31,10 @@ STUBS = ["Darwin", "CryptoKit", "Network", "Security", "AppleFoundation"]
 TABLED = {
     "Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking",
     "Dispatch", "WebKit", *STUBS}
+# Functions of libraries that are not part of the C library, and of this package.
+OTHER_C = re.compile(r"(curl_|CURL|sqlite3_|SQLITE|csqlite_|occurl|cp_|cr_|cxx|cl_)")
+C_HEADERS = """errno fcntl poll pthread signal stdio stdlib string sys/resource sys/socket sys/stat
+  sys/sysctl time unistd zlib""".split()
 
 
 def fail(status, *lines):
@@ -236,6 +240,17 @@ def compare(apis, table_path, minimum, report):
     return wrong
 
 
+def write_calls(found, declared, path):
+    """Writes a file that mentions all functions and constants of the C library that Swift uses."""
+    names = {match[1] for usr in found if (match := re.fullmatch(r"c:@(?:F|macro)@(\w+)", usr))}
+    darwin = {usr: files for usr, files in declared.items() if usr.startswith("s:6Darwin")}
+    names |= {name.partition("(")[0] for name in named(darwin)}
+    names = sorted(name for name in names if not OTHER_C.match(name))
+    lines = [f"#include <{header}.h>" for header in C_HEADERS]
+    lines += ["void calls(void) {", *(f"  (void)({name});" for name in names), "}"]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def main():
     if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
         print(__doc__.strip())
@@ -256,6 +271,9 @@ def main():
     found = indexed(build.place / "uses", REFERENCE)
     declared = indexed(build.place / "stubs", DEFINITION)
     apis = named(collections.ChainMap(found, declared))
+    write_calls(found, declared, folder / "calls.c")
+    (folder / "platforms.txt").write_text(
+        "".join(f"{name}.{version}\n" for name, version in minimum.items()))
     wrong = compare(apis, stubs / "versions.txt", minimum, folder / "apis.txt")
     if wrong:
         fail(1, *wrong)
