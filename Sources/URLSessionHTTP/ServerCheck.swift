@@ -6,6 +6,7 @@ import MessageDigests
   import FoundationNetworking
 #endif
 #if canImport(Security)
+  import HTTPSemantics
   import Security
 #endif
 
