@@ -17,7 +17,8 @@ import Testing
     (.secureConnectionFailed, .tls), (.serverCertificateUntrusted, .certificate),
     (.serverCertificateHasBadDate, .certificate), (.clientCertificateRequired, .clientCertificate),
     (.badServerResponse, .protocolViolation), (.cannotDecodeContentData, .protocolViolation),
-    (.dataLengthExceedsMaximum, .invalidRequest), (.cancelled, .connectionLost), (.unknown, .failed),
+    (.dataLengthExceedsMaximum, .invalidRequest), (.cancelled, .connectionLost),
+    (.unknown, .failed),
     (.appTransportSecurityRequiresSecureConnection, .invalidRequest),
   ])
   func `an error before the head has its code`(

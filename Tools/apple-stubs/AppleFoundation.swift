@@ -38,7 +38,9 @@ public let appleNSURLAuthenticationMethodClientCertificate = "certificate"
 
 // https://developer.apple.com/documentation/foundation/urlsessionconfiguration
 extension URLSessionConfiguration {
-  public class func appleBackground(withIdentifier: String) -> URLSessionConfiguration { .ephemeral }
+  public class func appleBackground(withIdentifier: String) -> URLSessionConfiguration {
+    .ephemeral
+  }
   public var appleWaitsForConnectivity: Bool {
     get { true }
     set {}
