@@ -7,7 +7,7 @@ import Testing
 @testable import CacheClient
 @testable import HTTPAuthentication
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CachingClientDownloadTests {
   private static let right = Credential.password(
     user: GuardedOrigin.user, password: GuardedOrigin.password)

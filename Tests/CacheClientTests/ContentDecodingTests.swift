@@ -7,7 +7,7 @@ import Testing
 
 @testable import CacheClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContentDecodingTests {
   private typealias Answer = ScriptedTransport.Answer
 

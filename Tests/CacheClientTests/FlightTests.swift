@@ -9,7 +9,7 @@ import Testing
 
 @testable import CacheClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FlightTests {
   private typealias Answer = ScriptedTransport.Answer
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CacheClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PieceSourceTests {
   private func sandbox(_ whole: [UInt8]) async throws -> ClientSandbox {
     let sandbox = try ClientSandbox(ScriptedTransport.Answer([whole], fields: fresh()))

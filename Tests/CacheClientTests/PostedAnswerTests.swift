@@ -8,7 +8,7 @@ import Testing
 @testable import CacheClient
 
 /// Answers to `POST` that a later `GET` gets (RFC 9110, section 9.3.3).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PostedAnswerTests {
   private typealias Answer = ScriptedTransport.Answer
 

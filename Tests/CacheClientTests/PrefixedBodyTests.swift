@@ -8,7 +8,7 @@ import Testing
 
 @testable import CacheClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PrefixedBodyTests {
   private typealias Answer = ScriptedTransport.Answer
 

@@ -11,7 +11,7 @@ import Testing
 
 @testable import CacheClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SharedBodyTests {
   private typealias Answer = ScriptedTransport.Answer
   private let url = request().url.string

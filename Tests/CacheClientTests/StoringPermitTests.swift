@@ -5,7 +5,7 @@ import Testing
 
 @testable import CacheClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StoringPermitTests {
   private let key = ByteString("k")
 

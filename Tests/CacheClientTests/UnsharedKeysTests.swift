@@ -8,7 +8,7 @@ import Testing
 @testable import CacheClient
 
 /// Who waits for whose answer.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UnsharedKeysTests {
   private typealias Answer = ScriptedTransport.Answer
 

@@ -1,7 +1,7 @@
 import CacheSystem
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BroadcastTests {
+@Suite(.timeLimit(.minutes(5))) struct BroadcastTests {
   @Test func `a stream begins with the newest value and ends after the last one`() async {
     let broadcast = Broadcast<Int>()
     var first = broadcast.stream { 1 }.makeAsyncIterator()

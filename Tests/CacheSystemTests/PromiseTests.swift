@@ -2,7 +2,7 @@ import Testing
 
 @testable import CacheSystem
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PromiseTests {
   @Test func `all who wait get the value that was set first, and so do those who come later`() async
   {

@@ -1,7 +1,7 @@
 import CacheSystem
 import Testing
 
-@Suite("A pool of workers", .timeLimit(.minutes(1))) struct WorkerPoolTests {
+@Suite("A pool of workers", .timeLimit(.minutes(5))) struct WorkerPoolTests {
   /// Takes a lock when it ends, as objects of callers do.
   private final class Caller: Sendable {
     private let ends: Lock<Void>

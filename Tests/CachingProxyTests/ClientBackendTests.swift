@@ -69,7 +69,7 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
   try await exchange(port, "GET \(target) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n")
 }
 
-@Suite("A proxy with a store", .timeLimit(.minutes(1))) struct ClientBackendTests {
+@Suite("A proxy with a store", .timeLimit(.minutes(5))) struct ClientBackendTests {
   @Test func `asks the origin once, as the client asked, and answers again by itself`() async throws
   {
     let origin = try makeOrigin { _, connection in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("An answer that begins before the request has ended", .timeLimit(.minutes(1)))
+@Suite("An answer that begins before the request has ended", .timeLimit(.minutes(5)))
 struct EarlyAnswerTests {
   /// Answers with the body as it comes.
   private let echoing = ScriptedBackend(answering: { _, body, _ in

@@ -46,7 +46,7 @@ private final class LockProbe: TaskExecutor {
       isFree.change { $0 = true }
     }
     // Only bounds how long a lock that is held takes to be told.
-    let isMine = isFree.wait(nanoseconds: 20_000_000_000) { $0 ? true : nil }
+    let isMine = isFree.wait(nanoseconds: 300_000_000_000) { $0 ? true : nil }
     if isMine == nil { wasHeld.change { $0 = true } }
     try? startThread { [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
   }

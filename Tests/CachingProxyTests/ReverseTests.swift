@@ -33,7 +33,7 @@ private let listenHosts: [(String, Bool)] =
     ("::ffff:127.0.0.1", false), ("0.0.0.0", true), ("::", true), ("0", true),
   ]
 
-@Suite("A reverse proxy", .timeLimit(.minutes(1))) struct ReverseTests {
+@Suite("A reverse proxy", .timeLimit(.minutes(5))) struct ReverseTests {
   @Test(arguments: ["/", "/.offlinecache/", "/.offlinecache/status"])
   func `on loopback gives nothing to a name that is not its own`(target: String) async throws {
     let asked = Asked()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CachingProxy
 
-@Suite("A proxy with substitutes", .timeLimit(.minutes(1))) struct SubstituteTests {
+@Suite("A proxy with substitutes", .timeLimit(.minutes(5))) struct SubstituteTests {
   /// Serves a file in place of `/a` of an origin, which nobody can reach.
   private func withSubstitute(
     _ content: String, _ body: (UInt16, Recorder) async throws -> Void

@@ -116,7 +116,7 @@ struct OriginQueuesTests {
     #expect(try #require(queues.takeNext()).timeLeft(at: start + .seconds(99)) == nil)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `requests reach a server in the order of their priority`() async throws {
     let mayAnswer = DispatchSemaphore(value: 0)
     let origin = try LoopbackOrigin { request, connection in
@@ -143,7 +143,7 @@ struct OriginQueuesTests {
     #expect(origin.connections == 1)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `a transport that goes away ends what waits`() async throws {
     let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
     var transport: CurlTransport? = try CurlTransport(

@@ -51,7 +51,7 @@ private final class Server: Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AuthenticatorTests {
   private let right = Server.right
   private let wrong = Server.wrong

@@ -39,7 +39,7 @@ private final class VaultFolder: Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FileCredentialVaultTests {
   private let folder = VaultFolder()
   private let alice = Credential.password(

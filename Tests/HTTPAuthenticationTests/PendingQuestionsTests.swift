@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPAuthentication
 
 struct PendingQuestionsTests {
-  @Test("who waits for an answer that never comes asks by themselves", .timeLimit(.minutes(1)))
+  @Test("who waits for an answer that never comes asks by themselves", .timeLimit(.minutes(5)))
   func abandoned() async throws {
     let one = Credential.password(user: "one", password: "1")
     let questions = PendingQuestions()

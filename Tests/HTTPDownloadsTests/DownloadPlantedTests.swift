@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPDownloads
 
 /// Files that other users of the machine have put where a download goes.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: geteuid() == 0, "files of another user are needed"))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: geteuid() == 0, "files of another user are needed"))
 struct DownloadPlantedTests {
   private let sandbox = DownloadSandbox()
   private let server = FileServer(content(600_000))

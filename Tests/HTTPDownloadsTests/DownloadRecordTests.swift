@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDownloads
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadRecordTests {
   /// A record in which all members have a value.
   private var full: DownloadRecord {

@@ -77,7 +77,7 @@ struct FlowTests {
     #expect(body.transfer.largestBuffer > transport.setup.bufferBytes / 2)
   }
 
-  @Test("many slow readers share the memory for buffers", .timeLimit(.minutes(1)))
+  @Test("many slow readers share the memory for buffers", .timeLimit(.minutes(5)))
   func manySlowReaders() async throws {
     let origin = try countingOrigin()
     let transport = try makeTransport()
@@ -92,7 +92,7 @@ struct FlowTests {
     for body in bodies { #expect(try await body.readAll().count == 16 << 20) }
   }
 
-  @Test("the idle timeout does not run while the reader is slow", .timeLimit(.minutes(1)))
+  @Test("the idle timeout does not run while the reader is slow", .timeLimit(.minutes(5)))
   func pausedIsNotIdle() async throws {
     let origin = try countingOrigin()
     let silent = try LoopbackOrigin { _, connection in connection.waitForClose() }
@@ -106,7 +106,7 @@ struct FlowTests {
     #expect(try await body.readAll().count == count)
   }
 
-  @Test("a body that nobody reads any more ends its connection", .timeLimit(.minutes(1)))
+  @Test("a body that nobody reads any more ends its connection", .timeLimit(.minutes(5)))
   func lettingGo() async throws {
     let origin = try countingOrigin()
     let transport = try makeTransport()
@@ -119,7 +119,7 @@ struct FlowTests {
   }
 
   @Test(
-    "cancelling ends a waiting reader at once, and every later call", .timeLimit(.minutes(1)),
+    "cancelling ends a waiting reader at once, and every later call", .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
   func cancelWhileReading(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in
@@ -139,7 +139,7 @@ struct FlowTests {
   }
 
   @Test(
-    "cancelling the task ends the wait for the head", .timeLimit(.minutes(1)),
+    "cancelling the task ends the wait for the head", .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
   func cancelBeforeHead(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in connection.waitForClose() }
@@ -214,7 +214,7 @@ struct FlowTests {
     #expect(try await transport.fetch(origin.address("/3")).body.utf8.count == 3)
   }
 
-  @Test("a transport that goes away closes its connections", .timeLimit(.minutes(1)))
+  @Test("a transport that goes away closes its connections", .timeLimit(.minutes(5)))
   func shutDown() async throws {
     let origin = try LoopbackOrigin { _, connection in connection.answer("x") }
     var transport: CurlTransport? = try makeTransport()
@@ -224,7 +224,7 @@ struct FlowTests {
   }
 
   @Test(
-    "a body keeps its transport alive", .timeLimit(.minutes(1)), arguments: TransportKind.allCases)
+    "a body keeps its transport alive", .timeLimit(.minutes(5)), arguments: TransportKind.allCases)
   func bodyKeepsTransport(kind: TransportKind) async throws {
     let origin = try countingOrigin()
     let count = 8 << 20

@@ -19,7 +19,7 @@ struct KeptConnectionTests {
   ]
 
   @Test(
-    "bytes after the end of an answer never answer the next request", .timeLimit(.minutes(1)),
+    "bytes after the end of an answer never answer the next request", .timeLimit(.minutes(5)),
     arguments: answers, [true, false])
   func strayBytes(answer: String, isLate: Bool) async throws {
     let isRead = AsyncStream.makeStream(of: Void.self)
@@ -42,7 +42,7 @@ struct KeptConnectionTests {
     if isLate { #expect(origin.connections == 2) }
   }
 
-  @Test("what a HEAD must not bring does not answer the next request", .timeLimit(.minutes(1)))
+  @Test("what a HEAD must not bring does not answer the next request", .timeLimit(.minutes(5)))
   func strayAfterHead() async throws {
     let isRead = AsyncStream.makeStream(of: Void.self)
     let isSent = AsyncStream.makeStream(of: Void.self)
@@ -109,7 +109,7 @@ struct KeptConnectionTests {
   }
 
   @Test(
-    "a kept connection that the server has closed is not used", .timeLimit(.minutes(1)),
+    "a kept connection that the server has closed is not used", .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
   func closedMeanwhile(kind: TransportKind) async throws {
     let origin = try LoopbackOrigin { _, connection in

@@ -206,7 +206,7 @@ struct UploadTests {
   }
 
   @Test(
-    "an error ends an upload that never ends by itself", .timeLimit(.minutes(1)),
+    "an error ends an upload that never ends by itself", .timeLimit(.minutes(5)),
     arguments: ["", "Connection: close\r\n"], [true, false])
   func earlyError(fields: String, isSlow: Bool) async throws {
     let isLetGo = AsyncStream.makeStream(of: Void.self)
@@ -233,7 +233,7 @@ struct UploadTests {
     await origin.connectionEnd()
   }
 
-  @Test("an answer that comes first does not cut the upload", .timeLimit(.minutes(1)))
+  @Test("an answer that comes first does not cut the upload", .timeLimit(.minutes(5)))
   func earlyAnswer() async throws {
     let received = Mutex<[UInt8]?>(nil)
     let hasHead = AsyncStream.makeStream(of: Void.self)
@@ -261,7 +261,7 @@ struct UploadTests {
 
   @Test(
     "a server that answers and closes ends an upload that waits for its source",
-    .timeLimit(.minutes(1)), arguments: ["Connection: close\r\nContent-Length: 4", "X: y"])
+    .timeLimit(.minutes(5)), arguments: ["Connection: close\r\nContent-Length: 4", "X: y"])
   func answerAndClose(fields: String) async throws {
     let origin = try LoopbackOrigin { _, connection in
       _ = connection.read(through: "1\r\n\u{1}\r\n")
@@ -279,7 +279,7 @@ struct UploadTests {
   }
 
   @Test(
-    "cancelling ends an upload whose source waits", .timeLimit(.minutes(1)),
+    "cancelling ends an upload whose source waits", .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
   func cancelled(kind: TransportKind) async throws {
     let isAsked = AsyncStream.makeStream(of: Void.self)
@@ -308,7 +308,7 @@ struct UploadTests {
   }
 
   @Test(
-    "the idle timeout does not run while the source is slow", .timeLimit(.minutes(1)),
+    "the idle timeout does not run while the source is slow", .timeLimit(.minutes(5)),
     arguments: TransportKind.allCases)
   func slowSource(kind: TransportKind) async throws {
     let origin = try echo()
@@ -329,7 +329,7 @@ struct UploadTests {
     #expect(try await response.body.readAll() == [0, 1, 2])
   }
 
-  @Test("a server that does not read runs into the idle timeout", .timeLimit(.minutes(1)))
+  @Test("a server that does not read runs into the idle timeout", .timeLimit(.minutes(5)))
   func stuckServer() async throws {
     let isOver = AsyncStream.makeStream(of: Void.self)
     let origin = try LoopbackOrigin { _, connection in connection.wait(for: isOver.stream) }
@@ -376,7 +376,7 @@ struct UploadTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a server that knows no expectations gets the body after a while", .timeLimit(.minutes(1)))
+  @Test("a server that knows no expectations gets the body after a while", .timeLimit(.minutes(5)))
   func noConsent() async throws {
     let origin = try echo()
     let (_, answer) = try await send(

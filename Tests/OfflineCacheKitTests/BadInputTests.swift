@@ -14,7 +14,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BadInputTests {
   @Test func `a pin for what is no host is told as that, and nothing is made`() throws {
     let temporary = TemporaryFolder()

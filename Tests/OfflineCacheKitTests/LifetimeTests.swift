@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Lifetimes that the caller states, of files and of what is stored.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LifetimeTests {
   /// Serves a body that may change, with a tag, and says that it is fresh for long.
   private final class Server: Sendable {

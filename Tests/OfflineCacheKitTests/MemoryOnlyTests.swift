@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Responses with the storage policy `allowedInMemoryOnly`.
-@Suite(.timeLimit(.minutes(1))) struct MemoryOnlyTests {
+@Suite(.timeLimit(.minutes(5))) struct MemoryOnlyTests {
   private func keep(
     _ body: String, in sandbox: FaceSandbox, target: String = "/mine", seconds: Int = 100,
     fields: [String: String] = [:], policy: URLCache.StoragePolicy = .allowedInMemoryOnly

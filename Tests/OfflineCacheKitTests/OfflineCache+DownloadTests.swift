@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OfflineCacheDownloadTests {
   private static let body = String(repeating: "0123456789", count: 300_000)
 

@@ -14,7 +14,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct OfflineCachePrefetchTests {
+@Suite(.timeLimit(.minutes(5))) struct OfflineCachePrefetchTests {
   @Test func `what was prefetched answers without the network, each with its result`() async throws
   {
     let sandbox = try FaceSandbox { request in

@@ -13,7 +13,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OfflineCacheStoredTests {
   @Test func `what was fetched is there with its response, until it is removed`() async throws {
     let sandbox = try FaceSandbox { _ in fresh("hello", seconds: 100, ["X-A: b"]) }

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Downloads of what is stored as well.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OfflineCacheWrittenFileTests {
   /// Answers with a tag and no freshness, so that what is stored has to be validated.
   private static func tagged(_ request: OriginRequest) -> OriginAnswer {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct OfflineCacheDelegateTests {
+@Suite(.timeLimit(.minutes(5))) struct OfflineCacheDelegateTests {
   /// A model of a user interface: all of its state is on the main actor.
   @MainActor private final class SizeModel: OfflineCacheDelegate, StoreSizeDelegate {
     private(set) var sizes: [OfflineCache.Size] = []

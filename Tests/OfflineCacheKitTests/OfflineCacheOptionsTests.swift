@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// What a program can set with `import OfflineCacheKit` alone: no module below it is imported here.
-@Suite(.timeLimit(.minutes(1))) struct OfflineCacheOptionsTests {
+@Suite(.timeLimit(.minutes(5))) struct OfflineCacheOptionsTests {
   private final class HandClock: WallClock {
     let nanoseconds = Mutex<Int64>(SystemClock().now())
     func now() -> Int64 { nanoseconds.withLock { $0 } }

@@ -11,7 +11,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OfflineDownloadTests {
   private static let body = [UInt8](Data(String(repeating: "0123456789", count: 300_000).utf8))
 

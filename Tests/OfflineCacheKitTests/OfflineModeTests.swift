@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OfflineModeTests {
   @Test func `what asks a server whatever is stored is refused in the mode always`() async throws {
     let sandbox = try FaceSandbox(OfflineCacheOptions()) { _ in OriginAnswer("hello") }

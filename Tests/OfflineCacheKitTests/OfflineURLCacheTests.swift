@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OfflineURLCacheTests {
   private func end(_ session: URLSession, _ request: URLRequest) async -> String {
     await withCheckedContinuation { continuation in

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Under real sessions. What could crash or hang is in the tests that run `sessionprobe`.
-@Suite(.timeLimit(.minutes(1)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct OfflineURLProtocolTests {
   /// Answers from the cache of the test that runs.
   private final class TestProtocol: OfflineURLProtocol {

@@ -13,7 +13,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct ReachabilityModeTests {
+@Suite(.timeLimit(.minutes(5))) struct ReachabilityModeTests {
   private let network = ManualReachability(.free)
   private let transport = CountingTransport()
 

@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct SubstituteTests {
+@Suite(.timeLimit(.minutes(5))) struct SubstituteTests {
   private let temporary = TemporaryFolder()
 
   private var folder: URL { temporary.url }

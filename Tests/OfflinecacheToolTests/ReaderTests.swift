@@ -4,7 +4,7 @@ import Testing
 import ToolTesting
 
 /// The example of the README: `Tools/reader`.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReaderTests {
   /// Runs it with a home of its own. Not by Foundation's `Process`, which crashes now and then where a
   /// process has a thousand descriptors open (6.3.1), as other tests here do.

@@ -1,7 +1,7 @@
 import Testing
 import ToolTesting
 
-@Suite(.timeLimit(.minutes(1))) struct SubstituteOptionTests {
+@Suite(.timeLimit(.minutes(5))) struct SubstituteOptionTests {
   private func run() throws -> ToolRun {
     let run = ToolRun()
     try run.write(Array("<p>hello".utf8), to: run.path("page.html"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reachability
 
-@Suite(.timeLimit(.minutes(1))) struct ProbeLoopTests {
+@Suite(.timeLimit(.minutes(5))) struct ProbeLoopTests {
   private let free = NetworkState(.free, links: ["eth0"], reason: "eth0")
   private let none = NetworkState(.none, reason: "cut")
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reachability
 
-@Suite(.timeLimit(.minutes(1))) struct StateBoardTests {
+@Suite(.timeLimit(.minutes(5))) struct StateBoardTests {
   @Test func `each reader gets the present state and then the newest`() async {
     let manual = ManualReachability(.none)
     var first = manual.changes().makeAsyncIterator()

@@ -10,7 +10,7 @@ import Testing
     import Glibc
   #endif
 
-  @Suite(.timeLimit(.minutes(1))) struct SystemReachabilityTests {
+  @Suite(.timeLimit(.minutes(5))) struct SystemReachabilityTests {
     @Test func `the first element is the present state`() async throws {
       let system = try SystemReachability()
       var reader = system.changes().makeAsyncIterator()

@@ -3,7 +3,7 @@ import OfflineCacheKit
 import ReaderModel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct ArticlesModelTests {
   @Test func `the list is loaded from the server`() async throws {

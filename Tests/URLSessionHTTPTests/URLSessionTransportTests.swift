@@ -140,7 +140,7 @@ import TransportTesting
   }
 
   @Test(
-    "the file of a download task is passed on at the pace of its reader", .timeLimit(.minutes(1)))
+    "the file of a download task is passed on at the pace of its reader", .timeLimit(.minutes(5)))
   func downloadTask() async throws {
     let body = [UInt8](repeating: 7, count: 3 << 20)
     let origin = try LoopbackOrigin { request, connection in

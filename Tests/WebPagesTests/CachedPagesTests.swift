@@ -5,7 +5,7 @@ import Testing
 import WebKit
 import WebPages
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 @MainActor
 final class CachedPagesTests {
   private let temporary = TemporaryFolder()

@@ -8,7 +8,7 @@ import Testing
 @testable import CacheClient
 
 /// Answers from substitutes through a client. Its clock says January 2027, files are of 2026.
-@Suite(.timeLimit(.minutes(1))) struct CachingClientSubstitutesTests {
+@Suite(.timeLimit(.minutes(5))) struct CachingClientSubstitutesTests {
   private let folder = SubstituteFolder()
 
   private func sandbox(

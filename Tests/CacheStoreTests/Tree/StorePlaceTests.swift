@@ -214,7 +214,7 @@ import Testing
   enum Obstacle: String, CaseIterable, Sendable { case link, file, fifo }
 
   @Test(
-    .timeLimit(.minutes(1)), arguments: ["journal", "entries", "staging", "quarantine", "lock"],
+    .timeLimit(.minutes(5)), arguments: ["journal", "entries", "staging", "quarantine", "lock"],
     Obstacle.allCases)
   func `what stands in place of a part of the store is moved away unopened`(
     name: String, obstacle: Obstacle
@@ -273,7 +273,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: Spot.allCases, Plant.allCases)
+  @Test(.timeLimit(.minutes(5)), arguments: Spot.allCases, Plant.allCases)
   func `what is planted in the tree is neither followed nor waited for`(spot: Spot, plant: Plant)
     throws
   {
