@@ -107,7 +107,8 @@ let package = Package(
       ]),
     // On Linux only its tests use it.
     library(
-      "URLSessionHTTP", ["HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheSystem"]),
+      "URLSessionHTTP",
+      ["HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
     library("ContentCoding", ["CZlib"]),
     library(
       "MessageDigests",

@@ -46,10 +46,7 @@ public final class CurlTransport: HTTPTransport {
   ) async throws(TransportError) -> TransportResponse {
     // A cancelled task sends nothing, even if the response would be there before the wait for it.
     if Task.isCancelled { throw TransportError(.cancelled, url: request.url.string) }
-    let answer = try start(request, body, options, onInterim)
-    let head = try await answer.transfer.head().get()
-    return TransportResponse(
-      head: head.head, url: request.url, version: head.version, body: answer)
+    return try await start(request, body, options, onInterim).response()
   }
 
   /// Passes a request to the loop. Releasing the returned body ends the transfer.

@@ -242,6 +242,13 @@ package final class TransferBody: TransportBody {
 
   package var trailers: HTTPFields { transfer.trailers }
 
+  /// Waits for the head, and returns the response with this body.
+  package func response() async throws(TransportError) -> TransportResponse {
+    let head = try await transfer.head().get()
+    return TransportResponse(
+      head: head.head, url: transfer.request.url, version: head.version, body: self)
+  }
+
   package func next() async throws(TransportError) -> [UInt8]? {
     try await transfer.next().get()
   }

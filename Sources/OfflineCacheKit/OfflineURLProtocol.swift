@@ -68,7 +68,7 @@ open class OfflineURLProtocol: URLProtocol {
     do throws(URLError) {
       var asked = try AskedRequest(request, mode: cache.offlineMode)
       #if canImport(Darwin)
-        // The client is told of redirects.
+        // The client gets the redirects.
         asked.options.maximumRedirects = 0
       #endif
       if let (bytes, response) = cache.storedNow(asked) {

@@ -5,8 +5,8 @@
   import HTTPSemantics
   import HTTPTransports
 
-  // On Apple platforms the client of a URLProtocol, and by it the delegate of the session, is told of
-  // redirects and asked for credentials. On Linux both crash or hang in Foundation.
+  // On Apple platforms the client of a URLProtocol gets redirects and challenges, and passes them to
+  // the delegate of the session. On Linux both crash or hang in Foundation.
   extension ProtocolLoad {
     /// Tells the client of a redirect. URLSession starts another load for it.
     ///

@@ -1,4 +1,4 @@
-import Foundation
+import CacheFormat
 
 /// Reads text files with certificates (RFC 7468).
 enum PEM {
@@ -10,8 +10,8 @@ enum PEM {
       if line == "-----BEGIN \(label)-----" {
         lines = []
       } else if line == "-----END \(label)-----" {
-        let data = lines.flatMap { Data(base64Encoded: $0.joined()) }
-        if let data, !data.isEmpty { found.append([UInt8](data)) }
+        let bytes = lines.flatMap { Base64.decode($0.flatMap { Array($0.utf8) }) }
+        if let bytes, !bytes.isEmpty { found.append(bytes) }
         lines = nil
       } else {
         lines?.append(line)

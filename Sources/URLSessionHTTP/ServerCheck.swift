@@ -127,9 +127,8 @@ struct ServerCheck: Sendable {
       (.publicKey, PublicKeyInfo.of(certificate: certificate)),
     ] {
       guard let bytes else { continue }
-      let digest = MessageDigest(.sha256)
-      digest.update(Array(bytes))
-      if let pin = Pin(subject, digest: digest.finish()) { found.insert(pin) }
+      let digest = MessageDigest.of(Array(bytes), .sha256)
+      if let pin = Pin(subject, digest: digest) { found.insert(pin) }
     }
     return found
   }

@@ -11,16 +11,12 @@ import Synchronization
 /// Receives the calls of the sessions of one transport, and passes each to its task.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable
 {
-  private let setup: NetworkSetup
   let check: ServerCheck
   /// The running tasks. They are found by the task itself, as several sessions number their tasks.
   private let running = Mutex<[ObjectIdentifier: SessionTask]>([:])
   private let backgroundHandler = Mutex<(@Sendable () -> Void)?>(nil)
 
-  init(_ setup: NetworkSetup, _ check: ServerCheck) {
-    self.setup = setup
-    self.check = check
-  }
+  init(_ check: ServerCheck) { self.check = check }
 
   /// Starts a task.
   func start(_ task: SessionTask, _ urlTask: URLSessionTask, watchesTime: Bool) {

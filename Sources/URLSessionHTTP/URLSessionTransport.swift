@@ -62,7 +62,7 @@ public final class URLSessionTransport: HTTPTransport {
     self.setup = setup
     self.downloads = downloads
     configuration = try SessionConfiguration.make(setup, options)
-    delegate = SessionDelegate(setup, try ServerCheck(setup, options))
+    delegate = SessionDelegate(try ServerCheck(setup, options))
   }
 
   deinit {
@@ -86,9 +86,7 @@ public final class URLSessionTransport: HTTPTransport {
     #else
       let answer = try start(request, try await collected(body, request), options, onInterim)
     #endif
-    let head = try await answer.transfer.head().get()
-    return TransportResponse(
-      head: head.head, url: request.url, version: head.version, body: answer)
+    return try await answer.response()
   }
 
   /// Starts a request. Releasing the returned body ends it.
