@@ -145,6 +145,14 @@ int cp_synchronize(int descriptor, int full) {
 #endif
 }
 
+int cp_synchronize_volume(int descriptor) {
+#ifdef __APPLE__
+  RETURN_RESULT(fsync_volume_np(descriptor, SYNC_VOLUME_FULLSYNC | SYNC_VOLUME_WAIT));
+#else
+  RETURN_RESULT(syncfs(descriptor));
+#endif
+}
+
 static void fill_status(const struct stat *from, struct cp_status *to) {
   to->length = (uint64_t)from->st_size;
   to->allocated = (uint64_t)from->st_blocks * 512;

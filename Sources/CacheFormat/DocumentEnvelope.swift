@@ -30,14 +30,7 @@ package enum DocumentEnvelope {
   ) throws(FormatError) -> Int {
     let checksum = try writtenChecksum(of: bytes, maximumBytes: maximumBytes)
     try verify(bytes, against: checksum, seed: seed)
-    var reader = JSONReader(bytes)
-    try reader.checkEncoding()
-    try reader.readObject { (reader, name) throws(FormatError) in
-      reader.subject = String(decoding: name, as: UTF8.self)
-      try member(&reader, reader.subject)
-    }
-    try reader.finish()
-    return reader.offset
+    return try JSONReader.readDocument(bytes, member)
   }
 
   /// Checks that the suffix is there, and returns the checksum in it.

@@ -41,6 +41,24 @@ package struct JSONReader {
 
 // Arrays and objects.
 extension JSONReader {
+  /// Reads a text that is one object; `member` reads each member.
+  ///
+  /// - Returns: the number of bytes read.
+  /// - Throws: ``FormatError`` with `notJSON` or `tooLarge`, or the error of `member`.
+  package static func readDocument(
+    _ bytes: [UInt8],
+    _ member: (inout JSONReader, _ name: String) throws(FormatError) -> Void
+  ) throws(FormatError) -> Int {
+    var reader = JSONReader(bytes)
+    try reader.checkEncoding()
+    try reader.readObject { (reader, name) throws(FormatError) in
+      reader.subject = String(decoding: name, as: UTF8.self)
+      try member(&reader, reader.subject)
+    }
+    try reader.finish()
+    return reader.offset
+  }
+
   /// Reads an object. Calls `member` with each name; `member` must read the value.
   package mutating func readObject(
     _ member: (inout JSONReader, _ name: [UInt8]) throws(FormatError) -> Void

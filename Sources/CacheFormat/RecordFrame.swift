@@ -16,18 +16,25 @@ package struct RecordType: RawRepresentable, Sendable, Hashable {
   package static let seal = RecordType(rawValue: 6)
   /// The oldest segments are no longer needed.
   package static let drop = RecordType(rawValue: 7)
+  /// The files of an entry were written, whose put record carries its body.
+  package static let settled = RecordType(rawValue: 8)
 }
 
 /// The frame of one record: 32 bytes of header, the payload, and padding to a multiple of 8 bytes.
+/// These are its head. A body may follow, padded in the same way.
 ///
-///     0  checksum  u64  XXH3-64 of the bytes 8..<length, seeded with store, segment and offset
+///     0  checksum  u64  XXH3-64 of the rest of the head, seeded with store, segment and offset
 ///     8  magic     u32
 ///     12 length    u32  of the whole record
 ///     16 sequence  u64
 ///     24 type      u8
 ///     25 padding   u8   bytes after the payload, 0 to 7
-///     26 reserved  6 bytes of 0
+///     26 reserved  2 bytes of 0
+///     28 body      u32  bytes after the head; 0 in format 1
 ///     32 payload
+///
+/// The checksum does not cover the body, which has a digest in the payload. So nobody hashes a body
+/// twice, and damage in a body costs its entry, and not the record.
 ///
 /// The seed of the checksum contains the hash seed of the store, which is secret: a web server
 /// cannot choose bytes that pass for a record. It also contains the place of the record: a record
@@ -70,17 +77,40 @@ package enum RecordFrame {
     record.set(sequence, at: 16)
     // Safety: the slice lies within the array.
     let sum = unsafe record.withUnsafeBytes {
-      unsafe Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), seed: seed)
+      let body = unsafe Int(
+        UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 28, as: UInt32.self)))
+      precondition(body <= $0.count - headerCount, "the body lies within the record")
+      return unsafe Checksum.of(
+        UnsafeRawBufferPointer(rebasing: $0[8..<($0.count - body)]), seed: seed)
     }
     record.set(sum, at: 0)
   }
 
   /// The contents of the header of a record.
   package struct Header: Sendable, Hashable {
+    /// The bytes of the record, with the body.
     package var length: Int
     package var sequence: UInt64
     package var type: RecordType
     package var payloadCount: Int
+    /// The bytes of the body, with padding; 0 if there is none.
+    package var bodyCount = 0
+
+    /// The bytes of the head: header, payload and padding.
+    package var headCount: Int { length - bodyCount }
+
+    /// Returns the payload of a checked record, as a part of its bytes.
+    @inline(__always)
+    package func payload(of record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+      // Safety: `read` has checked that the payload lies within the record.
+      unsafe UnsafeRawBufferPointer(rebasing: record[headerCount...].prefix(payloadCount))
+    }
+  }
+
+  /// Returns the bytes that a body of a length takes in a record.
+  @inline(__always)
+  package static func padded(_ length: Int) -> Int {
+    (length + alignment - 1) / alignment * alignment
   }
 
   /// The result of reading at a place of a segment.
@@ -95,36 +125,40 @@ package enum RecordFrame {
 
   /// Reads the record that begins at `offset` of `bytes`.
   ///
-  /// - Parameter seed: see `seed(hashSeed:segment:offset:)`.
-  /// - Complexity: O(length of the record).
+  /// - Parameters:
+  ///   - seed: see `seed(hashSeed:segment:offset:)`.
+  ///   - isHeadEnough: whether the body need not be there.
+  /// - Complexity: O(length of the head). The bytes of the body are not looked at.
   package static func read(
-    _ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64
+    _ bytes: UnsafeRawBufferPointer, at offset: Int, seed: UInt64, isHeadEnough: Bool = false
   ) -> Reading {
     let available = bytes.count - offset
     guard available >= headerCount else { return .incomplete }
     // Safety: all loads lie within the header, which is there.
-    let (mark, length) = unsafe (
-      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)),
-      Int(
-        UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self)))
-    )
-    guard mark == magic, length >= headerCount, length % alignment == 0, length <= maximumLength
+    func number(_ place: Int) -> UInt32 {
+      unsafe UInt32(
+        littleEndian: bytes.loadUnaligned(fromByteOffset: offset + place, as: UInt32.self))
+    }
+    let (length, body) = (Int(number(12)), Int(number(28)))
+    guard number(8) == magic, length >= headerCount, length % alignment == 0,
+      length <= maximumLength, body % alignment == 0, length - body >= headerCount
     else { return .damaged }
-    guard available >= length else { return .incomplete }
-    // Safety: `length` bytes are there.
+    let head = length - body
+    guard available >= (isHeadEnough ? head : length) else { return .incomplete }
+    // Safety: `head` bytes are there.
     let sum = unsafe Checksum.of(
-      UnsafeRawBufferPointer(rebasing: bytes[(offset + 8)..<(offset + length)]), seed: seed)
+      UnsafeRawBufferPointer(rebasing: bytes[(offset + 8)..<(offset + head)]), seed: seed)
     let stated = unsafe UInt64(
       littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     guard sum == stated else { return .damaged }
     let padding = unsafe Int(bytes[offset + 25])
-    guard padding < alignment, length - headerCount >= padding else { return .damaged }
+    guard padding < alignment, head - headerCount >= padding else { return .damaged }
     let sequence = unsafe UInt64(
       littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 16, as: UInt64.self))
     return .record(
       Header(
         length: length, sequence: sequence,
         type: RecordType(rawValue: unsafe bytes[offset + 24]),
-        payloadCount: length - headerCount - padding))
+        payloadCount: head - headerCount - padding, bodyCount: body))
   }
 }

@@ -50,6 +50,62 @@ package struct RemoveRecord: Sendable, Hashable {
   }
 }
 
+/// The news that the files of an entry were written, whose put record carries its body: key hash
+/// (high, low), variant, segment u32 and offset u32 of the put record, body file u64, overhead u32,
+/// 4 bytes of 0.
+package struct SettledRecord: Sendable, Hashable {
+  package var keyHash: KeyHash
+  package var variant: UInt64
+  /// The place of the put record.
+  package var segment: UInt32
+  package var offset: UInt32
+  /// The number of the body's file.
+  package var bodyFile: UInt64
+  /// The bytes allocated for the metadata file and the directory.
+  package var overhead: UInt32
+
+  /// Creates a record.
+  package init(
+    keyHash: KeyHash, variant: UInt64, segment: UInt32, offset: UInt32, bodyFile: UInt64,
+    overhead: UInt32
+  ) {
+    self.keyHash = keyHash
+    self.variant = variant
+    self.segment = segment
+    self.offset = offset
+    self.bodyFile = bodyFile
+    self.overhead = overhead
+  }
+
+  /// Encodes the record, ready to be placed.
+  package var bytes: [UInt8] {
+    var bytes = RecordFrame.begin(.settled, reserving: 48)
+    bytes.append(littleEndian: keyHash.high)
+    bytes.append(littleEndian: keyHash.low)
+    bytes.append(littleEndian: variant)
+    bytes.append(littleEndian: segment)
+    bytes.append(littleEndian: offset)
+    bytes.append(littleEndian: bodyFile)
+    bytes.append(littleEndian: overhead)
+    bytes.append(littleEndian: UInt32(0))
+    RecordFrame.pad(&bytes)
+    return bytes
+  }
+
+  /// Reads the payload of a checked record.
+  package init?(payload: [UInt8]) {
+    var cursor = RecordCursor(payload, from: 0, to: payload.count)
+    guard let high = cursor.number(UInt64.self), let low = cursor.number(UInt64.self),
+      let variant = cursor.number(UInt64.self), let segment = cursor.number(UInt32.self),
+      let offset = cursor.number(UInt32.self), let bodyFile = cursor.number(UInt64.self),
+      let overhead = cursor.number(UInt32.self)
+    else { return nil }
+    self.init(
+      keyHash: KeyHash(high: high, low: low), variant: variant, segment: segment, offset: offset,
+      bodyFile: bodyFile, overhead: overhead)
+  }
+}
+
 /// One access: key hash (high, low), variant, time.
 package struct Touch: Sendable, Hashable {
   package var keyHash: KeyHash

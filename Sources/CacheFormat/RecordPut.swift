@@ -10,12 +10,12 @@
 ///     72 body file  u64  a number: entries with equal digests and equal lower 32 bits share a file
 ///     80 overhead   u32  bytes allocated for the metadata file and the directory
 ///     84 status     u16, 65535 for none
-///     86 flags      u16  1: pinned; 2: reserved for a body inside the record
+///     86 flags      u16  1: pinned; 2: the record carries the body; others are ignored
 ///     88 key count  u32
 ///     92 fields     u16, user items u16, tags u16, 2 bytes of 0
 ///     100 texts     u32  bytes of all texts after the key
 ///     104 key, then each field and user item (u32 name count, u32 value count, name, value), then
-///         each tag (u32 count, bytes)
+///         each tag (u32 count, bytes). Further bytes are ignored.
 package struct PutHead: Sendable, Hashable {
   /// The number of bytes of the fixed part.
   package static let count = 104
@@ -36,12 +36,14 @@ package struct PutHead: Sendable, Hashable {
   /// The status, 0 to 999; `nil` if there is none.
   package var status: Int?
   package var isPinned: Bool
+  /// Whether the body follows the head of the record.
+  package var carriesBody: Bool
 
   /// Creates the fixed part.
   package init(
     keyHash: KeyHash, digest: Digest, variant: UInt64, length: UInt64, created: Timestamp,
     accessed: Timestamp, expires: Timestamp?, bodyFile: UInt64, overhead: UInt32, status: Int?,
-    isPinned: Bool
+    isPinned: Bool, carriesBody: Bool = false
   ) {
     self.keyHash = keyHash
     self.digest = digest
@@ -54,6 +56,29 @@ package struct PutHead: Sendable, Hashable {
     self.overhead = overhead
     self.status = status
     self.isPinned = isPinned
+    self.carriesBody = carriesBody
+  }
+
+  /// Returns whether a record with this fixed part may have so many bytes after its head.
+  package func agrees(withBodyCount count: Int) -> Bool {
+    carriesBody
+      ? length <= UInt64(RecordFrame.maximumLength) && RecordFrame.padded(Int(length)) == count
+      : count == 0
+  }
+
+  /// Returns the fixed part of a checked record that carries its body, and the body as a part of the
+  /// bytes; `nil` for any other record.
+  package static func carrying(
+    _ header: RecordFrame.Header, _ record: UnsafeRawBufferPointer
+  ) -> (head: PutHead, body: UnsafeRawBufferPointer)? {
+    guard header.type == .put, let head = unsafe PutHead(header.payload(of: record)),
+      head.carriesBody, head.agrees(withBodyCount: header.bodyCount)
+    else { return nil }
+    // Safety: the body lies within the record, because the header agrees with its length.
+    return unsafe (
+      head,
+      UnsafeRawBufferPointer(rebasing: record[header.headCount...].prefix(Int(head.length)))
+    )
   }
 
   /// Reads the fixed part from a payload; `nil` if the payload is too short.
@@ -84,8 +109,11 @@ package struct PutHead: Sendable, Hashable {
       variant: number(32), length: number(40), created: time(48), accessed: time(56),
       expires: expires == .distantPast ? nil : expires, bodyFile: number(72),
       overhead: UInt32(truncatingIfNeeded: number(80)),
-      status: status > 999 ? nil : Int(status), isPinned: short(86) & 1 != 0)
+      status: status > 999 ? nil : Int(status), isPinned: short(86) & 1 != 0,
+      carriesBody: short(86) & 2 != 0)
   }
+
+  private var flags: UInt16 { (isPinned ? 1 : 0) | (carriesBody ? 2 : 0) }
 
   fileprivate func write(to bytes: inout [UInt8]) {
     bytes.append(littleEndian: keyHash.high)
@@ -101,7 +129,7 @@ package struct PutHead: Sendable, Hashable {
     bytes.append(littleEndian: bodyFile)
     bytes.append(littleEndian: overhead)
     bytes.append(littleEndian: status.map { UInt16($0) } ?? .max)
-    bytes.append(littleEndian: UInt16(isPinned ? 1 : 0))
+    bytes.append(littleEndian: flags)
   }
 }
 
@@ -112,7 +140,8 @@ package struct PutTexts: Sendable, Hashable {
   package var tags: [ByteString]
 }
 
-/// The record of one stored entry, kept as bytes. Its parts are decoded when they are read.
+/// The record of one stored entry, kept as bytes: its head, without the body that may follow it.
+/// Its parts are decoded when they are read.
 @usableFromInline
 package struct PutRecord: Sendable {
   /// The maximum number of fields, of user items, and of tags, each on its own.
@@ -126,7 +155,7 @@ package struct PutRecord: Sendable {
     }
   }
 
-  /// The whole record, with header and padding.
+  /// The head of the record, with header and padding.
   package let bytes: [UInt8]
 
   /// The sequence number; 0 until the record is placed in a journal.
@@ -163,8 +192,11 @@ package struct PutRecord: Sendable {
     self.bytes = bytes
   }
 
-  /// Takes the bytes of a whole record whose frame was checked; `nil` if the payload is not that of
-  /// a put record.
+  /// Takes the head of a record that was made here.
+  fileprivate init(whole bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Takes the head of a record whose frame was checked; `nil` if the payload is not that of a put
+  /// record.
   ///
   /// - Complexity: O(1); the texts are checked when they are read.
   package init?(checked bytes: [UInt8]) {
@@ -259,10 +291,69 @@ package struct PutRecord: Sendable {
 }
 
 extension PutRecord {
-  /// Returns the bytes of the record with another access time, ready to be placed.
-  package func accessed(_ nanoseconds: Int64) -> [UInt8] {
+  /// Returns the bytes of a record without body for the same entry, ready to be placed.
+  ///
+  /// - Parameters:
+  ///   - nanoseconds: the access time, since 1970.
+  ///   - bodyFile: the number of the body's file; `nil` for the one in this record.
+  ///   - overhead: the bytes of metadata file and directory; `nil` for those in this record.
+  package func accessed(
+    _ nanoseconds: Int64, bodyFile: UInt64? = nil, overhead: UInt32? = nil
+  ) -> [UInt8] {
     var copy = bytes
-    copy.set(UInt64(bitPattern: nanoseconds), at: RecordFrame.headerCount + 56)
+    let at = RecordFrame.headerCount
+    copy.set(UInt64(bitPattern: nanoseconds), at: at + 56)
+    if let bodyFile { copy.set(bodyFile, at: at + 72) }
+    if let overhead { copy.set(overhead, at: at + 80) }
+    guard head.carriesBody else { return copy }
+    copy[at + 86] &= ~2
+    copy.set(UInt32(copy.count), at: 12)
+    copy.set(UInt32(0), at: 28)
     return copy
+  }
+
+  /// The parts of a head that are known only when the record is appended.
+  package struct Moment: Sendable, Hashable {
+    package var created: Timestamp
+    package var accessed: Timestamp
+    package var isPinned: Bool
+
+    /// Creates the parts.
+    package init(created: Timestamp, accessed: Timestamp, isPinned: Bool) {
+      self.created = created
+      self.accessed = accessed
+      self.isPinned = isPinned
+    }
+  }
+
+  /// Returns the record of the entry at a moment, whose body follows the head.
+  package func at(_ moment: Moment) -> PutRecord {
+    var copy = bytes
+    complete(&copy, at: moment)
+    return PutRecord(whole: copy)
+  }
+
+  /// Returns the bytes of the same record with its body after the head, ready to be placed.
+  ///
+  /// - Parameter body: the bytes whose length and digest the head has.
+  package func carrying(_ body: [UInt8], at moment: Moment) -> [UInt8] {
+    let count = RecordFrame.padded(body.count)
+    var all: [UInt8] = []
+    all.reserveCapacity(bytes.count + count)
+    all.append(contentsOf: bytes)
+    complete(&all, at: moment)
+    all.append(contentsOf: body)
+    all.append(contentsOf: repeatElement(0, count: count - body.count))
+    return all
+  }
+
+  private func complete(_ head: inout [UInt8], at moment: Moment) {
+    let count = RecordFrame.padded(Int(self.head.length))
+    let at = RecordFrame.headerCount
+    head.set(UInt64(bitPattern: moment.created.nanoseconds), at: at + 48)
+    head.set(UInt64(bitPattern: moment.accessed.nanoseconds), at: at + 56)
+    head[at + 86] = moment.isPinned ? 3 : 2
+    head.set(UInt32(bytes.count + count), at: 12)
+    head.set(UInt32(count), at: 28)
   }
 }

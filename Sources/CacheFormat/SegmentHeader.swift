@@ -12,16 +12,22 @@
 package struct SegmentHeader: Sendable, Hashable {
   /// The number of bytes.
   package static let count = 64
-  /// The version that is written, and the newest that can be read.
-  package static let version: UInt32 = 1
+  /// The newest version that can be read.
+  package static let newestVersion: UInt32 = 2
 
+  /// The version of the format: 2 if records may carry bodies, otherwise 1.
+  package var version: UInt32
   package var storeID: StoreDescription.ID
   package var hashSeed: UInt64
   package var number: UInt64
   package var created: Timestamp
 
   /// Creates a header.
-  package init(storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64, created: Timestamp) {
+  package init(
+    version: UInt32 = 1, storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64,
+    created: Timestamp
+  ) {
+    self.version = version
     self.storeID = storeID
     self.hashSeed = hashSeed
     self.number = number
@@ -38,7 +44,7 @@ package struct SegmentHeader: Sendable, Hashable {
   /// Encodes the header.
   package var bytes: [UInt8] {
     var bytes = Array("OCJOURNL".utf8)
-    bytes.append(littleEndian: Self.version)
+    bytes.append(littleEndian: version)
     bytes.append(littleEndian: UInt32(Self.count))
     bytes.append(littleEndian: storeID.high)
     bytes.append(littleEndian: storeID.low)
@@ -59,11 +65,12 @@ package struct SegmentHeader: Sendable, Hashable {
       let created = cursor.number(UInt64.self), let sum = cursor.number(UInt64.self)
     else { return .damaged }
     guard Checksum.of(Array(bytes.prefix(56))) == sum else { return .damaged }
-    guard version <= Self.version else { return .newerFormat(version) }
-    guard version == Self.version, length == count else { return .damaged }
+    guard version <= newestVersion else { return .newerFormat(version) }
+    guard version > 0, length == count else { return .damaged }
     return .header(
       SegmentHeader(
-        storeID: StoreDescription.ID(high: high, low: low), hashSeed: seed, number: number,
+        version: version, storeID: StoreDescription.ID(high: high, low: low), hashSeed: seed,
+        number: number,
         created: Timestamp(nanoseconds: Int64(bitPattern: created))))
   }
 }

@@ -9,6 +9,25 @@ public enum Durability: Sendable, Hashable {
   case full
 }
 
+/// The time at which the files of a small entry are written.
+public enum Settling: Sendable, Hashable {
+  /// A body of up to 16 KiB is first stored in the journal, with one write. The background thread
+  /// writes its files within so many seconds. If the journal is lost until then, the entry is lost.
+  case within(seconds: Int)
+  /// The files are written before the call returns.
+  case atOnce
+}
+
+extension Settling {
+  /// The delay in nanoseconds; 0 for none.
+  var nanoseconds: Int64 {
+    switch self {
+    case .within(let seconds): Int64(clamping: max(0, min(seconds, 86_400))) * 1_000_000_000
+    case .atOnce: 0
+    }
+  }
+}
+
 /// Options for opening a store.
 public struct Options: Sendable {
   /// The limits to set; `nil` keeps the limits that are recorded in the store. A new store has
@@ -16,6 +35,8 @@ public struct Options: Sendable {
   public var limits: Limits?
   /// The events that a change survives once the call that made it has returned.
   public var durability: Durability
+  /// The time at which the files of a small entry are written; by default at once.
+  public var settling: Settling
   /// The most bytes of bodies and metadata that are kept in memory; 0 for none.
   public var memoryBytes: Int
   /// Whether nothing is written: no access times, no repairs, no locks.
@@ -43,14 +64,16 @@ public struct Options: Sendable {
 
   /// Creates options.
   public init(
-    limits: Limits? = nil, durability: Durability = .process, memoryBytes: Int = 0,
-    isReadOnly: Bool = false, createsStore: Bool = true,
+    limits: Limits? = nil, durability: Durability = .process,
+    settling: Settling = .atOnce, memoryBytes: Int = 0, isReadOnly: Bool = false,
+    createsStore: Bool = true,
     evictsOnFullDisk: Bool = true,
     sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock(),
     fileSystem: any FileSystem = RealFileSystem()
   ) {
     self.limits = limits
     self.durability = durability
+    self.settling = settling
     self.memoryBytes = memoryBytes
     self.isReadOnly = isReadOnly
     self.createsStore = createsStore
@@ -69,11 +92,18 @@ package struct JournalSizes: Sendable, Hashable {
   package var smallBytes: Int64
   /// The bytes of records that compaction appends in one go.
   package var copyBytes: Int
+  /// The most bytes of bodies in the journal.
+  package var logBytes: Int64
+  /// The longest body in bytes that is stored in the journal.
+  package var longestBody: Int
 
   /// Creates sizes.
   package init(
-    segmentBytes: Int64 = 64 << 20, smallBytes: Int64 = 1 << 20, copyBytes: Int = 256 << 10
+    segmentBytes: Int64 = 64 << 20, smallBytes: Int64 = 1 << 20, copyBytes: Int = 256 << 10,
+    logBytes: Int64 = 256 << 20, longestBody: Int = 16 << 10
   ) {
+    self.logBytes = logBytes
+    self.longestBody = longestBody
     self.segmentBytes = segmentBytes
     self.smallBytes = smallBytes
     self.copyBytes = copyBytes

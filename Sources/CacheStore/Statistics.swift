@@ -19,9 +19,14 @@ public struct Statistics: Sendable, Hashable {
   public var pinnedEntries = 0
   /// The lengths of the pinned bodies.
   public var pinnedBytes: UInt64 = 0
+  /// The entries that only the journal has, because their files have not been written yet.
+  public var unsettledEntries = 0
+  /// The bytes of their bodies and directories that are to be written. `allocatedBytes` does not
+  /// include them.
+  public var unsettledBytes: UInt64 = 0
   /// The length of the journal in bytes.
   public var journalBytes: UInt64 = 0
-  /// The bytes of the journal that no entry needs.
+  /// The bytes of the journal that no entry needs, with the bodies of entries that have files.
   public var deadJournalBytes: UInt64 = 0
   /// The entries in the memory tier.
   public var memoryEntries = 0
@@ -57,12 +62,15 @@ extension Statistics {
     entries = totals.entries
     logicalBytes = totals.logicalBytes
     chargedBytes = charged
-    allocatedBytes = totals.bodyBytes + totals.overheadBytes + UInt64(journal.all)
+    unsettledEntries = totals.unsettledEntries
+    unsettledBytes = totals.unsettledBytes
+    journalBytes = UInt64(journal.all + state.journal.bodies.all)
+    allocatedBytes =
+      totals.bodyBytes + totals.overheadBytes - totals.unsettledBytes + journalBytes
     sharedBytes = totals.sharedBytes
     pinnedEntries = totals.pinnedEntries
     pinnedBytes = totals.pinnedBytes
-    journalBytes = UInt64(journal.all)
-    deadJournalBytes = UInt64(max(0, journal.all - journal.live))
+    deadJournalBytes = UInt64(max(0, state.journal.spareBytes))
     memoryEntries = state.memory.count
     memoryBytes = state.memory.bytes
     indexBytes = state.index.memoryBytes

@@ -45,10 +45,18 @@ extension Store {
     try recovery.askTree(hash, variant)
     for _ in 0..<Self.maximumAttempts {
       let session = try catalog.ownSession()
+      switch try amendLogged(key, variant, hash, change) {
+      case .done: return true
+      case .absent: return false
+      case .outdated, .unsettled: break
+      }
       let outcome = try catalog.withShard(of: hash) { shard throws(StoreError) -> Amendment in
         guard let located = catalog.locate(hash, variant),
           let record = try presentRecord(located), record.hasKey(key)
         else { return .absent }
+        // Without room in the log, the entry is settled first.
+        if located.slot.isUnsettled { return .unsettled }
+        if located.slot.carriesBody, durability == .full { try catalog.synchronizeVolume() }
         var entry = StoredEntry(record)
         change(&entry.metadata, &entry.isPinned)
         try check(key, entry.metadata)
@@ -58,14 +66,49 @@ extension Store {
           sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
         return try place(draft, located, in: shard, staging: session)
       }
-      if outcome != .outdated { return outcome == .done }
+      if outcome == .unsettled { _ = try catalog.settleAll() }
+      if outcome == .done || outcome == .absent { return outcome == .done }
     }
     return false
+  }
+
+  /// Changes an entry whose record carries its body: appends both again.
+  ///
+  /// - Returns: `outdated` if there is no such entry, or no room in the log.
+  private func amendLogged(
+    _ key: ByteString, _ variant: UInt64, _ hash: KeyHash,
+    _ change: (inout EntryMetadata, inout Bool) -> Void
+  ) throws(StoreError) -> Amendment {
+    guard longestLogged != nil, let located = catalog.locate(hash, variant),
+      located.slot.carriesBody, let segment = located.segment,
+      let (record, body) = try? catalog.readWhole(located, in: segment), let body
+    else { return .outdated }
+    guard record.hasKey(key) else { return .absent }
+    var entry = StoredEntry(record)
+    change(&entry.metadata, &entry.isPinned)
+    try check(key, entry.metadata)
+    let (created, isPinned) = (entry.created, entry.isPinned)
+    let new = NewEntry(
+      key: key, variant: variant, metadata: entry.metadata, digest: entry.digest,
+      length: entry.length, body: .bytes(body))
+    let write = LogWrite(
+      record: PutRecord(
+        entry, hash, bodyFile: 0, overhead: try catalog.tree.plannedOverhead(entry)),
+      body: body, hash: hash, entry: new,
+      change: { before in
+        // The change was made to this version of the entry.
+        guard let old = before.old, old.isSameRecord(as: located.slot) else { return nil }
+        return PutRecord.Moment(
+          created: created, accessed: Timestamp(nanoseconds: old.accessed), isPinned: isPinned)
+      })
+    return try append(write) == nil ? .outdated : .done
   }
 
   private enum Amendment {
     case done
     case absent
+    /// Only the log has the entry, and there is no room in it.
+    case unsettled
     /// The entry has changed since it was read, or all entries were removed.
     case outdated
   }
@@ -87,7 +130,7 @@ extension Store {
         draft.document, located.slot.variant, replacing: true, staging: session)
       if let placed = try append(draft.record, inPlaceOf: located) {
         try catalog.sync(placed)
-        if !keyFiles.finishMetadata() { upkeep.request(.reconcile) }
+        if !keyFiles.finishMetadata() { requestMetadata() }
         return .done
       }
       keyFiles.undo()

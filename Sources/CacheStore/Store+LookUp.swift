@@ -72,13 +72,30 @@ extension Store {
 
   /// Reads an entry from the disk, and puts it into the memory tier if it has room there.
   private func readEntry(_ located: Located, _ key: ByteString) throws(ReadFailure) -> Entry {
-    let record = try catalog.readRecord(located)
+    let (record, logged) = try recordAndBody(located)
     guard record.hasKey(key) else { throw .collision }
-    let body = try catalog.tree.readBody(located)
+    let body: [UInt8]
+    if let logged { body = logged } else { body = try self.body(of: located) }
     if keepsInMemory {
       catalog.state.withLock { $0.remember(located.slot, record, body) }
     }
     return Entry(info: located.info(record), body: body, source: .disk)
+  }
+
+  /// Reads the record of an entry, and the body if the record carries it. `nil` for the body means
+  /// that it is in a file, or not anywhere.
+  private func recordAndBody(
+    _ located: Located
+  ) throws(ReadFailure) -> (record: PutRecord, body: [UInt8]?) {
+    guard located.slot.carriesBody, let segment = located.segment
+    else { return (try catalog.readRecord(located), nil) }
+    return try catalog.readWhole(located, in: segment)
+  }
+
+  /// Reads the body of an entry from its file.
+  private func body(of located: Located) throws(ReadFailure) -> [UInt8] {
+    if located.slot.isUnsettled { throw .damaged }
+    return try catalog.tree.readBody(located)
   }
 
   private func hit(_ entry: Entry, _ key: ByteString) -> Lookup {
@@ -139,9 +156,15 @@ extension Store {
     for _ in 0..<Self.maximumAttempts {
       guard let located = recovery.locate(hash, variant) else { break }
       do throws(ReadFailure) {
-        let record = try catalog.readRecord(located)
+        let (record, logged) = try recordAndBody(located)
         guard record.hasKey(key) else { throw .collision }
-        let reader = try catalog.tree.openBody(located)
+        if logged == nil, located.slot.isUnsettled { throw .damaged }
+        let reader: BodyReader
+        if let logged {
+          reader = BodyReader(logged, digest: located.slot.digest, path: catalog.path)
+        } else {
+          reader = try catalog.tree.openBody(located)
+        }
         catalog.touch(located)
         counters.hit(.disk)
         events.send(.hit(.disk), key: key, bytes: located.slot.length)

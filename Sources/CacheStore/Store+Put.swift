@@ -43,9 +43,11 @@ extension Store {
     try? recovery.askTree(hash)
     let isFull = try evictor.makeRoom(for: entry, hash)
     var hasMadeSpace = false
-    for _ in 0..<Self.maximumAttempts {
+    for _ in 0..<Self.maximumCommits {
       do throws(StoreError) {
-        guard let info = try commitOnce(entry, hash) else { continue }
+        var stored = try commitToLog(entry, hash)
+        if stored == nil { stored = try commitOnce(entry, hash) }
+        guard let info = stored else { continue }
         counters.stores.add(1, ordering: .relaxed)
         events.send(.stored, key: entry.key, bytes: entry.length)
         evictor.keepLimits()
@@ -57,22 +59,27 @@ extension Store {
       }
     }
     throw StoreError(
-      .inputOutput, path: path, cause: "all entries were removed again and again meanwhile",
-      remedy: "try again")
+      .inputOutput, path: path,
+      cause: "the entries of the key were changed again and again meanwhile", remedy: "try again")
   }
 
-  /// - Returns: `nil` if all entries were removed meanwhile. The caller then tries again.
+  /// The number of times that an entry is written if others of its key are changed meanwhile.
+  private static var maximumCommits: Int { 64 }
+
+  /// - Returns: `nil` if another entry of the key was changed, or all entries were removed meanwhile.
+  ///   The caller then tries again.
   private func commitOnce(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
     let session = try catalog.ownSession()
     return try catalog.withShard(of: hash) { shard throws(StoreError) in
       let now = catalog.clock.now()
-      let before = catalog.state.withLock { state in
+      let before = try catalog.state.withLock { state throws(StoreError) in
         catalog.follow(&state)
+        try catalog.check(state)
         return Before(&state, hash, entry, now: now)
       }
       var keyFiles: KeyFiles
       do throws(StoreError) {
-        keyFiles = try KeyFiles(catalog.tree, shard, hash, isKnown: before.hasVariants)
+        keyFiles = try KeyFiles(catalog.tree, shard, hash, isKnown: before.hasFiles)
       } catch {
         if catalog.isRemoval(error, of: shard.entries) { return nil }
         throw error
@@ -91,7 +98,7 @@ extension Store {
 
   /// Writes the files of an entry, then its record, and then removes the files that it replaces.
   ///
-  /// - Returns: `nil` if all entries were removed meanwhile.
+  /// - Returns: `nil` if another entry of the key was changed, or all entries were removed meanwhile.
   private func place(
     _ entry: NewEntry, _ before: Before, in shard: borrowing Shard, _ keyFiles: inout KeyFiles,
     staging session: Session
@@ -102,11 +109,11 @@ extension Store {
       sequence: before.nextSequence, for: catalog.tree)
     try keyFiles.placeMetadata(
       draft.document, entry.variant, replacing: before.old != nil, staging: session)
-    try keyFiles.synchronize(shard, isKnown: before.hasVariants)
+    try keyFiles.synchronize(shard, isKnown: before.hasDurableFiles)
     let (record, head) = (draft.record, draft.record.head)
     let entries = shard.entries
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
-      guard state.entries === entries else { return [] }
+      guard state.entries === entries, before.isCurrent(state, keyFiles.hash) else { return [] }
       try checkPinQuota(head, replacing: before.old, state)
       return [record.bytes] + removals(of: before.surplus)
     }
@@ -115,12 +122,27 @@ extension Store {
     // again, shows which of them counts.
     keyFiles.keep()
     try catalog.sync(placed)
-    if !keyFiles.finish(before, head.digest) { upkeep.request(.reconcile) }
+    if !keyFiles.finish(before, head.digest) { requestMetadata() }
     remember(record, entry)
     return EntryInfo(record: record, accessed: head.accessed)
   }
 
+  /// Has the metadata file of an entry written again that could not get its name: by the upkeep, or if
+  /// that fails, too, at the next opening.
+  func requestMetadata() {
+    catalog.tree.staging.noteUnclean()
+    upkeep.request(.reconcile)
+  }
+
   private func stored(_ entry: NewEntry, _ before: Before, digest: Digest) -> StoredEntry {
+    let moment = moment(of: entry, before)
+    return entry.stored(
+      digest: digest, created: moment.created, accessed: moment.accessed,
+      isPinned: moment.isPinned)
+  }
+
+  /// Returns the parts of a record that depend on the entry that is replaced.
+  func moment(of entry: NewEntry, _ before: Before) -> PutRecord.Moment {
     let now = Timestamp(nanoseconds: catalog.clock.now())
     var accessed = Timestamp(nanoseconds: before.tick)
     if let past = entry.past {
@@ -128,16 +150,16 @@ extension Store {
       let known = before.old.map { Timestamp(nanoseconds: $0.accessed) } ?? .distantPast
       accessed = max(min(past.accessed, now), known)
     }
-    return entry.stored(
-      digest: digest, created: min(entry.past?.created ?? now, now), accessed: accessed,
+    return PutRecord.Moment(
+      created: min(entry.past?.created ?? now, now), accessed: accessed,
       isPinned: before.old?.isPinned ?? false)
   }
 
-  private func removals(of slots: [Slot]) -> [[UInt8]] {
+  func removals(of slots: [Slot]) -> [[UInt8]] {
     slots.map { RemoveRecord(keyHash: $0.keyHash, variant: $0.variant, reason: .count).bytes }
   }
 
-  private func remember(_ record: PutRecord, _ entry: NewEntry) {
+  func remember(_ record: PutRecord, _ entry: NewEntry) {
     guard keepsInMemory, case .bytes(let body) = entry.body else { return }
     let head = record.head
     catalog.state.withLock { state in

@@ -97,8 +97,13 @@ extension Store {
   public func removeAll() throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
     let session = try catalog.ownSession()
-    let away = session.unusedName()
+    var away = PathName()
     let placed = try catalog.journal.withLock { () throws(StoreError) -> AppendedPlace? in
+      away = Staging.nameOfMoved(
+        after: catalog.state.withLock { state in
+          catalog.follow(&state)
+          return state.journal.sequence
+        }, session)
       do throws(StoreError) {
         try catalog.tree.moveEntries(to: away, of: session)
         return try catalog.appendLocked { state throws(StoreError) -> [[UInt8]] in

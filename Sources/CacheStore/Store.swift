@@ -49,6 +49,11 @@ public final class Store: Sendable {
     if let cause = options.limits?.contradiction {
       throw StoreError(.invalidLimits, path: path, cause: cause, remedy: "change one of them")
     }
+    if case .within(let seconds) = options.settling, seconds < 1 {
+      throw StoreError(
+        .invalidLimits, path: path, cause: "entries cannot be settled within \(seconds) seconds",
+        remedy: "give at least 1 second, or settle at once")
+    }
     self.path = path
     durability = options.durability
     isReadOnly = options.isReadOnly
@@ -68,6 +73,9 @@ public final class Store: Sendable {
     }
     if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work) }
+    if catalog.state.withLock({ $0.index.totals.unsettledEntries > 0 }) {
+      upkeep.requestSettling(after: catalog.settlingDelay)
+    }
   }
 
   deinit { close() }
@@ -111,6 +119,7 @@ public final class Store: Sendable {
   private func tidyBeforeClosing() {
     try? catalog.flush()
     recovery.finishComparing()
+    if !catalog.isSupervised { _ = try? catalog.settleAll(within: 1_000_000_000) }
     if catalog.isPurgeDue { try? recovery.purge() }
     try? catalog.renewAfterFailedSync()
   }
@@ -130,6 +139,22 @@ public final class Store: Sendable {
   /// Waits until the background thread has done the work that is due: evictions, compaction,
   /// repair.
   public func waitUntilIdle() { upkeep.waitUntilIdle() }
+
+  /// Writes the files of all entries that only the journal has; see ``Settling``.
+  ///
+  /// - Throws: `readOnly`, `noSpace`, `inputOutput`: the error that prevents the first entry from
+  ///   being written. It stays in the journal.
+  /// - Complexity: O(such entries).
+  public func settle() throws(StoreError) {
+    if isReadOnly { throw .readOnly(path) }
+    recovery.completeIndex()
+    while try !catalog.settleAll() {
+      // What is left is damaged. It is set aside.
+      let left = catalog.unsettledEntries
+      upkeep.waitUntilIdle()
+      if catalog.unsettledEntries >= left { return }
+    }
+  }
 
   /// Writes the journal anew without the removed and replaced entries. Then it has neither their
   /// keys nor their header fields.

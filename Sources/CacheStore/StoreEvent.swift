@@ -33,6 +33,9 @@ public struct StoreEvent: Sendable, Hashable {
     /// An entry left the store. The reason is `asked` or `age` for a removal, `damaged` for a
     /// damaged entry that was set aside, and otherwise that of an eviction.
     case removed(RemovalReason)
+    /// The files of entries could not be written, for this reason. The entries stay in the journal,
+    /// and it is tried again.
+    case notSettled(StoreError)
   }
 
   /// The kind of an event.

@@ -103,6 +103,8 @@ public protocol FileSystem: Sendable {
   /// fdatasync(2); fsync(2) if `names` is true, which also synchronizes the metadata that is needed
   /// to find the file.
   func synchronizeOnce(_ descriptor: Int32, names: Bool) throws(SystemError)
+  /// syncfs(2): synchronizes all files and names of the volume of a descriptor.
+  func synchronizeVolume(of descriptor: Int32) throws(SystemError)
   func status(of descriptor: Int32) throws(SystemError) -> FileStatus
   /// fstatat(2) that does not follow a link.
   func status(at name: PathName, in directory: Int32) throws(SystemError) -> FileStatus

@@ -70,6 +70,10 @@ public struct RealFileSystem: FileSystem {
     try check { cp_synchronize(descriptor, names ? 1 : 0) }
   }
 
+  public func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
+    try check { cp_synchronize_volume(descriptor) }
+  }
+
   public func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     var found = cp_status()
     try check { unsafe cp_status_of(descriptor, &found) }

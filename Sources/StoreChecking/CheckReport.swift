@@ -18,6 +18,8 @@ public struct CheckReport: Sendable, Hashable {
   public var storeID: String?
   /// The number of entries that were examined.
   public var entries = 0
+  /// The number of those whose files have not been written yet: only the journal has them.
+  public var unsettled = 0
   /// The number of files and directories that were examined.
   public var files = 0
   /// The bytes of all bodies, shared ones counted once.

@@ -192,6 +192,11 @@ package struct FaultyFiles: FileSystem {
     try real.synchronizeOnce(descriptor, names: names)
   }
 
+  package func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
+    try faults.check(.synchronize, faults.name(of: descriptor))
+    try real.synchronizeVolume(of: descriptor)
+  }
+
   package func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     try faults.check(.statusOf)
     return disguise(try real.status(of: descriptor))

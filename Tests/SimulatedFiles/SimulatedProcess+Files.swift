@@ -136,6 +136,14 @@ extension SimulatedProcess {
     }
   }
 
+  public func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
+    try call(.synchronize, of: descriptor, isChange: true) { volume, _, _ throws(SystemError) in
+      for number in volume.disk.nodes.keys.sorted() {
+        volume.disk.synchronize(number, names: true)
+      }
+    }
+  }
+
   public func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     try call(.statusOf, of: descriptor) { volume, file, _ throws(SystemError) in
       try volume.disk.status(file.number)

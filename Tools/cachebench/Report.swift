@@ -34,6 +34,10 @@ final class Report {
     for target in Target.all(for: rows) { emit("  \(target.line)\n") }
   }
 
+  /// Returns a row as JSON.
+  ///
+  /// `ops_per_s` is the median over slices; `bytes_per_entry` is memory, for `large` the peak of the
+  /// process.
   private func json(_ row: Row) -> String {
     let summary = row.summary
     var json = JSONWriter()

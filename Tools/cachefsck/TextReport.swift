@@ -85,7 +85,8 @@ struct TextReport {
     }
     if let report = verdict.report {
       var table = TextTable([("", .left), ("", .right), ("", .left)])
-      table.add(["entries", "\(report.entries)", ""])
+      let logged = report.unsettled > 0 ? "\(report.unsettled) only in the journal so far" : ""
+      table.add(["entries", "\(report.entries)", logged])
       table.add(["files", "\(report.files)", ""])
       let read = report.readBytes > 0 ? "\(ByteCount(report.readBytes)) read and verified" : ""
       table.add(["bodies", ByteCount(report.bodyBytes).description, read])

@@ -107,6 +107,11 @@ struct PlantedFiles: FileSystem {
     try change { () throws(SystemError) in try real.synchronizeOnce(descriptor, names: names) }
   }
 
+  func synchronizeVolume(of descriptor: Int32) throws(SystemError) {
+    if has(.nofsync) { return }
+    try change { () throws(SystemError) in try real.synchronizeVolume(of: descriptor) }
+  }
+
   func status(of descriptor: Int32) throws(SystemError) -> FileStatus {
     try real.status(of: descriptor)
   }

@@ -15,27 +15,58 @@ public final class BodyReader: Sendable {
     var isInOrder = true
   }
 
-  private let file: Descriptor
-  private let fileSystem: any FileSystem
+  /// The open file of a body.
+  private final class File: Sendable {
+    let descriptor: Descriptor
+    let system: any FileSystem
+    let identity: VerifiedBodies.Identity
+    let verified: VerifiedBodies
+
+    init(
+      _ descriptor: consuming Descriptor, _ system: any FileSystem,
+      _ identity: VerifiedBodies.Identity, _ verified: VerifiedBodies
+    ) {
+      self.descriptor = descriptor
+      self.system = system
+      self.identity = identity
+      self.verified = verified
+    }
+
+    func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
+      try system.readBytes(descriptor, count: count, at: Int64(clamping: offset))
+    }
+  }
+
+  private enum Source {
+    case file(File)
+    /// A body that was in the journal. It was verified when it was read.
+    case memory([UInt8])
+  }
+
+  private let source: Source
   private let digest: Digest
   private let hashSeed: UInt64
   private let path: String
-  private let identity: VerifiedBodies.Identity
-  private let verified: VerifiedBodies
   private let state = Mutex(State())
 
   init(
     file: consuming Descriptor, fileSystem: any FileSystem, length: UInt64, digest: Digest,
     hashSeed: UInt64, path: String, identity: VerifiedBodies.Identity, verified: VerifiedBodies
   ) {
-    self.file = file
-    self.fileSystem = fileSystem
+    source = .file(File(file, fileSystem, identity, verified))
     self.length = length
     self.digest = digest
     self.hashSeed = hashSeed
     self.path = path
-    self.identity = identity
-    self.verified = verified
+  }
+
+  /// Makes a reader of a body that was read and verified.
+  init(_ body: [UInt8], digest: Digest, path: String) {
+    source = .memory(body)
+    length = UInt64(body.count)
+    self.digest = digest
+    hashSeed = 0
+    self.path = path
   }
 
   /// The offset in bytes at which the next read begins.
@@ -55,23 +86,36 @@ public final class BodyReader: Sendable {
       let count = Int(min(UInt64(buffer.count), rest))
       // Safety: `count` is at most the length of the buffer.
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-      let position = Int64(state.position)
-      let got = try system(path) { () throws(SystemError) in
-        unsafe try fileSystem.read(file, into: target, at: position)
-      }
+      let got = unsafe try fill(target, from: state.position)
       guard got == count else {
         throw damaged("it ends after \(state.position + UInt64(got)) bytes")
       }
       state.position += UInt64(got)
-      if state.isInOrder {
+      if state.isInOrder, case .file(let file) = source {
         unsafe state.hasher.update(UnsafeRawBufferPointer(target))
         if state.position == length {
           // Bodies with a seeded digest are rare, so they are simply read a second time.
           if state.hasher.digest() != digest { try verify(seed: hashSeed) }
-          verified.insert(identity, digest)
+          file.verified.insert(file.identity, digest)
         }
       }
       return got
+    }
+  }
+
+  /// Copies bytes from an offset into a buffer.
+  private func fill(
+    _ target: UnsafeMutableRawBufferPointer, from offset: UInt64
+  ) throws(StoreError) -> Int {
+    switch source {
+    case .file(let file):
+      return try system(path) { () throws(SystemError) in
+        unsafe try file.system.read(file.descriptor, into: target, at: Int64(offset))
+      }
+    case .memory(let bytes):
+      // Safety: the caller asks for at most the bytes after the offset.
+      unsafe target.copyBytes(from: bytes[Int(offset)...].prefix(target.count))
+      return target.count
     }
   }
 
@@ -95,10 +139,11 @@ public final class BodyReader: Sendable {
   ///
   /// - Complexity: O(1), one fstat(2).
   public var isVerified: Bool {
-    guard let status = try? fileSystem.status(of: file.raw),
-      VerifiedBodies.Identity(status) == identity
+    guard case .file(let file) = source else { return true }
+    guard let status = try? file.system.status(of: file.descriptor.raw),
+      VerifiedBodies.Identity(status) == file.identity
     else { return false }
-    return verified.contains(identity, digest)
+    return file.verified.contains(file.identity, digest)
   }
 
   /// Verifies the whole body, unless this process has done that since the file was last changed.
@@ -110,14 +155,14 @@ public final class BodyReader: Sendable {
   /// - Throws: `damaged`, `inputOutput`.
   /// - Complexity: O(length) once for each file and process, O(1) after that.
   public func verify() throws(StoreError) {
-    if isVerified { return }
+    guard case .file(let file) = source, !isVerified else { return }
     do throws(StoreError) {
       try verify(seed: 0)
     } catch {
       guard error.code == .damaged else { throw error }
       try verify(seed: hashSeed)
     }
-    verified.insert(identity, digest)
+    file.verified.insert(file.identity, digest)
   }
 
   /// Compares the digest of the file, computed with a seed, with that of the body.
@@ -126,9 +171,7 @@ public final class BodyReader: Sendable {
     var offset: UInt64 = 0
     while offset < length {
       let count = Int(min(length - offset, UInt64(Self.verifyBytes)))
-      let bytes = try system(path) { () throws(SystemError) in
-        try fileSystem.readBytes(file, count: count, at: Int64(offset))
-      }
+      let bytes = try bytes(count, at: offset)
       guard bytes.count == count else {
         throw damaged("it ends after \(offset + UInt64(bytes.count)) bytes")
       }
@@ -148,13 +191,20 @@ public final class BodyReader: Sendable {
   /// - Throws: `damaged` if the file is shorter than the body; `inputOutput`.
   public func read(at offset: UInt64, upTo count: Int) throws(StoreError) -> [UInt8] {
     let wanted = Int(min(UInt64(max(0, count)), length - min(offset, length)))
-    let bytes = try system(path) { () throws(SystemError) in
-      try fileSystem.readBytes(file, count: wanted, at: Int64(clamping: offset))
-    }
+    let bytes = try bytes(wanted, at: offset)
     guard bytes.count == wanted else {
       throw damaged("it ends after \(offset + UInt64(bytes.count)) bytes")
     }
     return bytes
+  }
+
+  private func bytes(_ count: Int, at offset: UInt64) throws(StoreError) -> [UInt8] {
+    switch source {
+    case .file(let file):
+      return try system(path) { () throws(SystemError) in try file.read(count, at: offset) }
+    case .memory(let bytes):
+      return Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
+    }
   }
 
   /// The bytes of a body that are read at once to verify it.
@@ -176,8 +226,13 @@ public final class BodyReader: Sendable {
   /// - Parameter isVerified: whether the body is verified first, for which every byte is read.
   /// - Throws: `damaged`, `inputOutput`.
   public func map(isVerified: Bool = true) throws(StoreError) -> MappedBody {
+    let file: File
+    switch source {
+    case .file(let open): file = open
+    case .memory(let bytes): return MappedBody(bytes)
+    }
     let mapped = try system(path) { () throws(SystemError) in
-      try MappedBody(file, fileSystem, count: Int(length))
+      try MappedBody(file.descriptor, file.system, count: Int(length))
     }
     if isVerified {
       let isRight = unsafe mapped.withBytes { unsafe digest.names($0, hashSeed: hashSeed) }
@@ -186,10 +241,13 @@ public final class BodyReader: Sendable {
     return mapped
   }
 
-  /// The descriptor of the file, for a caller that gives it to a system call such as sendfile(2).
+  /// The descriptor of the file, for a caller that gives it to a system call such as sendfile(2);
+  /// `nil` for a small body that is in memory.
   ///
   /// Valid as long as the reader exists. Use it only in calls that take an offset.
-  public var descriptor: Int32 { file.raw }
+  public var descriptor: Int32? {
+    if case .file(let file) = source { file.descriptor.raw } else { nil }
+  }
 
   private func damaged(_ cause: String) -> StoreError {
     StoreError(.damaged, path: path, cause: cause, remedy: "fetch it again; check the store")
@@ -205,7 +263,8 @@ public final class BodyReader: Sendable {
 public final class MappedBody: @unchecked Sendable {
   // Unchecked: the bytes are never written to.
   private let bytes: UnsafeRawBufferPointer
-  private let fileSystem: any FileSystem
+  /// The file system that made the mapping; `nil` for a copy in memory.
+  private let fileSystem: (any FileSystem)?
 
   init(
     _ file: borrowing Descriptor, _ fileSystem: any FileSystem, count: Int
@@ -217,8 +276,21 @@ public final class MappedBody: @unchecked Sendable {
       ? UnsafeRawBufferPointer(start: nil, count: 0) : try fileSystem.map(file.raw, count: count)
   }
 
+  /// Copies a body that is in memory.
+  init(_ body: [UInt8]) {
+    fileSystem = nil
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 16)
+    // Safety: both have the same length, and the copy is freed in `deinit`.
+    unsafe copy.copyBytes(from: body)
+    unsafe bytes = UnsafeRawBufferPointer(copy)
+  }
+
   deinit {
-    if unsafe bytes.count > 0 { unsafe fileSystem.unmap(bytes) }
+    if let fileSystem {
+      if unsafe bytes.count > 0 { unsafe fileSystem.unmap(bytes) }
+    } else {
+      unsafe bytes.deallocate()
+    }
   }
 
   /// The number of bytes.

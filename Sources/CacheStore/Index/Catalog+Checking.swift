@@ -56,14 +56,14 @@ extension Catalog {
     }
   }
 
-  /// Returns the present entries of some keys, in the same order.
+  /// Returns the present settled entries of some keys, in the same order.
   ///
   /// - Complexity: O(variants) expected, and one lseek(2) for all.
   package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
     state.withLock { state in
       follow(&state)
       return hashes.map { hash in
-        let numbers = state.index.variants(of: hash)
+        let numbers = state.index.variants(of: hash).filter { !state.index[$0].isUnsettled }
         return IndexedKey(
           slots: numbers.map { state.index[$0] },
           sharesFiles: numbers.contains { state.index[$0].next != $0 })
@@ -81,6 +81,24 @@ extension Catalog {
     state.withLock { state in
       follow(&state)
       return state.index.find(hash, variant).map { state.index[$0] }
+    }
+  }
+
+  /// Returns the present slot of an entry that has files; `nil` if the index does not have it.
+  package func settledSlot(_ hash: KeyHash, _ variant: UInt64) -> Slot? {
+    slot(hash, variant).flatMap { $0.isUnsettled ? nil : $0 }
+  }
+
+  /// Calls `body` with each entry that only the journal has, and whether its body there is intact.
+  ///
+  /// - Parameter isDeep: whether the bodies are read. Otherwise they count as intact.
+  /// - Complexity: O(entries), and the bytes of those in the log.
+  package func forEachLogged(isDeep: Bool, _ body: (Slot, _ isIntact: Bool) -> Void) {
+    forEachUnsettled { place in
+      if !isDeep { return body(place.slot, true) }
+      let whole = place.segment.flatMap { try? readWhole(place, in: $0) }
+      if whole?.body == nil, !isCurrent(place) { return }
+      body(place.slot, whole?.body != nil)
     }
   }
 

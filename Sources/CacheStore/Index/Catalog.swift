@@ -7,6 +7,7 @@ internal import Synchronization
 ///
 /// - `Catalog+Load`, `+Follow`, `+Linked`, `+ClosingMark` read the journal into the index.
 /// - `Catalog+Append`, `+Sync`, `+Touches`, `+Compact`, `+Removed` write it.
+/// - `Catalog+Settle` writes the files of entries that are in the log.
 /// - `Catalog+Shards` keeps track of the directory `entries`, which `removeAll` replaces.
 /// - `Catalog+Open` opens and closes the store; `Catalog+Checking` has the queries of a check.
 package final class Catalog: Sendable {
@@ -24,6 +25,11 @@ package final class Catalog: Sendable {
   let state: Lock<StoreState>
   let upkeep: Upkeep
   let pendingTouches = PendingTouches()
+  /// The nanoseconds for which an entry may be in the log only; 0 if this process stores no bodies
+  /// there.
+  let settlingDelay: Int64
+  /// The part of the log that has been settled.
+  let settling = Mutex(SettlingProgress())
   private let sharedTail: JournalTail
 
   init(
@@ -35,6 +41,7 @@ package final class Catalog: Sendable {
     durability = options.durability
     isReadOnly = options.isReadOnly
     isSupervised = options.isSupervised
+    settlingDelay = options.isReadOnly ? 0 : options.settling.nanoseconds
     place = tree.place
     hashSeed = tree.hashSeed
     fileSystem = options.fileSystem
@@ -75,6 +82,21 @@ package final class Catalog: Sendable {
     }
   }
 
+  /// Returns the slots of the variants of a key hash that have files.
+  package func settledSlots(of hash: KeyHash) -> [Slot] {
+    slots(of: hash).filter { !$0.isUnsettled }
+  }
+
+  /// Calls `body` with each entry that only the journal has.
+  ///
+  /// - Complexity: O(entries).
+  func forEachUnsettled(_ body: (Located) -> Void) {
+    var cursor = SlotCursor()
+    while let located = cursor.next(in: self) {
+      for place in located where place.slot.isUnsettled { body(place) }
+    }
+  }
+
   /// Returns the place of an entry. This does not count as an access.
   func locate(_ hash: KeyHash, _ variant: UInt64) -> Located? {
     state.withLock { state in
@@ -92,18 +114,45 @@ package final class Catalog: Sendable {
     }
   }
 
-  /// Reads the record of an entry: from the journal, or from the metadata file if the journal has
-  /// none.
+  /// Reads the record of an entry without the body: from the journal, or from the metadata file if
+  /// the journal has none.
   func readRecord(_ located: Located) throws(ReadFailure) -> PutRecord {
     guard let segment = located.segment else { return try tree.record(of: located) }
-    let count = Int(located.slot.recordLength)
-    let offset = Int64(located.slot.offset)
-    guard let bytes = try? fileSystem.readBytes(segment.file, count: count, at: offset),
-      bytes.count == count
+    return try check(
+      try bytes(of: located, in: segment, count: located.slot.headLength), located, segment)
+  }
+
+  /// Reads the record of an entry and the body that it carries.
+  ///
+  /// - Returns: the body, or `nil` if it is not the one that was stored.
+  func readWhole(
+    _ located: Located, in segment: Segment
+  ) throws(ReadFailure) -> (record: PutRecord, body: [UInt8]?) {
+    let slot = located.slot
+    let all = try bytes(of: located, in: segment, count: Int(slot.recordLength))
+    let record = try check(Array(all[..<slot.headLength]), located, segment)
+    let body = Array(all[slot.headLength..<(slot.headLength + Int(slot.length))])
+    return (record, slot.digest.names(body, hashSeed: hashSeed) ? body : nil)
+  }
+
+  private func bytes(
+    of located: Located, in segment: Segment, count: Int
+  ) throws(ReadFailure) -> [UInt8] {
+    guard
+      let bytes = try? fileSystem.readBytes(
+        segment.file, count: count, at: Int64(located.slot.offset)), bytes.count == count
     else { throw .unreadable }
+    return bytes
+  }
+
+  /// Makes a record of the bytes of its head.
+  private func check(
+    _ bytes: [UInt8], _ located: Located, _ segment: Segment
+  ) throws(ReadFailure) -> PutRecord {
+    let seed = segment.seed(hashSeed, Int64(located.slot.offset))
     // Safety: the array outlives the call.
     let reading = unsafe bytes.withUnsafeBytes {
-      unsafe RecordFrame.read($0, at: 0, seed: segment.seed(hashSeed, offset))
+      unsafe RecordFrame.read($0, at: 0, seed: seed, isHeadEnough: true)
     }
     guard case .record = reading, let record = PutRecord(checked: bytes) else { throw .damaged }
     let head = record.head

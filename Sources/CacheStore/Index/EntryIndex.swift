@@ -13,6 +13,10 @@ struct EntryTotals: Sendable, Hashable {
   var sharedBytes: UInt64 = 0
   var pinnedEntries = 0
   var pinnedBytes: UInt64 = 0
+  /// The entries whose files have not been written yet.
+  var unsettledEntries = 0
+  /// The bytes that their bodies and directories will take. They are a part of the other sums.
+  var unsettledBytes: UInt64 = 0
 }
 
 /// The index in memory: slots that are found by key hash and by digest, and ordered by access time.
@@ -71,7 +75,7 @@ struct EntryIndex: ~Copyable {
     return found
   }
 
-  /// Returns an entry whose body has this digest and length, so that its file can be shared.
+  /// Returns a settled entry whose body has this digest and length, so that its file can be shared.
   ///
   /// - Complexity: O(1) expected.
   func sharing(_ digest: Digest, length: UInt64) -> Slot? {
@@ -101,6 +105,7 @@ struct EntryIndex: ~Copyable {
       uncount(old)
       if before?.digest != head.digest || before?.length != head.length
         || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile)
+        || before?.isUnsettled != head.carriesBody
       {
         leaveRing(old)
         fill(old, head)
@@ -122,6 +127,19 @@ struct EntryIndex: ~Copyable {
     count(number)
     enterHeap(number)
     return (number, before)
+  }
+
+  /// Notes that the files of an entry were written.
+  ///
+  /// - Complexity: O(1) expected.
+  mutating func settle(_ number: UInt32, bodyFile: UInt32, overhead: UInt64) {
+    uncount(number)
+    leaveRing(number)
+    slots[Int(number)].isUnsettled = false
+    slots[Int(number)].bodyFile = bodyFile
+    slots[Int(number)].overhead = overhead
+    joinRing(number)
+    count(number)
   }
 
   /// Removes an entry.
@@ -201,6 +219,8 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].bodyFile = UInt32(truncatingIfNeeded: head.bodyFile)
     slots[Int(number)].overhead = UInt64(head.overhead)
     slots[Int(number)].isPinned = head.isPinned
+    slots[Int(number)].carriesBody = head.carriesBody
+    slots[Int(number)].isUnsettled = head.carriesBody
     slots[Int(number)].isLive = true
   }
 
@@ -219,9 +239,16 @@ struct EntryIndex: ~Copyable {
       ?? byDigest.find(slot.fileHash, where: isSameFile)
   }
 
-  /// Adds a slot to the ring of its file, or begins a ring and counts the file.
+  /// Adds a slot to the ring of its file, or begins a ring and counts the file. An entry that is not
+  /// settled has no file, so it is alone, and counts with the file that it will have.
   private mutating func joinRing(_ number: UInt32) {
     let slot = slots[Int(number)]
+    if slot.isUnsettled {
+      slots[Int(number)].previous = number
+      slots[Int(number)].next = number
+      totals.bodyBytes += allocated(slot.length)
+      return
+    }
     if let other = ring(of: slot) {
       let after = slots[Int(other)].next
       slots[Int(number)].previous = other
@@ -272,6 +299,10 @@ struct EntryIndex: ~Copyable {
       totals.pinnedEntries += 1
       totals.pinnedBytes += slot.length
     }
+    if slot.isUnsettled {
+      totals.unsettledEntries += 1
+      totals.unsettledBytes += allocated(slot.length) + slot.overhead
+    }
   }
 
   private mutating func uncount(_ number: UInt32) {
@@ -282,6 +313,10 @@ struct EntryIndex: ~Copyable {
     if slot.isPinned {
       totals.pinnedEntries -= 1
       totals.pinnedBytes -= slot.length
+    }
+    if slot.isUnsettled {
+      totals.unsettledEntries -= 1
+      totals.unsettledBytes -= allocated(slot.length) + slot.overhead
     }
   }
 }
@@ -308,6 +343,8 @@ extension EntryIndex {
       sums.overheadBytes += slot.overhead
       sums.pinnedEntries += slot.isPinned ? 1 : 0
       sums.pinnedBytes += slot.isPinned ? slot.length : 0
+      sums.unsettledEntries += slot.isUnsettled ? 1 : 0
+      sums.unsettledBytes += slot.isUnsettled ? allocated(slot.length) + slot.overhead : 0
       // The file counts for the lowest slot number of its ring.
       if firstInRing(number) == number {
         sums.bodyBytes += allocated(slot.length)
@@ -321,6 +358,7 @@ extension EntryIndex {
   private func isInRing(_ number: UInt32) -> Bool {
     let slot = slots[Int(number)]
     let (next, previous) = (slots[Int(slot.next)], slots[Int(slot.previous)])
+    if slot.isUnsettled { return slot.next == number && slot.previous == number }
     return next.previous == number && previous.next == number && next.isSameFile(as: slot)
       && ring(of: slot) != nil
   }

@@ -16,6 +16,7 @@ package struct Slot: Sendable, BitwiseCopyable {
   /// segment.
   package var segment: UInt32 = 0
   package var offset: UInt32 = 0
+  /// The bytes of the record, with the body if it carries one.
   package var recordLength: UInt32 = 0
   /// The time at which the entry was stored, in whole seconds since 1970.
   package var createdSeconds: UInt32 = 0
@@ -67,6 +68,23 @@ package struct Slot: Sendable, BitwiseCopyable {
     get { flag(16) }
     set { set(16, newValue) }
   }
+
+  /// Whether the record carries the body.
+  package var carriesBody: Bool {
+    get { flag(32) }
+    set { set(32, newValue) }
+  }
+  /// Whether only the record has the entry: its files have not been written yet.
+  package var isUnsettled: Bool {
+    get { flag(64) }
+    set { set(64, newValue) }
+  }
+
+  /// The bytes of the body in the record, with padding.
+  var carriedBytes: Int { carriesBody ? RecordFrame.padded(Int(length)) : 0 }
+
+  /// The bytes of the record without the body.
+  var headLength: Int { Int(recordLength) - carriedBytes }
 
   /// Returns whether both entries have the same body file.
   package func isSameFile(as other: Slot) -> Bool {

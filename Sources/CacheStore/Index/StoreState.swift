@@ -6,7 +6,12 @@ struct StoreState: ~Copyable {
   var index: EntryIndex
   var journal = JournalState()
   /// Whether the index has every entry; otherwise the tree is searched, too.
-  var isComplete = true
+  var isComplete: Bool {
+    get { hasAllRead && journal.unread == nil }
+    set { hasAllRead = newValue }
+  }
+  /// The same for the part of the journal that was read.
+  private var hasAllRead = true
   /// The entries that were removed according to the journal. Only noted if the journal is not
   /// whole, or for a checker.
   var removals: Removals?
@@ -57,11 +62,18 @@ struct StoreState: ~Copyable {
     if isClosed { throw refusal ?? .closed(path) }
   }
 
-  /// Returns whether the index is incomplete and the entry has not been compared with the tree yet:
-  /// the record of a later change may be lost.
+  /// Returns whether the record of a later change of an entry may be lost.
+  ///
+  /// A settled entry is doubtful until it was compared with the tree, while the index is not
+  /// complete. For one that is not settled the tree says nothing, so it stays doubtful as long as a
+  /// part of the journal after its record cannot be read.
   @inline(__always)
   func isDoubtful(_ slot: Slot) -> Bool {
-    !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace)
+    if slot.isUnsettled {
+      return journal.unread != nil
+        || !journal.isWhole && slot.recordPlace < journal.damagedPlace
+    }
+    return !isComplete && slot.segment != 0 && !confirmed.contains(slot.recordPlace)
   }
 
   /// Returns the next access time.
@@ -87,11 +99,25 @@ struct StoreState: ~Copyable {
     let (slot, replaced) = index.put(
       head, segment: segment, offset: offset, recordLength: recordLength)
     lastTick = max(lastTick, head.accessed.nanoseconds)
-    journal.addLive(Int64(recordLength), to: segment)
+    journal.addLive(of: index[slot], 1)
     if let replaced {
-      journal.addLive(-Int64(replaced.recordLength), to: replaced.segment)
+      journal.addLive(of: replaced, -1)
       forget(slot)
     }
+    assertInvariants()
+  }
+
+  /// Notes that the files of an entry were written. Ignores a record for an earlier version of the
+  /// entry.
+  mutating func settle(_ record: SettledRecord) {
+    guard let slot = index.find(record.keyHash, record.variant),
+      index[slot].segment == record.segment, index[slot].offset == record.offset
+    else { return }
+    journal.addLive(of: index[slot], -1)
+    index.settle(
+      slot, bodyFile: UInt32(truncatingIfNeeded: record.bodyFile),
+      overhead: UInt64(record.overhead))
+    journal.addLive(of: index[slot], 1)
     assertInvariants()
   }
 
@@ -101,7 +127,7 @@ struct StoreState: ~Copyable {
     guard let slot = index.find(hash, variant) else { return nil }
     let gone = index[slot]
     forget(slot)
-    journal.addLive(-Int64(gone.recordLength), to: gone.segment)
+    journal.addLive(of: gone, -1)
     index.remove(slot)
     assertInvariants()
     return gone
@@ -136,12 +162,18 @@ extension StoreState {
   ///
   /// - Complexity: O(slots + segments).
   func checkInvariants() -> Bool {
-    var live: [UInt32: Int64] = [:]
+    var live: [UInt32: (heads: Int64, bodies: Int64)] = [:]
     for number in 0..<UInt32(index.slotCount) where index[number].isLive {
-      live[index[number].segment, default: 0] += Int64(index[number].recordLength)
+      let slot = index[number]
+      live[slot.segment, default: (0, 0)].heads += Int64(slot.headLength)
+      if slot.isUnsettled {
+        live[slot.segment, default: (0, 0)].bodies += Int64(slot.carriedBytes)
+      }
     }
     let isCounted = journal.segments.allSatisfy { use in
-      use.map { $0.liveBytes == live[$0.segment.number] ?? 0 } ?? true
+      guard let use else { return true }
+      let sums = live[use.segment.number] ?? (0, 0)
+      return use.liveBytes == sums.heads && use.unsettledBytes == sums.bodies
     }
     return isCounted && index.checkInvariants() && journal.checkInvariants()
   }

@@ -27,12 +27,36 @@ extension Catalog {
     let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
       follow(&state)
       followUnsealed(&state, place.lock.number)
-      try state.checkOpen(path)
+      try check(state)
       return try prepare(&state)
     }
     if records.isEmpty { return nil }
+    try beginSession()
     let segment = try writableSegment()
     return try write(records, to: segment)
+  }
+
+  /// Throws an error if the store is closed, or if the end of the journal cannot be read. Records that
+  /// are there must not be overwritten, nor files that they name.
+  func check(_ state: borrowing StoreState) throws(StoreError) {
+    try state.checkOpen(path)
+    guard let error = state.journal.unread, let current = state.journal.current else { return }
+    throw StoreError(error, path: journal.path(of: current.number))
+  }
+
+  /// Makes sure that this process has a session if the journal may have bodies. If it is killed while
+  /// it appends, the session shows that the bytes after the last record were never promised. Without
+  /// one they would be damage, and the entries before them doubtful. The caller holds the journal's
+  /// lock.
+  private func beginSession() throws(StoreError) {
+    if tree.staging.session == nil, segmentVersion > 1 { _ = try tree.staging.makeSession() }
+  }
+
+  /// The version of the next segment. It never falls.
+  private var segmentVersion: UInt32 {
+    max(
+      journal.version.load(ordering: .relaxed),
+      state.withLock { $0.journal.current?.version ?? 1 })
   }
 
   /// Returns the segment to append to. A torn tail is cut off; if the segment is full, a new one is
@@ -56,7 +80,7 @@ extension Catalog {
     if isLinked { return try leave(current) }
     // Nobody else is writing, so a killed process left the bytes after the last record.
     if torn > 0 { try cutTail(of: current, at: position) }
-    let isFull = state.withLock { position >= journalBudget($0).segmentBytes }
+    let isFull = state.withLock { self.isFull($0) }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
     return try roll(from: current)
   }
@@ -75,7 +99,9 @@ extension Catalog {
 
   /// Makes a segment and opens it. If a newer program has begun it, this store is closed.
   func makeSegment(_ number: UInt32) throws(StoreError) -> Segment {
-    do throws(StoreError) { return try journal.open(try journal.make(number)) } catch {
+    do throws(StoreError) {
+      return try journal.open(try journal.make(number, version: segmentVersion))
+    } catch {
       state.withLock { refuse(&$0, error) }
       throw error
     }
@@ -84,7 +110,11 @@ extension Catalog {
   /// Begins a new segment and seals the old one. All readers continue in the new one.
   private func roll(from old: Segment) throws(StoreError) -> Segment {
     let next = try makeSegment(old.number + 1).number
-    _ = try write([SealRecord.bytes(next: UInt64(next))], to: old)
+    let end = try write([SealRecord.bytes(next: UInt64(next))], to: old)
+    // Then a loss of power damages the newest segment only, and what stands before the damage has
+    // not been changed by what is lost. If it fails, the journal is written anew before the next
+    // promise.
+    if old.version > 1 { try? syncJournal(end) }
     let current = state.withLock { state in
       // `makeSegment` may have left out numbers whose names other files have.
       if state.journal.needsReload { reload(&state) }

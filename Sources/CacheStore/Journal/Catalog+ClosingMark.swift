@@ -11,6 +11,8 @@ extension Catalog {
   func holdAgainstMark(_ state: inout StoreState) throws(StoreError) {
     let end = journal.markedEnd
     state.journal.openedSequence = state.journal.sequence
+    // Where the journal ends is not known before it was read.
+    if state.journal.unread != nil { return }
     state.journal.endedAsMarked =
       state.journal.sequence == 0 ? !tree.hasKeys(in: state.entries) : end == state.journal.sequence
     guard let end, end > state.journal.sequence else { return }
@@ -28,7 +30,7 @@ extension Catalog {
       let (sequence, end) = state.withLock { state in
         follow(&state)
         return (
-          state.journal.isWhole ? state.journal.sequence : 0,
+          state.journal.isWhole && state.journal.unread == nil ? state.journal.sequence : 0,
           state.journal.current.map { AppendedPlace(segment: $0, end: state.journal.position) }
         )
       }

@@ -2,15 +2,22 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-// Compaction: the live records of the oldest segment are appended again, and then its file is
-// removed. Each step is small, other threads and processes append in between, and a crash at any
-// point leaves a journal with the same content.
+// Compaction: the entries that only the oldest segment has are settled, its live records are
+// appended again without bodies, and then its file is removed. Each step is small, other threads and
+// processes append in between, and a crash at any point leaves a journal with the same content.
 extension Catalog {
-  /// Returns whether dead records take so much room that compaction is due.
+  /// Returns whether dead records or bodies take so much room that compaction is due.
   func wantsCompaction(_ state: borrowing StoreState) -> Bool {
     let all = state.journal.bytes.all
-    return state.journal.isWhole && all >= state.journal.compactsFrom
-      && journalBudget(state).isDue(all)
+    let logged = state.journal.bodies.all
+    return state.journal.isWhole && all + logged >= state.journal.compactsFrom
+      && (journalBudget(state).isDue(all) || logBudget(state).isOverdue(logged))
+  }
+
+  /// Returns whether compaction has reached its goal.
+  private func isCompact(_ state: borrowing StoreState) -> Bool {
+    journalBudget(state).isCompact(state.journal.bytes.all)
+      && !logBudget(state).isOverdue(state.journal.bodies.all)
   }
 
   /// Keeps the journal within its budget. Called after appends that do not belong to compaction.
@@ -49,14 +56,13 @@ extension Catalog {
       while isWaiting || !upkeep.isStopping {
         let isDone = state.withLock { state -> Bool in
           follow(&state)
-          return !state.journal.isWhole || state.journal.firstNumber > last
-            || journalBudget(state).isCompact(state.journal.bytes.all)
+          return !state.journal.isWhole || state.journal.firstNumber > last || isCompact(state)
         }
         if isDone { break }
         guard (try? dropOldest()) == true else {
           // The disk is full or cannot be read. Compaction is tried again after more was written.
           state.withLock { state in
-            let all = state.journal.bytes.all
+            let all = state.journal.bytes.all + state.journal.bodies.all
             state.journal.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
           }
           return
@@ -86,25 +92,28 @@ extension Catalog {
   }
 
   /// Copies the live records of all segments up to the present one, which makes a damaged journal
-  /// whole. The index has every entry now.
+  /// whole. The index has every entry now. Nothing is settled, because the caller may hold a shard:
+  /// entries that only the log has are copied with their bodies.
   func renewJournal() throws(StoreError) {
     guard let last = state.withLock({ $0.journal.current?.number }) else { return }
-    let isRenewed = try dropSegments(through: last, untilStopped: true)
+    let isRenewed = try dropSegments(through: last, untilStopped: true, settles: false)
     state.withLock { $0.journal.isWhole = isRenewed }
   }
 
   /// Drops the oldest segments one after the other, up to a number.
   ///
-  /// - Parameter untilStopped: whether to give up when the store is closed.
+  /// - Parameters:
+  ///   - untilStopped: whether to give up when the store is closed.
+  ///   - settles: whether their entries are settled first.
   /// - Returns: whether all of them are gone.
   private func dropSegments(
-    through last: UInt32, untilStopped: Bool = false
+    through last: UInt32, untilStopped: Bool = false, settles: Bool = true
   ) throws(StoreError) -> Bool {
     let pause = Monitor(())
     var tries = 0
     while state.withLock({ $0.journal.firstNumber }) <= last {
       if untilStopped && upkeep.isStopping { return false }
-      if try dropOldest() {
+      if try dropOldest(settles: settles) {
         tries = 0
         continue
       }
@@ -122,11 +131,18 @@ extension Catalog {
   /// Copies the live records of the oldest segment, and drops it.
   ///
   /// - Returns: false if it could not be dropped.
-  private func dropOldest() throws(StoreError) -> Bool {
+  private func dropOldest(settles: Bool = true) throws(StoreError) -> Bool {
     let (number, isCurrent) = state.withLock {
       ($0.journal.firstNumber, $0.journal.segments.count == 1)
     }
     if isCurrent { journal.rollsNext.store(true, ordering: .relaxed) }
+    if state.withLock({ $0.journal.hasBodies(number) }) {
+      // What cannot be settled now, because the disk is full for example, is copied with its body.
+      if settles { _ = try? settleLocked(through: number) }
+      // Bodies may have been on disk for an hour in the segment, and for a second as files. So this is
+      // done at both levels of durability.
+      try synchronizeVolume()
+    }
     try copyLive(of: number)
     guard try makeRemovalsDurable(of: number) else { return false }
     return try drop(number)
@@ -141,7 +157,7 @@ extension Catalog {
     while let located = cursor.next(in: self) {
       for place in located where place.slot.segment == number {
         batch.append(place)
-        bytes += Int(place.slot.recordLength)
+        bytes += place.slot.isUnsettled ? Int(place.slot.recordLength) : place.slot.headLength
         if bytes >= journal.sizes.copyBytes {
           try copy(batch)
           (batch, bytes) = ([], 0)
@@ -158,18 +174,36 @@ extension Catalog {
 
   /// Appends the records of entries again, with their present access times.
   private func copy(_ batch: [Located]) throws(StoreError) {
-    var records: [(Located, PutRecord)] = []
+    var records: [(Located, PutRecord, [UInt8]?)] = []
     for located in batch {
       // A record that can be read neither here nor in the tree is not copied. A look-up will find
       // the damage.
-      guard let record = (try? readRecord(located)) ?? (try? tree.record(of: located))
-      else { continue }
-      records.append((located, record))
+      if located.slot.isUnsettled, let segment = located.segment {
+        if let (record, body) = try? readWhole(located, in: segment), let body {
+          records.append((located, record, body))
+        } else {
+          upkeep.setAside(located.slot)
+        }
+      } else if let record = (try? readRecord(located)) ?? (try? tree.record(of: located)) {
+        records.append((located, record, nil))
+      }
     }
     if records.isEmpty { return }
     let placed = try append { state throws(StoreError) -> [[UInt8]] in
-      records.compactMap { located, record in
-        state.number(of: located.slot).map { record.accessed(state.index[$0].accessed) }
+      records.compactMap { located, record, body in
+        guard let number = state.number(of: located.slot) else { return nil }
+        let slot = state.index[number]
+        guard let body else {
+          return record.accessed(
+            slot.accessed, bodyFile: UInt64(slot.bodyFile),
+            overhead: UInt32(clamping: slot.overhead))
+        }
+        let head = record.head
+        return record.carrying(
+          body,
+          at: .init(
+            created: head.created, accessed: Timestamp(nanoseconds: slot.accessed),
+            isPinned: head.isPinned))
       }
     }
     // The copies are synced before their segment is dropped, because the drop record may be in a

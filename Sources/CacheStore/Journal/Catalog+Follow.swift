@@ -15,7 +15,7 @@ extension Catalog {
       return
     }
     guard let length = try? fileSystem.length(of: state.journal.tail.file),
-      length == state.journal.tail.position
+      length == state.journal.tail.position, state.journal.unread == nil
     else {
       readOn(&state)
       if state.journal.needsReload { reload(&state) }
@@ -63,13 +63,14 @@ extension Catalog {
   func readOn(_ state: inout StoreState) {
     while let use = state.journal.segments.last ?? nil, !use.isSealed {
       guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
-        setUnreadable(&state)
+        setUnread(&state, .inputOutput)
         return
       }
+      setReadable(&state)
       if length < use.readBytes {
         // The part that had been read was cut off. This process has its records in the index, but
         // others do not.
-        state.journal.isWhole = false
+        state.journal.setNotWhole()
         state.journal.tornBytes = 0
         return
       }
@@ -87,7 +88,7 @@ extension Catalog {
           return apply(item, of: use.segment, to: &state)
         }
       } catch {
-        setUnreadable(&state)
+        setUnread(&state, error)
         return
       }
       if hasTail || state.journal.needsReload { return }
@@ -101,24 +102,29 @@ extension Catalog {
     switch item {
     case .record(let header, let bytes, let place):
       state.journal.setRead(place + Int64(header.length))
-      // Safety: `RecordFrame.read` has checked that the payload lies within the record.
-      let payload = unsafe UnsafeRawBufferPointer(
-        rebasing: bytes[RecordFrame.headerCount...].prefix(header.payloadCount))
-      return unsafe apply(&state, header, payload, segment, place)
+      state.journal.addBody(header.bodyCount)
+      return unsafe apply(&state, header, header.payload(of: bytes), segment, place)
     case .damage(let range):
-      state.journal.noteDamage()
       state.journal.setRead(range.upperBound)
+      state.journal.noteDamage()
     case .tail(let range):
       state.journal.tornBytes = Int64(range.count)
     }
     return true
   }
 
-  /// Notes that a part of the journal cannot be read. Its records are not known, so an entry of the
-  /// tree must not count as unrecorded.
-  private func setUnreadable(_ state: inout StoreState) {
-    state.journal.noteDamage()
-    state.isComplete = false
+  /// Notes that the end of the journal cannot be read now.
+  private func setUnread(_ state: inout StoreState, _ error: SystemError) {
+    // Asked for once only, so that the upkeep does not begin again for ever.
+    if state.journal.unread == nil && !state.journal.hasGivenUp { upkeep.request(.reconcile) }
+    state.journal.unread = error
+  }
+
+  private func setReadable(_ state: inout StoreState) {
+    state.journal.hasGivenUp = false
+    guard state.journal.unread != nil else { return }
+    state.journal.unread = nil
+    if state.isComplete { state.confirmed = [] }
   }
 
   /// Applies one record.
@@ -130,12 +136,14 @@ extension Catalog {
   ) -> Bool {
     if header.sequence != state.journal.sequence &+ 1 && state.journal.sequence != 0 {
       // A gap: records are lost that this process has not read.
-      state.journal.noteDamage()
+      state.journal.noteDamage(before: place)
     }
     state.journal.sequence = header.sequence
     switch header.type {
     case .put:
-      guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes else { break }
+      guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes,
+        head.agrees(withBodyCount: header.bodyCount)
+      else { break }
       state.removals?.put(head)
       state.put(
         head, segment: segment.number, offset: UInt32(truncatingIfNeeded: place),
@@ -156,6 +164,8 @@ extension Catalog {
         guard let slot = state.index.find(touch.keyHash, touch.variant) else { continue }
         state.index.touch(slot, at: touch.accessed.nanoseconds)
       }
+    case .settled:
+      if let record = unsafe SettledRecord(payload: Array(payload)) { state.settle(record) }
     case .limits:
       guard let record = unsafe LimitsRecord(payload: Array(payload)) else { break }
       state.limits = Limits(record)

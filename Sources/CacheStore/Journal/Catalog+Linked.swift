@@ -7,7 +7,8 @@ internal import Synchronization
 // begun. Other processes notice this because the file `lock` is replaced at the same time
 // (`JournalLock`).
 extension Catalog {
-  /// Begins a new segment after a linked one. The caller holds the journal's lock.
+  /// Begins a new segment after a linked one, or one that cannot be read. The caller holds the
+  /// journal's lock.
   func leave(_ linked: Segment) throws(StoreError) -> Segment {
     try system("\(path)/lock") { () throws(SystemError) in
       try place.lock.replace(with: place.lock.mark ?? [], in: place.root, clock)
@@ -22,7 +23,8 @@ extension Catalog {
     return segment
   }
 
-  /// Continues in a segment that another process has begun after a linked one, which has no seal.
+  /// Continues in a segment that another process has begun after a linked one, which has no seal. If
+  /// that segment was dropped, too, the journal is read again.
   ///
   /// - Parameter number: the inode of the file `lock`. If it has not changed, there is no such
   ///   segment.
@@ -34,8 +36,10 @@ extension Catalog {
       if let next = try? journal.open(use.segment.number + 1), journal.hasRecords(next) {
         state.journal.goOn(with: next)
         readOn(&state)
-      } else {
+      } else if journal.isThere(use.segment) {
         isLast = true
+      } else {
+        return reload(&state)
       }
     }
     state.journal.lockNumber = number
@@ -48,9 +52,9 @@ extension Catalog {
       let number = try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber,
       number != state.journal.lockNumber
     else { return }
-    let (segments, before) = (state.journal.segments.count, state.journal.lockNumber)
+    let (last, before) = (state.journal.nextNumber, state.journal.lockNumber)
     followUnsealed(&state, number)
     // The other process may not have made the segment yet.
-    if state.journal.segments.count == segments { state.journal.lockNumber = before }
+    if state.journal.nextNumber == last { state.journal.lockNumber = before }
   }
 }

@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheSystem
+internal import Synchronization
 
 // Finding and opening the segments of the journal.
 extension Catalog {
@@ -12,7 +13,16 @@ extension Catalog {
     // Read before the segments, because a segment that is begun meanwhile may change it.
     state.journal.lockNumber =
       (try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber) ?? 0
-    try loadOnce(&state)
+    let damages = state.journal.damages
+    var tries = 3
+    while try !loadOnce(&state), tries > 0 {
+      // An error of the system may pass.
+      tries -= 1
+      state.clear()
+      state.journal.forgetSegments()
+      state.journal.isWhole = true
+      state.journal.damages = damages
+    }
     if !state.journal.isWhole && !state.journal.segments.isEmpty { try noteRemovals(&state) }
   }
 
@@ -22,26 +32,31 @@ extension Catalog {
     state.clear()
     state.journal.forgetSegments()
     state.removals = Removals()
-    try loadOnce(&state)
+    _ = try loadOnce(&state)
     state.journal.damages = damages
   }
 
-  private func loadOnce(_ state: inout StoreState) throws(StoreError) {
+  /// Reads all segments. An end that cannot be read is left to `readOn`, and other parts that cannot
+  /// be read count as damaged.
+  ///
+  /// - Returns: whether the system could read everything.
+  private func loadOnce(_ state: inout StoreState) throws(StoreError) -> Bool {
     let numbers = try journal.numbers()
-    guard let first = numbers.first, let last = numbers.last else { return }
+    guard let first = numbers.first, let last = numbers.last else { return true }
+    var isRead = true
     let span = Int(last - first) + 1
     guard span <= numbers.count + Journal.maximumMissingSegments else {
-      state.journal.isWhole = false
+      state.journal.setNotWhole()
       state.journal.firstNumber = last
-      try loadSegment(&state, last)
-      return
+      return try loadSegment(&state, last)
     }
     state.journal.firstNumber = first
     for number in first...last
     where state.journal.firstNumber + UInt32(state.journal.segments.count) <= number {
       if number == last && isUnused(number, after: state) { break }
       state.journal.countTail()
-      try loadSegment(&state, number)
+      state.journal.giveUpUnread()
+      if try !loadSegment(&state, number) { isRead = false }
     }
     if (state.journal.segments.last ?? nil)?.isSealed == true {
       // The next segment is lost. The next writer begins a new one.
@@ -52,6 +67,7 @@ extension Catalog {
     state.journal.hasDroppedFiles =
       first < min(state.journal.oldestNeeded, state.journal.firstNumber)
     state.isComplete = state.journal.isWhole
+    return isRead
   }
 
   /// Returns whether a process was killed after it had begun a segment, and before it had sealed
@@ -63,17 +79,51 @@ extension Catalog {
     return journal.isEmpty(segment)
   }
 
-  private func loadSegment(_ state: inout StoreState, _ number: UInt32) throws(StoreError) {
+  /// - Returns: false if the system could not read the segment.
+  private func loadSegment(
+    _ state: inout StoreState, _ number: UInt32
+  ) throws(StoreError) -> Bool {
     do {
       let segment = try journal.open(number)
       state.journal.segments.append(SegmentUse(segment: segment))
       readOn(&state)
       state.journal.needsReload = false
+      return state.journal.unread == nil
     } catch  where error.code == .newerFormat {
       throw error
     } catch {
       state.journal.segments.append(nil)
       state.journal.noteDamage()
+      return error.code != .inputOutput
+    }
+  }
+
+  /// Reads the end of the journal that could not be read before. If that is still not possible after
+  /// some tries, the end is given up: the journal counts as damaged, and goes on in a new segment.
+  func readUnread() throws(StoreError) {
+    let pause = Monitor(())
+    for milliseconds: Int64 in [0, 2, 8, 32, 128] {
+      if upkeep.isStopping { return }
+      if milliseconds > 0 {
+        pause.wait(nanoseconds: milliseconds * 1_000_000) { _ in nil as Void? }
+      }
+      let isRead = state.withLock { state in
+        follow(&state)
+        return state.journal.unread == nil
+      }
+      if isRead { return }
+    }
+    try journal.withLock { () throws(StoreError) in
+      let unread = state.withLock { state in
+        follow(&state)
+        return state.journal.unread == nil ? nil : state.journal.current
+      }
+      guard let unread else { return }
+      _ = try leave(unread)
+      state.withLock { state in
+        state.journal.giveUpUnread()
+        state.isComplete = false
+      }
     }
   }
 
@@ -105,7 +155,7 @@ extension Catalog {
       let entries = state.entries
       try noteRemovals(&state)
       state.entries = entries
-      state.journal.isWhole = false
+      state.journal.setNotWhole()
       state.isComplete = false
       state.journal.damages += 1
       // The next record leaves a gap, for all who read it before the journal is written anew.

@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheSystem
+internal import Synchronization
 
 // Opening and closing.
 extension Catalog {
@@ -35,7 +36,10 @@ extension Catalog {
     try state.withLock { state throws(StoreError) in try loadWithMark(&state) }
     // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
-    if try !tree.staging.deadSessions().isEmpty {
+    let dead = try tree.staging.deadSessions()
+    try cutUnsynced(dead)
+    try beginFormat2()
+    if !dead.isEmpty {
       state.withLock { $0.endedUncleanly = true }
       return .reconcile
     }
@@ -53,6 +57,19 @@ extension Catalog {
     guard isUnmarked, try !tree.staging.hasLiveSessions() else { return [] }
     state.withLock { $0.endedUncleanly = true }
     return .reconcile
+  }
+
+  /// Makes the next segment one that may have bodies, unless a process that may not know them has the
+  /// store open. The caller holds the journal's lock.
+  private func beginFormat2() throws(StoreError) {
+    guard settlingDelay > 0, !isSupervised else { return }
+    let (hasBegun, carriesBodies) = state.withLock {
+      ($0.journal.current != nil, $0.journal.carriesBodies)
+    }
+    if carriesBodies { return }
+    if try tree.staging.hasLiveSessions() { return }
+    journal.version.store(2, ordering: .relaxed)
+    if hasBegun { journal.rollsNext.store(true, ordering: .relaxed) }
   }
 
   private func loadWithMark(_ state: inout StoreState) throws(StoreError) {

@@ -23,11 +23,8 @@ extension Catalog {
     // A segment that cannot be read has no records for anybody.
     try? reader.read(segment.file, upTo: length, fileSystem) { item in
       guard case .record(let header, let bytes, _) = item, header.type == .put else { return true }
-      // Safety: the payload lies within the record, which is valid during the call.
-      let head = unsafe PutHead(
-        UnsafeRawBufferPointer(
-          rebasing: bytes[RecordFrame.headerCount...].prefix(header.payloadCount)))
-      guard let head, !isKnown(head) else { return true }
+      guard let head = unsafe PutHead(header.payload(of: bytes)), !isKnown(head)
+      else { return true }
       do throws(StoreError) {
         isDurable = try isGone(head, entries, &shards)
       } catch { failure = error }

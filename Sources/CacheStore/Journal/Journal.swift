@@ -16,6 +16,8 @@ package final class Journal: Sendable {
   let sync = JournalSync()
   /// Whether the next append begins a new segment.
   let rollsNext = Atomic<Bool>(false)
+  /// The least version of the segments that this process makes.
+  let version = Atomic<UInt32>(1)
   private let isReadOnly: Bool
   private let clock: any WallClock
   private let bootName: [UInt8]?
@@ -29,7 +31,7 @@ package final class Journal: Sendable {
   /// `JournalSizes.segmentBytes`, but not by that much. A longer file is no segment, and is not
   /// read.
   package static var maximumSegmentBytes: Int64 {
-    JournalSizes().segmentBytes + 2 * Int64(RecordFrame.maximumLength)
+    2 * JournalSizes().segmentBytes + 2 * Int64(RecordFrame.maximumLength)
   }
 
   /// The most segments that may be missing between two others. A number after a larger gap is not
@@ -137,9 +139,10 @@ package final class Journal: Sendable {
     switch SegmentHeader.read(head) {
     case .header(let header)
     where header.storeID == place.description.id && header.number == UInt64(number):
-      return Segment(number: number, file: opened, created: header.created)
+      return Segment(header, file: opened)
     case .newerFormat(let version):
-      throw .newerFormat(path, "it has format \(version), this program reads 1")
+      throw .newerFormat(
+        path, "it has format \(version), this program reads \(SegmentHeader.newestVersion)")
     default:
       throw StoreError(
         .damaged, path: path, cause: "it is no segment of this store's journal",
@@ -157,6 +160,14 @@ package final class Journal: Sendable {
     (try? files.length(of: segment.file.raw)) ?? 0 > Int64(SegmentHeader.count)
   }
 
+  /// Returns whether a segment still has its name; not if it was dropped.
+  func isThere(_ segment: Segment) -> Bool {
+    guard let own = try? files.status(of: segment.file.raw),
+      let named = try? files.status(at: Layout.segment(segment.number), in: place.journal.raw)
+    else { return false }
+    return own.fileNumber == named.fileNumber
+  }
+
   // MARK: Changing segments. The caller holds the lock.
 
   /// Makes a segment, and returns its number.
@@ -164,25 +175,27 @@ package final class Journal: Sendable {
   /// A file is never replaced. An empty segment with that number is used. Any other file keeps its
   /// name, and the next free number is taken.
   ///
+  /// - Parameter version: the least version of its format.
   /// - Throws: `newerFormat` if a newer program has begun the segment.
-  func make(_ number: UInt32) throws(StoreError) -> UInt32 {
+  func make(_ number: UInt32, version: UInt32) throws(StoreError) -> UInt32 {
     var number = number
     while (try? files.status(at: Layout.segment(number), in: place.journal.raw)) != nil {
       do throws(StoreError) {
-        if isEmpty(try open(number)) { return number }
+        let found = try open(number)
+        if isEmpty(found), found.version >= version { return number }
       } catch  where error.code != .newerFormat {
         // Damaged, or another store's.
       }
       number += 1
     }
-    try write(number)
+    try write(number, version: version)
     return number
   }
 
   /// Writes the file of a new segment, and gives it its name when it is complete.
-  private func write(_ number: UInt32) throws(StoreError) {
+  private func write(_ number: UInt32, version: UInt32) throws(StoreError) {
     let header = SegmentHeader(
-      storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
+      version: version, storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
       created: Timestamp(nanoseconds: clock.now()))
     let new = Layout.newSegment
     try system(path(of: number)) { () throws(SystemError) in

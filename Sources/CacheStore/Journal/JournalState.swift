@@ -38,8 +38,16 @@ struct JournalState {
 
   /// Whether everything that was ever written to the journal could be read.
   var isWhole = true
+  /// The error for which the end of the journal could not be read. It may pass, so this is no damage:
+  /// nothing is decided, and nothing is appended, before that part was read or given up.
+  var unread: SystemError?
+  /// Whether an end was given up, and nothing could be read since.
+  var hasGivenUp = false
   /// The damaged or missing parts that were found.
   var damages: UInt64 = 0
+  /// The end of the last such part, as `Slot.recordPlace`. What it replaced or removed before is not
+  /// known.
+  private(set) var damagedPlace: UInt64 = 0
   /// The bytes at the end that are no record: a write in progress, or the rest of one that a killed
   /// process left.
   var tornBytes: Int64 = 0
@@ -58,6 +66,9 @@ struct JournalState {
   /// The number of bytes of the current segment that have been read.
   var position: Int64 { segments.last??.readBytes ?? 0 }
 
+  /// Whether records in the current segment may carry bodies: it has format 2.
+  var carriesBodies: Bool { current?.version ?? 1 > 1 }
+
   /// The number of the next segment.
   ///
   /// A journal that was lost does not begin with 1 again. The missing number shows that there may
@@ -67,14 +78,38 @@ struct JournalState {
     return segments.isEmpty && !isWhole ? next + 1 : next
   }
 
-  /// The bytes of all segments, and of the put records among them that the index points to.
+  /// The bytes of all segments without bodies, and of the put records among them that the index
+  /// points to.
   ///
   /// - Complexity: O(segments).
   var bytes: (all: Int64, live: Int64) {
     segments.reduce(into: (0, 0)) { sum, use in
-      sum.0 += use?.readBytes ?? 0
-      sum.1 += use?.liveBytes ?? 0
+      guard let use else { return }
+      sum.0 += use.readBytes - use.bodyBytes
+      sum.1 += use.liveBytes
     }
+  }
+
+  /// The bytes of the bodies in the log, and of those among them that are nowhere else.
+  ///
+  /// - Complexity: O(segments).
+  var bodies: (all: Int64, unsettled: Int64) {
+    segments.reduce(into: (0, 0)) { sum, use in
+      sum.0 += use?.bodyBytes ?? 0
+      sum.1 += use?.unsettledBytes ?? 0
+    }
+  }
+
+  /// Returns whether a segment has bodies.
+  func hasBodies(_ number: UInt32) -> Bool {
+    guard let place = place(of: number), let use = segments[place] else { return false }
+    return use.bodyBytes > 0 || use.unsettledEntries > 0
+  }
+
+  /// The bytes that a new journal would not have.
+  var spareBytes: Int64 {
+    let (heads, logged) = (bytes, bodies)
+    return heads.all - heads.live + logged.all - logged.unsettled
   }
 
   /// Returns the segment with a number; `nil` if it is missing or dropped.
@@ -95,7 +130,7 @@ struct JournalState {
     if segments.isEmpty { firstNumber = segment.number }
     while segment.number > firstNumber + UInt32(segments.count) {
       segments.append(nil)
-      isWhole = false
+      setNotWhole()
     }
     segments.append(SegmentUse(segment: segment))
   }
@@ -109,13 +144,33 @@ struct JournalState {
   /// Forgets what was read, so that all of it is read again.
   mutating func forgetSegments() {
     segments = []
+    unread = nil
     sequence = 0
+    damagedPlace = 0
   }
 
   /// Notes that a part is damaged or missing.
-  mutating func noteDamage() {
-    isWhole = false
+  ///
+  /// - Parameter end: the offset in the current segment at which it ends; `nil` for the position.
+  mutating func noteDamage(before end: Int64? = nil) {
+    setNotWhole(before: end)
     damages += 1
+  }
+
+  /// Notes that something is missing before an offset of the current segment, by default before the
+  /// position.
+  mutating func setNotWhole(before end: Int64? = nil) {
+    isWhole = false
+    let number = firstNumber + UInt32(max(0, segments.count - 1))
+    damagedPlace = max(damagedPlace, UInt64(number) << 32 | UInt64(max(0, end ?? position)))
+  }
+
+  /// Notes that the end, which could not be read, counts as damaged.
+  mutating func giveUpUnread() {
+    if unread == nil { return }
+    unread = nil
+    hasGivenUp = true
+    noteDamage()
   }
 
   /// Notes that the current segment has been read up to a position.
@@ -129,14 +184,29 @@ struct JournalState {
     tornBytes = 0
   }
 
-  /// Adds to the live bytes of a segment.
-  mutating func addLive(_ bytes: Int64, to number: UInt32) {
-    if let place = place(of: number) { segments[place]?.liveBytes += bytes }
+  /// Adds the record of a slot to the live bytes of its segment.
+  ///
+  /// - Parameter sign: 1, or -1 to take it away.
+  mutating func addLive(of slot: Slot, _ sign: Int64) {
+    guard let place = place(of: slot.segment) else { return }
+    segments[place]?.liveBytes += sign * Int64(slot.headLength)
+    guard slot.isUnsettled else { return }
+    segments[place]?.unsettledEntries += Int(sign)
+    segments[place]?.unsettledBytes += sign * Int64(slot.carriedBytes)
+  }
+
+  /// Counts a body in the current segment.
+  mutating func addBody(_ bytes: Int) {
+    if bytes > 0 { segments[segments.count - 1]?.bodyBytes += Int64(bytes) }
   }
 
   /// Notes that the index points to no record any more.
   mutating func clearLive() {
-    for place in segments.indices { segments[place]?.liveBytes = 0 }
+    for place in segments.indices {
+      segments[place]?.liveBytes = 0
+      segments[place]?.unsettledEntries = 0
+      segments[place]?.unsettledBytes = 0
+    }
   }
 
   /// Forgets the oldest segments, up to a number, that have no live record.
@@ -161,7 +231,8 @@ extension JournalState {
       if use.segment.number != firstNumber + UInt32(place) { return false }
       // A sealed segment is not the last one: another follows, or is missing.
       if use.isSealed && place == segments.count - 1 && isWhole && !needsReload { return false }
-      if use.liveBytes < 0 || use.liveBytes > use.readBytes { return false }
+      if use.liveBytes < 0 || use.liveBytes > use.readBytes - use.bodyBytes { return false }
+      if use.unsettledBytes < 0 || use.unsettledBytes > use.bodyBytes { return false }
     }
     return tail.file == segments.last??.segment.file.raw ?? -1
       && tail.position == segments.last??.readBytes ?? 0

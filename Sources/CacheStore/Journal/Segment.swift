@@ -8,11 +8,14 @@ final class Segment: Sendable {
   let file: Descriptor
   /// The time at which it was begun.
   let created: Timestamp
+  /// The version of its format.
+  let version: UInt32
 
-  init(number: UInt32, file: consuming Descriptor, created: Timestamp) {
-    self.number = number
+  init(_ header: SegmentHeader, file: consuming Descriptor) {
+    number = UInt32(clamping: header.number)
     self.file = file
-    self.created = created
+    created = header.created
+    version = header.version
   }
 
   /// Returns the seed of the checksum of a record at `offset`.
@@ -25,8 +28,13 @@ final class Segment: Sendable {
 /// A segment and the bytes in it, a part of `JournalState`.
 struct SegmentUse {
   var segment: Segment
-  /// The bytes of the put records to which the index points.
+  /// The bytes of the put records to which the index points, without bodies.
   var liveBytes: Int64 = 0
+  /// The bytes of all bodies in it.
+  var bodyBytes: Int64 = 0
+  /// The entries that only it has, and the bytes of their bodies.
+  var unsettledEntries = 0
+  var unsettledBytes: Int64 = 0
   /// The bytes read so far; the whole file once it is sealed.
   var readBytes = Int64(SegmentHeader.count)
   var isSealed = false

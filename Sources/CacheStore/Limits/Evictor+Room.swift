@@ -10,7 +10,8 @@ extension Evictor {
     return catalog.state.withLock { state in
       let used = catalog.counted(state.index.totals, live: 0, state)
       if state.limits.accounting == .logical { return used }
-      return used - min(used, UInt64(catalog.journalBudget(state).dead))
+      let room = UInt64(catalog.journalBudget(state).dead) + catalog.logReserve(state)
+      return used - min(used, room)
     }
   }
 
@@ -73,7 +74,7 @@ extension Evictor {
     if let old {
       totals.logicalBytes -= old.length
       totals.overheadBytes -= old.overhead
-      live -= Int64(old.recordLength)
+      live -= Int64(old.headLength)
       if old.digest != entry.digest, state.index.isAlone(old) {
         totals.bodyBytes -= state.index.allocated(old.length)
       }
@@ -128,17 +129,17 @@ extension Evictor {
   private func size(of entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntrySize {
     let time = Timestamp(nanoseconds: 0)
     let stored = entry.stored(digest: entry.digest, created: time, accessed: time, isPinned: false)
-    let draft = try Draft(stored, hash, bodyFile: 0, sequence: 0, for: tree)
+    let record = PutRecord(stored, hash, bodyFile: 0, overhead: 0)
     return EntrySize(
-      overhead: UInt64(draft.record.head.overhead), record: Int64(draft.record.bytes.count))
+      overhead: UInt64(try tree.plannedOverhead(stored)), record: Int64(record.bytes.count))
   }
 
   /// Writes the journal anew if a delegate counts too many bytes and more than half of the journal
   /// is dead, because a delegate may count dead records.
   private func compactForDelegate() {
     guard let delegate, let most = limits.bytes else { return }
-    let journal = catalog.state.withLock { $0.journal.bytes }
-    if journal.all - journal.live > journal.live, size(by: delegate) > most {
+    let (spare, live) = catalog.state.withLock { ($0.journal.spareBytes, $0.journal.bytes.live) }
+    if spare > live, size(by: delegate) > most {
       try? recovery.purge()
     }
   }
@@ -156,7 +157,7 @@ extension Evictor {
       totals.logicalBytes -= victim.length
       totals.overheadBytes -= victim.overhead
       if state.index.isAlone(victim) { totals.bodyBytes -= state.index.allocated(victim.length) }
-      let rest = catalog.counted(totals, live: -Int64(victim.recordLength), state)
+      let rest = catalog.counted(totals, live: -Int64(victim.headLength), state)
       return rest >= most - most / 20 ? .bytes : nil
     }
   }
@@ -174,6 +175,7 @@ extension Catalog {
     case .logical: totals.logicalBytes
     case .allocated:
       totals.bodyBytes + totals.overheadBytes + journalBudget(state, adding: live).bytes
+        + logReserve(state)
     }
   }
 

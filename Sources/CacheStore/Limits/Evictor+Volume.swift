@@ -53,8 +53,8 @@ extension Evictor {
   ///
   /// - Returns: whether the journal was written anew.
   private func dropDeadRecords(of bytes: UInt64) -> Bool {
-    let journal = catalog.state.withLock { $0.journal.bytes }
-    guard journal.all - journal.live > Int64(clamping: max(bytes, 64 << 10)),
+    let spare = catalog.state.withLock { $0.journal.spareBytes }
+    guard spare > Int64(clamping: max(bytes, 64 << 10)),
       (try? recovery.purge()) != nil
     else { return false }
     volume.withLock { $0.written = .max }
@@ -72,7 +72,8 @@ extension Evictor {
     // The records of the evictions need room, too, so at least eight entries are evicted.
     while freed < bytes + 64 << 10 || count < 8 {
       guard let evicted = try? evictOne(.freeSpace) else { break }
-      freed += evicted.length + evicted.overhead
+      // The bytes of an entry in the log are freed with their segment.
+      if !evicted.isUnsettled { freed += evicted.length + evicted.overhead }
       count += 1
     }
     return count > 0

@@ -141,10 +141,17 @@ final class Evictor: Sendable {
   func remove(_ slot: Slot, _ reason: RemovalReason) throws(StoreError) -> Bool {
     if catalog.isReadOnly { throw .readOnly(path) }
     _ = try catalog.ownSession()
-    for _ in 0..<Store.maximumAttempts {
-      let outcome = try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
-        try remove(slot, reason, in: shard)
-      }
+    for attempt in 0..<Store.maximumAttempts {
+      let outcome =
+        if slot.isUnsettled && attempt == 0 {
+          try remove(slot, reason, in: nil) { _, _ in }
+        } else {
+          try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
+            try remove(slot, reason, in: shard.entries) { gone, others in
+              tree.removeFiles(of: gone, others, in: shard)
+            }
+          }
+        }
       switch outcome {
       case .outdated: continue
       case .kept: return false
@@ -161,25 +168,36 @@ final class Evictor: Sendable {
     case removed
     /// The entry has changed, or may no longer be removed.
     case kept
-    /// All entries were removed meanwhile.
+    /// All entries were removed meanwhile, or the entry was settled.
     case outdated
   }
 
+  /// Appends the record of a removal, and then removes the files.
+  ///
+  /// - Parameters:
+  ///   - entries: the directory of the entries, whose shard is locked; `nil` for an entry that has no
+  ///     files, so that no shard need be locked.
+  ///   - removeFiles: removes the files of the entry, given the settled variants that stay.
   private func remove(
-    _ slot: Slot, _ reason: RemovalReason, in shard: borrowing Shard
+    _ slot: Slot, _ reason: RemovalReason, in entries: EntriesDirectory?,
+    _ removeFiles: (Slot, _ others: [Slot]) -> Void
   ) throws(StoreError) -> Removal {
     var isOutdated = false
     var others: [Slot] = []
     var gone = slot
-    let entries = shard.entries
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
-      isOutdated = state.entries !== entries
-      guard !isOutdated, let number = state.index.find(slot.keyHash, slot.variant),
-        reason == .asked || isVictim(state.index[number], slot)
+      let number = state.index.find(slot.keyHash, slot.variant)
+      isOutdated =
+        if let entries {
+          state.entries !== entries
+        } else {
+          number.map { !state.index[$0].isUnsettled } ?? false
+        }
+      guard !isOutdated, let number, reason == .asked || isVictim(state.index[number], slot)
       else { return [] }
       gone = state.index[number]
       others = state.index.variants(of: slot.keyHash).map { state.index[$0] }
-        .filter { $0.variant != slot.variant }
+        .filter { $0.variant != slot.variant && !$0.isUnsettled }
       return [
         RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: reason).bytes
       ]
@@ -187,7 +205,7 @@ final class Evictor: Sendable {
     if isOutdated { return .outdated }
     guard let placed else { return .kept }
     // The files go first, because after a failed sync the journal is written anew without the record.
-    tree.removeFiles(of: gone, others, in: shard)
+    if !gone.isUnsettled { removeFiles(gone, others) }
     // An evicted entry may be there again after a power cut. One that was removed on request may
     // not.
     if reason == .asked { try catalog.sync(placed) }

@@ -28,7 +28,8 @@ extension Recovery {
     if catalog.isJournalWhole { return }
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
-      for place in located where catalog.sharesFile(place.slot) && isAbsent(place) {
+      for place in located
+      where !place.slot.isUnsettled && catalog.sharesFile(place.slot) && isAbsent(place) {
         _ = try recordAgain(place.slot, ownsBody: true)
       }
     }
@@ -51,13 +52,16 @@ extension Recovery {
   ) throws(StoreError) -> Bool {
     let entries = catalog.state.withLock { $0.entries }
     guard let located = catalog.locate(slot.keyHash, slot.variant),
-      located.slot.isSameRecord(as: slot),
+      located.slot.isSameRecord(as: slot), !located.slot.isUnsettled,
       let record = try? catalog.readRecord(located)
     else { return false }
+    // The new record does not carry the body.
+    if located.slot.carriesBody { try catalog.synchronizeVolume() }
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, let number = state.number(of: slot) else { return [] }
       var head = record.head
       head.accessed = Timestamp(nanoseconds: state.index[number].accessed)
+      head.carriesBody = false
       head.bodyFile = UInt64(ownsBody ? .random(in: 1 ... .max) : slot.bodyFile)
       if let overhead { head.overhead = overhead }
       return [PutRecord(head: head, key: record.key, metadata: record.metadata).bytes]

@@ -46,7 +46,7 @@ extension Recovery {
       guard let document = try? tree.document(Layout.metadata(variant), in: directory),
         let sequence = document.sequence
       else { continue }
-      if let slot = slots.first(where: { $0.variant == variant }) {
+      if let slot = slots.first(where: { $0.variant == variant }), !slot.isUnsettled {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
       } else if sequence > end &+ 1, catalog.hash(document.entry.key) == hash {
         // The first number after the end proves nothing: a process that is killed before it appends

@@ -32,6 +32,7 @@ extension Recovery {
     // If the open `entries` directory was replaced, the entry may be intact in the present one.
     guard (try? catalog.confirmEntries()) == true else { return }
     let entries = catalog.state.withLock { $0.entries }
+    let away = slot.isUnsettled ? .none : away
     // Checked before the lock is taken, because that would make a missing shard.
     if isAway(slot, entries, away) { return }
     let isGone = try? tree.withShard(of: slot.keyHash, in: entries) { shard throws(StoreError) in
@@ -52,13 +53,28 @@ extension Recovery {
     else { return false }
     if let directory = try? fileSystem.open(
       Layout.key(slot.keyHash), in: shard.directory, [.read, .directory]),
-      (try? takeUpNewer(slot, in: directory, entries)) == true
+      !slot.isUnsettled, (try? takeUpNewer(slot, in: directory, entries)) == true
     {
       return false
     }
     guard try release(slot, entries) else { return false }
-    try? quarantine(slot, in: shard)
+    if slot.isUnsettled { quarantineLogged(located) } else { try? quarantine(slot, in: shard) }
     return true
+  }
+
+  /// Sets an entry aside that only the log has, if its body there is damaged.
+  package func setLoggedAside(_ slot: Slot) { setAside(slot, butNot: .none) }
+
+  /// Copies the bytes of an entry that only the log has into the quarantine.
+  private func quarantineLogged(_ located: Located) {
+    guard let segment = located.segment,
+      let bytes = try? fileSystem.readBytes(
+        segment.file, count: Int(located.slot.recordLength), at: Int64(located.slot.offset))
+    else { return }
+    var name = Layout.segment(segment.number)
+    name.append("-")
+    name.appendHex(UInt64(located.slot.offset), digits: 8)
+    try? fileSystem.writeNew(name, in: tree.place.quarantine, bytes)
   }
 
   private func isAway(_ slot: Slot, _ entries: EntriesDirectory, _ away: Away) -> Bool {
@@ -92,6 +108,14 @@ extension Recovery {
 
   private func isDamaged(_ located: Located) -> Bool {
     do throws(ReadFailure) {
+      // Without files, an entry may have been removed by a record that is lost.
+      let mayBeRemoved =
+        !located.slot.isUnsettled && !catalog.isJournalWhole && !tree.hasBody(located)
+      if located.slot.carriesBody, !mayBeRemoved, let segment = located.segment {
+        if try catalog.readWhole(located, in: segment).body != nil { return false }
+        if located.slot.isUnsettled { return true }
+        return try !tree.isWholeBody(located)
+      }
       _ = try catalog.readRecord(located)
       return try !tree.isWholeBody(located)
     } catch {
@@ -102,7 +126,7 @@ extension Recovery {
   /// Moves the files of an entry that no other variant needs into a directory of their own in the
   /// quarantine, with a note. The caller holds the shard.
   package func quarantine(_ slot: Slot, in shard: borrowing Shard) throws(StoreError) {
-    let others = catalog.slots(of: slot.keyHash).filter { $0.variant != slot.variant }
+    let others = catalog.settledSlots(of: slot.keyHash).filter { $0.variant != slot.variant }
     var files = [Layout.metadata(slot.variant)]
     if !others.contains(where: { $0.digest == slot.digest }) {
       files.append(Layout.body(slot.digest))

@@ -45,6 +45,7 @@ extension Recovery {
       if state.isComplete { return }
       for number in state.index.variants(of: hash) {
         let slot = state.index[number]
+        if slot.isUnsettled { continue }
         if variant == nil || slot.variant == variant { state.confirmed.insert(slot.recordPlace) }
       }
     }
@@ -135,7 +136,7 @@ extension Recovery {
   func isLeftover(
     _ hash: KeyHash, _ variant: UInt64, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
-    if catalog.locate(hash, variant) != nil { return false }
+    if let located = catalog.locate(hash, variant), !located.slot.isUnsettled { return false }
     let endedUncleanly = catalog.state.withLock { $0.endedUncleanly }
     guard let document = try tree.wholeDocument(hash, variant, entries) else {
       return endedUncleanly && tree.isTorn(hash, variant, entries)
@@ -162,11 +163,29 @@ extension Recovery {
       throw .unreadable("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)")
     }
     let located = catalog.state.withLock { $0.located(slot, in: entries) }
+    if slot.isUnsettled, try !isOlder(located, than: document) {
+      // An entry in the log has no files. These are of a version that it has replaced.
+      try? fileSystem.removeFile(Layout.metadata(slot.variant), in: directory.raw)
+      return false
+    }
     if try isSuperseded(document, by: located) { return false }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
       && catalog.state.withLock { state in
         state.index.find(slot.keyHash, slot.variant) != nil && state.number(of: slot) == nil
       }
+  }
+
+  /// Returns whether an entry in the log is older than a metadata file.
+  private func isOlder(
+    _ located: Located, than document: MetadataDocument
+  ) throws(StoreError) -> Bool {
+    guard let sequence = document.sequence else { return false }
+    do throws(ReadFailure) {
+      return try catalog.readRecord(located).sequence < sequence
+    } catch {
+      if error != .unreadable { return true }
+      throw .unreadable("\(path)/journal/\(Layout.segment(located.slot.segment).text)")
+    }
   }
 
   /// Returns whether the record of an entry is as new as its metadata file, or newer.
@@ -186,13 +205,23 @@ extension Recovery {
     if record.isSame(as: entry) { return true }
     // Sequence numbers decide, if both have one, because a clock may be wrong.
     if let sequence = document.sequence, record.sequence > 0 {
-      return sequence <= record.sequence && tree.hasBody(located)
+      return sequence <= record.sequence && hasBody(located)
     }
     // A change of the metadata keeps the time of storing. After a power cut, records that the
     // journal lacks were not promised, and the file may be the older one.
     let mayBeOlder =
       entry.created < record.head.created
       || entry.created == record.head.created && catalog.state.withLock { $0.endedUncleanly }
-    return mayBeOlder && tree.hasBody(located)
+    return mayBeOlder && hasBody(located)
+  }
+
+  /// Returns whether the body of an entry is in its record or in a file.
+  private func hasBody(_ located: Located) -> Bool {
+    if located.slot.carriesBody, let segment = located.segment,
+      let whole = try? catalog.readWhole(located, in: segment), whole.body != nil
+    {
+      return true
+    }
+    return tree.hasBody(located)
   }
 }

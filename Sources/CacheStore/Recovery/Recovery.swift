@@ -32,12 +32,14 @@ package final class Recovery: Sendable {
   /// done.
   func reconcile() {
     guard let dead = try? deadSessionsNow() else { return }
+    guard (try? catalog.readUnread()) != nil else { return }
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
     guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return }
-    let hasMovedEntries = dead.contains { tree.staging.hasMovedEntries($0) }
-    guard checkBodies(butNot: catalog.isIndexWhole && !hasMovedEntries ? .shard : .none)
+    let moved = dead.compactMap { tree.staging.movedEntries($0) }.max()
+    if let moved { releaseLogged(through: moved) }
+    guard checkBodies(butNot: catalog.isIndexWhole && moved == nil ? .shard : .none)
     else { return }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
     catalog.state.withLock { $0.endedUncleanly = false }
@@ -46,6 +48,7 @@ package final class Recovery: Sendable {
 
   /// Writes the journal anew after every entry of the tree was appended to it.
   private func renewWhenTakenUp() throws(StoreError) {
+    releaseDoubtful()
     catalog.state.withLock { state in
       state.isComplete = true
       state.confirmed = []
@@ -63,6 +66,7 @@ package final class Recovery: Sendable {
   /// - Throws: an error also if a file could not be read. Then the journal is not written anew.
   package func takeUpAndRenew() throws(StoreError) {
     if catalog.isIndexWhole { return }
+    try catalog.readUnread()
     catalog.beginJournal()
     try forEachKey { hash, _, _ throws(StoreError) in try askTree(hash) }
     try renewWhenTakenUp()
@@ -156,12 +160,13 @@ package final class Recovery: Sendable {
   ) -> Bool {
     guard let directory = try? fileSystem.open(name, in: shard, [.read, .directory])
     else { return false }
-    let slots = catalog.slots(of: hash)
+    let slots = catalog.settledSlots(of: hash)
     let found = try? tree.files(in: directory)
     guard !slots.isEmpty, found == expected(slots) else { return false }
     return slots.allSatisfy { metadataState(of: $0, in: directory) == .same }
   }
 
+  /// Returns the files of settled entries.
   private func expected(_ slots: [Slot]) -> Set<Layout.KeyFile> {
     var files: Set<Layout.KeyFile> = []
     for slot in slots {
@@ -189,8 +194,11 @@ package final class Recovery: Sendable {
         }
         found = try tree.files(in: directory)
       }
-      let slots = catalog.slots(of: hash)
-      guard catalog.state.withLock({ $0.entries === entries }) else { return }
+      let slots = catalog.settledSlots(of: hash)
+      let isKnown = catalog.state.withLock {
+        $0.entries === entries && $0.journal.unread == nil
+      }
+      guard isKnown else { return }
       for slot in slots { restoreMetadata(slot, in: directory, entries) }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       if slots.isEmpty {
@@ -226,12 +234,57 @@ package final class Recovery: Sendable {
   /// - Returns: false if the store was closed meanwhile.
   private func checkBodies(butNot away: Away) -> Bool {
     var cursor = SlotCursor()
+    let isWhole = catalog.isIndexWhole
     while let located = cursor.next(in: catalog) {
       if upkeep.isStopping { return false }
-      for place in located where !tree.hasBody(place) {
-        setAside(place.slot, butNot: away)
+      for place in located {
+        if place.slot.isUnsettled { continue }
+        if place.slot.carriesBody, isWhole || !isBeforeDamage(place.slot) {
+          restore(place)
+        } else if !tree.hasBody(place) {
+          setAside(place.slot, butNot: away)
+        }
       }
     }
     return true
+  }
+
+  private func isBeforeDamage(_ slot: Slot) -> Bool {
+    catalog.state.withLock { slot.recordPlace < $0.journal.damagedPlace }
+  }
+
+  // MARK: Entries in the log
+
+  /// Writes the files of an entry again whose record still carries the body, unless they are intact.
+  /// They are not synced when they are written, so a loss of power may have damaged them.
+  private func restore(_ located: Located) {
+    if (try? tree.isWholeBody(located)) == true { return }
+    do throws(StoreError) { try catalog.settleAgain(located) } catch {
+      // The record still has the body. It is tried again when its segment is dropped.
+      events.send(.notSettled(error))
+    }
+  }
+
+  /// Removes the entries that only the log has, before a part of the journal that is lost. That part
+  /// may have replaced or removed them.
+  private func releaseDoubtful() {
+    catalog.forEachUnsettled { place in
+      if catalog.state.withLock({ $0.isDoubtful(place.slot) }),
+        (try? release(place.slot, place.entries)) == true
+      {
+        events.send(.removed(.damaged), bytes: place.slot.length)
+      }
+    }
+  }
+
+  /// Completes a removal of all entries, which a kill has interrupted: removes those in the log.
+  ///
+  /// - Parameter sequence: the number of the last record before the removal.
+  private func releaseLogged(through sequence: UInt64) {
+    catalog.forEachUnsettled { place in
+      if let record = try? catalog.readRecord(place), record.sequence <= sequence {
+        _ = try? release(place.slot, place.entries)
+      }
+    }
   }
 }

@@ -15,7 +15,7 @@ extension Catalog {
     while true {
       let entries = try state.withLock { state throws(StoreError) in
         follow(&state)
-        try state.checkOpen(path)
+        try check(state)
         return state.entries
       }
       do throws(StoreError) {

@@ -39,15 +39,19 @@ extension KeyFiles {
     _ entry: NewEntry, _ before: Before, named digest: Digest
   ) throws(StoreError) -> UInt64? {
     let name = Layout.body(digest)
-    let known = before.all.first { $0.digest == digest }
+    let known = before.settled.first { $0.digest == digest }
     if !isNew {
       switch try standing(name, entry, known) {
-      case .equal: return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
+      case .equal:
+        // The file of an entry that was in the log may not be synced.
+        if isSynced { try synchronize(name) }
+        return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
       case .another: return nil
       case .none: break
       }
     }
     if digest == entry.digest, let sharing = before.sharing, share(sharing, name, entry) {
+      if isSynced { try synchronize(name) }
       return UInt64(sharing.slot.bodyFile)
     }
     do throws(SystemError) {
@@ -58,6 +62,13 @@ extension KeyFiles {
       throw StoreError(error, path: "\(path)/\(name.text)")
     }
     return UInt64(UInt32.random(in: 1 ... .max))
+  }
+
+  private func synchronize(_ name: PathName) throws(StoreError) {
+    try system("\(path)/\(name.text)") { () throws(SystemError) in
+      let file = try files.open(name, in: directory, [.read])
+      try files.synchronize(file, names: false)
+    }
   }
 
   private func seededDigest(of entry: NewEntry) throws(StoreError) -> Digest {
@@ -91,7 +102,12 @@ extension KeyFiles {
   ) throws(StoreError) -> Standing {
     do throws(SystemError) {
       let file = try files.open(name, in: directory, [.read])
-      if isEqual(file, entry) { return .equal }
+      // A file with a second name that no record of the key has was left by a failure. Nobody knows
+      // which entries it counts for, so another one is made.
+      if isEqual(file, entry) {
+        if known != nil { return .equal }
+        if try !files.status(of: file.raw).isLinked { return .equal }
+      }
       if let known, try files.status(of: file.raw).length == known.length,
         try files.holdsBody(file, known.digest, count: known.length, hashSeed: tree.hashSeed)
       {
@@ -149,7 +165,7 @@ extension KeyFiles {
     case .bytes(let bytes):
       let file = try create(name)
       try files.write(file, bytes)
-      if tree.durability == .full { try files.synchronize(file, names: false) }
+      if isSynced { try files.synchronize(file, names: false) }
     case .staged(let staged, let session):
       try files.rename(staged, in: session.directory.raw, to: name, in: directory.raw)
     }

@@ -9,6 +9,8 @@ struct KeyFiles: ~Copyable {
   let tree: Tree
   let hash: KeyHash
   let directory: Descriptor
+  /// Whether the files are synced, so that the record need not carry the body.
+  let isSynced: Bool
   private let shard: Int32
   var isNew: Bool
   var madeBody: PathName?
@@ -20,7 +22,7 @@ struct KeyFiles: ~Copyable {
   var path: String { "\(tree.path)/entries/\(Layout.keyPath(hash).text)" }
 
   init(
-    _ tree: Tree, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool
+    _ tree: Tree, _ shard: borrowing Shard, _ hash: KeyHash, isKnown: Bool, isSynced: Bool = true
   ) throws(StoreError) {
     let name = Layout.key(hash)
     let path = "\(tree.path)/entries/\(Layout.keyPath(hash).text)"
@@ -35,6 +37,7 @@ struct KeyFiles: ~Copyable {
       throw error
     }
     self.tree = tree
+    self.isSynced = isSynced && tree.durability == .full
     self.hash = hash
     self.shard = shard.directory.raw
     self.isNew = isNew
@@ -89,7 +92,8 @@ struct KeyFiles: ~Copyable {
   }
 
   /// Writes the metadata file: directly if the entry is new, otherwise into staging. `finish`
-  /// renames it after the journal has the record.
+  /// renames it after the journal has the record, so that a file that is newer than the record of its
+  /// entry shows that a record is lost.
   ///
   /// The file is not synced, because the record in the journal has the same content, and is synced
   /// if the store survives a loss of power. Then the file is written again from the record.
@@ -119,7 +123,7 @@ struct KeyFiles: ~Copyable {
   /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by
   ///   a process that was killed, and its name may not be on disk yet.
   func synchronize(_ shard: borrowing Shard, isKnown: Bool) throws(StoreError) {
-    guard tree.durability == .full, madeBody != nil || madeMetadata != nil else { return }
+    guard isSynced, madeBody != nil || madeMetadata != nil else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
       if isNew || !isKnown { try files.synchronize(shard.directory, names: true) }
@@ -144,13 +148,13 @@ struct KeyFiles: ~Copyable {
   /// - Returns: whether the metadata file has its name.
   mutating func finish(_ before: Before, _ digest: Digest) -> Bool {
     let isNamed = finishMetadata()
-    for slot in before.surplus {
+    for slot in before.surplus where !slot.isUnsettled {
       tree.discard(Layout.metadata(slot.variant), in: directory.raw)
     }
     let kept = before.others.filter { other in
-      !before.surplus.contains { $0.variant == other.variant }
+      !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
     }
-    for gone in before.surplus + (before.old.map { [$0] } ?? [])
+    for gone in before.doomed
     where gone.digest != digest && !kept.contains(where: { $0.digest == gone.digest }) {
       tree.discard(Layout.body(gone.digest), in: directory.raw)
     }

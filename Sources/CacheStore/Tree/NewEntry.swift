@@ -64,7 +64,14 @@ struct Before {
 
   /// All variants of the key.
   var all: [Slot] { (old.map { [$0] } ?? []) + others }
-  var hasVariants: Bool { old != nil || !others.isEmpty }
+  /// The variants that have files.
+  var settled: [Slot] { all.filter { !$0.isUnsettled } }
+  /// Whether the directory of the key survives a loss of power. That of an entry that was in the log
+  /// is not synced before its segment is dropped.
+  var hasDurableFiles: Bool { all.contains { !$0.isUnsettled && !$0.carriesBody } }
+  var hasFiles: Bool { all.contains { !$0.isUnsettled } }
+  /// The settled entries that the new one replaces or displaces.
+  var doomed: [Slot] { ((old.map { [$0] } ?? []) + surplus).filter { !$0.isUnsettled } }
 
   /// Reads the entries of a key from the index.
   init(_ state: inout StoreState, _ hash: KeyHash, _ entry: NewEntry, now: Int64) {
@@ -77,5 +84,26 @@ struct Before {
     sharing = state.index.sharing(entry.digest, length: entry.length).map { state.located($0) }
     tick = state.tick(now)
     nextSequence = state.journal.sequence &+ 1
+  }
+
+  /// Reads the entries of a key from the index, one of which is to be settled.
+  init(_ state: inout StoreState, settling slot: Slot) {
+    others = state.index.variants(of: slot.keyHash).map { state.index[$0] }
+      .filter { $0.variant != slot.variant }
+    surplus = []
+    sharing = state.index.sharing(slot.digest, length: slot.length).map { state.located($0) }
+    tick = slot.accessed
+    nextSequence = state.journal.sequence &+ 1
+  }
+
+  /// Returns whether the index still has the same entries of the key. Those that are not settled may
+  /// change without the lock of the shard.
+  func isCurrent(_ state: borrowing StoreState, _ hash: KeyHash) -> Bool {
+    let (now, known) = (state.index.variants(of: hash), all)
+    return now.count == known.count
+      && now.allSatisfy { number in
+        let slot = state.index[number]
+        return known.contains { $0.variant == slot.variant && $0.isSameRecord(as: slot) }
+      }
   }
 }

@@ -57,9 +57,18 @@ final class Staging: Sendable {
   private var fileSystem: any FileSystem { place.fileSystem }
   private var path: String { "\(place.path)/staging" }
 
-  init(_ place: StorePlace, _ durability: Durability) {
+  /// The first half of the names of sessions of this run of the machine.
+  private let boot: UInt64
+
+  init(_ place: StorePlace, _ options: Options) {
     self.place = place
-    self.durability = durability
+    durability = options.durability
+    boot = options.bootName.map { Checksum.of($0) >> 32 } ?? 0
+  }
+
+  /// Returns whether a session is of an earlier run of the machine, or whether that is not known.
+  func isOfEarlierBoot(_ session: PathName) -> Bool {
+    boot == 0 || session.hex(in: 0..<8) != boot
   }
 
   // MARK: The session of this process
@@ -71,7 +80,8 @@ final class Staging: Sendable {
   /// mistakes the new directory for that of a killed process before it is locked.
   func makeSession() throws(StoreError) -> Session {
     var name = PathName()
-    name.appendHex(.random(in: .min ... .max), digits: 16)
+    name.appendHex(boot, digits: 8)
+    name.appendHex(.random(in: .min ... .max), digits: 8)
     let made = try system("\(path)/\(name.text)") { () throws(SystemError) in
       try fileSystem.makeDirectory(
         name, in: place.staging.raw, mode: StorePlace.directoryMode)
@@ -182,17 +192,33 @@ final class Staging: Sendable {
     return directory
   }
 
-  /// Returns whether a session has a directory in it: its process was killed while it removed all
-  /// entries.
-  func hasMovedEntries(_ session: PathName) -> Bool {
-    var found = false
+  /// Returns the number of the last record before a removal of all entries, if the process of a
+  /// session was killed during one: the directory that it moved is still there. 0 if the name of the
+  /// directory does not tell.
+  func movedEntries(_ session: PathName) -> UInt64? {
+    var found: UInt64?
     guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
-    else { return false }
-    try? fileSystem.list(directory.raw) { _, kind in
-      if kind == .directory { found = true }
-      return !found
+    else { return nil }
+    try? fileSystem.list(directory.raw) { name, kind in
+      if kind == .directory { found = max(found ?? 0, Self.sequence(name) ?? 0) }
+      return true
     }
     return found
+  }
+
+  /// Returns the name in the session for the directory of all entries that are removed.
+  ///
+  /// - Parameter sequence: the number of the last record before the removal.
+  static func nameOfMoved(after sequence: UInt64, _ session: Session) -> PathName {
+    var name = PathName()
+    name.appendHex(sequence, digits: 16)
+    name.append("-")
+    name.append(session.unusedName())
+    return name
+  }
+
+  private static func sequence(_ name: PathName) -> UInt64? {
+    name.count == 33 ? name.hex(in: 0..<16) : nil
   }
 }
 

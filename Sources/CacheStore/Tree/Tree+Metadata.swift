@@ -80,6 +80,21 @@ extension Tree {
     }
   }
 
+  /// Returns the bytes that the metadata file and the directory of an entry will count for the
+  /// limits. The file is not encoded if it certainly fits into one block.
+  ///
+  /// - Throws: `metadataTooLarge`.
+  func plannedOverhead(_ entry: StoredEntry) throws(StoreError) -> UInt32 {
+    let items = entry.fields.count + entry.userInfo.count + entry.tags.count
+    var texts = entry.key.bytes.count
+    for item in entry.fields { texts += item.name.bytes.count + item.value.bytes.count }
+    for item in entry.userInfo { texts += item.name.bytes.count + item.value.bytes.count }
+    for tag in entry.tags { texts += tag.bytes.count }
+    // A byte takes six characters at most ("\\u001f"), and the names of members are short.
+    if 1024 + 6 * texts + 64 * items <= Int(place.blockBytes) { return overhead(1) }
+    return overhead(try document(for: entry, sequence: .max).count)
+  }
+
   /// Returns the bytes that a metadata file and the directory of its key count for the limits.
   package func overhead(_ documentBytes: Int) -> UInt32 {
     let block = place.blockBytes

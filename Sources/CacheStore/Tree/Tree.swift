@@ -28,7 +28,7 @@ package final class Tree: Sendable {
     durability = options.durability
     fileSystem = options.fileSystem
     clock = options.clock
-    staging = Staging(place, options.durability)
+    staging = Staging(place, options)
   }
 
   // MARK: Bodies

@@ -17,6 +17,8 @@ struct UpkeepWork: OptionSet, Sendable {
   static let sweep = UpkeepWork(rawValue: 16)
   /// Set damaged entries aside.
   static let setAside = UpkeepWork(rawValue: 32)
+  /// Write the files of entries that are in the log, from a time on.
+  static let settle = UpkeepWork(rawValue: 64)
 }
 
 /// The background thread of a store. It is started when there is work, and sleeps when there is
@@ -29,6 +31,8 @@ final class Upkeep: Sendable {
   struct State: Sendable {
     var work: UpkeepWork = []
     var damaged: [Slot] = []
+    /// The time by the monotonic clock from which entries are settled.
+    var settlesAt = Int64.max
     var isRunning = false
     var isBusy = false
     var isStopping = false
@@ -38,6 +42,8 @@ final class Upkeep: Sendable {
   }
 
   let state = Monitor(State())
+  /// `State.settlesAt`, for threads that have not locked the state.
+  private let settlesBefore = Atomic(Int64.max)
 
   /// The nanoseconds for which access times stay only in memory.
   private static let touchDelay = PendingTouches.delayNanoseconds
@@ -64,6 +70,17 @@ final class Upkeep: Sendable {
       return !state.isRunning
     }
     if starts { start() }
+  }
+
+  /// Requests that entries are settled after a number of nanoseconds. A request that is already
+  /// there for an earlier time stays.
+  func requestSettling(after nanoseconds: Int64) {
+    if isIdle { return }
+    let time = nanoseconds > 0 ? monotonicNanoseconds() + nanoseconds : 0
+    if settlesBefore.load(ordering: .relaxed) <= time { return }
+    settlesBefore.store(time, ordering: .relaxed)
+    state.change { $0.settlesAt = min($0.settlesAt, time) }
+    request(.settle)
   }
 
   /// Requests that a damaged entry is set aside.
@@ -94,28 +111,53 @@ final class Upkeep: Sendable {
     }
   }
 
+  /// What the thread does next.
+  private enum Turn {
+    case stop
+    case work(UpkeepWork)
+    /// Only settling is left, which is not due yet.
+    case wait
+  }
+
   /// Waits for work, and returns it; `nil` if the store is being closed.
   private func next() -> UpkeepWork? {
-    let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> UpkeepWork?? in
-      if state.isStopping { return .some(nil) }
-      let due = state.isHurried ? state.work : state.work.subtracting(.touches)
-      if due.isEmpty { return nil }
-      return .some(Self.take(&state))
-    }
-    if let urgent { return urgent }
-    return state.wait { state -> UpkeepWork?? in
-      if state.isStopping { return .some(nil) }
-      return state.work.isEmpty ? nil : .some(Self.take(&state))
+    while true {
+      let urgent = state.wait(nanoseconds: Self.touchDelay) { state -> Turn? in
+        if state.isStopping { return .stop }
+        let due = Self.due(state)
+        let isUrgent = !(state.isHurried ? due : due.subtracting(.touches)).isEmpty
+        return isUrgent ? .work(take(&state)) : nil
+      }
+      let turn =
+        urgent
+        ?? state.wait { state -> Turn? in
+          if state.isStopping { return .stop }
+          if !Self.due(state).isEmpty { return .work(take(&state)) }
+          return state.work.isEmpty ? nil : .wait
+        }
+      switch turn {
+      case .stop: return nil
+      case .work(let work): return work
+      case .wait: continue
+      }
     }
   }
 
-  private static func take(_ state: inout State) -> UpkeepWork {
-    defer {
-      state.work = []
-      state.isHurried = false
-    }
+  /// Returns the work that may be done now, also that which may wait for a second.
+  private static func due(_ state: State) -> UpkeepWork {
+    state.settlesAt <= monotonicNanoseconds() ? state.work : state.work.subtracting(.settle)
+  }
+
+  private func take(_ state: inout State) -> UpkeepWork {
+    let due = Self.due(state)
+    state.work.subtract(due)
+    state.isHurried = false
     state.isBusy = true
-    return state.work
+    if due.contains(.settle) {
+      state.settlesAt = .max
+      settlesBefore.store(.max, ordering: .relaxed)
+    }
+    return due
   }
 
   var isStopping: Bool { state.wait { $0.isStopping } }
@@ -141,7 +183,8 @@ final class Upkeep: Sendable {
   func waitUntilIdle(nanoseconds: Int64 = .max) {
     state.change { $0.isHurried = !$0.work.isEmpty }
     func isIdle(_ state: inout State) -> Void? {
-      (state.work.subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning ? () : nil
+      (Self.due(state).subtracting(.touches).isEmpty && !state.isBusy) || !state.isRunning
+        ? () : nil
     }
     if nanoseconds == .max {
       state.wait(until: isIdle)
@@ -165,5 +208,11 @@ extension Store {
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
     if work.contains(.sweep) { catalog.tree.staging.sweep { !upkeep.isStopping } }
     if work.contains(.compact) { catalog.compact() }
+    if work.contains(.settle) {
+      let (next, failure) = catalog.settleStep()
+      if let failure { events.send(.notSettled(failure)) }
+      if let next { upkeep.requestSettling(after: next) }
+      catalog.tendJournal()
+    }
   }
 }

@@ -80,6 +80,7 @@ final class CheckRun: Sendable {
     StrayNames(self, store).check(root, journal: journal.foreign)
     try checkCancelled()
     try checkShards(store)
+    checkLog(store)
     end(root, journal.suspicions, staging, place, store)
     try checkCancelled()
     return reporter.end()
@@ -312,6 +313,30 @@ final class CheckRun: Sendable {
         if !options.skippedShards.contains(UInt8(work.next - 1)) { return work.next - 1 }
       }
       return nil
+    }
+  }
+
+  // MARK: The log
+
+  /// Checks the entries that only the journal has: their bodies, in a deep check.
+  private func checkLog(_ store: CheckedStore) {
+    guard let catalog = store.catalog else { return }
+    var count = 0
+    let isDeep = options.depth == .deep
+    catalog.forEachLogged(isDeep: isDeep) { slot, isIntact in
+      count += 1
+      if isIntact { return }
+      let suspicion = Suspicion(
+        .bodyWrong, path: Array("journal/".utf8) + Layout.segment(slot.segment).bytes,
+        name: Layout.segment(slot.segment), variant: slot.variant,
+        "byte \(slot.offset): the body is not what was stored")
+      guard let mender else { return reporter.tell(suspicion.finding()) }
+      let attempt = mender.mendLogged(slot, suspicion)
+      reporter.tell(suspicion.finding(outcome(attempt, isLeft: attempt != .done)))
+    }
+    reporter.change { report in
+      report.unsettled = count
+      report.entries += count
     }
   }
 

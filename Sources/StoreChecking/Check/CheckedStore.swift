@@ -43,7 +43,7 @@ final class CheckedStore: Sendable {
   }
 
   /// Returns the present entries of a key.
-  func slots(of hash: KeyHash) -> [Slot] { catalog?.slots(of: hash) ?? [] }
+  func slots(of hash: KeyHash) -> [Slot] { catalog?.settledSlots(of: hash) ?? [] }
 
   /// Returns the present entries of some keys, in the same order.
   func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {

@@ -199,7 +199,9 @@ struct JournalCheck {
     case .header:
       add(.segmentDamaged, name, "its header is that of another store")
     case .newerFormat(let version):
-      add(.newerFormat, name, "it has format \(version), this program reads 1")
+      add(
+        .newerFormat, name,
+        "it has format \(version), this program reads \(SegmentHeader.newestVersion)")
     case .damaged:
       add(.segmentDamaged, name, "its header is damaged")
     }
@@ -221,7 +223,7 @@ struct JournalCheck {
       case .record(let header, let bytes, let place):
         follow(header, name, place)
         // Safety: the bytes are copied during the call.
-        if unsafe note(header, Array(bytes), name, place) {
+        if unsafe note(header, Array(bytes.prefix(header.headCount)), name, place) {
           sealedAt = place + Int64(header.length)
         }
       case .damage(let range):
@@ -273,7 +275,8 @@ struct JournalCheck {
     switch header.type {
     case .put:
       guard let record = PutRecord(checked: bytes),
-        KeyHash(hashing: record.key, seed: description.hashSeed) == record.head.keyHash
+        KeyHash(hashing: record.key, seed: description.hashSeed) == record.head.keyHash,
+        record.head.agrees(withBodyCount: header.bodyCount)
       else {
         add(.recordDamaged, name, "byte \(place): the record of an entry contradicts itself")
         return false

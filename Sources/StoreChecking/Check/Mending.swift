@@ -17,6 +17,8 @@ protocol Mending: Sendable {
   /// Repairs one key. The caller holds `shard`.
   func mend(_ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard)
     -> [MendAttempt]
+  /// Repairs an entry that only the journal has, and whose body there is damaged.
+  func mendLogged(_ slot: Slot, _ suspicion: Suspicion) -> MendAttempt
   /// Repairs a name in `directory`, anywhere in the store except in the directory of a key: a
   /// foreign file, or one of a wrong kind, mode or place.
   func mendStray(_ suspicion: Suspicion, _ name: PathName, in directory: Int32)

@@ -50,7 +50,7 @@ final class SharedFiles: Sendable {
     _ member: Member, _ ring: Ring, _ store: CheckedStore, _ catalog: Catalog
   ) -> Bool {
     func isMember() -> Bool {
-      guard let slot = catalog.slot(member.hash, member.variant) else { return false }
+      guard let slot = catalog.settledSlot(member.hash, member.variant) else { return false }
       return slot.digest == ring.digest && slot.bodyFile == ring.bodyFile
         && slot.length == ring.length
     }

@@ -22,10 +22,18 @@ extension Mender {
     // Variants with equal bodies share the file and the finding.
     if try recover(slot, in: directory, scene) { return true }
     if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
-    for other in catalog.slots(of: scene.hash) where other.digest == slot.digest {
+    for other in catalog.settledSlots(of: scene.hash) where other.digest == slot.digest {
       try setAside(other, shard)
     }
     return true
+  }
+
+  /// Gives an entry up that only the journal has. Its bytes are copied into the quarantine.
+  func mendLogged(_ slot: Slot, _ suspicion: Suspicion) -> MendAttempt {
+    if !level.reaches(suspicion.kind) { return .none }
+    recovery.setLoggedAside(slot)
+    return catalog.slot(slot.keyHash, slot.variant)?.isSameRecord(as: slot) == true
+      ? .failed("its record could not be removed") : .done
   }
 
   /// Moves the remaining files of an entry to the quarantine, and then appends its remove record.
@@ -203,7 +211,7 @@ extension Mender {
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let name = suspicion.name, case .body(let digest) = Layout.keyFile(name),
-      !catalog.slots(of: scene.hash).contains(where: { $0.digest == digest }),
+      !catalog.settledSlots(of: scene.hash).contains(where: { $0.digest == digest }),
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides || hasUnknown(scene) {

@@ -27,7 +27,7 @@ extension Mender {
   func mendUnrecorded(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let variant = suspicion.variant, catalog.slot(scene.hash, variant) == nil,
+    guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil,
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides {
@@ -57,7 +57,7 @@ extension Mender {
   func takeUpAgain(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let variant = suspicion.variant, catalog.slot(scene.hash, variant) == nil,
+    guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil,
       case .document(let facts)? = scene.metadata[variant]?.reading,
       let directory = try openKey(scene, shard)
     else { return false }
@@ -75,7 +75,7 @@ extension Mender {
   func mendUnexplained(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard let variant = suspicion.variant, catalog.slot(scene.hash, variant) == nil
+    guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil
     else { return false }
     return try quarantine(
       variant, scene, shard, "the journal does not know it, and no crash has left it.")
@@ -110,7 +110,7 @@ extension Mender {
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     if let slot, !journalDecides,
-      catalog.slots(of: scene.hash).contains(where: {
+      catalog.settledSlots(of: scene.hash).contains(where: {
         $0.variant != slot.variant && $0.digest == slot.digest
       })
     {
@@ -177,7 +177,7 @@ extension Mender {
     _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
     except variant: UInt64?
   ) throws(StoreError) -> Bool {
-    if catalog.slots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
+    if catalog.settledSlots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
     for (other, file) in scene.metadata where other != variant {
       if case .document(let facts) = file.reading, facts.digest == digest,
         !fileSystem.isMissing(Layout.metadata(other), in: directory.raw)
@@ -196,7 +196,7 @@ extension Mender {
       switch file.reading {
       case .document: false
       case .damaged(let error) where error.code == .foreignStore: true
-      default: catalog.slot(scene.hash, variant) == nil
+      default: catalog.settledSlot(scene.hash, variant) == nil
       }
     }
   }
@@ -204,7 +204,7 @@ extension Mender {
   /// Repairs entries that lack a file after other files were moved.
   func tidy(_ scene: KeyScene, _ shard: borrowing Shard) -> MendAttempt {
     do throws(StoreError) {
-      let slots = catalog.slots(of: scene.hash)
+      let slots = catalog.settledSlots(of: scene.hash)
       if slots.isEmpty { return try removeDirectory(scene, shard) ? .done : .none }
       guard let directory = try openKey(scene, shard) else {
         guard level == .all else { return .none }

@@ -122,6 +122,8 @@ extension Mender {
     _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
     let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
+    // An entry that only the journal has is newer than any file.
+    if catalog.slot(hash, entry.variant)?.isUnsettled == true { return false }
     let slot = catalog.slot(hash, entry.variant)
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
     // An entry that was removed is not brought back by a copy.

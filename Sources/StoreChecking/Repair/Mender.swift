@@ -93,7 +93,7 @@ extension Mender: Mending {
   private func mend(
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    let slot = suspicion.variant.flatMap { catalog.slot(scene.hash, $0) }
+    let slot = suspicion.variant.flatMap { catalog.settledSlot(scene.hash, $0) }
     switch suspicion.kind {
     case .wrongMode, .wrongKind, .foreignFile:
       return try mendName(suspicion, scene, shard)
@@ -262,7 +262,7 @@ extension Mender {
   func removeDirectory(
     _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    guard catalog.slots(of: scene.hash).isEmpty else { return false }
+    guard catalog.settledSlots(of: scene.hash).isEmpty else { return false }
     let raw = shard.directory.raw
     return try guarded(scene.path) { () throws(SystemError) in
       do throws(SystemError) {

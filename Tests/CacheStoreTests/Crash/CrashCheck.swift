@@ -33,6 +33,8 @@ struct CrashCheck {
       try run.put("probe", 1)
       try run.settle()
       run.check(isPromised: isPromised)
+      try run.settleLog()
+      run.check(isPromised: isPromised)
       // The access times of these look-ups would go to the journal some time later.
       try run.store().flush()
       try run.settle()
@@ -91,15 +93,12 @@ struct CrashCheck {
     if said.logicalBytes != logical {
       run.complain("\(said.logicalBytes) bytes, \(logical) in the tree")
     }
-    // A segment without records at the end was left by a crash; the next one to be begun replaces it.
-    let segments = tree.segments.last?.length == 64 ? tree.segments.dropLast() : tree.segments[...]
-    let journal = segments.reduce(0) { $0 + $1.length }
-    if said.journalBytes != journal {
-      run.complain("\(said.journalBytes) bytes of journal, \(journal) in the tree")
+    if said.journalBytes != tree.journalBytes {
+      run.complain("\(said.journalBytes) bytes of journal, \(tree.journalBytes) in the tree")
     }
-    if said.allocatedBytes != tree.allocatedBytes + journal {
-      run.complain(
-        "\(said.allocatedBytes) bytes allocated, \(tree.allocatedBytes + journal) in the tree")
+    let there = tree.allocatedBytes + tree.journalBytes
+    if said.allocatedBytes != there {
+      run.complain("\(said.allocatedBytes) bytes allocated, \(there) in the tree")
     }
     if let most = limits.entries, said.entries > most { run.complain("too many entries") }
     if let most = limits.bytes, limits.accounting == .allocated, said.allocatedBytes > most {
@@ -110,7 +109,7 @@ struct CrashCheck {
   /// No bytes on the disk are more than the limits count.
   private func checkCounted(_ store: Store, _ volume: SimulatedVolume, _ run: CrashRun) {
     let tree = CrashTree(volume)
-    let there = tree.allocatedBytes + tree.segments.reduce(0) { $0 + $1.length }
+    let there = tree.allocatedBytes + tree.journalBytes
     let counted = store.statistics.allocatedBytes
     if there > counted { run.complain("\(there) bytes in the tree, \(counted) are counted") }
     for (directory, names) in tree.keys where !names.contains("json") {
@@ -140,6 +139,13 @@ struct CrashTree {
   var keys: [String: [String]] = [:]
   /// What belongs to nothing.
   var foreign: [String] = []
+
+  /// The bytes of the journal. A segment at the end that has only its header was left by a crash, and
+  /// the next one to be begun replaces it.
+  var journalBytes: UInt64 {
+    let begun = segments.last?.length == 64 ? segments.dropLast() : segments[...]
+    return begun.reduce(0) { $0 + $1.length }
+  }
 
   /// The bytes of distinct bodies, metadata files and their directories, in blocks.
   var allocatedBytes: UInt64 {

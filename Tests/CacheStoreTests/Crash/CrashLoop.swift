@@ -43,7 +43,8 @@ struct CrashLoop {
   /// - Returns: nil where it has not struck. The store is still open where its process lives.
   func run(_ fault: SimulatedFault) -> Struck? {
     let volume = base.copy()
-    let run = scenario.run(SimulatedProcess(on: volume, fault: fault), durability, ledger)
+    let run = scenario.run(
+      SimulatedProcess(on: volume, fault: fault, recordsTrace: true), durability, ledger)
     do {
       try run.open()
       try scenario.steps(run)
@@ -90,11 +91,21 @@ struct CrashLoop {
     for profile in PowerLossProfile.allCases {
       for seed in 0...seeds {
         let volume = struck.volume.afterPowerLoss(profile, seed: seed == 0 ? nil : seed)
-        note(
-          check.complaints(volume, struck.run.ledger),
-          "power lost, \(profile), seed \(seed), \(place)")
+        let before = volume.copy()
+        let complaints = check.complaints(volume, struck.run.ledger)
+        if !complaints.isEmpty { Self.tell(struck, before) }
+        note(complaints, "power lost, \(profile), seed \(seed), \(place)")
       }
     }
+  }
+
+  /// Prints what the process has done, and what the power cut left.
+  private static func tell(_ struck: Struck, _ volume: SimulatedVolume) {
+    func tell(_ title: String, _ lines: [String]) {
+      print(title, lines.joined(separator: "\n  "), separator: "\n  ")
+    }
+    tell("calls", struck.run.process.trace.filter(\.isChange).map { "\($0)" })
+    tell("left", CrashDump(volume).lines)
   }
 
   /// Takes down what was wrong at a place.

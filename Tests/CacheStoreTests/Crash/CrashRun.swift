@@ -50,6 +50,20 @@ final class CrashRun: Sendable {
 
   // MARK: Steps
 
+  /// Writes the files of entries that are in the log. A failure leaves them there.
+  func settleLog() throws {
+    let store = try store()
+    _ = try? store.settle()
+    try settle()
+  }
+
+  /// Writes the journal anew. A failure leaves it as it is.
+  func purge() throws {
+    let store = try store()
+    _ = try? store.purge()
+    try settle()
+  }
+
   /// Stores a body; `content` is that of another key where it is to be shared.
   func put(_ key: String, _ version: Int, content: String? = nil) throws {
     let content = content ?? "\(key) \(version)"

@@ -8,7 +8,8 @@ import SimulatedFiles
 struct CrashScenario: Sendable, CustomStringConvertible {
   static let path = "/store"
 
-  let name: String
+  var name: String
+  var settling = Settling.atOnce
   var journal = JournalSizes()
   /// What the store has before.
   var prepare: @Sendable (CrashRun) throws -> Void = { _ in }
@@ -29,6 +30,7 @@ struct CrashScenario: Sendable, CustomStringConvertible {
       clock: SteppingClock(1_700_000_000_000_000_000 + after * 1_000_000_000_000, step: 1_000_000),
       fileSystem: process)
     options.journal = journal
+    options.settling = settling
     options.bootName = afterPowerLoss ? [2] : [1]
     return CrashRun(process, options, ledger)
   }
@@ -54,8 +56,52 @@ struct CrashScenario: Sendable, CustomStringConvertible {
   /// The scenarios that are run: all, or the one that an environment variable names.
   static let all: [CrashScenario] = {
     let chosen = ProcessInfo.processInfo.environment["OFFLINECACHE_CRASH_SCENARIO"]
-    return known.filter { chosen == nil || $0.name == chosen }
+    let all = known + known.map { $0.logged } + logged
+    return all.filter { chosen == nil || $0.name == chosen }
   }()
+
+  /// The same steps with entries that are first stored in the log.
+  private var logged: CrashScenario {
+    var scenario = self
+    scenario.name += ", logged"
+    scenario.settling = .within(seconds: 3_600)
+    return scenario
+  }
+
+  /// Scenarios of the log.
+  private static let logged: [CrashScenario] = [
+    CrashScenario(
+      name: "settle", settling: .within(seconds: 3_600),
+      prepare: { run in
+        try run.put("a", 1)
+        try run.put("b", 5)
+      },
+      steps: { run in
+        try run.put("a", 2)
+        try run.put("c", 3, content: "b 5")
+        try run.settleLog()
+        try run.put("a", 3)
+        try run.pin("c", true)
+        try run.remove("b")
+        try run.settleLog()
+      }),
+    CrashScenario(
+      name: "settle and drop", settling: .within(seconds: 3_600),
+      journal: JournalSizes(
+        segmentBytes: 9_000, smallBytes: 1 << 20, copyBytes: 4_000, logBytes: 36_000),
+      prepare: { run in
+        for key in ["a", "b", "c"] { try run.put(key, 3) }
+      },
+      steps: { run in
+        for version in 2...4 {
+          for key in ["a", "d"] { try run.put(key, version) }
+        }
+        try run.remove("b")
+        try run.settleLog()
+        try run.purge()
+        try run.put("a", 5)
+      }),
+  ]
 
   private static let known: [CrashScenario] = [
     CrashScenario(name: "store") { run in

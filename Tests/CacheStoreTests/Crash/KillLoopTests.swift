@@ -21,7 +21,9 @@ import Testing
   func `a second fault while the first is put right loses nothing either`(
     scenario: CrashScenario, durability: Durability
   ) throws {
-    let recovery = CrashScenario(name: "recovery of \(scenario)", journal: scenario.journal) {
+    let recovery = CrashScenario(
+      name: "recovery of \(scenario)", settling: scenario.settling, journal: scenario.journal
+    ) {
       try $0.settle()
       try $0.put("a", 7)
       $0.close()

@@ -9,7 +9,7 @@ import Testing
 @Suite struct CatalogRemovedTests {
   private func open(_ volume: SimulatedVolume, _ fault: SimulatedFault? = nil) throws -> Store {
     var options = Options(
-      durability: .full, fileSystem: SimulatedProcess(on: volume, fault: fault))
+      durability: .full, settling: .atOnce, fileSystem: SimulatedProcess(on: volume, fault: fault))
     options.bootName = [1]
     return try Store(at: CrashScenario.path, options: options)
   }

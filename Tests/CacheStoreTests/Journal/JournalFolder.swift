@@ -26,7 +26,9 @@ final class JournalFolder: Sendable {
   }
 
   func open(_ options: Options = Options()) throws(StoreError) -> Store {
-    try Store(at: path, options: options)
+    var options = options
+    options.settling = .atOnce
+    return try Store(at: path, options: options)
   }
 
   /// The names of the segments, oldest first.

@@ -21,7 +21,7 @@ import Testing
       storeID: store.catalog.id, hashSeed: store.hashSeed, number: UInt64(number),
       created: Timestamp(nanoseconds: 0)
     ).bytes
-    bytes[8] = 2
+    bytes[8] = 3
     let sum = Checksum.of(Array(bytes[..<56]))
     for place in 0..<8 { bytes[56 + place] = UInt8(truncatingIfNeeded: sum >> (8 * place)) }
     let name = "journal/\(Layout.segment(number).text)"

@@ -126,7 +126,7 @@ import Testing
   @Test func `a segment of a newer version is an error, and is left alone`() throws {
     let folder = try Self.store(segments: 2)
     var bytes = folder.bytes("00000002.log")
-    bytes[8] = 2
+    bytes[8] = 3
     let sum = Checksum.of(Array(bytes[..<56]))
     for index in 0..<8 { bytes[56 + index] = UInt8(truncatingIfNeeded: sum >> UInt64(8 * index)) }
     try folder.write(bytes, to: "00000002.log")

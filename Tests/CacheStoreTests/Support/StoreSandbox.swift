@@ -14,9 +14,13 @@ final class StoreSandbox: Sendable {
   /// The path of the store.
   var root: String { path + "/store" }
 
-  /// Opens the store.
-  func open(_ options: Options = Options()) throws(StoreError) -> Store {
-    try Store(at: root, options: options)
+  /// Opens the store. Most tests look at files, so entries are settled at once.
+  func open(
+    _ options: Options = Options(), settling: Settling = .atOnce
+  ) throws(StoreError) -> Store {
+    var options = options
+    options.settling = settling
+    return try Store(at: root, options: options)
   }
 
   /// A path below the store.

@@ -139,7 +139,7 @@ import Testing
     try makeStore()
     let name = try #require(sandbox.segments.first)
     var bytes = sandbox.bytes(name)
-    bytes[8] = 2
+    bytes[8] = 3
     let sum = Checksum.of(Array(bytes[..<56]))
     for byte in 0..<8 { bytes[56 + byte] = UInt8(truncatingIfNeeded: sum >> UInt64(8 * byte)) }
     sandbox.overwrite(name, bytes)

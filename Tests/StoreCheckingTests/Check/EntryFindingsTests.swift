@@ -191,7 +191,7 @@ import Testing
     let key = try sandbox.key()
     try sandbox.fill { try $0.remove("a") }
     // The files of the removed entry are there again, as after a power cut.
-    let store = try Store(at: sandbox.root)
+    let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
     try store.put([1, 2, 3], for: "a")
     let body = try sandbox.body()
     let metadata = try sandbox.metadata()

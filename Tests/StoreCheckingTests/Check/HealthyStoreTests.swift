@@ -81,7 +81,7 @@ import Testing
 
   @Test func `a store that is open has no finding`() throws {
     let sandbox = CheckSandbox()
-    let store = try Store(at: sandbox.root)
+    let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
     try store.put([1, 2], for: "a")
     let writer = try store.makeWriter(for: "b")
     try writer.write([1, 2, 3])

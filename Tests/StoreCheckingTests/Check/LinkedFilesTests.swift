@@ -42,7 +42,7 @@ import Testing
   }
 
   private func open(_ sandbox: CheckSandbox, _ folder: String) throws -> Store {
-    try Store(at: "\(sandbox.path)/\(folder)")
+    try Store(at: "\(sandbox.path)/\(folder)", options: Options(settling: .atOnce))
   }
 
   /// Changes a store in every way.

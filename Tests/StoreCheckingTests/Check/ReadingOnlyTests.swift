@@ -48,7 +48,7 @@ import Testing
 
   @Test func `an entry that is replaced while it is read is no finding`() throws {
     let sandbox = CheckSandbox()
-    let store = try Store(at: sandbox.root)
+    let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
     try store.put([UInt8](repeating: 1, count: 100), for: "a")
     let isFirst = Atomic<Bool>(true)
     let files = FaultyFiles.watched { name in
@@ -66,7 +66,7 @@ import Testing
   @Test func `an entry that is removed, or all of them, while it is read is no finding`() throws {
     for removesAll in [false, true] {
       let sandbox = CheckSandbox()
-      let store = try Store(at: sandbox.root)
+      let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
       for key in ["a", "b", "c"] as [ByteString] { try store.put([1], for: key) }
       let isFirst = Atomic<Bool>(true)
       let files = FaultyFiles.watched { name in
@@ -90,7 +90,7 @@ import Testing
 
   @Test func `a journal that is compacted while it is read is no finding`() throws {
     let sandbox = CheckSandbox()
-    let store = try Store(at: sandbox.root)
+    let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
     try store.put([1], for: "a")
     let isFirst = Atomic<Bool>(true)
     let files = FaultyFiles.watched { name in

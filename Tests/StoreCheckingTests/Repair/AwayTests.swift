@@ -25,7 +25,7 @@ import Testing
       #expect(Set(again.kinds) == [.entryMissing] && again.unrepaired.count == again.kinds.count)
     case .lookUps, .crash:
       if meanwhile == .crash { try sandbox.makeDirectory("staging/0123456789abcdef") }
-      let store = try Store(at: sandbox.root)
+      let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
       _ = model.kept(store)
       store.waitUntilIdle()
       #expect(store.statistics.entries == UInt64(model.all.count))
@@ -87,7 +87,7 @@ import Testing
 
   @Test func `a store that is open finds its entries again`() throws {
     let sandbox = CheckSandbox()
-    let store = try Store(at: sandbox.root)
+    let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
     let model = try RepairModel.fill(store)
     try sandbox.move("entries", to: "../away")
     try sandbox.makeDirectory("entries")

@@ -15,7 +15,7 @@ import Testing
     private let failures = Mutex<[String]>([])
 
     init(_ path: String) throws {
-      store = try Store(at: path)
+      store = try Store(at: path, options: Options(settling: .atOnce))
       try startThread { [self] in
         run()
         running.change { $0 = false }

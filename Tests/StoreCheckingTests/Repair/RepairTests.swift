@@ -48,7 +48,7 @@ struct RepairCase: Sendable, CustomStringConvertible {
     },
     RepairCase(description: "files of an entry that was removed", kinds: [.entryUnrecorded]) {
       sandbox in
-      let store = try Store(at: sandbox.root)
+      let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
       try store.put([9], for: "gone")
       let directory = try sandbox.directory(of: "gone")
       let kept = try sandbox.names(directory).map { name in
@@ -75,7 +75,7 @@ struct RepairCase: Sendable, CustomStringConvertible {
       kinds: [.entryUnexplained], level: .all
     ) { sandbox in
       // Those of a store that went on without them.
-      let store = try Store(at: sandbox.root)
+      let store = try Store(at: sandbox.root, options: Options(settling: .atOnce))
       let directory = try sandbox.directory(of: "new")
       let journal = try sandbox.names("journal").map { ($0, try sandbox.bytes("journal/\($0)")) }
       try store.put([9], for: "new")

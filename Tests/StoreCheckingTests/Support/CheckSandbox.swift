@@ -44,6 +44,8 @@ final class CheckSandbox: Sendable {
 
   /// Opens the store, fills it, and closes it.
   func fill(_ options: Options = Options(), _ body: (Store) throws -> Void) throws {
+    var options = options
+    options.settling = .atOnce
     let store = try Store(at: root, options: options)
     try body(store)
     store.waitUntilIdle()

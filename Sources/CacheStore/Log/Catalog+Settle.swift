@@ -1,0 +1,323 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+/// The part of the log that has been settled.
+struct SettlingProgress {
+  /// The segment and the offset before which no entry is left that is not settled.
+  var segment: UInt32 = 0
+  var offset: Int64 = 0
+  /// The failures since the last success.
+  var failures = 0
+}
+
+/// The end of a step of settling.
+enum SettlingEnd: Equatable {
+  /// Everything that was asked for is settled.
+  case done
+  /// The time is over.
+  case interrupted
+  /// The next entry is too young by so many nanoseconds.
+  case young(Int64)
+  /// Another thread or process settles or compacts.
+  case busy
+}
+
+// Settling: the files of an entry whose record carries its body are written, one entry at a time
+// under the lock of its shard, in the order of the records. One process at a time settles, under the
+// lock of compaction.
+extension Catalog {
+  /// Settles entries.
+  ///
+  /// - Parameters:
+  ///   - last: the last segment whose entries are settled.
+  ///   - age: the age from which entries are settled, in nanoseconds.
+  ///   - deadline: the time by the monotonic clock at which the call returns.
+  /// - Throws: the error that prevents an entry from being settled. It stays in the log.
+  func settle(
+    through last: UInt32 = .max, olderThan age: Int64 = .min, until deadline: Int64 = .max
+  ) throws(StoreError) -> SettlingEnd {
+    var end = SettlingEnd.busy
+    try journal.withCompactionLock(isWaiting: false) { () throws(StoreError) in
+      end = try settleLocked(through: last, olderThan: age, until: deadline)
+    }
+    return end
+  }
+
+  /// Does the same as `settle`, for a caller that holds the lock of compaction.
+  func settleLocked(
+    through last: UInt32, olderThan age: Int64 = .min, until deadline: Int64 = .max
+  ) throws(StoreError) -> SettlingEnd {
+    let now = clock.now()
+    var first: UInt32 = 0
+    // Each step settles one entry at least.
+    var hasBegun = false
+    while true {
+      let next = try state.withLock { state throws(StoreError) -> (Segment, upTo: Int64)? in
+        follow(&state)
+        try check(state)
+        for case .some(let use) in state.journal.segments
+        where use.segment.number >= first && use.unsettledEntries > 0 {
+          return use.segment.number <= last ? (use.segment, use.readBytes) : nil
+        }
+        return nil
+      }
+      guard let (segment, length) = next else { return .done }
+      first = segment.number + 1
+      let end = try settle(segment, upTo: length) { created in
+        defer { hasBegun = true }
+        if hasBegun, monotonicNanoseconds() >= deadline { return .interrupted }
+        let youth = created.nanoseconds &+ max(0, age) &- now
+        // A time that is to come, because the clock was set back, counts as old.
+        return age > 0 && youth > 0 && created.nanoseconds <= now ? .young(youth) : nil
+      }
+      if let end { return end }
+    }
+  }
+
+  /// Settles the entries of a segment.
+  ///
+  /// - Parameter isOver: called before each entry with the time at which it was stored.
+  /// - Returns: the result of `isOver` that ended it; `nil` at the end of the segment.
+  private func settle(
+    _ segment: Segment, upTo length: Int64, _ isOver: (Timestamp) -> SettlingEnd?
+  ) throws(StoreError) -> SettlingEnd? {
+    var position = settling.withLock {
+      $0.segment == segment.number ? $0.offset : Int64(SegmentHeader.count)
+    }
+    var result: Result<SettlingEnd?, StoreError> = .success(nil)
+    defer {
+      settling.withLock {
+        ($0.segment, $0.offset) = (segment.number, position)
+        if case .success = result { $0.failures = 0 }
+      }
+    }
+    var reader = SegmentReader(segment.number, hashSeed: hashSeed, from: position)
+    do throws(SystemError) {
+      try reader.read(segment.file, upTo: length, fileSystem) { item in
+        guard case .record(let header, let bytes, let place) = item else { return true }
+        defer { if case .success(nil) = result { position = place + Int64(header.length) } }
+        guard let entry = unsafe logged(header, bytes, segment, place) else { return true }
+        if let end = isOver(entry.record.head.created) {
+          result = .success(end)
+          return false
+        }
+        do throws(StoreError) { try settle(entry) } catch { result = .failure(error) }
+        if case .success = result { return true }
+        return false
+      }
+    } catch {
+      result = .failure(StoreError(error, path: journal.path(of: segment.number)))
+    }
+    // An entry that was not found at its place would be searched for again and again.
+    if case .success(nil) = result { setLostAside(in: segment.number) }
+    return try result.get()
+  }
+
+  /// An entry that only the log has.
+  private struct Logged {
+    var slot: Slot
+    var entries: EntriesDirectory
+    var record: PutRecord
+    var body: [UInt8]
+  }
+
+  /// Returns the entry of a record if the record is current, and only the log has the entry. One
+  /// with a wrong body is set aside.
+  private func logged(
+    _ header: RecordFrame.Header, _ bytes: UnsafeRawBufferPointer, _ segment: Segment,
+    _ place: Int64
+  ) -> Logged? {
+    guard let (head, body) = unsafe PutHead.carrying(header, bytes) else { return nil }
+    let found = state.withLock { state -> (Slot, EntriesDirectory)? in
+      guard let number = state.index.find(head.keyHash, head.variant) else { return nil }
+      let slot = state.index[number]
+      guard slot.segment == segment.number, Int64(slot.offset) == place, slot.isUnsettled,
+        !state.isDoubtful(slot)
+      else { return nil }
+      return (slot, state.entries)
+    }
+    guard let (slot, entries) = found,
+      let record = unsafe PutRecord(checked: Array(bytes.prefix(header.headCount)))
+    else { return nil }
+    guard unsafe head.digest.names(body, hashSeed: hashSeed) else {
+      upkeep.setAside(slot)
+      return nil
+    }
+    return Logged(slot: slot, entries: entries, record: record, body: unsafe Array(body))
+  }
+
+  /// Sets the entries of a segment aside that are not settled after its whole length was read: their
+  /// records can no longer be read.
+  private func setLostAside(in number: UInt32) {
+    let lost = state.withLock { state -> [Slot] in
+      guard let place = state.journal.segments.firstIndex(where: { $0?.segment.number == number }),
+        state.journal.segments[place]?.unsettledEntries ?? 0 > 0
+      else { return [] }
+      var lost: [Slot] = []
+      for slot in 0..<UInt32(state.index.slotCount) {
+        let slot = state.index[slot]
+        if slot.isLive, slot.segment == number, slot.isUnsettled, !state.isDoubtful(slot) {
+          lost.append(slot)
+        }
+      }
+      return lost
+    }
+    for slot in lost { upkeep.setAside(slot) }
+  }
+
+  /// Writes the files of one entry, and appends the record of it, under the lock of its shard. Does
+  /// nothing if the entry was replaced or removed meanwhile.
+  ///
+  /// - Parameter again: whether the entry is settled, and its files are damaged.
+  private func settle(_ entry: Logged, again: Bool = false) throws(StoreError) {
+    let session = try ownSession()
+    try withShard(of: entry.slot.keyHash) { shard throws(StoreError) in
+      let before = try state.withLock { state throws(StoreError) -> Before? in
+        follow(&state)
+        try check(state)
+        guard shard.entries === entry.entries, state.entries === entry.entries,
+          let number = state.number(of: entry.slot), state.index[number].isUnsettled != again
+        else { return nil }
+        return Before(&state, settling: state.index[number])
+      }
+      if let before { try settle(entry, before, in: shard, session, again: again) }
+    }
+  }
+
+  private func settle(
+    _ entry: Logged, _ before: Before, in shard: borrowing Shard, _ session: Session, again: Bool
+  ) throws(StoreError) {
+    var keyFiles: KeyFiles
+    do throws(StoreError) {
+      keyFiles = try KeyFiles(
+        tree, shard, entry.slot.keyHash, isKnown: before.hasFiles, isSynced: false)
+    } catch {
+      if isRemoval(error, of: shard.entries) { return }
+      throw error
+    }
+    do throws(StoreError) {
+      let head = entry.record.head
+      let new = NewEntry(
+        key: entry.record.key, variant: head.variant, metadata: entry.record.metadata,
+        digest: head.digest, length: head.length, body: .bytes(entry.body))
+      let body = try keyFiles.placeBody(new, before)
+      let document = try tree.document(
+        for: StoredEntry(entry.record), sequence: entry.record.sequence)
+      try keyFiles.placeMetadata(document, head.variant, replacing: false, staging: session)
+      // The record of an entry whose body has another name now is written anew, without the body.
+      if body.digest != head.digest, durability == .full { try synchronizeVolume() }
+      let entries = shard.entries
+      let placed = try append { state throws(StoreError) -> [[UInt8]] in
+        guard state.entries === entries, let number = state.number(of: entry.slot),
+          state.index[number].isUnsettled != again
+        else { return [] }
+        return [
+          settledRecord(entry, body, tree.overhead(document.count), state.index[number].accessed)
+        ]
+      }
+      if placed == nil { keyFiles.undo() } else { keyFiles.keep() }
+    } catch {
+      keyFiles.undo()
+      if !isRemoval(error, of: shard.entries) { throw error }
+    }
+  }
+
+  private func settledRecord(
+    _ entry: Logged, _ body: PlacedBody, _ overhead: UInt32, _ accessed: Int64
+  ) -> [UInt8] {
+    var head = entry.record.head
+    if body.digest == head.digest {
+      return SettledRecord(
+        keyHash: head.keyHash, variant: head.variant, segment: entry.slot.segment,
+        offset: entry.slot.offset, bodyFile: body.file, overhead: overhead
+      ).bytes
+    }
+    head.digest = body.digest
+    head.bodyFile = body.file
+    head.overhead = overhead
+    head.accessed = Timestamp(nanoseconds: accessed)
+    head.carriesBody = false
+    return PutRecord(head: head, key: entry.record.key, metadata: entry.record.metadata).bytes
+  }
+
+  /// Writes the files of a settled entry again whose record carries the body.
+  func settleAgain(_ located: Located) throws(StoreError) {
+    guard let segment = located.segment,
+      let (record, body) = try? readWhole(located, in: segment), let body
+    else { return }
+    try settle(
+      Logged(slot: located.slot, entries: located.entries, record: record, body: body),
+      again: true)
+  }
+
+  /// Synchronizes all files of the volume, so that files of settled entries survive a loss of power.
+  func synchronizeVolume() throws(StoreError) {
+    let root = place.root.raw
+    try system(path) { () throws(SystemError) in
+      try fileSystem.synchronizeVolume(of: root)
+    }
+  }
+
+  // MARK: When
+
+  /// The number of entries that only the log has.
+  var unsettledEntries: Int {
+    state.withLock { state in
+      follow(&state)
+      return state.index.totals.unsettledEntries
+    }
+  }
+
+  /// Settles for 5 ms. One step of the upkeep.
+  ///
+  /// - Returns: the nanoseconds after which the next step is due; `nil` if everything is settled.
+  func settleStep() -> (after: Int64?, failure: StoreError?) {
+    let (count, isHalfUsed, isComplete) = state.withLock { state in
+      follow(&state)
+      return (
+        state.index.totals.unsettledEntries,
+        logBudget(state).isHalfUsed(state.journal.bodies.all), state.isComplete
+      )
+    }
+    if count == 0 { return (nil, nil) }
+    if !isComplete { return (Self.longPause, nil) }
+    do throws(StoreError) {
+      let end = try settle(
+        olderThan: isHalfUsed ? .min : settlingDelay,
+        until: monotonicNanoseconds() + Self.sliceNanoseconds)
+      switch end {
+      case .done: return (nil, nil)
+      case .interrupted: return (0, nil)
+      case .young(let nanoseconds): return (max(nanoseconds, 1_000_000), nil)
+      case .busy: return (Self.longPause, nil)
+      }
+    } catch {
+      let failures = settling.withLock { progress in
+        progress.failures += 1
+        return progress.failures
+      }
+      return (min(Self.longPause << Int64(min(failures - 1, 10)), Self.longestPause), error)
+    }
+  }
+
+  /// Settles everything that is in the log now.
+  ///
+  /// - Parameter nanoseconds: the longest time that it takes.
+  /// - Returns: whether everything is settled.
+  func settleAll(within nanoseconds: Int64 = .max) throws(StoreError) -> Bool {
+    let begin = monotonicNanoseconds()
+    let deadline = nanoseconds == .max ? .max : begin + nanoseconds
+    let pause = Monitor(())
+    while unsettledEntries > 0, try settle(until: deadline) == .busy,
+      monotonicNanoseconds() < deadline
+    {
+      pause.wait(nanoseconds: 5_000_000) { _ in nil as Void? }
+    }
+    return unsettledEntries == 0
+  }
+
+  private static var sliceNanoseconds: Int64 { 5_000_000 }
+  private static var longPause: Int64 { 1_000_000_000 }
+  private static var longestPause: Int64 { 600_000_000_000 }
+}

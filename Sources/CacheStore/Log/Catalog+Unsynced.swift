@@ -1,0 +1,84 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+// After a restart of the machine without a clean end, the newest segment may lack what was not
+// synced: records, and bodies whose records are there.
+extension Catalog {
+  /// Cuts the journal off at the first damaged record or wrong body of the newest segment, if it has
+  /// bodies. Everything after that place was never synced, so it was not promised, and the records
+  /// before it have not been replaced by anything that was.
+  ///
+  /// With full durability, the segment before is examined, too. It is synced before anything in the
+  /// newest one is promised; if that fails, both are written anew before the next promise.
+  ///
+  /// Does nothing while another process has the store open, because the restart was before that. The
+  /// caller holds the journal's lock.
+  ///
+  /// - Parameter dead: the sessions of processes that are gone.
+  func cutUnsynced(_ dead: [PathName]) throws(StoreError) {
+    let newest = state.withLock { state -> [Segment] in
+      let present = state.journal.segments.suffix(durability == .full ? 2 : 1)
+      let uses = present.compactMap { $0 }
+      return uses.count == present.count && uses.contains { $0.bodyBytes > 0 }
+        ? uses.map(\.segment) : []
+    }
+    if newest.isEmpty { return }
+    let mayHaveRestarted =
+      dead.isEmpty ? journal.markedEnd == nil : dead.contains(where: tree.staging.isOfEarlierBoot)
+    if !mayHaveRestarted { return }
+    if try tree.staging.hasLiveSessions() { return }
+    var unsealedEnd: UInt64?
+    for segment in newest {
+      guard let end = firstUnsynced(in: segment, after: &unsealedEnd) else { continue }
+      for later in newest where later.number > segment.number {
+        let name = Layout.segment(later.number)
+        try system(journal.path(of: later.number)) { () throws(SystemError) in
+          try fileSystem.removeFile(name, in: place.journal.raw)
+        }
+      }
+      try journal.cut(segment, at: end)
+      return try loadAgain()
+    }
+  }
+
+  private func loadAgain() throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      let entries = state.entries
+      state.clear()
+      (state.limits, state.limitsSegment) = (.none, 0)
+      state.journal.forgetSegments()
+      state.journal.isWhole = true
+      try load(&state)
+      state.entries = entries
+    }
+  }
+
+  /// Returns the place of the first record or body of a segment that is not as it was written, or
+  /// that follows records which the segment before has lost at its end.
+  ///
+  /// - Parameter unsealedEnd: the last sequence number of the segment before, if it has no seal; then
+  ///   that of this segment.
+  private func firstUnsynced(in segment: Segment, after unsealedEnd: inout UInt64?) -> Int64? {
+    var found: Int64?
+    var before = unsealedEnd.take()
+    var reader = SegmentReader(
+      segment.number, hashSeed: hashSeed, from: Int64(SegmentHeader.count))
+    guard let length = try? fileSystem.length(of: segment.file.raw) else { return nil }
+    try? reader.read(segment.file, upTo: length, fileSystem) { item in
+      switch item {
+      case .record(let header, let bytes, let place):
+        if let end = before.take(), header.sequence != end &+ 1 { found = place }
+        unsealedEnd = header.type == .seal ? nil : header.sequence
+        if let (head, body) = unsafe PutHead.carrying(header, bytes),
+          unsafe !head.digest.names(body, hashSeed: hashSeed)
+        {
+          found = place
+        }
+      case .damage(let range), .tail(let range): found = range.lowerBound
+      }
+      return found == nil
+    }
+    return found
+  }
+}

@@ -1,0 +1,127 @@
+internal import CacheFormat
+internal import CacheSystem
+internal import Synchronization
+
+// Storing a small entry in the log: one append of a record that carries the body. Everything that
+// depends on the entries of the key is decided under the lock of the journal. The shard is locked
+// as well if files of settled entries have to be removed.
+extension Store {
+  /// The number of bytes up to which a body is stored in the log; `nil` if this process does not.
+  var longestLogged: Int? { catalog.settlingDelay > 0 ? catalog.journal.sizes.longestBody : nil }
+
+  /// Stores an entry in the log.
+  ///
+  /// - Returns: `nil` if it has to be stored in the tree: it is too long, or the log is full, or the
+  ///   journal is damaged or has format 1.
+  func commitToLog(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
+    guard let longestLogged, entry.length <= UInt64(longestLogged),
+      catalog.state.withLock({ catalog.hasLogRoom(RecordFrame.padded(Int(entry.length)), $0) })
+    else { return nil }
+    let body = try bytes(of: entry)
+    let time = Timestamp(nanoseconds: 0)
+    let stored = entry.stored(digest: entry.digest, created: time, accessed: time, isPinned: false)
+    let record = PutRecord(
+      stored, hash, bodyFile: 0, overhead: try catalog.tree.plannedOverhead(stored))
+    let write = LogWrite(
+      record: record, body: body, hash: hash, entry: entry,
+      change: { [self] before in moment(of: entry, before) })
+    guard let placed = try append(write) else { return nil }
+    remember(placed, entry)
+    return EntryInfo(record: placed, accessed: placed.head.accessed)
+  }
+
+  /// Returns the bytes of a body. A staged one is read.
+  private func bytes(of entry: NewEntry) throws(StoreError) -> [UInt8] {
+    switch entry.body {
+    case .bytes(let bytes): return bytes
+    case .staged(let name, let session):
+      return try system("\(path)/staging/\(session.name.text)/\(name.text)") {
+        () throws(SystemError) in
+        let bytes = try fileSystem.readFile(
+          name, in: session.directory, expecting: Int(entry.length))
+        // The file is read back from the disk, so it is verified before its record promises it.
+        guard bytes.count == Int(entry.length), entry.digest.names(bytes, hashSeed: hashSeed)
+        else { throw .inputOutput }
+        return bytes
+      }
+    }
+  }
+
+  /// An entry that is to be appended to the log.
+  struct LogWrite {
+    /// The record without times and pin.
+    let record: PutRecord
+    let body: [UInt8]
+    let hash: KeyHash
+    let entry: NewEntry
+    /// Returns times and pin, or `nil` if the entry is not to be written any more.
+    let change: (Before) throws(StoreError) -> PutRecord.Moment?
+  }
+
+  /// The result of an attempt to append.
+  private enum LogOutcome {
+    case done(AppendedPlace, PutRecord.Moment, Before)
+    /// Files have to be removed, so the shard has to be locked.
+    case needsShard
+    /// The entry is not to be written any more, or the log has no room.
+    case refused
+  }
+
+  /// Appends an entry to the log, and removes the files of those that it replaces.
+  ///
+  /// - Returns: the record; `nil` if the log has no room for it.
+  func append(_ write: LogWrite) throws(StoreError) -> PutRecord? {
+    var outcome = try append(write, in: nil)
+    switch outcome {
+    case .done(let placed, let moment, _):
+      try catalog.sync(placed)
+      return write.record.at(moment)
+    case .refused: return nil
+    case .needsShard: break
+    }
+    return try catalog.withShard(of: write.hash) { shard throws(StoreError) -> PutRecord? in
+      outcome = try append(write, in: shard.entries)
+      guard case .done(let placed, let moment, let before) = outcome else { return nil }
+      // After a loss of power, either the record is there or the files.
+      try catalog.sync(placed)
+      let kept = before.others.filter { other in
+        !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
+      }
+      for gone in before.doomed { catalog.tree.removeFiles(of: gone, kept, in: shard) }
+      return write.record.at(moment)
+    }
+  }
+
+  /// Appends an entry, and requests that it is settled in time, or now if half of the log is used.
+  ///
+  /// - Parameter shard: the directory of the entries, if the shard is locked.
+  private func append(
+    _ write: LogWrite, in shard: EntriesDirectory?
+  ) throws(StoreError) -> LogOutcome {
+    var outcome = LogOutcome.refused
+    var known: (moment: PutRecord.Moment, before: Before)?
+    var isHalfUsed = false
+    let count = RecordFrame.padded(write.body.count)
+    let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
+      let before = Before(&state, write.hash, write.entry, now: catalog.clock.now())
+      // An equal body that has a file takes no room in the tree, so nothing may be evicted for it.
+      let isShared = state.limits.bytes != nil && before.sharing != nil
+      guard catalog.hasLogRoom(count, state), !isShared else { return [] }
+      if let shard, state.entries !== shard { return [] }
+      if shard == nil, !before.doomed.isEmpty {
+        outcome = .needsShard
+        return []
+      }
+      guard let moment = try write.change(before) else { return [] }
+      var fixed = write.record.head
+      fixed.isPinned = moment.isPinned
+      try checkPinQuota(fixed, replacing: before.old, state)
+      known = (moment, before)
+      isHalfUsed = catalog.logBudget(state).isHalfUsed(state.journal.bodies.all + Int64(count))
+      return [write.record.carrying(write.body, at: moment)] + removals(of: before.surplus)
+    }
+    guard let placed, let known else { return outcome }
+    upkeep.requestSettling(after: isHalfUsed ? 0 : catalog.settlingDelay)
+    return .done(placed, known.moment, known.before)
+  }
+}
