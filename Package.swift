@@ -12,7 +12,8 @@ let house: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// `OFFLINECACHE_INVARIANTS=1` has the store look for contradictions in its index after each change.
+/// `OFFLINECACHE_INVARIANTS=1` has the store look for contradictions in its index after each
+/// change.
 let invariants: [SwiftSetting] =
   Context.environment["OFFLINECACHE_INVARIANTS"] == nil ? [] : [.define("CHECKS_INVARIANTS")]
 
@@ -39,8 +40,8 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: S
 let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 
 /// Apple's privacy manifest of CacheSystem. It is a resource on Macs only, because resources add a
-/// generated file to the module, which imports Foundation. `exclude` is needed, too: SwiftPM 6.4 adds
-/// that file for a manifest that it finds undeclared (swiftlang/swift-build#1777).
+/// generated file to the module, which imports Foundation. `exclude` is needed, too: SwiftPM 6.4
+/// adds that file for a manifest that it finds undeclared (swiftlang/swift-build#1777).
 let privacyManifest = "PrivacyInfo.xcprivacy"
 #if os(macOS)
   let (unusedFiles, privacyResources): ([String], [Resource]) = ([], [.copy(privacyManifest)])
@@ -58,8 +59,8 @@ let package = Package(
     .library(
       name: "CacheClient",
       targets: [
-        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPTransports",
-        "HTTPSemantics", "LocalizedClientErrors",
+        "CacheClient", "RemoteTier", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads",
+        "HTTPTransports", "HTTPSemantics", "LocalizedClientErrors",
       ]),
     .library(name: "CurlHTTP", targets: ["CurlHTTP"]),
     .library(name: "OfflineCache", targets: ["OfflineCacheKit", "Reachability"]),
@@ -83,7 +84,10 @@ let package = Package(
     systemLibrary("CZlib", "zlib", "zlib1g-dev", "zlib"),
     systemLibrary("CCryptoLibrary", "libcrypto", "libssl-dev", "openssl"),
     systemLibrary("CMicrohttpdLibrary", "libmicrohttpd", "libmicrohttpd-dev", "libmicrohttpd"),
-    .target(name: "CMicrohttpd", dependencies: ["CMicrohttpdLibrary"]),
+    systemLibrary("CGnuTLSLibrary", "gnutls", "libgnutls28-dev", "gnutls"),
+    .target(
+      name: "CMicrohttpd", dependencies: ["CMicrohttpdLibrary", "CGnuTLSLibrary"],
+      linkerSettings: [.linkedLibrary("gnutls")]),
 
     // The store.
     .target(
@@ -125,24 +129,28 @@ let package = Package(
         "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "ContentCoding",
         "MessageDigests", "CacheFormat", "CacheSystem",
       ]),
+    library(
+      "RemoteTier",
+      ["HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
     library("HTTPUploads", ["HTTPTransports", "HTTPSemantics", "CacheFormat", "CacheSystem"]),
     library(
       "CacheClient",
       [
-        "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "HTTPTransports",
-        "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
+        "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching", "RemoteTier",
+        "HTTPTransports", "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore",
+        "CacheFormat", "CacheSystem",
       ]),
     library(
       "LocalizedClientErrors",
       [
         "LocalizedStoreErrors", "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads",
-        "HTTPCaching", "HTTPTransports", "HTTPSemantics", "ContentCoding",
+        "HTTPCaching", "RemoteTier", "HTTPTransports", "HTTPSemantics", "ContentCoding",
       ]),
     library(
       "CachingProxy",
       [
-        "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics", "CacheStore",
-        "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
+        "CacheClient", "HTTPCaching", "RemoteTier", "HTTPTransports", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
       ]),
 
     // The Foundation face.
@@ -155,7 +163,7 @@ let package = Package(
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPUploads", "HTTPCaching",
         .target(name: "CurlHTTP", condition: .when(platforms: [.linux])),
         .target(name: "URLSessionHTTP", condition: .when(platforms: apple)),
-        "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
+        "RemoteTier", "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
         "CacheFormat", "CacheSystem", "CLoadingQueue", "MessageDigests",
         "LocalizedClientErrors", "LocalizedStoreErrors",
       ]),
@@ -174,7 +182,7 @@ let package = Package(
     tool(
       "offlinecache",
       [
-        "CommandLineTools", "CachingProxy", "CacheClient", "HTTPCaching", "CurlHTTP",
+        "CommandLineTools", "CachingProxy", "CacheClient", "HTTPCaching", "RemoteTier", "CurlHTTP",
         "Reachability", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheStore",
         "CacheFormat",
         "CacheSystem",
@@ -231,7 +239,8 @@ let package = Package(
     .target(
       name: "ClientTesting",
       dependencies: [
-        "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "CacheSystem", "TestSupport",
+        "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
+        "CacheSystem", "TestSupport",
       ],
       path: "Tests/ClientTesting", swiftSettings: house),
     // Files in memory that fail, end and lose power, and real files whose calls fail, for tests.
@@ -260,8 +269,8 @@ let package = Package(
     tests(
       "LocalizedErrors",
       [
-        "LocalizedClientErrors", "LocalizedStoreErrors", "CacheClient", "HTTPSemantics",
-        "HTTPTransports", "CacheStore",
+        "LocalizedClientErrors", "LocalizedStoreErrors", "CacheClient", "RemoteTier",
+        "HTTPSemantics", "HTTPTransports", "CacheStore",
       ]),
     tests("HTTPSemantics", ["HTTPSemantics"]),
     // Both transports, for the tests that both can pass.
@@ -308,13 +317,20 @@ let package = Package(
         "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
         "CacheSystem", "ClientTesting", "SimulatedFiles",
       ]),
+    tests(
+      "RemoteTier",
+      [
+        "RemoteTier", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests",
+        "CacheFormat", "CacheSystem", "ClientTesting", "LoopbackOrigin", "NginxOrigin",
+        "ToolTesting",
+      ]),
     tests("HTTPUploads", ["HTTPUploads", "HTTPTransports", "CacheSystem"]),
     tests(
       "CacheClient",
       [
-        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "HTTPTransports",
-        "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat", "CacheSystem",
-        "ClientTesting", "SimulatedFiles",
+        "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "RemoteTier",
+        "HTTPTransports", "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat",
+        "CacheSystem", "ClientTesting", "SimulatedFiles",
       ]),
     tests(
       "OfflineCacheKit",
@@ -327,14 +343,15 @@ let package = Package(
     tests(
       "Conformance",
       [
-        "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics", "CacheStore",
-        "CacheFormat", "CacheSystem",
+        "CacheClient", "HTTPCaching", "RemoteTier", "HTTPTransports", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem", "ClientTesting",
       ]),
     tests(
       "CachingProxy",
       [
-        "CachingProxy", "CacheClient", "HTTPCaching", "CurlHTTP", "HTTPTransports",
-        "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "LoopbackOrigin",
+        "CachingProxy", "CacheClient", "HTTPCaching", "RemoteTier", "CurlHTTP", "HTTPTransports",
+        "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "ClientTesting",
+        "LoopbackOrigin",
       ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("ReaderModel", ["ReaderModel", "OfflineCacheKit", "LoopbackOrigin"]),
@@ -380,8 +397,8 @@ let package = Package(
   ]
 #endif
 
-/// `OFFLINECACHE_TARGETS=CacheStoreTests,FuzzTests` leaves these targets and all that they need, so that a
-/// sanitizer builds no more than it runs (Tools/sanitize).
+/// `OFFLINECACHE_TARGETS=CacheStoreTests,FuzzTests` leaves these targets and all that they need, so
+/// that a sanitizer builds no more than it runs (Tools/sanitize).
 func needed(by names: [String], of targets: [Target]) -> [Target] {
   var found: Set<String> = []
   var waiting = names
@@ -402,8 +419,8 @@ if let names = Context.environment["OFFLINECACHE_TARGETS"]?.split(separator: ","
   package.products = []
 }
 
-/// With `OFFLINECACHE_OPTIMIZED` set (Tools/test), a debug build optimizes the engine: the tests that
-/// crash a store thousands of times then take a quarter of the time. Assertions still trap.
+/// With `OFFLINECACHE_OPTIMIZED` set (Tools/test), a debug build optimizes the engine: the tests
+/// that crash a store thousands of times then take a quarter of the time. Assertions still trap.
 if Context.environment["OFFLINECACHE_OPTIMIZED"] != nil {
   let engine: Set = [
     "CacheSystem", "CacheFormat", "CacheStore", "StoreChecking", "SimulatedFiles", "TestSupport",

@@ -15,6 +15,8 @@
 const size_t occurl_read_pause = CURL_READFUNC_PAUSE;
 const size_t occurl_read_abort = CURL_READFUNC_ABORT;
 const long occurl_global_default = CURL_GLOBAL_DEFAULT;
+const curl_socket_t occurl_socket_bad = CURL_SOCKET_BAD;
+const long occurl_header_separate = CURLHEADER_SEPARATE;
 const int occurl_pause_receive = CURLPAUSE_RECV;
 const int occurl_pause_send = CURLPAUSE_SEND;
 
@@ -59,6 +61,11 @@ CURLcode occurl_set_read_callback(
 CURLcode occurl_set_close_callback(CURL *handle, occurl_close_callback callback, void *context) {
   CURLcode code = curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, context);
+}
+
+CURLcode occurl_set_open_callback(CURL *handle, occurl_open_callback callback, void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
 }
 
 CURLcode occurl_set_connected_callback(

@@ -2,16 +2,20 @@
 #include "CMicrohttpd.h"
 
 #include <arpa/inet.h>
+#include <gnutls/gnutls.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 struct ocmhd_server {
-  struct MHD_Daemon *daemon;
+  struct MHD_Daemon **daemons;  // one with a pool of threads, or one for each thread
+  unsigned count;
+  atomic_uint next;
   struct ocmhd_callbacks callbacks;
   MHD_socket quiesced;  // the listening socket after ocmhd_quiesce
 };
@@ -64,20 +68,31 @@ static void change(
   }
 }
 
-struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration) {
-  struct ocmhd_server *server = calloc(1, sizeof *server);
-  if (server == NULL) return NULL;
-  server->callbacks = configuration->callbacks;
-  server->quiesced = MHD_INVALID_SOCKET;
+static struct MHD_Daemon *start_daemon(
+    struct ocmhd_server *server, const struct ocmhd_configuration *configuration) {
   unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
-                   MHD_USE_INTERNAL_POLLING_THREAD;
+                   MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_UPGRADE;
   flags |= MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL : MHD_USE_POLL;
-  // The library does not accept a pool of one thread.
+  // The library does not accept a pool of one thread, and ignores a pool without a listener.
   unsigned pool = configuration->thread_count > 1 ? configuration->thread_count : 0;
-  server->daemon = MHD_start_daemon(
+  struct MHD_OptionItem listener[] = {
+    {MHD_OPTION_LISTEN_SOCKET, configuration->listener, NULL},
+    {MHD_OPTION_THREAD_POOL_SIZE, pool, NULL},
+    {MHD_OPTION_END, 0, NULL},
+    {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, ocmhd_certificate_callback},
+    // Without RSA key exchange, which has no forward secrecy, the key is used in one flight only.
+    {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA"},
+    {MHD_OPTION_END, 0, NULL},
+  };
+  if (configuration->listener < 0) {
+    flags |= MHD_USE_NO_LISTEN_SOCKET;
+    listener[0] = listener[2];
+  }
+  if (configuration->is_encrypted) flags |= MHD_USE_TLS;
+  return MHD_start_daemon(
       flags, 0, NULL, NULL, proceed, server,
-      MHD_OPTION_LISTEN_SOCKET, configuration->listener,
-      MHD_OPTION_THREAD_POOL_SIZE, pool,
+      MHD_OPTION_ARRAY, listener,
+      MHD_OPTION_ARRAY, configuration->is_encrypted ? listener + 3 : listener + 2,
       MHD_OPTION_CONNECTION_LIMIT, configuration->connection_limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, configuration->connection_memory,
       MHD_OPTION_CONNECTION_TIMEOUT, configuration->idle_seconds,
@@ -89,23 +104,43 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
       MHD_OPTION_NOTIFY_COMPLETED, end, server,
       MHD_OPTION_NOTIFY_CONNECTION, change, server,
       MHD_OPTION_END);
-  if (server->daemon == NULL) {
-    free(server);
-    return NULL;
+}
+
+struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration) {
+  struct ocmhd_server *server = calloc(1, sizeof *server);
+  if (server == NULL) return NULL;
+  unsigned wanted = configuration->listener < 0 ? configuration->thread_count : 1;
+  server->daemons = calloc(wanted, sizeof *server->daemons);
+  server->callbacks = configuration->callbacks;
+  server->quiesced = MHD_INVALID_SOCKET;
+  while (server->daemons != NULL && server->count < wanted) {
+    struct MHD_Daemon *daemon = start_daemon(server, configuration);
+    if (daemon == NULL) break;
+    server->daemons[server->count++] = daemon;
   }
-  return server;
+  if (server->count == wanted && wanted > 0) return server;
+  ocmhd_stop(server);
+  return NULL;
+}
+
+int ocmhd_add(struct ocmhd_server *server, int socket, const void *address, unsigned length) {
+  unsigned number = atomic_fetch_add_explicit(&server->next, 1, memory_order_relaxed);
+  return MHD_add_connection(
+             server->daemons[number % server->count], socket, address, length) == MHD_YES;
 }
 
 void ocmhd_quiesce(struct ocmhd_server *server) {
-  server->quiesced = MHD_quiesce_daemon(server->daemon);
+  server->quiesced = MHD_quiesce_daemon(server->daemons[0]);
   // New clients are refused from now on. The threads may still use the number of the socket, so it
   // is closed only after they have ended.
   if (server->quiesced != MHD_INVALID_SOCKET) shutdown(server->quiesced, SHUT_RDWR);
 }
 
 void ocmhd_stop(struct ocmhd_server *server) {
-  MHD_stop_daemon(server->daemon);
+  for (unsigned index = 0; index < server->count; index++)
+    MHD_stop_daemon(server->daemons[index]);
   if (server->quiesced != MHD_INVALID_SOCKET) close(server->quiesced);
+  free(server->daemons);
   free(server);
 }
 
@@ -198,6 +233,36 @@ void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t 
     inet_ntop(
         AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text, (socklen_t)capacity);
   }
+}
+
+struct MHD_Response *ocmhd_upgrade(MHD_UpgradeHandler handler, void *context) {
+  return MHD_create_response_for_upgrade(handler, context);
+}
+
+void *ocmhd_session(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  return info == NULL ? NULL : info->tls_session;
+}
+
+static ptrdiff_t transferred(ptrdiff_t result) {
+  if (result >= 0) return result;
+  return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -1 : -2;
+}
+
+ptrdiff_t ocmhd_session_read(void *session, void *bytes, size_t count) {
+  return transferred(gnutls_record_recv(session, bytes, count));
+}
+
+ptrdiff_t ocmhd_session_write(void *session, const void *bytes, size_t count, int is_retry) {
+  return transferred(
+      is_retry ? gnutls_record_send(session, NULL, 0) : gnutls_record_send(session, bytes, count));
+}
+
+void ocmhd_session_finish(void *session) { gnutls_bye(session, GNUTLS_SHUT_WR); }
+
+void ocmhd_end_upgrade(struct MHD_UpgradeResponseHandle *handle) {
+  MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }
 
 void ocmhd_end_with(struct MHD_Response *response) {

@@ -13,16 +13,17 @@ extension CachingClient {
 
   /// Sends a credential to the directory of a URL, and what is below it, without being asked for.
   ///
-  /// So a program that knows its user finds what it has stored for that user while there is no network.
-  /// It is kept in memory until a server refuses it, or ``forgetCredentials()``.
+  /// So a program that knows its user finds what it has stored for that user while there is no
+  /// network. It is kept in memory until a server refuses it, or ``forgetCredentials()``.
   public func use(_ credential: Credential, for url: NormalizedURL) {
     let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: "")
     authenticator.session.keep(credential, in: space, at: url, everywhere: false)
   }
 
-  /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends, then
-  /// all that the vault contains (``ClientOptions/credentialVault``), also those of other clients with
-  /// the same vault. Stored responses stay, but are not returned without their credentials.
+  /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends,
+  /// then all that the vault contains (``ClientOptions/credentialVault``), also those of other
+  /// clients with the same vault. Stored responses stay, but are not returned without their
+  /// credentials.
   ///
   /// - Throws: `CredentialVaultError` if the vault cannot be emptied. Its credentials would be used
   ///   again; those in memory are forgotten all the same.
@@ -30,8 +31,8 @@ extension CachingClient {
     try await authenticator.forgetCredentials()
   }
 
-  /// Changes with each log-in and log-out: what came between two equal values came with the credential
-  /// that is kept, or without one.
+  /// Changes with each log-in and log-out: what came between two equal values came with the
+  /// credential that is kept, or without one.
   package var loginState: UInt64 { authenticator.session.changes }
 
   /// Returns a request as the store sees it: with the name of the credential that would be sent.
@@ -52,7 +53,8 @@ extension CachingClient {
   func authenticated(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, login: inout Login
   ) async throws(ClientError) -> ClientResponse {
-    // A function and no closure, for which a caller on an actor would change threads, there and back.
+    // A function and no closure, for which a caller on an actor would change threads, there and
+    // back.
     func send(
       _ request: HTTPRequest, _ body: RequestBody?
     ) async throws(ClientError) -> ClientResponse {

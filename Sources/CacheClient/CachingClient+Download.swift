@@ -9,8 +9,8 @@ extension CachingClient {
     Downloader(transport: transport, options: options, clock: clock)
   }
 
-  /// Stores a downloaded file as the answer to a request, where the rules of HTTP let it be; reads it
-  /// whole.
+  /// Stores a downloaded file as the answer to a request, where the rules of HTTP let it be; reads
+  /// it whole.
   ///
   /// - Returns: whether it is stored.
   /// - Throws: as `Store.put`; `DownloadError` where the file cannot be read.

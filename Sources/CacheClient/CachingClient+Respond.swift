@@ -7,8 +7,8 @@ import HTTPTransports
 extension CachingClient {
   /// Makes the answer from what asking the origin has given.
   ///
-  /// - Parameter asker: tells whether it was asked for this caller; others can only have what may be
-  ///   stored.
+  /// - Parameter asker: tells whether it was asked for this caller; others can only have what may
+  ///   be stored.
   /// - Returns: nil if the caller has to ask by itself.
   func response(
     to forwarding: Forwarding, _ outcome: Outcome, _ asker: Flight.Asker
@@ -18,6 +18,7 @@ extension CachingClient {
     var status = CacheStatus(
       cacheName: options.cacheName, forward: forwarding.reason.forwarded)
     status.isCollapsed = !isFirst
+    status.detail = forwarding.remark
     switch outcome {
     case .failed(let error): return try fallback(forwarding, error, status, isFirst: isFirst)
     case .stored(let serving, let code):
@@ -45,8 +46,11 @@ extension CachingClient {
   }
 
   /// Makes the answer from what is stored.
-  func served(_ serving: Serving, _ request: HTTPRequest) -> ClientResponse {
+  func served(
+    _ serving: Serving, _ request: HTTPRequest, detail: String? = nil
+  ) -> ClientResponse {
     var status = CacheStatus(cacheName: options.cacheName, isHit: true)
+    status.detail = detail
     status.ttl = serving.ttl
     if let revalidation = serving.revalidation { validateInBackground(revalidation) }
     return response(from: serving, request, nil, status)
@@ -132,7 +136,8 @@ extension CachingClient {
     let content: BodyContent =
       switch slice.body {
       case .bytes(let all, _): .bytes(slice.bytes(of: all))
-      case .file(let reader) where reader.isVerified: .file(reader, slice.range)
+      case .file(let reader) where reader.isVerified && reader.descriptor != nil:
+        .file(reader, slice.range)
       case .file: .stream(length: UInt64(slice.range.count))
       }
     return ResponseBody(slice.source(asyncStore, url: url), content) { .fromStore }

@@ -10,8 +10,8 @@ extension CachingClient {
     cache.key(of: request)
   }
 
-  /// Returns when its server gave or last confirmed a response that came from the store; nil where that
-  /// was just now.
+  /// Returns when its server gave or last confirmed a response that came from the store; nil where
+  /// that was just now.
   package func lastConfirmed(_ response: ClientResponse) -> Timestamp? {
     guard response.cacheStatus.forwardStatus != 304 else { return nil }
     return response.entry.map { cache.responseTime(of: $0) }
@@ -26,8 +26,8 @@ extension CachingClient {
   ///     would offer are added to it, and it counts as sent with the credential that would be.
   ///   - userInfo: Gives what is kept beside it.
   ///   - options: Says how the request would have been answered.
-  ///   - inMemoryOnly: Whether it is kept in memory, up to ``ClientOptions/memoryOnlyBytes``, and not
-  ///     stored. It takes the place of a stored one, and ends with the client.
+  ///   - inMemoryOnly: Whether it is kept in memory, up to ``ClientOptions/memoryOnlyBytes``, and
+  ///     not stored. It takes the place of a stored one, and ends with the client.
   /// - Returns: what is stored, or why the rules of HTTP do not let it be.
   /// - Throws: as `Store.put`.
   /// - Durability: that of the store, once it has returned.
@@ -63,8 +63,8 @@ extension CachingClient {
     }
   }
 
-  /// Removes all that is stored for a request, whatever selects it, and keeps answers that are under
-  /// way from being stored.
+  /// Removes all that is stored for a request, whatever selects it, and keeps answers that are
+  /// under way from being stored.
   ///
   /// - Returns: the number of stored responses that were there.
   /// - Throws: as `Store.remove`.

@@ -5,12 +5,13 @@ import HTTPAuthentication
 import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransports
+import RemoteTier
 
 /// Answers HTTP requests from a store and from the network, by the rules of RFC 9111.
 ///
 /// Many that ask for the same thing at the same time share one request to the origin. What may be
-/// stored is stored while it is read, as it came; content codings are taken off for callers who want
-/// that. Safe to use from many tasks at once.
+/// stored is stored while it is read, as it came; content codings are taken off for callers who
+/// want that. Safe to use from many tasks at once.
 public final class CachingClient: Sendable {
   /// Gives the store.
   public let store: Store
@@ -27,6 +28,9 @@ public final class CachingClient: Sendable {
   let background: Background
   let originFetcher: OriginFetcher
   let authenticator: Authenticator
+  let remoteLookUps: RemoteLookUps?
+  let remoteOffers: RemoteOffers?
+  private let remotePurges: RemotePurges?
 
   /// Makes a client on a store and a transport, which may be shared with others.
   public init(
@@ -45,20 +49,25 @@ public final class CachingClient: Sendable {
     background = Background(limit: options.maximumBackgroundFetches)
     authenticator = Authenticator(
       provider: options.credentials, vault: options.credentialVault)
+    let (cache, store, permits, flights) = (cache, asyncStore, permits, flights)
+    remoteLookUps = options.remote.map { RemoteLookUps($0, cache, store, permits, clock) }
+    remoteOffers = options.remote.map { RemoteOffers($0, cache, store) }
+    remotePurges = options.remote.map { RemotePurges($0, cache, store, permits, flights) }
     originFetcher = OriginFetcher(
       cache: cache, store: asyncStore,
       transport: AuthenticatingTransport(
         transport: transport, session: authenticator.session), clock: clock,
-      permits: permits, flights: flights)
+      permits: permits, flights: flights, offers: remoteOffers)
+    remotePurges?.start()
   }
 
   /// Answers a request from the store or the network, as soon as the head is there.
   ///
-  /// Redirects are followed for requests whose body, if there is one, can be had again; each step goes
-  /// through the store. To another origin go only fields that are known to be harmless, and from
-  /// `https` to `http` only what `TransportOptions.allowsInsecureRedirects` allows. Where a server
-  /// wants credentials, the provider of the options is asked, up to three times; then the 401 is the
-  /// answer.
+  /// Redirects are followed for requests whose body, if there is one, can be had again; each step
+  /// goes through the store. To another origin go only fields that are known to be harmless, and
+  /// from `https` to `http` only what `TransportOptions.allowsInsecureRedirects` allows. Where a
+  /// server wants credentials, the provider of the options is asked, up to three times; then the
+  /// 401 is the answer.
   ///
   /// - Throws: ``ClientError`` when there is neither; ``ClientError/Cause/notStored(_:)`` tells why
   ///   the store has no answer where the network was not to be asked.
@@ -84,8 +93,8 @@ public final class CachingClient: Sendable {
       .tooManyRedirects(maximum: options.maximumRedirects), url: asked.string)
   }
 
-  /// Answers from the store alone, at once; nil if the network has to be asked, or the answer is not
-  /// to be had without waiting.
+  /// Answers from the store alone, at once; nil if the network has to be asked, or the answer is
+  /// not to be had without waiting.
   ///
   /// Blocks on the disk for a few microseconds. Starts the validation of a stale answer in the
   /// background where that is allowed.
@@ -142,9 +151,11 @@ public final class CachingClient: Sendable {
     }
   }
 
-  /// Waits until no response is validated in the background any more.
+  /// Waits until no response is validated in the background any more, and none is being offered to
+  /// the tier.
   public func waitForBackground() async {
     await background.waitUntilIdle()
+    await options.remote?.drain()
   }
 
   var now: Timestamp { Timestamp(nanoseconds: clock.now()) }
@@ -163,9 +174,23 @@ public final class CachingClient: Sendable {
       options.decidesAtOnce ? decide() : await asyncStore.perform { _ in decide() }
     do throws(ClientError) {
       switch decision {
-      case .refuse(let reason): throw ClientError(.notStored(reason), url: request.url.string)
+      case .refuse(let reason):
+        if let serving = await askTierOffline(request, options, decide) {
+          return served(serving, request, detail: "remote-hit")
+        }
+        throw ClientError(.notStored(reason), url: request.url.string)
       case .serve(let serving): return served(serving, request)
-      case .forward(let forwarding): return try await forward(forwarding, body, options)
+      case .forward(let forwarding):
+        guard remoteLookUps != nil, forwarding.mayAskOthers else {
+          return try await forward(forwarding, body, options)
+        }
+        switch await askTier(forwarding, decide) {
+        case (.serve(let serving), let isHit):
+          return served(serving, request, detail: isHit ? "remote-hit" : nil)
+        case (.refuse(let reason), _):
+          throw ClientError(.notStored(reason), url: request.url.string)
+        case (.forward(let next), _): return try await forward(next, body, options)
+        }
       }
     } catch {
       guard !error.isCancellation, !error.isPinMismatch,

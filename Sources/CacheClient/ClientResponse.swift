@@ -34,8 +34,8 @@ public struct ClientResponse: Sendable {
   /// Says what the cache did (RFC 9211).
   public let cacheStatus: CacheStatus
 
-  /// Gives all that the store knew of the answer; nil if it came from a substitute, or the network, where
-  /// ``ResponseBody/storing`` tells it once the body has been read.
+  /// Gives all that the store knew of the answer; nil if it came from a substitute, or the network,
+  /// where ``ResponseBody/storing`` tells it once the body has been read.
   public let entry: EntryInfo?
 
   /// Gives the body.

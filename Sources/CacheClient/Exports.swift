@@ -7,3 +7,4 @@
 @_exported public import HTTPSemantics
 @_exported public import HTTPTransports
 @_exported public import HTTPUploads
+@_exported public import RemoteTier

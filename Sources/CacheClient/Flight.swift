@@ -79,7 +79,8 @@ final class Flight: Sendable {
       state.askers -= 1
       guard state.askers == 0 else { return (nil, nil) }
       defer { state.hold = nil }
-      // In one step with the look: whoever joins from now on would lose its answer to the cancelling.
+      // In one step with the look: whoever joins from now on would lose its answer to the
+      // cancelling.
       state.isAbandoned = outcome.valueNow == nil
       return (state.isAbandoned ? state.task : nil, state.hold)
     }

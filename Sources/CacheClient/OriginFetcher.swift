@@ -25,6 +25,7 @@ struct OriginFetcher: Sendable {
   let clock: any WallClock
   let permits: StoringPermits
   let flights: Flights
+  let offers: RemoteOffers?
 
   /// Asks the origin; once more where it confirms something that is not stored.
   ///
@@ -36,6 +37,8 @@ struct OriginFetcher: Sendable {
   ) async -> Outcome {
     var forwarding = forwarding
     let permit = permits.make(forwarding.key)
+    // What is purged from here on must not be offered.
+    let seen = offers?.tier.purgeNumber ?? 0
     while true {
       let sent = Timestamp(nanoseconds: clock.now())
       let answer: TransportResponse
@@ -54,15 +57,18 @@ struct OriginFetcher: Sendable {
       }
       let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
       let receipt = await judge(answer.head, forwarding, times)
-      // An answer that is not passed on is read to its end where that is near: its connection lives.
+      // An answer that is not passed on is read to its end where that is near: its connection
+      // lives.
       if case .pass = receipt {} else { await answer.body.end(within: ResponseCache.smallBody) }
       switch receipt {
       case .again(let next): forwarding = next
-      case .validated(let serving): return .stored(serving, status: 304)
+      case .validated(let serving):
+        if serving.isForAll { offers?.offer(serving.variant.info, seen: seen) }
+        return .stored(serving, status: 304)
       case .stale(let serving, let status): return .stored(serving, status: status)
       case .pass(let head, let storing):
         return await pass(
-          head, answer.body, storing: storing, forwarding: forwarding, permit: permit)
+          head, answer.body, storing: storing, forwarding: forwarding, permit: permit, seen: seen)
       }
     }
   }
@@ -70,9 +76,13 @@ struct OriginFetcher: Sendable {
   /// Hands the origin's own answer on.
   private func pass(
     _ head: HTTPResponseHead, _ body: any TransportBody, storing: Storing,
-    forwarding: Forwarding, permit: StoringPermit
+    forwarding: Forwarding, permit: StoringPermit, seen: UInt64
   ) async -> Outcome {
     let isUnsafe = await invalidate(forwarding.original, head)
+    // What is stored may be known to be outdated now (RFC 9111, section 4.3.5).
+    if forwarding.original.method == .head, forwarding.hasStored {
+      offers?.tier.invalidate(forwarding.key)
+    }
     let plan: StoringPlan
     switch storing {
     case .no(let reason): return .direct(head, body, .forbidden(reason))
@@ -86,11 +96,14 @@ struct OriginFetcher: Sendable {
     let whole = PrefixedBody.joining(plan.prefix, body, store, url: url)
     // The answer to a POST is newer than what the POST has made invalid.
     let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
+    let stored: @Sendable (EntryInfo) -> Void = { [offers] info in
+      offers?.offer(info, seen: seen)
+    }
     return .shared(
       head,
       SharedBody(
-        whole, plan: plan, permit: permit, store: store, length: head.fields.contentLength, url: url
-      ))
+        whole, plan: plan, permit: permit, store: store, length: head.fields.contentLength,
+        url: url, onStored: stored))
   }
 
   /// Keeps answers that are under way from being stored after an unsafe request has changed what
@@ -105,6 +118,7 @@ struct OriginFetcher: Sendable {
       await permits.revokeAndWait(key)
       cache.removeFromMemory(key)
       _ = try? await store.remove(key)
+      offers?.tier.invalidate(key)
     }
     return !keys.isEmpty
   }

@@ -10,8 +10,8 @@ protocol PieceSource: AnyObject, Sendable {
   /// Returns the next piece, never an empty one, or nil at the end of a complete body.
   func next() async throws(ClientError) -> [UInt8]?
 
-  /// Returns all bytes that are left of a stored body, without waiting for anything but the disk; nil
-  /// where it comes from the network.
+  /// Returns all bytes that are left of a stored body, without waiting for anything but the disk;
+  /// nil where it comes from the network.
   ///
   /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` where it is longer than the limit in bytes.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]?
@@ -106,8 +106,8 @@ final class FileSource: PieceSource {
     }
   }
 
-  /// Reads a piece: of a shorter body, whose reader may be shared, from where it is; of a longer one
-  /// in order, as that verifies it.
+  /// Reads a piece: of a shorter body, whose reader may be shared, from where it is; of a longer
+  /// one in order, as that verifies it.
   private func read(
     at offset: UInt64, upTo count: Int, isFirst: Bool
   ) throws(StoreError) -> [UInt8] {

@@ -15,8 +15,9 @@ public enum BodyContent: Sendable {
 /// Gives the body of an answer piece by piece, to one reader.
 ///
 /// The reader pulls: while nobody asks, nothing is fetched. An answer from the network that may be
-/// stored is stored while it is read, and is in the store when the end has been seen. A body that is
-/// cut short is never stored, and one that is not read to its end only if somebody else reads it.
+/// stored is stored while it is read, and is in the store when the end has been seen. A body that
+/// is cut short is never stored, and one that is not read to its end only if somebody else reads
+/// it.
 public final class ResponseBody: Sendable, AsyncSequence {
   /// A piece of the body, never empty.
   public typealias Element = [UInt8]

@@ -72,11 +72,14 @@ final class SharedBody: Sendable {
   let body: any TransportBody
   let state = Lock(State())
   private let permit: StoringPermit
+  /// Is called once with the entry that is stored.
+  private let onStored: (@Sendable (EntryInfo) -> Void)?
 
   init(
     _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
-    length: UInt64?, url: String
+    length: UInt64?, url: String, onStored: (@Sendable (EntryInfo) -> Void)? = nil
   ) {
+    self.onStored = onStored
     self.body = body
     self.permit = permit
     self.plan = plan
@@ -151,8 +154,8 @@ final class SharedBody: Sendable {
     give(up: cancelled)
   }
 
-  /// Stores the body before its last piece is given away: who counts bytes knows that it is the last
-  /// one, and may ask again at once.
+  /// Stores the body before its last piece is given away: who counts bytes knows that it is the
+  /// last one, and may ask again at once.
   private func finish(with piece: [UInt8]) async {
     do {
       guard try await body.next() == nil else {
@@ -279,6 +282,7 @@ extension SharedBody {
         return .notStored(.invalidated)
       }
       state.withLock { $0.storing = storing }
+      if let onStored, case .stored(let info) = storing { callOut { onStored(info) } }
     } catch {
       state.withLock { $0.storing = .notStored(.failed(error)) }
     }

@@ -2,11 +2,12 @@ import CacheFormat
 import HTTPSemantics
 import Synchronization
 
-/// Remembers for a while what was asked for in vain by requests that waited for one another: answers
-/// that cannot be shared. Requests for it are sent beside one another then.
+/// Remembers for a while what was asked for in vain by requests that waited for one another:
+/// answers that cannot be shared. Requests for it are sent beside one another then.
 ///
-/// Two generations of hashes: what is noted goes into the young one; when that is full it becomes the
-/// old one, and the old one is forgotten. So memory is bounded. Two that have one hash cost a request.
+/// Two generations of hashes: what is noted goes into the young one; when that is full it becomes
+/// the old one, and the old one is forgotten. So memory is bounded. Two that have one hash cost a
+/// request.
 final class UnsharedKeys: Sendable {
   /// How long an answer that could not be shared counts, in nanoseconds: a minute.
   static let lifetime: Int64 = 60_000_000_000

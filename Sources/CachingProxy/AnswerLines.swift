@@ -27,6 +27,9 @@ enum AnswerLines {
       }
       append(isReference(field) ? rewriting(field) : field, to: &lines)
     }
+    if answer.head.status == 101, let name = answer.head.fields.combinedValue(of: "Upgrade") {
+      append(HTTPField(name: "Upgrade", value: name), to: &lines)
+    }
     if !hasDate { append("Date", now().description, to: &lines) }
     append("Via", via, to: &lines)
     if !answer.cacheStatus.isEmpty { append("Cache-Status", answer.cacheStatus, to: &lines) }

@@ -17,6 +17,8 @@ struct AnswerNote {
   var reason = ""
   /// The length of a body that is sent completely or not at all, as far as that is known.
   var wholeBytes: UInt64 = 0
+  /// The bytes of a tunnel from the client.
+  var receivedBytes: UInt64 = 0
   /// The bytes of a stream that have been sent so far.
   var streamedBytes: UInt64 = 0
 
@@ -53,8 +55,16 @@ struct AnswerNote {
     switch answer.body {
     case .bytes(let bytes): wholeBytes = UInt64(bytes.count)
     case .file(_, _, let length, _): wholeBytes = length
-    case .stream: break
+    case .stream, .tunnel: break
     }
+  }
+
+  /// Copies the data of a tunnel that has ended.
+  mutating func take(_ result: Relay.Result) {
+    source = .tunnel
+    streamedBytes = result.toClient
+    receivedBytes = result.toServer
+    reason = "\(reason), \(result.toServer) bytes from the client"
   }
 
   /// Records that the library could not read the request, and answered with its own status.
@@ -68,11 +78,13 @@ struct AnswerNote {
   func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
     // The clock may have been set back.
     let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
-    return AnswerRecord(
+    var record = AnswerRecord(
       time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
       status: status, bytesSent: streamedBytes + (isComplete ? wholeBytes : 0),
       microseconds: UInt64(nanoseconds / 1000), cacheStatus: cacheStatus, source: source,
       reason: reason, isComplete: isComplete)
+    record.bytesReceived = receivedBytes
+    return record
   }
 }
 

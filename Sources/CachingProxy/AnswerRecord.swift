@@ -11,6 +11,8 @@ package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
   case substitute
   /// The origin has sent it now.
   case network
+  /// It came through a tunnel, which this proxy does not read.
+  case tunnel
   /// The proxy has created it: an error, a refusal, or one of its own pages.
   case proxy
 }
@@ -34,6 +36,9 @@ package struct AnswerRecord: Sendable, Hashable {
 
   /// The number of body bytes that were passed to the network.
   package var bytesSent: UInt64
+
+  /// The bytes of a tunnel that came from the client; 0 for other answers.
+  package var bytesReceived: UInt64 = 0
 
   /// The time from the request's head to the answer's end.
   package var microseconds: UInt64
@@ -77,6 +82,16 @@ package protocol ProxyObserver: Sendable {
   /// Called on the threads of the server, several at a time. It must return within about a
   /// microsecond and must not wait.
   func answered(_ record: AnswerRecord)
+
+  /// Notes that a tunnel has begun. Its end is an answer with the source ``AnswerSource/tunnel``.
+  ///
+  /// Called like ``answered(_:)``.
+  func tunnelBegan()
+}
+
+extension ProxyObserver {
+  /// Does nothing.
+  package func tunnelBegan() {}
 }
 
 /// A page that the proxy itself serves.

@@ -84,9 +84,13 @@ extension ProxyAnswer {
       switch body.content {
       case .bytes(let bytes): .bytes(bytes)
       case .file(let reader, let range):
-        .file(
-          descriptor: reader.descriptor, offset: range.lowerBound,
-          length: range.upperBound - range.lowerBound, owner: reader)
+        if let descriptor = reader.descriptor {
+          .file(
+            descriptor: descriptor, offset: range.lowerBound,
+            length: range.upperBound - range.lowerBound, owner: reader)
+        } else {
+          .stream(length: range.upperBound - range.lowerBound, body)
+        }
       case .stream(let length): .stream(length: length, body)
       }
     self.init(

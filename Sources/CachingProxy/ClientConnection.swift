@@ -1,6 +1,7 @@
 import CMicrohttpd
 import CMicrohttpdLibrary
 import HTTPSemantics
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -64,6 +65,9 @@ struct ClientConnection: @unchecked Sendable {
     return errno == EAGAIN || errno == EINTR ? 0 : nil
   }
 
+  /// The TLS session; `nil` without TLS.
+  var session: UnsafeMutableRawPointer? { unsafe ocmhd_session(pointer) }
+
   /// Makes the system send small pieces at once (TCP_NODELAY).
   func sendWithoutDelay() {
     var yes: Int32 = 1
@@ -100,7 +104,31 @@ final class ClientInfo: Sendable {
   /// The numeric address; empty if there is none.
   let address: String
 
+  /// The socket, as long as the connection waits for its first request.
+  private let waiting: Mutex<Int32?>
+  private let isDone = Atomic<Bool>(false)
+
+  /// Whether the first request has come, or the connection has ended.
+  var needsNoWatch: Bool { isDone.load(ordering: .relaxed) }
+
+  /// Notes that the first request has come, or the connection ends.
+  func endWait() {
+    guard !needsNoWatch else { return }
+    isDone.store(true, ordering: .relaxed)
+    waiting.withLock { $0 = nil }
+  }
+
+  /// Ends the connection if it still waits for its first request.
+  func endWithoutRequest() {
+    waiting.withLock { socket in
+      guard let socket else { return }
+      shutdown(socket, Int32(SHUT_RD))
+      shutdown(socket, Int32(SHUT_WR))
+    }
+  }
+
   init(_ connection: OpaquePointer) {
+    waiting = Mutex(unsafe ocmhd_socket(connection))
     // Safety: the function writes at most `capacity` bytes with a NUL at the end.
     address = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
       guard let start = buffer.baseAddress else { return "" }

@@ -6,6 +6,8 @@ import HTTPSemantics
 struct ClientForwarding: Sendable, Hashable {
   /// Whether these fields of clients are trusted, because all clients are trusted proxies.
   let trustsClients: Bool
+  /// The scheme that clients use.
+  var scheme = NormalizedURL.Scheme.http
 
   /// Removes these fields of a client, unless clients are trusted.
   ///
@@ -41,11 +43,11 @@ struct ClientForwarding: Sendable, Hashable {
   ///     checked: if an origin made links of them, those would be stored for all clients.
   func request(_ request: HTTPRequest, from client: String, for authority: String?) -> HTTPRequest {
     var request = request
-    add("Forwarded", Self.element(client, authority), to: &request.fields)
+    add("Forwarded", element(client, authority), to: &request.fields)
     if !client.isEmpty { add("X-Forwarded-For", client, to: &request.fields) }
     // These fields describe only the first hop.
     if !request.fields.contains("X-Forwarded-Proto") {
-      request.fields.append(HTTPField("X-Forwarded-Proto", "http"))
+      request.fields.append(HTTPField("X-Forwarded-Proto", scheme.rawValue))
     }
     if let authority, !request.fields.contains("X-Forwarded-Host") {
       request.fields.append(HTTPField("X-Forwarded-Host", authority))
@@ -60,11 +62,11 @@ struct ClientForwarding: Sendable, Hashable {
   }
 
   /// Returns the element of `Forwarded` for this hop (RFC 7239, section 4).
-  private static func element(_ client: String, _ authority: String?) -> String {
+  private func element(_ client: String, _ authority: String?) -> String {
     let node =
       client.isEmpty ? "unknown" : client.contains(":") ? "\"[\(client)]\"" : client
     let host = authority.map { ";host=\"\($0)\"" } ?? ""
-    return "for=\(node)\(host);proto=http"
+    return "for=\(node)\(host);proto=\(scheme.rawValue)"
   }
 
   /// Returns the beginning of the URLs under which the client reaches this server, such as
@@ -73,14 +75,14 @@ struct ClientForwarding: Sendable, Hashable {
   /// - Parameter fields: The fields of the request. Those of a trusted client have the address that
   ///   its own clients see.
   func address(for authority: String?, _ fields: HTTPFields) -> String {
-    guard trustsClients else { return authority.map { "http://\($0)" } ?? "" }
+    guard trustsClients else { return authority.map { "\(self.scheme.rawValue)://\($0)" } ?? "" }
     guard let authority = Self.first("X-Forwarded-Host", fields) ?? authority,
       RequestHead.isAuthority(Array(authority.utf8))
     else { return "" }
     let scheme = Self.first("X-Forwarded-Proto", fields).flatMap {
       NormalizedURL.Scheme(rawValue: $0.lowercased())
     }
-    return "\((scheme ?? .http).rawValue)://\(authority)"
+    return "\((scheme ?? self.scheme).rawValue)://\(authority)"
   }
 
   /// Returns the first member of a list, which the proxy next to the user has written.

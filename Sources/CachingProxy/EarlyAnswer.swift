@@ -30,6 +30,17 @@ struct EarlyAnswer {
 
   /// Returns the head, with the fields of ``AnswerLines``: name, NUL, value, NUL, and so on.
   func head(status: Int, lines: [UInt8]) -> [UInt8] {
+    var lines = lines
+    switch framing {
+    case .length(let count): lines += Array("Content-Length\0\(count)\0".utf8)
+    case .chunks: lines += Array("Transfer-Encoding\0chunked\0".utf8)
+    case .connection: break
+    }
+    return Self.plainHead(status: status, lines: lines)
+  }
+
+  /// Returns a head that has no other fields than those of the lines.
+  static func plainHead(status: Int, lines: [UInt8]) -> [UInt8] {
     // Safety: the library returns a constant C string, which is copied.
     let phrase = unsafe MHD_get_reason_phrase_for(UInt32(clamping: status)).map {
       unsafe String(cString: $0)
@@ -41,11 +52,6 @@ struct EarlyAnswer {
       } else if !part.isEmpty {
         head += part + [0x3A, 0x20]
       }
-    }
-    switch framing {
-    case .length(let count): head += Array("Content-Length: \(count)\r\n".utf8)
-    case .chunks: head += Array("Transfer-Encoding: chunked\r\n".utf8)
-    case .connection: break
     }
     return head + [0x0D, 0x0A]
   }

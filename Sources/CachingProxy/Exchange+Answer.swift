@@ -58,7 +58,7 @@ extension Exchange {
   /// Passes an interim answer on, if the client supports it and it can be sent now.
   private func interim(_ head: HTTPResponseHead) {
     // The library itself sends 100, and 101 must not be passed on.
-    guard head.status >= 102, head.status < 200 else { return }
+    guard !core.isEncrypted, head.status >= 102, head.status < 200 else { return }
     state.withLock { state in
       guard !state.isEnded, state.answer == nil, state.note.isHTTP11 else { return }
       guard case .waiting = state.phase else { return }
@@ -93,7 +93,11 @@ extension Exchange {
       state.note.take(answer)
       return (state.note, state.reversed)
     }
-    let closes = answer.closesConnection || core.isStopping
+    if case .tunnel(let server) = answer.body {
+      if core.isEncrypted { return switchEncrypted(answer, server) }
+      state.withLock { $0.switched = server }
+    }
+    let closes = answer.head.status != 101 && (answer.closesConnection || core.isStopping)
     let lines = lines(of: answer, to: reversed, closes: closes)
     if lines.count > note.headRoom, answer.source != .proxy {
       // The library would end the connection without an answer.
@@ -128,7 +132,7 @@ extension Exchange {
   ///
   /// Only the origin gets these fields. A stored answer is looked up without them, so it is the
   /// same for all clients unless the origin varies it (`Vary`).
-  private func toldOfClient(_ request: HTTPRequest) -> HTTPRequest {
+  func toldOfClient(_ request: HTTPRequest) -> HTTPRequest {
     guard let forwarding = core.forwarding, let head = state.withLock({ $0.reversed?.head }) else {
       return request
     }
@@ -151,6 +155,7 @@ extension Exchange {
         return .buffer(bytes)
       }
       return .file(descriptor: descriptor, offset: offset, length: length)
+    case .tunnel: return .tunnel
     case .stream(let length, _): return .stream(length: length, self)
     }
   }
@@ -160,14 +165,16 @@ extension Exchange {
   /// - Parameter status: The status of the answer, which may be the library's own; 0 if there is
   ///   none.
   func end(isComplete: Bool, status: Int) {
-    let (note, task, reader, writer, isSent) = state.withLock { state in
+    let (note, task, reader, writer, isSent, isTunnel) = state.withLock { state in
+      if let result = state.relayed { state.note.take(result) }
       if status != 0, state.note.status == 0 { state.note.refused(status, target: target) }
       state.isEnded = true
       state.isSuspended = false
       // For the library, the end of an early answer is an error.
-      let isSent = state.early?.isComplete ?? isComplete
+      let isSent = state.early?.isComplete ?? state.relayed?.isComplete ?? isComplete
       return (
-        state.note, state.task.take(), state.upload.fail(), state.download.leave(), isSent
+        state.note, state.task.take(), state.upload.fail(), state.download.leave(), isSent,
+        state.isTunnel
       )
     }
     resume(reader)
@@ -177,7 +184,8 @@ extension Exchange {
       // After a complete answer, the task may still have data to store.
       if !isSent { callOut { task.cancel() } }
     }
-    core.finish(note.record(client: connection.client?.address ?? "", isSent, core.clock.now()))
+    let record = note.record(client: connection.client?.address ?? "", isSent, core.clock.now())
+    if isTunnel { core.tunnelEnded(record) } else { core.finish(record) }
   }
 
   /// Ends the exchange as soon as the library allows it.

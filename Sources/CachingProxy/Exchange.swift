@@ -47,6 +47,12 @@ final class Exchange: Sendable {
     var early: EarlyAnswer?
     var task: Task<Void, Never>?
     var note = AnswerNote()
+    /// The other side of a tunnel that is about to begin.
+    var switched: SwitchedServer?
+    /// The end of the tunnel that the connection became; set when it has ended.
+    var relayed: Relay.Result?
+    /// Whether the connection became a tunnel.
+    var isTunnel = false
     /// The request of a reverse proxy, and its URL at the origin.
     var reversed: (head: RequestHead, url: NormalizedURL)?
   }
@@ -129,7 +135,10 @@ final class Exchange: Sendable {
       if core.identity.isLoop(head.fields) { return begin(head, OwnAnswers.loop()) }
       switch MaxForwards.apply(to: head) {
       case .answer(let answer): return begin(head, answer)
-      case .forward(let head): return begin(head, core.request(head, to: url))
+      case .forward(let head):
+        let request = core.request(head, to: url)
+        if let name = head.upgrade, let desk = core.desk { return upgrade(request, to: name, desk) }
+        return begin(head, request)
       }
     case .capabilities:
       note(head.target)

@@ -48,6 +48,8 @@ enum AnswerBody: Sendable {
   case file(descriptor: Int32, offset: UInt64, length: UInt64, owner: any AnyObject & Sendable)
   /// Pieces in order. A `length` of `nil` means that it is not known.
   case stream(length: UInt64?, any AnswerPieces)
+  /// The bytes of another protocol, in both directions, after a 101.
+  case tunnel(SwitchedServer)
 }
 
 /// The body of an answer, piece by piece, for one reader.

@@ -13,16 +13,22 @@ final class ProxyCore: Sendable {
   let pages: (any ProxyStatusPages)?
   let observers: [any ProxyObserver]
   let clock: any WallClock
+  /// Whether clients use TLS: then only the server library may write to their sockets.
+  let isEncrypted: Bool
+  /// Watches clients with TLS; `nil` without TLS.
+  let handshakes: HandshakeWatch?
   /// The longest time in which a client may accept no byte.
   let patience: Duration
   let exchanges = ExchangeRegistry()
   let fileBuffers = FileBuffers()
   private let stopping = Atomic<Bool>(false)
   private let active = Atomic<Int>(0)
+  private let connections = Atomic<Int>(0)
+  private let tunnels = Mutex<TunnelDesk?>(nil)
 
   init(
     backend: any ProxyBackend, router: TargetRouter, identity: ProxyIdentity,
-    trustsForwarded: Bool = false,
+    trustsForwarded: Bool = false, scheme: NormalizedURL.Scheme = .http,
     pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock,
     patience: Duration = .seconds(75)
   ) {
@@ -30,7 +36,10 @@ final class ProxyCore: Sendable {
     self.router = router
     self.identity = identity
     forwarding =
-      router.origin == nil ? nil : ClientForwarding(trustsClients: trustsForwarded)
+      router.origin == nil
+      ? nil : ClientForwarding(trustsClients: trustsForwarded, scheme: scheme)
+    isEncrypted = scheme == .https
+    handshakes = scheme == .https ? HandshakeWatch(patience: patience) : nil
     self.pages = pages
     self.observers = observers
     self.clock = clock
@@ -55,6 +64,34 @@ final class ProxyCore: Sendable {
 
   /// Counts a request that has begun.
   func begin() { active.add(1, ordering: .relaxed) }
+
+  /// The number of connections that the server library has.
+  var connectionCount: Int { connections.load(ordering: .relaxed) }
+  func connectionBegan() { connections.add(1, ordering: .relaxed) }
+  func connectionEnded() { connections.subtract(1, ordering: .relaxed) }
+
+  /// Opens tunnels; `nil` if there are none.
+  var desk: TunnelDesk? {
+    get { tunnels.withLock { $0 } }
+    set { tunnels.withLock { $0 = newValue } }
+  }
+
+  /// Notes that the connection of a request became a tunnel: a server that stops does not wait for
+  /// it.
+  func becomeTunnel() {
+    active.subtract(1, ordering: .releasing)
+    tunnelBegan()
+  }
+
+  /// Notifies the observers of a tunnel that has begun.
+  func tunnelBegan() {
+    for observer in observers { callOut { observer.tunnelBegan() } }
+  }
+
+  /// Notifies the observers of a tunnel that has ended, or was refused.
+  func tunnelEnded(_ record: AnswerRecord) {
+    for observer in observers { callOut { observer.answered(record) } }
+  }
 
   /// Notifies the observers of a request that has ended.
   func finish(_ record: AnswerRecord) {

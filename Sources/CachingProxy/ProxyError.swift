@@ -10,6 +10,8 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
     case permissionDenied
     /// The file of the log cannot be opened.
     case log
+    /// The certificate for clients cannot be used.
+    case certificate
     /// Another error of the system, such as a lack of memory or threads.
     case system
   }
@@ -60,6 +62,8 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
     case .permissionDenied:
       ("this port needs a privilege", "choose a port from 1024 on")
     case .log: ("the log cannot be opened", "check the folder and its permissions")
+    case .certificate:
+      ("the certificate cannot be used", "check the files of --tls-cert and --tls-key")
     case .system: ("the server cannot start", "check the limits of the system")
     }
   }

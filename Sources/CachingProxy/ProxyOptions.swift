@@ -42,6 +42,23 @@ package struct ProxyOptions: Sendable, Hashable {
   /// the end again.
   package var idleSeconds: Int
 
+  /// The certificate of a reverse proxy whose clients use TLS; `nil` for http. Certificates can be
+  /// replaced while the server runs.
+  package var certificate: ServerCertificate?
+
+  /// The ports that tunnels (`CONNECT`) of a forward proxy may lead to.
+  package var connectPorts: Set<UInt16> = [443]
+
+  /// Whether tunnels may lead to this machine and to private networks, even if other machines can
+  /// connect to this proxy. If they cannot, tunnels may.
+  package var allowsPrivate = false
+
+  /// The most tunnels at the same time. Each keeps up to 128 KiB of bytes.
+  package var tunnelLimit = 512
+
+  /// The longest time without a byte in a tunnel.
+  package var tunnelIdle = Duration.seconds(600)
+
   /// Creates options. The defaults suit a program on the same machine.
   package init(
     listen: ListenAddress = ListenAddress(host: "127.0.0.1", port: 8080),
@@ -61,4 +78,9 @@ package struct ProxyOptions: Sendable, Hashable {
   package static var usualThreads: Int {
     min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) * 4)
   }
+}
+
+extension ProxyOptions {
+  /// The scheme of the URLs under which clients reach the server.
+  package var scheme: NormalizedURL.Scheme { certificate == nil ? .http : .https }
 }

@@ -1,5 +1,6 @@
 package import CacheClient
 package import CacheSystem
+package import HTTPTransports
 import Synchronization
 
 /// Serves HTTP clients through a cache.
@@ -9,7 +10,7 @@ import Synchronization
 package final class ProxyServer: Sendable {
   private enum Phase {
     case idle
-    case running(ServerDaemon, ProxyCore)
+    case running(RunningServer)
     case stopped(ProxyCore)
   }
 
@@ -19,6 +20,7 @@ package final class ProxyServer: Sendable {
   /// The configuration of the server.
   package let options: ProxyOptions
 
+  private let tunnels: (any TunnelTransport)?
   private let makeCore: @Sendable (ListeningSocket.Bound) -> ProxyCore
   private let phase = Lock(Phase.idle)
   private let openness = Atomic<Bool>(false)
@@ -30,27 +32,32 @@ package final class ProxyServer: Sendable {
   /// - Parameters:
   ///   - pages: The pages below `/.offlinecache/`; `nil` if there are none.
   ///   - observers: The observers of all answers.
+  ///   - tunnels: Makes the connections for tunnels; `nil` if there are none.
   package convenience init(
     client: CachingClient, options: ProxyOptions, pages: (any ProxyStatusPages)? = nil,
-    observers: [any ProxyObserver] = [], clock: any WallClock = SystemClock()
+    observers: [any ProxyObserver] = [], tunnels: (any TunnelTransport)? = nil,
+    clock: any WallClock = SystemClock()
   ) {
     self.init(
       backend: ClientBackend(client, isOffline: options.isOffline), options: options, pages: pages,
-      observers: observers, clock: clock)
+      observers: observers, tunnels: tunnels, clock: clock)
   }
 
   init(
     backend: any ProxyBackend, options: ProxyOptions, pages: (any ProxyStatusPages)?,
-    observers: [any ProxyObserver], identity: ProxyIdentity = ProxyIdentity(),
-    clock: any WallClock
+    observers: [any ProxyObserver], tunnels: (any TunnelTransport)? = nil,
+    identity: ProxyIdentity = ProxyIdentity(), clock: any WallClock
   ) {
     self.options = options
+    self.tunnels = tunnels
     // The names that are served depend on the address that the system has bound.
     makeCore = { bound in
-      let names = ServedNames(bound.address, isLoopback: bound.isLoopback, hosts: options.hosts)
+      let names = ServedNames(
+        bound.address, isLoopback: bound.isLoopback, hosts: options.hosts, scheme: options.scheme)
       return ProxyCore(
         backend: backend, router: TargetRouter(origin: options.origin, names: names),
-        identity: identity, trustsForwarded: options.trustsForwarded, pages: pages,
+        identity: identity, trustsForwarded: options.trustsForwarded, scheme: options.scheme,
+        pages: pages,
         observers: observers, clock: clock, patience: .seconds(max(1, options.idleSeconds)))
     }
   }
@@ -64,21 +71,38 @@ package final class ProxyServer: Sendable {
   package func start() throws(ProxyError) -> ListenAddress {
     let files = OpenFiles.raiseLimit()
     let bound = try ListeningSocket.open(options.listen)
+    do throws(ProxyError) {
+      try options.certificate?.use(at: bound.address)
+    } catch {
+      ListeningSocket.close(bound.descriptor)
+      throw error
+    }
     let core = makeCore(bound)
     let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
-    guard
-      let daemon = ServerDaemon(
-        core: core, listener: bound.descriptor, options: options, connectionLimit: limit)
-    else {
+    guard let server = RunningServer(core, bound, options, tunnels, connectionLimit: limit) else {
+      core.handshakes?.stop()
       ListeningSocket.close(bound.descriptor)
       throw ProxyError(.system, subject: bound.address.description)
     }
     openness.store(!bound.isLoopback, ordering: .releasing)
     phase.withLock { phase in
       guard case .idle = phase else { preconditionFailure("the server was started twice") }
-      phase = .running(daemon, core)
+      phase = .running(server)
     }
     return bound.address
+  }
+
+  /// Makes connections from now on use another certificate. If it cannot be used, the present one
+  /// stays.
+  ///
+  /// - Throws: ``ProxyError`` with the code `certificate`.
+  /// - Precondition: The server was started with a certificate.
+  package func replaceCertificate(_ certificate: ServerCertificate) throws(ProxyError) {
+    let address = phase.withLock { phase -> ListenAddress? in
+      guard case .running(let server) = phase else { return nil }
+      return server.address
+    }
+    if let address { try certificate.use(at: address) }
   }
 
   /// Whether other machines can connect to the bound address; false before the start.
@@ -89,32 +113,35 @@ package final class ProxyServer: Sendable {
     phase.withLock { phase in
       switch phase {
       case .idle: 0
-      case .running(_, let core), .stopped(let core): core.activeCount
+      case .running(let server): server.core.activeCount
+      case .stopped(let core): core.activeCount
       }
     }
   }
 
   /// Stops the server: accepts no more connections, lets the received requests be answered, and
-  /// ends the rest when the time is over. A second call does nothing.
+  /// ends the rest when the time is over. Tunnels end when there are no requests left. A second call
+  /// does nothing.
   ///
   /// - Returns: The number of requests that were cut off.
   @discardableResult
   package func stop(grace: Duration) async -> Int {
-    let running = phase.withLock { phase -> (ServerDaemon, ProxyCore)? in
-      guard case .running(let daemon, let core) = phase else { return nil }
-      phase = .stopped(core)
-      return (daemon, core)
+    let running = phase.withLock { phase -> RunningServer? in
+      guard case .running(let server) = phase else { return nil }
+      phase = .stopped(server.core)
+      return server
     }
-    guard let (daemon, core) = running else { return 0 }
+    guard let server = running else { return 0 }
+    let core = server.core
     core.beginStopping()
-    daemon.quiesce()
+    server.quiesce()
     let deadline = ContinuousClock.now + grace
     while core.activeCount > 0, ContinuousClock.now < deadline {
       do { try await Task.sleep(for: .milliseconds(10)) } catch { break }
     }
     let left = core.activeCount
     core.exchanges.abortAll()
-    daemon.stop()
+    server.stop()
     return left
   }
 }

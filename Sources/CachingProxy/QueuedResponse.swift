@@ -17,6 +17,8 @@ enum ResponseContent {
   /// No body, but a length is stated: the answer to `HEAD`, a 304.
   case none(told: UInt64?)
   case file(descriptor: Int32, offset: UInt64, length: UInt64)
+  /// A 101, after which ``Exchange/switchProtocols(_:_:)`` is called.
+  case tunnel
   /// The pieces of an exchange.
   case stream(length: UInt64?, Exchange)
 }
@@ -81,6 +83,7 @@ extension ClientConnection {
       let response = unsafe MHD_create_response_from_fd_at_offset64(length, copy, offset)
       if unsafe response == nil { close(copy) }
       return unsafe response
+    case .tunnel: return unsafe ocmhd_upgrade(switchProtocols, nil)
     case .stream(let length, let exchange):
       // Safety: the library calls the last closure once, when it releases the response.
       let context = unsafe Unmanaged.passRetained(exchange)
@@ -95,6 +98,19 @@ extension ClientConnection {
       return unsafe response
     }
   }
+}
+
+/// Gets the socket of a client after a 101.
+private func switchProtocols(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ request: UnsafeMutableRawPointer?, _ early: UnsafePointer<CChar>?, _ count: Int,
+  _ socket: Int32, _ handle: OpaquePointer?
+) {
+  guard let request = unsafe request, let handle = unsafe handle else { return }
+  // Safety: the library holds the exchange until its end is reported; the bytes are copied.
+  let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
+  let bytes = unsafe Array(UnsafeRawBufferPointer(start: early, count: count))
+  unsafe exchange.switchProtocols(UpgradedEnd(socket, handle), bytes)
 }
 
 /// Copies the next bytes of a stream for the library; returns -1 at its end, -2 if it broke off.

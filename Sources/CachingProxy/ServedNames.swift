@@ -11,6 +11,7 @@ struct ServedNames: Sendable, Hashable {
   /// Further names, in lower case. They are valid with any port, because a proxy in front may have
   /// another one.
   private let hosts: Set<String>
+  private let scheme: NormalizedURL.Scheme
   /// The values of `Host` that nearly all requests have. They are compared without creating a URL.
   private let usual: [[UInt8]]
 
@@ -20,9 +21,13 @@ struct ServedNames: Sendable, Hashable {
   ///   - isLoopback: Whether only programs on this machine can connect.
   ///   - hosts: Further names. Without any, a server beyond loopback is reached under every name,
   ///     and the result is `nil`, because only its owner knows its names.
-  init?(_ address: ListenAddress, isLoopback: Bool, hosts: [String]) {
+  init?(
+    _ address: ListenAddress, isLoopback: Bool, hosts: [String],
+    scheme: NormalizedURL.Scheme = .http
+  ) {
     guard isLoopback || !hosts.isEmpty else { return nil }
     self.address = address
+    self.scheme = scheme
     self.hosts = Set(hosts.map { $0.lowercased() })
     usual = ["127.0.0.1", "localhost", "[::1]"].map { Array("\($0):\(address.port)".utf8) }
   }
@@ -30,13 +35,16 @@ struct ServedNames: Sendable, Hashable {
   /// Returns whether a request for this authority, a host with or without a port, is served.
   func contains(_ authority: [UInt8]) -> Bool {
     if usual.contains(authority) { return true }
-    guard let url = Self.url(authority) else { return false }
+    guard let url = url(authority) else { return false }
     if hosts.contains(url.host) { return true }
     return url.port == Int(address.port)
-      && (url.isLoopback || url.host == Self.url(Array(address.description.utf8))?.host)
+      && (url.isLoopback || url.host == self.url(Array(address.description.utf8))?.host)
   }
 
-  private static func url(_ authority: [UInt8]) -> NormalizedURL? {
-    try? NormalizedURL("http://\(String(decoding: authority, as: UTF8.self))/")
+  /// The URL of the server.
+  var base: String { "\(scheme.rawValue)://\(address)/" }
+
+  private func url(_ authority: [UInt8]) -> NormalizedURL? {
+    try? NormalizedURL("\(scheme.rawValue)://\(String(decoding: authority, as: UTF8.self))/")
   }
 }

@@ -18,12 +18,19 @@ final class ServerDaemon: @unchecked Sendable {
   /// there.
   static let connectionMemory = 40 * 1024
 
-  /// Starts the threads, which take over the listening socket.
-  init?(core: ProxyCore, listener: Int32, options: ProxyOptions, connectionLimit: Int) {
+  /// Starts the threads.
+  ///
+  /// - Parameter listener: The listening socket, which is taken over; `nil` if connections come
+  ///   from ``add(_:)``.
+  init?(core: ProxyCore, listener: Int32?, options: ProxyOptions, connectionLimit: Int) {
     self.core = core
     var configuration = unsafe ocmhd_configuration()
-    unsafe configuration.listener = listener
-    unsafe configuration.thread_count = UInt32(clamping: max(1, options.threads))
+    unsafe configuration.listener = listener ?? -1
+    unsafe configuration.is_encrypted = options.certificate == nil ? 0 : 1
+    // Connections that are added are shared out evenly, so that half the threads do the same work,
+    // with fewer switches between them (Docs/Architecture.md).
+    let threads = listener == nil ? (options.threads + 1) / 2 : options.threads
+    unsafe configuration.thread_count = UInt32(clamping: max(1, threads))
     unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
     unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
     unsafe configuration.connection_memory = Self.connectionMemory
@@ -42,7 +49,15 @@ final class ServerDaemon: @unchecked Sendable {
     unsafe self.server = server
   }
 
-  /// Accepts no more connections.
+  /// Takes over a connection.
+  func add(_ client: NewClient) {
+    _ = unsafe client.address.withUnsafeBytes { address in
+      // Safety: the address is copied. A connection that is not taken over is closed.
+      unsafe ocmhd_add(server, client.descriptor, address.baseAddress, UInt32(address.count))
+    }
+  }
+
+  /// Accepts no more connections from the listening socket.
   func quiesce() { unsafe ocmhd_quiesce(server) }
 
   /// Ends all connections and threads; must be called once. No connection may be suspended.
@@ -59,12 +74,19 @@ final class ServerDaemon: @unchecked Sendable {
 private func connected(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
-  guard let connection = unsafe connection else { return nil }
-  return unsafe Unmanaged.passRetained(ClientInfo(connection)).toOpaque()
+  guard let context = unsafe context, let connection = unsafe connection else { return nil }
+  let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
+  let client = unsafe ClientInfo(connection)
+  core.connectionBegan()
+  core.handshakes?.add(client)
+  return unsafe Unmanaged.passRetained(client).toOpaque()
 }
 
 private func disconnected(_ context: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?) {
-  if let state = unsafe state { unsafe Unmanaged<ClientInfo>.fromOpaque(state).release() }
+  guard let context = unsafe context, let state = unsafe state else { return }
+  // The library closes the socket after this.
+  unsafe Unmanaged<ClientInfo>.fromOpaque(state).takeRetainedValue().endWait()
+  unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue().connectionEnded()
 }
 
 private func began(
@@ -76,6 +98,7 @@ private func began(
   else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   core.begin()
+  if core.isEncrypted { unsafe ClientConnection(connection).client?.endWait() }
   let exchange = unsafe Exchange(
     core: core, connection: ClientConnection(connection),
     target: Array(UnsafeRawBufferPointer(start: target, count: count)),

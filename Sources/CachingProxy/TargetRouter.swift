@@ -28,7 +28,10 @@ struct TargetRouter: Sendable {
   func route(_ head: RequestHead) throws(RequestRefusal) -> Route {
     if head.method.rawValue == "CONNECT" {
       throw RequestRefusal(
-        501, "this proxy opens no tunnels, so it is for http alone; leave it out for https")
+        501,
+        origin == nil
+          ? "a CONNECT must be the first request of its connection"
+          : "this is a reverse proxy, which opens no tunnels")
     }
     if head.target == "*" {
       guard head.method.rawValue == "OPTIONS" else {
@@ -69,7 +72,7 @@ struct TargetRouter: Sendable {
     guard names.contains(authority) else {
       throw RequestRefusal(
         421,
-        "the host that is asked for is not served here; ask for http://\(names.address)/, or start the "
+        "the host that is asked for is not served here; ask for \(names.base), or start the "
           + "server with --host and that name")
     }
   }

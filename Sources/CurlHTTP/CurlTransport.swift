@@ -1,3 +1,4 @@
+import CacheSystem
 public import HTTPSemantics
 public import HTTPTransports
 
@@ -17,6 +18,9 @@ public final class CurlTransport: HTTPTransport {
   public let setup: NetworkSetup
 
   let loop: TransferLoop
+
+  /// The threads that make connections for tunnels.
+  let connecting = WorkerPool(threads: CurlTransport.connectThreads)
 
   /// Creates a transport and its thread.
   ///

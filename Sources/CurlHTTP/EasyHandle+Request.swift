@@ -92,7 +92,7 @@ extension EasyHandle {
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK,
       unsafe occurl_limit_unsent(raw) == CURLE_OK
     else { return false }
-    guard setProxy(setup.proxy) else { return false }
+    guard setProxy(setup.proxy), setResolves(setup.resolves) else { return false }
     let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     // PIPEWAIT: several requests to a new host wait until it is known whether they can share the
     // first connection, instead of opening one each.

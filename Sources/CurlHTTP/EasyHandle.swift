@@ -12,6 +12,8 @@ final class EasyHandle {
   var id: UInt { unsafe UInt(bitPattern: raw) }
 
   private var list: UnsafeMutablePointer<curl_slist>?
+  private var proxyList: UnsafeMutablePointer<curl_slist>?
+  private var resolves: UnsafeMutablePointer<curl_slist>?
   private let errorText: UnsafeMutableBufferPointer<CChar>
 
   init?() {
@@ -26,6 +28,8 @@ final class EasyHandle {
     // so nothing uses the list, the text or the callbacks' context any more.
     unsafe curl_easy_cleanup(raw)
     unsafe curl_slist_free_all(list)
+    unsafe curl_slist_free_all(proxyList)
+    unsafe curl_slist_free_all(resolves)
     unsafe errorText.deallocate()
   }
 
@@ -59,6 +63,33 @@ final class EasyHandle {
       here: text(CURLINFO_LOCAL_IP), herePort: number(CURLINFO_LOCAL_PORT),
       there: text(CURLINFO_PRIMARY_IP), therePort: number(CURLINFO_PRIMARY_PORT))
     return (endpoints, socket)
+  }
+
+  /// The socket of the connection that was made last.
+  var activeSocket: curl_socket_t? {
+    var socket: curl_socket_t = -1
+    // Safety: the handle is valid and the socket is a local.
+    guard unsafe occurl_get_socket(raw, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK, socket >= 0
+    else { return nil }
+    return socket
+  }
+
+  /// Sets the only field for a proxy.
+  func setProxyLine(_ line: String) -> Bool {
+    // Safety: libcurl copies the line; the list is freed after the handle.
+    unsafe proxyList = curl_slist_append(proxyList, line)
+    return unsafe occurl_set_list(raw, CURLOPT_PROXYHEADER, proxyList) == CURLE_OK
+      && set(CURLOPT_HEADEROPT, occurl_header_separate)
+  }
+
+  /// Sets addresses that replace those of names (CURLOPT_RESOLVE).
+  func setResolves(_ lines: [String]) -> Bool {
+    for line in lines {
+      // Safety: libcurl copies the line; the list is freed after the handle.
+      guard let longer = unsafe curl_slist_append(resolves, line) else { return false }
+      unsafe resolves = longer
+    }
+    return unsafe lines.isEmpty || occurl_set_list(raw, CURLOPT_RESOLVE, resolves) == CURLE_OK
   }
 
   /// Adds a header line for ``sendLines()``.

@@ -30,6 +30,8 @@ struct HeadParser {
     case trailers
   }
 
+  /// Whether a 101 is a final response.
+  var acceptsSwitch = false
   private var phase = Phase.statusLine
   private var status = 0
   private var version = ""
@@ -77,6 +79,10 @@ struct HeadParser {
   }
 
   private mutating func endHead() -> Event {
+    if status == 101, acceptsSwitch {
+      phase = .trailers
+      return .head(HTTPResponseHead(status: 101, fields: lines.fields), version: version)
+    }
     let framing = MessageFraming(version: version, status: status)
     let fields: HTTPFields
     do throws(MessageFraming.Violation) {

@@ -26,7 +26,7 @@ package struct Serving: Sendable {
   package var revalidation: Forwarding? = nil
   /// Whether other requests may be answered with the response, too; false if the origin's 304 was
   /// valid for one caller only.
-  var isForAll = true
+  package var isForAll = true
 }
 
 /// A part of a stored body.
@@ -51,6 +51,8 @@ package struct Forwarding: Sendable {
   var validating: [StoredVariant]
   /// The stored bytes that answer the request once they are confirmed.
   let selected: Representation?
+  /// What other machines had (`detail` of Cache-Status); `nil` if they were not asked.
+  package var remark: String? = nil
   /// The stored beginning of the representation, if the request is for the rest (RFC 9111, section
   /// 3.4).
   var completing: StoredVariant? = nil

@@ -72,6 +72,32 @@ enum EntryFields {
       rules: rules)
   }
 
+  /// Returns the URL of the request of a stored response.
+  static func url(of info: EntryInfo) -> NormalizedURL? {
+    info.userInfo.first { $0.name == urlName }.flatMap {
+      try? NormalizedURL($0.value.description)
+    }
+  }
+
+  /// Returns both times of a stored response, as exactly as they are recorded.
+  static func times(of info: EntryInfo) -> ResponseTimes {
+    ResponseTimes(
+      request: info.userInfo.first { $0.name == requestTimeName }.flatMap(timestamp)
+        ?? info.created, response: responseTime(of: info))
+  }
+
+  /// Returns a selecting field as one line; ``selection(_:)`` reads it.
+  static func line(_ field: SelectedField) -> ByteString { ByteString(bytes: text(of: field)) }
+
+  /// Reads the lines of selecting fields; `nil` if one is malformed or there are too many.
+  static func selection(_ lines: [ByteString]) -> Selection? {
+    let fields = lines.compactMap { selectedField(Field(selectingName, $0)) }
+    guard fields.count == lines.count, fields.count <= Selection.maximumFields,
+      Set(fields.map(\.name)).count == fields.count
+    else { return nil }
+    return Selection(fields: fields)
+  }
+
   /// Returns the time at which the head of a stored response was received, as exactly as it is
   /// recorded.
   static func responseTime(of info: EntryInfo) -> Timestamp {

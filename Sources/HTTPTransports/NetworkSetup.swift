@@ -69,6 +69,10 @@ public struct NetworkSetup: Sendable, Hashable {
   /// `Vary: *` and not stored. A response without that, and without `private`, is stored as usual.
   public var keepsCookies: Bool
 
+  /// Addresses that replace those of names: `HOST:PORT:ADDRESS[,ADDRESS]...`, in the syntax of curl's
+  /// `--resolve`. Only `CurlTransport` uses them.
+  package var resolves: [String] = []
+
   /// Creates a set-up. The defaults suit a program that fetches from foreign servers.
   public init(
     userAgent: String = "OfflineCache", bufferBytes: Int = 256 * 1024, connectionsPerHost: Int = 64,

@@ -7,6 +7,7 @@ import HTTPSemantics
 import HTTPTransports
 import HTTPUploads
 import LocalizedStoreErrors
+import RemoteTier
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -23,6 +24,7 @@ extension FingerprintKeyError: DescribedError {}
 extension InvalidURL: DescribedError {}
 extension NotStored: DescribedError {}
 extension PinError: DescribedError {}
+extension RemoteCacheError: DescribedError {}
 extension SubstituteError: DescribedError {}
 extension TransportError: DescribedError {}
 extension UploadError: DescribedError {}

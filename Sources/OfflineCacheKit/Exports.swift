@@ -11,6 +11,7 @@
 @_exported public import HTTPUploads
 @_exported public import MessageDigests
 @_exported public import Reachability
+@_exported public import RemoteTier
 
 @_exported public import struct CacheSystem.SystemClock
 @_exported public import protocol CacheSystem.WallClock

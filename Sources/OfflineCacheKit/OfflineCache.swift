@@ -116,6 +116,7 @@ public final class OfflineCache: Sendable {
     clientOptions.hotBytes = max(0, options.memoryCapacity)
     clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes
+    clientOptions.remote = options.remote
     clientOptions.fingerprintKey = options.fingerprintKey
     clientOptions.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     client = CachingClient(

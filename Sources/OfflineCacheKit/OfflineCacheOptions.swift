@@ -5,6 +5,7 @@ public import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransports
 public import Reachability
+public import RemoteTier
 
 #if canImport(Darwin)
   public import Foundation
@@ -34,6 +35,10 @@ public struct OfflineCacheOptions: Sendable {
   /// The files that ship with the program and are used for remote URLs before the store is asked;
   /// `nil` for none. Requests that reload or validate do not use them.
   public var substitutes: Substitutes?
+
+  /// The servers on which many machines share responses, asked between the store and the network;
+  /// `nil` for none.
+  public var remote: RemoteCache?
 
   /// The rules of HTTP: the lifetime of responses that do not state one, targeted fields. The role
   /// is that of a private cache: it serves one user.

@@ -92,7 +92,9 @@ public struct ResponseMetadata: Sendable, Hashable {
         .substitute
       } else if let standIn {
         .instead(standIn)
-      } else if response.source != .network, let detail = status.detail {
+      } else if response.source != .network, let detail = status.detail,
+        detail.hasPrefix("origin-")
+      {
         .forwarded("it is stored, and the server could not be asked: \(Self.words(detail))")
       } else if let reason = response.reason {
         .forwarded(reason.description)

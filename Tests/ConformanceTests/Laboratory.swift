@@ -1,7 +1,9 @@
 import CacheClient
 import CacheStore
+import ClientTesting
 import Foundation
 import HTTPSemantics
+import RemoteTier
 import TestSupport
 import Testing
 
@@ -25,6 +27,8 @@ struct Laboratory {
   /// Names the ways from the client to what is stored; all have to give the same answers.
   enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case disk, memory
+    /// From disk, with a tier between the store and the origin.
+    case tier
 
     var testDescription: String { "from \(rawValue)" }
   }
@@ -41,11 +45,20 @@ struct Laboratory {
     let origin = ScriptedOrigin(clock: clock)
     var options = ClientOptions()
     options.rules = role.rules
+    if way == .tier { options.remote = try makeTier(clock) }
     let client = CachingClient(
       store: store, transport: OriginTransport(origin: origin), options: options, clock: clock)
     let cache = LibraryCache(client: client, asksStoreFirst: way == .memory)
     let replay = Replay(cache: cache, origin: origin, clock: clock)
     return try await play(cases, role: role, replay)
+  }
+
+  private static func makeTier(_ clock: VirtualClock) throws -> RemoteCache {
+    let options = try RemoteCacheOptions(
+      servers: [try RemoteServer("http://cache.test/")], secret: Array("0123456789abcdef".utf8))
+    return RemoteCache(
+      options: options, transport: MemoryServer(isBazel: true),
+      clock: TierClock(monotonic: { clock.now() }, wall: clock))
   }
 
   /// Plays those cases that are meant for a role against no cache.

@@ -1,22 +1,15 @@
 import Glibc
 import LoopbackOrigin
+import TestSupport
 
 extension OriginConnection {
   /// Says that the tunnel stands, and passes bytes between both sides until one of them ends.
   func tunnel(to port: UInt16) {
-    let other = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    let other = socket(AF_INET, streamType, 0)
     defer { Glibc.close(other) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = port.bigEndian
-    // Safety: the address is a local of the size that is passed.
-    let isOpen = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        unsafe connect(other, generic, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
+    guard connectToLoopback(other, port: port) else {
+      return answer("no", status: "502 Bad Gateway")
     }
-    guard isOpen else { return answer("no", status: "502 Bad Gateway") }
     send("HTTP/1.1 200 OK\r\n\r\n")
     while pass(between: other) {}
     close()

@@ -3,6 +3,7 @@ import CacheStore
 import Foundation
 import HTTPSemantics
 import HTTPTransports
+import RemoteTier
 import Testing
 
 /// No module with LocalizedErrors in its name is imported: a program that imports CacheStore or
@@ -31,6 +32,8 @@ import Testing
       client.localizedDescription == "http://h/: the time is over; try again, or allow more time")
     let url = try #require(throws: InvalidURL.self) { try NormalizedURL("nothing") }
     #expect((url as any Error).localizedDescription == url.description)
+    let server = try #require(throws: RemoteCacheError.self) { try RemoteServer("http://a:b@c/") }
+    #expect((server as any Error).localizedDescription == server.description)
     let table = try #require(throws: SubstituteError.self) {
       try Substitutes(contentsOf: ["/nonexistent/table"])
     }

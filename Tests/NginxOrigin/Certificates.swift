@@ -3,8 +3,8 @@ package import TestSupport
 
 /// Makes certificates with openssl, in a folder of its own.
 ///
-/// `ca.pem` signs `good.pem` (localhost, 127.0.0.1), `other.pem` (elsewhere.test), `expired.pem` and
-/// `client.pem`; `self.pem` (localhost) signs itself. Each has a key, `good.key` and so on;
+/// `ca.pem` signs `good.pem` (localhost, 127.0.0.1), `other.pem` (elsewhere.test), `expired.pem`
+/// and `client.pem`; `self.pem` (localhost) signs itself. Each has a key, `good.key` and so on;
 /// `locked.key` is that of the client with the passphrase `open sesame`.
 package enum Certificates {
   /// Makes them all; about half a second.

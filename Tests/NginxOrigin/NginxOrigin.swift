@@ -4,7 +4,8 @@ import ToolTesting
 
 /// Runs an nginx of its own on loopback, in a folder of its own; both go away with it.
 ///
-/// Needs the program of Debian's package `nginx`; tests say `.enabled(if: NginxOrigin.isInstalled)`.
+/// Needs the program of Debian's package `nginx`; tests say `.enabled(if:
+/// NginxOrigin.isInstalled)`.
 package final class NginxOrigin: Sendable {
   /// Tells whether nginx and openssl are there; without them the tests that need them are skipped.
   package static let isInstalled =

@@ -1,17 +1,17 @@
 import Foundation
-import ToolTesting
+package import ToolTesting
 
 /// A program of the system that runs, with what it says.
 ///
 /// Foundation's Process is not for that: started by several tests at once it has crashed, and it
 /// passes on the signals that its thread blocks.
-struct Program: Sendable {
-  let child: Child
+package struct Program: Sendable {
+  package let child: Child
   /// What comes from standard output and standard error, in pieces, to the end of the program.
-  let words: AsyncStream<String>
+  package let words: AsyncStream<String>
 
   /// Returns the path of a program; nil where it is not installed.
-  static func find(_ name: String) -> String? {
+  package static func find(_ name: String) -> String? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     return (folders.map(String.init) + ["/usr/sbin", "/sbin"])
       .map { "\($0)/\(name)" }
@@ -19,7 +19,7 @@ struct Program: Sendable {
   }
 
   /// Starts a program with nothing else open.
-  init(_ name: String, _ arguments: [String]) throws {
+  package init(_ name: String, _ arguments: [String]) throws {
     guard let path = Self.find(name) else { throw NginxFailure(what: "\(name) is not installed") }
     let pipe = try ToolTesting.Pipe()
     let nothing = try openFile("/dev/null", O_RDONLY)

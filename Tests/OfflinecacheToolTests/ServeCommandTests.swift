@@ -10,46 +10,6 @@ import ToolTesting
   import Glibc
 #endif
 
-/// A server that runs in a folder of its own, and a client with a store of its own.
-private struct Serving {
-  let server: ToolRun
-  let client: ToolRun
-  let running: RunningTool
-  let base: String
-
-  init(
-    _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil
-  ) throws {
-    server = run ?? ToolRun()
-    client = ToolRun()
-    let input = try openFile("/dev/null", O_RDONLY)
-    defer { close(input) }
-    running = try server.start(
-      (["serve", "--listen", listen] + arguments).map { Array($0.utf8) }, input: input)
-    base = try Self.base(in: server)
-  }
-
-  /// Waits until the server says where it listens.
-  private static func base(in run: ToolRun) throws -> String {
-    while true {
-      for name in try names(in: run.folder) where name.hasPrefix("stderr-") {
-        let text = String(decoding: try run.read(run.path(name)), as: UTF8.self)
-        if let start = text.firstRange(of: "http://"),
-          let end = text[start.lowerBound...].firstRange(of: "/\n")
-        {
-          return String(text[start.lowerBound..<end.lowerBound])
-        }
-        try #require(text.isEmpty, "the server did not start")
-      }
-      sched_yield()
-    }
-  }
-
-  func fetch(_ path: String) throws -> ToolResult {
-    try client.run("fetch", "--refresh", base + path, "-o", "-")
-  }
-}
-
 @Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
   private func page(_ text: String) -> OriginAnswer {
     OriginAnswer(text, fields: ["Cache-Control: max-age=3600"])
@@ -183,6 +143,8 @@ private struct Serving {
     ["--shared", "--private"], ["--listen", "8080"], ["--origin", "ftp://a"], ["--origin", "a:80"],
     ["--origin", "http://u:p@a"], ["--origin", "http://a/?b"], ["--log-format", "xml"],
     ["--grace", "10"], ["--memory", "x"], ["--origin", "http://a", "--origin", "http://b"],
+    ["--connect-port", "0"], ["--connect-port", "http"], ["--resolve", "a:80"],
+    ["--resolve", "a:80:b"], ["--origin", "http://a", "--allow-private"],
     ["--host", "a:80"], ["--host", "a/b"], ["--host", ""], ["--trust-forwarded"],
   ])
   func `an option that makes no sense is an error`(options: [String]) throws {

@@ -1,4 +1,14 @@
-"""Reads cases: the public suite's data, and our own families in the same form."""
+"""Reads cases: the public suite's data, and our own families in the same form. Additions to it:
+
+for_each            a case for each combination of its values
+expected_type       also `failed`: neither store nor origin answers
+origin_requests     how many requests the origin must have seen
+expected_response_values_missing    a field must not have this value
+pause_after         in seconds
+may_retry           the origin may see a request twice
+in_process          played in process only
+proxy_only          played over loopback only
+"""
 
 import copy
 import itertools

@@ -28,7 +28,9 @@ enum Declarations {
       GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
+      SettleCommand.declaration,
       LimitCommand.declaration, StatsCommand.declaration, ReachabilityCommand.declaration,
+      RemoteCommand.declaration,
     ],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches through the cache"),

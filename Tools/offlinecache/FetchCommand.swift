@@ -14,7 +14,9 @@ enum FetchCommand {
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
     help: "Write each body below a folder, as scheme/host/path, percent-escapes decoded")
-  private static let offline = Flag("offline", help: "Use the store alone, never the network")
+  private static let offline = Flag(
+    "offline",
+    help: "Use the store alone, never the network; with --remote, look missing responses up there")
   private static let refresh = Flag(
     "refresh", help: "Ask the server even if the response is stored")
   private static let parallel = Option(
@@ -26,7 +28,7 @@ enum FetchCommand {
     discussion: [
       "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
         + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept), 'hit' (from "
-        + "the store), 'valid' (from the store, after the server has confirmed it), 'stale' (from the "
+        + "the store), 'remote' (from the second tier), 'valid' (from the store, after the server has confirmed it), 'stale' (from the "
         + "store, if the server could not be asked) or 'local' (from a file of --substitute), the "
         + "HTTP status, the length and the URL.",
       "A URL that is not in the store (--offline), or that the server refuses with a 4xx, counts as "
@@ -36,7 +38,7 @@ enum FetchCommand {
     options: [
       GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
       SubstituteOption.option,
-    ] + NetworkOptions.allForTransfers + [FingerprintOption.option],
+    ] + NetworkOptions.allForTransfers + [FingerprintOption.option] + RemoteOptions.all,
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -65,16 +67,22 @@ enum FetchCommand {
     options.fingerprintKey = try FingerprintOption.read(invocation)
     let login = try LoginOption.read(invocation, for: addresses)
     options.credentials = login?.provider
+    let tier = try RemoteOptions.tier(invocation, setup)
+    options.remote = tier
+    options.asksRemoteOffline = invocation[offline]
     let clientOptions = options
     return try await withStore(invocation, use) { store in
       let client = CachingClient(
         store: store, transport: try CurlTransport(setup), options: clientOptions)
       login?.use(by: client)
+      await RemoteOptions.readPurges(tier)
       let run = FetchRun(
         client: client, policy: policy(invocation), target: target(invocation),
         addresses: addresses, fields: HTTPFields(invocation.all(HeaderOption.option)),
         isQuiet: invocation[quiet])
-      return try await run.all(parallel: invocation.value(of: parallel))
+      let status = try await run.all(parallel: invocation.value(of: parallel))
+      await RemoteOptions.finishOffers(of: client)
+      return status
     }
   }
 

@@ -135,8 +135,8 @@ struct FetchRun: Sendable {
   /// Returns the word for a stored response and, if it is stale, the reason.
   private func worth(_ response: ClientResponse) -> (word: String, note: String?) {
     let status = response.cacheStatus
-    if response.reason == nil { return ("hit", nil) }
-    if let detail = status.detail {
+    if response.reason == nil { return (status.detail == "remote-hit" ? "remote" : "hit", nil) }
+    if let detail = status.detail, detail.hasPrefix("origin-") {
       return ("stale", "there is no answer of the server (\(detail)); the stored response is used")
     }
     if let code = status.forwardStatus, code != 304 {

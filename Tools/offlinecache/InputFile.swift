@@ -32,6 +32,25 @@ final class InputFile {
     if opened < 0 { throw failure(number) }
   }
 
+  /// The longest file that ``bytes(of:)`` reads, in bytes.
+  private static let maximumBytes = 1 << 20
+
+  /// Returns the bytes of a small file.
+  ///
+  /// - Throws: ``ToolError``, also if it is longer than 1 MiB.
+  static func bytes(of path: Argument) throws -> [UInt8] {
+    let file = try InputFile(path)
+    var bytes: [UInt8] = []
+    while let piece = try file.read(upTo: 64 * 1024) {
+      bytes += piece
+      guard bytes.count <= maximumBytes else {
+        throw ToolError(
+          subject: file.name, problem: "is longer than 1 MiB", remedy: "check the path")
+      }
+    }
+    return bytes
+  }
+
   deinit { if descriptor > 0 { close(descriptor) } }
 
   /// Returns the next bytes, or `nil` at the end.

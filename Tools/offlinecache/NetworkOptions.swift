@@ -31,6 +31,9 @@ enum NetworkOptions {
   /// All options for commands that send requests for the user of the command line.
   static let allWithLogin: [any OptionDeclaration] = [LoginOption.option] + all + [proxy]
 
+  /// All options for commands that use a second tier alone.
+  static let allForRemote = all + [proxy]
+
   private static let timeout = Option(
     "timeout", .timeout, defaultText: "60s, 30s to connect", group: group,
     help: "Give up on a server if no byte is sent or received for this time")

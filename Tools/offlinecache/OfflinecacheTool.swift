@@ -5,7 +5,10 @@ import CommandLineTools
 enum OfflinecacheTool {
   static func main() async {
     await Tool.main(Declarations.tool) { invocation in
-      switch invocation.command {
+      if invocation.path.contains("remote"), invocation.path.count > 2 {
+        return try await RemoteCommand.run(invocation)
+      }
+      return switch invocation.command {
       case "fetch": try await FetchCommand.run(invocation)
       case "download": try await DownloadCommand.run(invocation)
       case "check": try await CheckCommand.run(invocation)
@@ -18,6 +21,7 @@ enum OfflinecacheTool {
       case "rm": try RemoveCommand.run(invocation)
       case "pin", "unpin": try PinCommand.run(invocation)
       case "trim": try TrimCommand.run(invocation)
+      case "settle": try SettleCommand.run(invocation)
       case "limit": try LimitCommand.run(invocation)
       case "reachability": try await ReachabilityCommand.run(invocation)
       case "stats": try StatsCommand.run(invocation)

@@ -38,7 +38,9 @@ enum ServeCommand {
       + "Authorization from others once they are stale; keep follows the letter of RFC 9111")
   private static let isPrivate = Flag("private", help: "Cache for one user; this is the default")
   private static let offline = Flag(
-    "offline", help: "Answer from the store only, however old the responses are")
+    "offline",
+    help: "Answer from the store only, however old the responses are; with --remote, look missing "
+      + "responses up there")
   private static let memory = Option(
     "memory", .size(in: 0...(1 << 40)), default: 32 << 20,
     help: "The memory for bodies that are requested often")
@@ -52,6 +54,28 @@ enum ServeCommand {
   private static let grace = Option(
     "grace", .duration, default: .seconds(10),
     help: "The time that responses in progress get to finish when the server stops")
+  private static let certificate = Option(
+    "tls-cert", .path.named("FILE"), group: "TLS for clients",
+    help:
+      "Be reached by https, with this certificate and those of its authorities (PEM); only with "
+      + "--origin. SIGHUP reads both files again")
+  private static let key = Option(
+    "tls-key", .path.named("FILE"), group: "TLS for clients",
+    help: "The private key of --tls-cert (PEM, without a passphrase)")
+  private static let connectPort = Option(
+    "connect-port", .port, repeats: true, group: "Tunnels",
+    help: "Let CONNECT lead to this port as well as to 443; only in a forward proxy")
+  private static let allowPrivate = Flag(
+    "allow-private", group: "Tunnels",
+    help:
+      "Let CONNECT lead to this machine and to private networks, even if other machines can use "
+      + "this proxy")
+  private static let tunnelIdle = Option(
+    "tunnel-idle", .duration, default: .seconds(600), group: "Tunnels",
+    help: "End a tunnel through which no byte has passed for this time")
+  private static let resolve = Option(
+    "resolve", .resolve, repeats: true, group: "Network",
+    help: "Connect to this address for a host and port, as curl does with the same option")
   private static let proxy = Option(
     "proxy", .proxy, defaultText: "none with --origin, else environment", group: "Network",
     help: "Reach servers through this proxy (http, https, socks5, socks5h), through the one in "
@@ -70,14 +94,16 @@ enum ServeCommand {
     options: [
       listen, origin, host, trustForwarded, shared, setCookie, isPrivate, offline, memory, log,
       logFormat, grace, SubstituteOption.option, FingerprintOption.option,
-    ] + NetworkOptions.all + [proxy],
+      certificate, key, connectPort, allowPrivate, tunnelIdle,
+    ] + NetworkOptions.all + [resolve, proxy] + RemoteOptions.all,
     examples: [
       .init(
         "offlinecache serve --origin http://localhost:3000", "Is a reverse proxy for a local server"
       ),
       .init(
         "offlinecache serve --listen 127.0.0.1:3128",
-        "Is a proxy for http, for programs with http_proxy=http://127.0.0.1:3128"),
+        "Is a proxy for programs with http_proxy=http://127.0.0.1:3128, and the same in https_proxy"
+      ),
       .init(
         "offlinecache serve --origin http://localhost:3000 --offline",
         "Answers from the store while the server is away"),
@@ -101,6 +127,19 @@ enum ServeCommand {
         "--trust-forwarded is for a reverse proxy",
         remedy: "give --origin as well; a forward proxy passes these fields on unchanged")
     }
+    if invocation[origin] != nil, !invocation.all(connectPort).isEmpty || invocation[allowPrivate] {
+      throw invocation.usageError(
+        "--connect-port and --allow-private are for a forward proxy",
+        remedy: "leave out --origin, or these options")
+    }
+    if (invocation[certificate] == nil) != (invocation[key] == nil) {
+      throw invocation.usageError(
+        "--tls-cert and --tls-key go together", remedy: "give both, or neither")
+    }
+    if invocation[certificate] != nil, invocation[origin] == nil {
+      throw invocation.usageError(
+        "--tls-cert is for a reverse proxy", remedy: "give --origin as well, or leave it out")
+    }
     limitHeaps()
     let signals = try ServeSignals()
     let use: StoreUse = invocation[offline] ? .read : .fill
@@ -119,20 +158,28 @@ enum ServeCommand {
   private static func serve(
     _ store: Store, _ invocation: Invocation, _ signals: ServeSignals
   ) async throws {
-    let client = CachingClient(
-      store: store, transport: try transport(invocation), options: try clientOptions(invocation))
+    let transport = try transport(invocation)
+    var made = try clientOptions(invocation)
+    let tier = try RemoteOptions.tier(invocation, transport.setup)
+    made.remote = tier
+    made.asksRemoteOffline = invocation[offline]
+    let client = CachingClient(store: store, transport: transport, options: made)
+    await RemoteOptions.readPurges(tier)
     let log = try accessLog(invocation)
     defer { log?.close() }
-    let options = serverOptions(invocation)
-    let status = ProxyStatus(store: store, facts: facts(options, invocation))
+    let options = try serverOptions(invocation)
+    let status = ProxyStatus(
+      store: store, facts: facts(options, invocation), remote: { tier?.statistics })
     defer { status.stop() }
     var observers: [any ProxyObserver] = [status]
     if let log { observers.append(log) }
     let server = ProxyServer(
-      client: client, options: options, pages: status, observers: observers)
+      client: client, options: options, pages: status, observers: observers,
+      tunnels: transport)
     let address = try server.start()
-    status.setAddress("http://\(address)")
-    printMessage("offlinecache: serving at http://\(address)/")
+    let base = "\(options.scheme.rawValue)://\(address)"
+    status.setAddress(base)
+    printMessage("offlinecache: serving at \(base)/")
     if server.isOpenToOthers {
       printMessage(
         "offlinecache: warning: other machines can connect to \(address), and see the responses "
@@ -141,6 +188,7 @@ enum ServeCommand {
     for await event in signals.events {
       if event == .stop { break }
       log?.reopen()
+      reloadCertificate(of: server, invocation)
     }
     let grace = invocation.value(of: grace)
     printMessage("offlinecache: stopping; a second signal ends it at once")
@@ -159,6 +207,7 @@ enum ServeCommand {
     // slow client costs no more than its buffer.
     setup.connectionsPerHost = 0
     setup.usesHTTP2 = false
+    setup.resolves = invocation.all(resolve)
     if invocation[proxy] == nil, invocation[origin] != nil { setup.proxy = .none }
     return try CurlTransport(setup)
   }
@@ -175,17 +224,38 @@ enum ServeCommand {
     return options
   }
 
-  private static func serverOptions(_ invocation: Invocation) -> ProxyOptions {
-    ProxyOptions(
+  /// Reads the certificate again. If it cannot be used, the present one stays.
+  private static func reloadCertificate(of server: ProxyServer, _ invocation: Invocation) {
+    do {
+      guard let certificate = try readCertificate(invocation) else { return }
+      try server.replaceCertificate(certificate)
+    } catch {
+      complain("\(error); the present certificate stays in use")
+    }
+  }
+
+  private static func readCertificate(_ invocation: Invocation) throws -> ServerCertificate? {
+    guard let certificate = invocation[certificate], let key = invocation[key] else { return nil }
+    return ServerCertificate(
+      certificates: try InputFile.bytes(of: certificate), key: try InputFile.bytes(of: key))
+  }
+
+  private static func serverOptions(_ invocation: Invocation) throws -> ProxyOptions {
+    var options = ProxyOptions(
       listen: invocation.value(of: listen), origin: invocation[origin],
       hosts: invocation.all(host), trustsForwarded: invocation[trustForwarded],
       isOffline: invocation[offline])
+    options.certificate = try readCertificate(invocation)
+    options.connectPorts.formUnion(invocation.all(connectPort))
+    options.allowsPrivate = invocation[allowPrivate]
+    options.tunnelIdle = max(.seconds(1), invocation.value(of: tunnelIdle))
+    return options
   }
 
   private static func facts(_ options: ProxyOptions, _ invocation: Invocation) -> ProxyFacts {
     ProxyFacts(
       isShared: invocation[shared], origin: options.origin?.string, isOffline: options.isOffline,
-      address: "http://\(options.listen)")
+      address: "\(options.scheme.rawValue)://\(options.listen)")
   }
 
   private static func accessLog(_ invocation: Invocation) throws -> AccessLog? {
@@ -205,7 +275,7 @@ enum ServeCommand {
 }
 
 /// Waits for work to end, but at most for a time. After that the work continues alone.
-private func waitAtMost(_ time: Duration, for work: @escaping @Sendable () async -> Void) async {
+func waitAtMost(_ time: Duration, for work: @escaping @Sendable () async -> Void) async {
   let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
   Task {
     await work()
@@ -216,46 +286,4 @@ private func waitAtMost(_ time: Duration, for work: @escaping @Sendable () async
     continuation.finish()
   }
   for await _ in stream {}
-}
-
-extension ValueKind where Value == ListenAddress {
-  /// A host and a port.
-  static var listenAddress: ValueKind {
-    ValueKind("HOST:PORT") { argument throws(InvalidValue) in
-      guard let address = argument.text.flatMap({ ListenAddress($0) }) else {
-        throw InvalidValue(expected: "a host and a port such as 127.0.0.1:8080 or [::1]:8080")
-      }
-      return address
-    }
-  }
-}
-
-extension ValueKind where Value == NormalizedURL {
-  /// The URL of a server, optionally with a path.
-  static var origin: ValueKind {
-    ValueKind("URL") { argument throws(InvalidValue) in
-      guard let text = argument.text, let url = try? NormalizedURL(text), !text.contains("@"),
-        !url.target.contains("?")
-      else {
-        throw InvalidValue(
-          expected: "the http or https URL of a server such as http://localhost:3000, without "
-            + "credentials and query")
-      }
-      return url
-    }
-  }
-}
-
-extension ValueKind where Value == String {
-  /// The name or address of a host, without a port.
-  static var hostName: ValueKind {
-    ValueKind("NAME") { argument throws(InvalidValue) in
-      guard let text = argument.text, let url = try? NormalizedURL("http://\(text)/"),
-        url.host == text.lowercased()
-      else {
-        throw InvalidValue(expected: "the name of a host such as app.test, without a port")
-      }
-      return url.host
-    }
-  }
 }

@@ -6,7 +6,8 @@ enum StatsCommand {
   static let declaration = Command(
     "stats", summary: "Prints the number of entries and the space that the store uses",
     discussion: [
-      "'shared' is the space saved because equal bodies are stored once for several keys."
+      "'shared' is the space saved because equal bodies are stored once for several keys.",
+      "'only in the journal' counts new small entries, whose files are written within seconds.",
     ],
     options: [Declarations.json])
 
@@ -33,6 +34,7 @@ enum StatsCommand {
       ("allocated_bytes", .count(statistics.allocatedBytes)),
       ("charged_bytes", .count(statistics.chargedBytes)),
       ("journal_bytes", .count(statistics.journalBytes)),
+      ("unsettled_entries", .count(statistics.unsettledEntries)),
       ("pinned_entries", .count(statistics.pinnedEntries)),
       ("pinned_bytes", .count(statistics.pinnedBytes)),
       ("limit_bytes", store.limits.bytes.map { .count($0) } ?? .null),
@@ -55,6 +57,9 @@ enum StatsCommand {
       table.add(["charged", charged, "limit \(ByteCount(bytes))"])
     }
     table.add(["journal", ByteCount(statistics.journalBytes).description, ""])
+    if statistics.unsettledEntries > 0 {
+      table.add(["only in the journal", "\(statistics.unsettledEntries)", ""])
+    }
     let pinned = "\(statistics.pinnedEntries) entries"
     table.add(["pinned", ByteCount(statistics.pinnedBytes).description, pinned])
     return table

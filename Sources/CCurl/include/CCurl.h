@@ -14,6 +14,10 @@ typedef size_t (*occurl_data_callback)(char *bytes, size_t size, size_t count, v
 typedef int (*occurl_connected_callback)(
     void *context, char *primary_ip, char *local_ip, int primary_port, int local_port);
 
+// The callback of CURLOPT_OPENSOCKETFUNCTION: returns a socket for the address, or CURL_SOCKET_BAD.
+typedef curl_socket_t (*occurl_open_callback)(
+    void *context, curlsocktype purpose, struct curl_sockaddr *address);
+
 // The callback of CURLOPT_SEEKFUNCTION.
 typedef int (*occurl_seek_callback)(void *context, curl_off_t offset, int origin);
 
@@ -33,6 +37,8 @@ CURLcode occurl_set_read_callback(
 CURLcode occurl_set_close_callback(CURL *handle, occurl_close_callback callback, void *context);
 CURLcode occurl_set_connected_callback(
     CURL *handle, occurl_connected_callback callback, void *context);
+
+CURLcode occurl_set_open_callback(CURL *handle, occurl_open_callback callback, void *context);
 
 // Allows http and https and nothing else.
 CURLcode occurl_allow_only_http(CURL *handle);
@@ -70,6 +76,9 @@ CURL *occurl_multi_next_finished(CURLM *multi, CURLcode *code);
 extern const size_t occurl_read_pause;
 extern const size_t occurl_read_abort;
 extern const long occurl_global_default;
+// CURL_SOCKET_BAD, CURLHEADER_SEPARATE.
+extern const curl_socket_t occurl_socket_bad;
+extern const long occurl_header_separate;
 
 // Bits of curl_easy_pause(3): CURLPAUSE_RECV and CURLPAUSE_SEND.
 extern const int occurl_pause_receive;

@@ -3,6 +3,7 @@
 #ifndef OFFLINECACHE_CMICROHTTPD_H
 #define OFFLINECACHE_CMICROHTTPD_H
 
+#include "Certificates.h"
 #include <microhttpd.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +29,8 @@ struct ocmhd_callbacks {
 };
 
 struct ocmhd_configuration {
-  int listener;                 // a listening socket; the daemon takes it over
+  int listener;                 // a listening socket, which is taken over; -1: see ocmhd_add
+  int is_encrypted;             // whether clients use TLS; see Certificates.h
   unsigned thread_count;
   unsigned connection_limit;
   unsigned idle_seconds;        // the longest time without a byte from or to the client
@@ -38,7 +40,11 @@ struct ocmhd_configuration {
 
 /// Starts a daemon; returns NULL on failure. It runs until ocmhd_stop.
 struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration);
-/// Accepts no more connections: new ones are refused. Must be called at most once.
+/// Takes over a connection that was accepted, on one of the threads in turn; only without a
+/// listener. Returns 0 if that fails; the connection is then closed.
+int ocmhd_add(struct ocmhd_server *server, int socket, const void *address, unsigned length);
+/// Accepts no more connections: new ones are refused. Must be called at most once, and with a
+/// listener only.
 void ocmhd_quiesce(struct ocmhd_server *server);
 /// Ends all connections and threads. No connection may be suspended.
 void ocmhd_stop(struct ocmhd_server *server);
@@ -75,6 +81,23 @@ void ocmhd_client_address(struct MHD_Connection *connection, char *text, size_t 
 /// Returns the status of the response that was queued, or that the library created itself; 0 if
 /// there is none.
 unsigned ocmhd_status(struct MHD_Connection *connection);
+
+/// Creates a response with the status 101. The handler gets the socket after it has been sent; see
+/// MHD_UpgradeHandler. The socket must be given back by ocmhd_end_upgrade.
+struct MHD_Response *ocmhd_upgrade(MHD_UpgradeHandler handler, void *context);
+/// Returns the TLS session of a connection, or NULL. While the connection is suspended, the library
+/// does not use it.
+void *ocmhd_session(struct MHD_Connection *connection);
+/// Reads from a TLS session or writes to it, without waiting. Returns the number of bytes, 0 at the
+/// end, -1 if nothing can be done now, and -2 if the connection is lost. After a write has returned
+/// -1, the next one must begin with the same bytes; `is_retry` is nonzero then.
+ptrdiff_t ocmhd_session_read(void *session, void *bytes, size_t count);
+ptrdiff_t ocmhd_session_write(void *session, const void *bytes, size_t count, int is_retry);
+/// Tells the client that no more bytes follow.
+void ocmhd_session_finish(void *session);
+
+/// Ends a connection whose protocol was switched, and closes its socket.
+void ocmhd_end_upgrade(struct MHD_UpgradeResponseHandle *handle);
 
 /// Ends the connection after the response, and sends the response without chunks.
 void ocmhd_end_with(struct MHD_Response *response);

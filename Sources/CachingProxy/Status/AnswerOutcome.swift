@@ -20,6 +20,7 @@ enum AnswerOutcome: Int, Sendable, CaseIterable {
   fileprivate init(_ source: AnswerSource, _ said: SaidByCache) {
     switch source {
     case .proxy: self = .error
+    case .tunnel: self = .bypass
     case .network: self = said.isBypassed || !said.isForwarded ? .bypass : .miss
     case .memory, .disk, .substitute:
       if said.isHit {
@@ -41,7 +42,7 @@ extension AnswerRecord {
   var account: (outcome: AnswerOutcome, fetchedBytes: UInt64)? {
     if source == .proxy && ((100..<400).contains(status) || isOwnPage) { return nil }
     let said = SaidByCache(cacheStatus)
-    let isFetched = source == .network && !said.isCollapsed
+    let isFetched = source == .tunnel || (source == .network && !said.isCollapsed)
     return (AnswerOutcome(source, said), isFetched ? bytesSent : 0)
   }
 

@@ -34,6 +34,7 @@ enum OutcomeText {
     case .disk: return "from disk\(freshness(of: answer))"
     case .substitute: return "from a substitute"
     case .network: return "from the origin"
+    case .tunnel: return "through a tunnel"
     case .proxy: return "from the proxy"
     }
   }

@@ -2,6 +2,7 @@ internal import CacheFormat
 package import CacheStore
 package import CacheSystem
 internal import HTTPSemantics
+package import RemoteTier
 internal import Synchronization
 
 /// Facts about a proxy that the status pages show besides numbers.
@@ -39,9 +40,16 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let started: Timestamp
   private let traffic = Traffic()
   private let surveyor: StoreSurveyor
+  private let remote: @Sendable () -> RemoteStatistics?
 
   /// Creates the status of a proxy that starts now.
-  package init(store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock()) {
+  ///
+  /// - Parameter remote: Returns the numbers of the second tier, or `nil` if there is none.
+  package init(
+    store: Store, facts: ProxyFacts, clock: any WallClock = SystemClock(),
+    remote: @escaping @Sendable () -> RemoteStatistics? = { nil }
+  ) {
+    self.remote = remote
     self.store = store
     self.facts = Mutex(facts)
     self.clock = clock
@@ -60,6 +68,9 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   package func answered(_ record: AnswerRecord) {
     traffic.add(record)
   }
+
+  /// Records that a tunnel has begun.
+  package func tunnelBegan() { traffic.tunnelBegan() }
 
   /// Returns the page for a path below `/.offlinecache/`, or `nil` if there is none.
   ///
@@ -92,7 +103,7 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     return StatusReport(
       facts: facts.withLock { $0 }, now: now, started: started, storePath: store.path,
       statistics: store.statistics, limits: store.limits, traffic: traffic.report(at: now),
-      survey: survey)
+      survey: survey, remote: remote())
   }
 }
 

@@ -44,7 +44,19 @@ extension StatusPage {
       </table>
       <p class="note">\(StatusText.count(total.all)) answers, \(StatusText.bytes(total.sentBytes)) \
       sent, \(StatusText.bytes(total.fetchedBytes)) of it fetched from the origin\(cutShort).</p>
+      \(tunnels)
       </section>
+      """
+  }
+
+  private var tunnels: HTML {
+    let counts = report.traffic.tunnels
+    guard counts.began > 0 else { return "" }
+    return """
+      <p class="note">\(StatusText.count(counts.began)) \(counts.began == 1 ? "tunnel" : "tunnels"), \
+      \(StatusText.count(counts.open)) open; the others brought \
+      \(StatusText.bytes(counts.sentBytes)) to clients and \
+      \(StatusText.bytes(counts.receivedBytes)) from them.</p>
       """
   }
 

@@ -43,6 +43,10 @@ extension StatusPage {
     if statistics.sharedBytes > 0 {
       facts += ", \(StatusText.bytes(statistics.sharedBytes)) saved as equal bodies are kept once"
     }
+    if statistics.unsettledEntries > 0 {
+      let count = StatusText.count(UInt64(statistics.unsettledEntries))
+      facts += ", \(count) only in the journal so far"
+    }
     if statistics.evictions > 0 {
       facts += ", \(StatusText.count(statistics.evictions)) evicted since the start"
     }

@@ -32,6 +32,7 @@ struct StatusPage {
     \(isUnused ? usage : activity)
     \(recent)
     \(contents)
+    \(remote)
     </main>
     <footer>
     <p>The same as JSON: <a href="\(StatusPaths.json)">\(StatusPaths.json)</a></p>

@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheStore
+internal import RemoteTier
 
 // The names are stable: Docs/Serve.md lists them, and they change only with `version`.
 extension StatusReport {
@@ -13,12 +14,14 @@ extension StatusReport {
       json.member("proxy") { appendProxy(to: &$0) }
       json.member("store") { appendStore(to: &$0) }
       json.member("answers") { appendTotals(to: &$0) }
+      json.member("tunnels") { appendTunnels(to: &$0) }
       json.member("seconds", each: traffic.seconds.filter { $0.counts.all > 0 }) { span, json in
         json.append(span)
       }
       json.member("minutes", each: traffic.minutes.filter { $0.counts.all > 0 }) { span, json in
         json.append(span)
       }
+      json.member("remote", remote.map { remote in { remote.append(to: &$0) } })
       json.member("contents", survey.map { survey in { survey.append(to: &$0) } })
       json.member("recent", each: traffic.recent) { answer, json in answer.append(to: &json) }
     }
@@ -38,6 +41,7 @@ extension StatusReport {
     json.member("logical_bytes", statistics.logicalBytes)
     json.member("allocated_bytes", statistics.allocatedBytes)
     json.member("shared_bytes", statistics.sharedBytes)
+    json.member("unsettled_entries", statistics.unsettledEntries)
     json.member("pinned_entries", statistics.pinnedEntries)
     json.member("evictions", statistics.evictions)
     json.member("damaged_misses", statistics.damagedMisses)
@@ -45,6 +49,13 @@ extension StatusReport {
     json.member("limit_entries", limits.entries)
     json.member("limit_entry_bytes", limits.entryBytes)
     json.member("limit_free_bytes", limits.freeBytes)
+  }
+
+  private func appendTunnels(to json: inout StatusJSON) {
+    json.member("open", traffic.tunnels.open)
+    json.member("all", traffic.tunnels.began)
+    json.member("sent_bytes", traffic.tunnels.sentBytes)
+    json.member("received_bytes", traffic.tunnels.receivedBytes)
   }
 
   private func appendTotals(to json: inout StatusJSON) {
@@ -73,6 +84,32 @@ extension StatusJSON {
     member("error", counts[.error])
     member("sent_bytes", counts.sentBytes)
     member("fetched_bytes", counts.fetchedBytes)
+  }
+}
+
+extension RemoteStatistics {
+  fileprivate func append(to json: inout StatusJSON) {
+    json.member("hits", hits)
+    json.member("read_bytes", bytesRead)
+    json.member("offers_stored", offersStored)
+    json.member("offers_dropped", offersDropped)
+    json.member("offers_waiting", offersWaiting)
+    json.member("written_bytes", bytesWritten)
+    json.member("newest_purge", newestPurge)
+    for (name, counts) in [("misses", misses), ("offers_failed", offersFailed)]
+      as [(StaticString, [RemoteReason: UInt64])]
+    {
+      let sorted = counts.sorted { $0.key.rawValue < $1.key.rawValue }
+      json.member(name, each: sorted) { count, json in
+        json.member("reason", count.key.rawValue)
+        json.member("count", count.value)
+      }
+    }
+    json.member("servers", each: servers) { server, json in
+      json.member("url", server.url)
+      json.member("reading", server.reading)
+      json.member("writing", server.writing)
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheStore
+internal import RemoteTier
 
 /// All data of the status pages at one moment.
 struct StatusReport: Sendable {
@@ -12,6 +13,8 @@ struct StatusReport: Sendable {
   var traffic: TrafficReport
   /// The survey of the store, or `nil` during the first walk.
   var survey: StoreSurvey?
+  /// The numbers of the second tier, or `nil` if there is none.
+  var remote: RemoteStatistics?
 
   /// The time that the proxy has been running, in seconds. Never negative, even if the clock was
   /// set back.

@@ -14,6 +14,7 @@ final class Traffic: Sendable {
 
   private struct State: Sendable {
     var total = TrafficCounts()
+    var tunnels = TunnelCounts()
     var seconds = TrafficRing(spanSeconds: 1, count: Traffic.keptSeconds)
     var minutes = TrafficRing(spanSeconds: 60, count: Traffic.keptMinutes)
     var recent: [RecentAnswer?] = Array(repeating: nil, count: Traffic.keptAnswers)
@@ -29,6 +30,7 @@ final class Traffic: Sendable {
     let answer = RecentAnswer(outcome: outcome, record: record.shortened)
     // The replaced element is released after the lock.
     let oldest = state.withLock { state -> RecentAnswer? in
+      if record.source == .tunnel { state.tunnels.end(record) }
       state.total.add(
         outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete)
       state.seconds.add(
@@ -45,14 +47,18 @@ final class Traffic: Sendable {
     _ = consume oldest
   }
 
+  /// Records that a tunnel has begun.
+  func tunnelBegan() { state.withLock { $0.tunnels.began += 1 } }
+
   /// Returns the counts up to a moment.
   func report(at now: Timestamp) -> TrafficReport {
-    let (total, seconds, minutes, recent, next) = state.withLock {
-      ($0.total, $0.seconds, $0.minutes, $0.recent, $0.next)
+    let (total, tunnels, seconds, minutes, recent, next) = state.withLock {
+      ($0.total, $0.tunnels, $0.seconds, $0.minutes, $0.recent, $0.next)
     }
     let second = now.nanoseconds / 1_000_000_000
     return TrafficReport(
-      total: total, seconds: seconds.counts(upTo: second), minutes: minutes.counts(upTo: second),
+      total: total, tunnels: tunnels, seconds: seconds.counts(upTo: second),
+      minutes: minutes.counts(upTo: second),
       recent: (recent[next...] + recent[..<next]).reversed().compactMap { $0 })
   }
 }
@@ -60,6 +66,8 @@ final class Traffic: Sendable {
 /// The counts up to a moment.
 struct TrafficReport: Sendable {
   var total: TrafficCounts
+  /// The tunnels since the start.
+  var tunnels = TunnelCounts()
   /// The last 300 seconds, the oldest first.
   var seconds: [TrafficSpan]
   /// The last 1,440 minutes, the oldest first.

@@ -77,3 +77,24 @@ private struct InlineCounts: Sendable, Hashable {
     }
   }
 }
+
+/// The counts of the tunnels since the start.
+struct TunnelCounts: Sendable, Hashable {
+  /// The number of tunnels that have begun.
+  var began: UInt64 = 0
+  /// The number of tunnels that have ended.
+  private(set) var ended: UInt64 = 0
+  /// The bytes to and from clients, of the tunnels that have ended.
+  private(set) var sentBytes: UInt64 = 0
+  private(set) var receivedBytes: UInt64 = 0
+
+  /// The number of tunnels that are open.
+  var open: UInt64 { began - min(began, ended) }
+
+  /// Records the end of a tunnel.
+  mutating func end(_ record: AnswerRecord) {
+    ended += 1
+    sentBytes &+= record.bytesSent
+    receivedBytes &+= record.bytesReceived
+  }
+}

@@ -13,9 +13,11 @@ import Testing
     let report = try tested.report()
     #expect(
       report.keys.sorted() == [
-        "answers", "contents", "minutes", "proxy", "recent", "seconds", "start_time", "store",
-        "time", "uptime_seconds", "version",
+        "answers", "contents", "minutes", "proxy", "recent", "remote", "seconds", "start_time",
+        "store", "time", "tunnels", "uptime_seconds", "version",
       ])
+    #expect(
+      Self.names(report["tunnels"]) == ["all", "open", "received_bytes", "sent_bytes"])
     #expect(
       Self.names(report["proxy"]) == [
         "address", "mode", "offline", "origin", "role",
@@ -24,7 +26,7 @@ import Testing
       Self.names(report["store"]) == [
         "allocated_bytes", "damaged_misses", "entries", "evictions", "limit_bytes", "limit_entries",
         "limit_entry_bytes", "limit_free_bytes", "logical_bytes",
-        "path", "pinned_entries", "shared_bytes",
+        "path", "pinned_entries", "shared_bytes", "unsettled_entries",
       ])
     #expect(
       Self.names(report["answers"]) == [

@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import RemoteTier
 import Synchronization
 import TestSupport
 
@@ -55,11 +56,13 @@ final class StatusUnderTest {
   let status: ProxyStatus
 
   init(
-    facts: ProxyFacts = Sample.facts(), limits: Limits? = nil, clock: SetClock = SetClock()
+    facts: ProxyFacts = Sample.facts(), limits: Limits? = nil, clock: SetClock = SetClock(),
+    remote: RemoteCache? = nil
   ) throws {
     store = try Store(at: folder.path, options: Options(limits: limits))
     self.clock = clock
-    status = ProxyStatus(store: store, facts: facts, clock: clock)
+    status = ProxyStatus(
+      store: store, facts: facts, clock: clock, remote: { remote?.statistics })
   }
 
   deinit {

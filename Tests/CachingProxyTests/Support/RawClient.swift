@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -52,20 +53,29 @@ final class RawClient: Sendable {
     // A test that waits longer than this has failed.
     setOption(SO_RCVTIMEO, timeval(tv_sec: 60, tv_usec: 0))
     if let receiveBuffer { setOption(SO_RCVBUF, receiveBuffer) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    // Safety: an IPv4 address is a socket address, and its size is passed along.
-    let result = unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    if result != 0 { throw NoConnection() }
+    if !connectToLoopback(descriptor, port: port) { throw NoConnection() }
+  }
+
+  /// Takes over a connection.
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    setOption(SO_RCVTIMEO, timeval(tv_sec: 60, tv_usec: 0))
   }
 
   deinit { close(descriptor) }
+
+  /// Makes the end of the connection an error for the other side.
+  func breakConnection() { setOption(SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
+
+  /// Waits for bytes, and reads those that are there; none at the end.
+  func readSome() -> [UInt8] {
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    let got = unsafe piece.withUnsafeMutableBytes { buffer in
+      // Safety: recv writes at most the size of the buffer.
+      unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    }
+    return Array(piece[..<max(0, got)])
+  }
 
   /// Sends all bytes; returns false when the server takes no more.
   @discardableResult
@@ -187,12 +197,6 @@ final class RawClient: Sendable {
     }
   }
 }
-
-#if canImport(Glibc)
-  let streamType = Int32(SOCK_STREAM.rawValue)
-#else
-  let streamType = SOCK_STREAM
-#endif
 
 #if canImport(Darwin)
   let noSignal: Int32 = 0

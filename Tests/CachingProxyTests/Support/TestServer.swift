@@ -110,6 +110,13 @@ func withServer<Result: Sendable>(
       trustsForwarded: trustsForwarded, idleSeconds: idleSeconds),
     pages: pages, observers: observers, identity: ProxyIdentity(pseudonym: "test"),
     clock: FixedClock())
+  return try await run(server, body)
+}
+
+/// Starts a server, and stops it at the end of a test.
+func run<Result: Sendable>(
+  _ server: ProxyServer, _ body: (UInt16, ProxyServer) async throws -> Result
+) async throws -> Result {
   let address = try server.start()
   do {
     let result = try await body(address.port, server)

@@ -1,0 +1,2 @@
+// The system's GnuTLS, which libmicrohttpd uses, found through pkg-config.
+#include <gnutls/gnutls.h>

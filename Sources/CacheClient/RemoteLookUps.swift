@@ -1,0 +1,163 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import HTTPCaching
+import HTTPSemantics
+import RemoteTier
+
+/// Looks responses up in the tier, and stores them as if they had come from the origin.
+///
+/// Requests for one key share a look-up. It runs in a task of its own, which the time limits of the
+/// tier end, so that a caller who leaves does not take it from the others.
+final class RemoteLookUps: Sendable {
+  let tier: RemoteCache
+  private let cache: ResponseCache
+  private let store: AsyncStore
+  private let permits: StoringPermits
+  private let clock: any WallClock
+  private let running = Lock<[ByteString: Promise<RemoteReason?>]>([:])
+
+  init(
+    _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
+    _ clock: any WallClock
+  ) {
+    self.tier = tier
+    self.cache = cache
+    self.store = store
+    self.permits = permits
+    self.clock = clock
+  }
+
+  /// Looks the answer to a request up.
+  ///
+  /// - Parameter decide: Decides with what is stored now: another look-up may just have ended.
+  /// - Returns: the reason why there is none, or `nil` if one is stored now; and whether the
+  ///   look-up was made for this request.
+  func find(
+    _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
+  ) async -> (reason: RemoteReason?, isOwn: Bool) {
+    let (promise, isOwn) = running.withLock { running -> (Promise<RemoteReason?>, Bool) in
+      if let promise = running[forwarding.key] { return (promise, false) }
+      let promise = Promise<RemoteReason?>()
+      running[forwarding.key] = promise
+      return (promise, true)
+    }
+    if isOwn {
+      Task { [self] in
+        let reason = await isStored(decide) ? nil : await fetch(forwarding)
+        _ = running.withLock { $0.removeValue(forKey: forwarding.key) }
+        promise.settle(reason)
+      }
+    }
+    guard let result = await promise.value() else { return (.cancelled, isOwn) }
+    return (result, isOwn)
+  }
+
+  private func isStored(_ decide: @escaping @Sendable () -> Decision) async -> Bool {
+    if case .serve = await store.perform({ _ in decide() }) { true } else { false }
+  }
+
+  /// Fetches a response and stores it; returns why that was not possible.
+  private func fetch(_ forwarding: Forwarding) async -> RemoteReason? {
+    let permit = permits.make(forwarding.key)
+    do throws(RemoteReason) {
+      let found = try await tier.lookUp(forwarding.key) { [self] in choose($0, forwarding) }
+      guard let plan = plan(found.response, forwarding) else { throw .noVariant }
+      try await store(found, plan, permit)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// The time by which the clock of another machine may be ahead, in seconds.
+  private static let tolerance = 5.0
+
+  /// Returns the index of the newest response that the request selects.
+  private func choose(
+    _ responses: [SharedResponse], _ forwarding: Forwarding
+  ) -> Result<Int, RemoteReason> {
+    let latest = Timestamp(nanoseconds: clock.now()).advanced(bySeconds: Self.tolerance)
+    var isAhead = false
+    var best: (index: Int, date: HTTPDate)?
+    for (index, response) in responses.enumerated() {
+      guard let plan = plan(response, forwarding) else { continue }
+      // By which clock it is fresh cannot be told.
+      guard response.received <= latest else {
+        isAhead = true
+        continue
+      }
+      let date = plan.response.facts.date ?? plan.response.responseTime
+      if best.map({ $0.date < date }) ?? true { best = (index, date) }
+    }
+    if let best { return .success(best.index) }
+    return .failure(isAhead ? .clock : .noVariant)
+  }
+
+  private func plan(_ response: SharedResponse, _ forwarding: Forwarding) -> StoringPlan? {
+    let form = SharedForm(
+      selecting: response.selecting, status: response.status, fields: response.fields,
+      tags: response.tags,
+      times: ResponseTimes(request: response.requested, response: response.received))
+    return cache.adopting(form, for: forwarding, now: Timestamp(nanoseconds: clock.now()))
+  }
+
+  /// Stores a response once its whole body is there and is the right one.
+  private func store(
+    _ found: RemoteFinding, _ plan: StoringPlan, _ permit: StoringPermit
+  ) async throws(RemoteReason) {
+    let isLong = found.response.length > UInt64(ResponseCache.smallBody)
+    let writer = isLong ? try await makeWriter(found, plan) : nil
+    var bytes: [UInt8] = []
+    do throws(RemoteReason) {
+      while let piece = try await found.body.next() {
+        if let writer {
+          try await perform { _ throws(StoreError) in try writer.write(piece) }
+        } else if bytes.isEmpty {
+          bytes = piece
+        } else {
+          bytes += piece
+        }
+      }
+    } catch {
+      writer?.discard()
+      throw error
+    }
+    guard permit.beginStoring() else {
+      writer?.discard()
+      throw .notStored
+    }
+    defer { permit.endStoring() }
+    let whole = bytes
+    try await perform { [permit] store throws(StoreError) in
+      if let writer { _ = try writer.commit() } else { _ = try plan.store(whole, in: store) }
+      // It was made invalid while it was stored.
+      if !permit.isValid { try store.remove(plan.key, variant: plan.variant) }
+    }
+  }
+
+  private func makeWriter(
+    _ found: RemoteFinding, _ plan: StoringPlan
+  ) async throws(RemoteReason) -> BodyWriter {
+    do throws(StoreError) {
+      return try await store.perform { store throws(StoreError) in
+        try store.checkBodyLength(found.response.length)
+        return try store.makeWriter(
+          for: plan.key, variant: plan.variant, metadata: plan.metadata)
+      }
+    } catch {
+      found.body.cancel()
+      throw .notStored
+    }
+  }
+
+  private func perform(
+    _ work: @escaping @Sendable (Store) throws(StoreError) -> Void
+  ) async throws(RemoteReason) {
+    do throws(StoreError) {
+      try await store.perform(work)
+    } catch {
+      throw .notStored
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import HTTPCaching
+import RemoteTier
+
+/// Follows the purge list of the tier, and removes from the store what was purged, also while this
+/// machine was away: the number of the last purge is kept in the store.
+final class RemotePurges: Sendable {
+  /// The time between two readings. Look-ups read the list, too, if that was longer ago.
+  static let interval = Duration.seconds(5)
+
+  private let tier: RemoteCache
+  private let cache: ResponseCache
+  private let store: AsyncStore
+  private let permits: StoringPermits
+  private let flights: Flights
+  private let task = Lock<Task<Void, Never>?>(nil)
+  private let listener = Lock<UInt64?>(nil)
+
+  init(
+    _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
+    _ flights: Flights
+  ) {
+    self.tier = tier
+    self.cache = cache
+    self.store = store
+    self.permits = permits
+    self.flights = flights
+  }
+
+  deinit {
+    let running = task.withLock { $0.take() }
+    if let running { callOut { running.cancel() } }
+    if let number = listener.withLock({ $0.take() }) { tier.removeListener(number) }
+  }
+
+  /// Begins to follow the list.
+  func start() {
+    let number = tier.onPurges { [weak self] list, older in await self?.apply(list, older) }
+    listener.withLock { $0 = number }
+    let running = Task { [weak self] in
+      // The list may be known already, where clients share a tier.
+      if let list = self?.tier.purgeList { await self?.apply(list, PurgeList()) }
+      while !Task.isCancelled {
+        await self?.refresh()
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    task.withLock { $0 = running }
+  }
+
+  /// Reads the list. If no server can be asked, the next time is soon enough.
+  private func refresh() async {
+    try? await tier.refreshPurges(within: 4_000_000_000)
+  }
+
+  /// Removes what newer purges cover.
+  private func apply(_ list: PurgeList, _ older: PurgeList) async {
+    let scopes = list.changes(since: older)
+    guard !scopes.isEmpty else { return }
+    let name = Self.name(tier)
+    let isFirst = older.isEmpty
+    await store.perform { [self] store in
+      let applied = isFirst ? Self.number(name, in: store) : 0
+      for scope in scopes where list.numbers[scope] ?? 0 > applied { remove(scope, store) }
+      let text = Array("\(max(list.newest, applied))".utf8)
+      guard (try? store.put(text, for: name)) != nil else { return }
+      _ = try? store.pin(name)
+    }
+  }
+
+  /// Returns the number of the last purge that was applied to a store.
+  static func appliedNumber(_ tier: RemoteCache, in store: Store) -> UInt64 {
+    number(name(tier), in: store)
+  }
+
+  /// The key of the entry that has the number.
+  private static func name(_ tier: RemoteCache) -> ByteString {
+    "offlinecache remote purges \(tier.options.namespace)"
+  }
+
+  private static func number(_ name: ByteString, in store: Store) -> UInt64 {
+    guard case .hit(let entry) = store.lookUp(name) else { return 0 }
+    return UInt64(String(decoding: entry.body, as: UTF8.self)) ?? 0
+  }
+
+  private func remove(_ scope: PurgeList.Scope, _ store: Store) {
+    // Answers that are under way must not be stored any more.
+    if case .key(let key) = scope {
+      flights.end(key)
+      permits.revoke(key)
+      cache.removeFromMemory(key)
+      _ = try? store.remove(key)
+      return
+    }
+    flights.endAll()
+    permits.revokeAll()
+    cache.removeAllFromMemory()
+    switch scope {
+    case .key: break
+    case .prefix(let prefix): _ = try? store.remove(prefix: prefix)
+    case .tag(let tag): _ = try? store.remove(tag: tag)
+    case .everything:
+      // What programs keep without HTTP is not part of the tier.
+      for prefix in ["GET ", "HEAD "] as [ByteString] { _ = try? store.remove(prefix: prefix) }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import CacheSystem
+import HTTPSemantics
+
+// A request that asks for another protocol, such as WebSocket.
+extension Exchange {
+  /// Asks the server of a request for another protocol, and sends its answer.
+  func upgrade(_ request: HTTPRequest, to name: String, _ desk: TunnelDesk) -> Int? {
+    var request = toldOfClient(request)
+    request.fields.append(HTTPField("Upgrade", name))
+    state.withLock { $0.phase = .waiting }
+    start { [request] in await desk.upgrade(request) }
+    return 0
+  }
+
+  /// Begins the tunnel; called by the library after a 101 has been sent.
+  ///
+  /// - Parameter early: The bytes that the client has sent since its request.
+  func switchProtocols(_ client: UpgradedEnd, _ early: [UInt8]) {
+    let server = state.withLock { state in
+      state.isTunnel = true
+      return state.switched.take()
+    }
+    guard let server else { return client.close(isBroken: true) }
+    core.becomeTunnel()
+    server.begin(client, early) { [self] result in state.withLock { $0.relayed = result } }
+  }
+}
+
+// The same with TLS.
+extension Exchange {
+  /// Sends a 101 and begins the tunnel.
+  ///
+  /// The library leaves a suspended connection alone. Bytes that it has read after the head would be
+  /// lost: a client must not send any before the 101.
+  func switchEncrypted(_ answer: ProxyAnswer, _ server: SwitchedServer) -> Int? {
+    guard let session = unsafe connection.session else { return nil }
+    let lines = lines(of: answer, to: state.withLock { $0.reversed }, closes: false)
+    let head = EarlyAnswer.plainHead(
+      status: 101, lines: lines + Array("Connection\0Upgrade\0".utf8))
+    let isSuspended = state.withLock { state in
+      suspend(&state)
+      state.isTunnel = state.isSuspended
+      return state.isSuspended
+    }
+    guard isSuspended else { return nil }
+    connection.sendWithoutDelay()
+    core.becomeTunnel()
+    // Safety: the session is valid as long as the connection, which waits for `endEncrypted`.
+    let client = unsafe EncryptedEnd(connection.socket, session) { [self] in endEncrypted($0) }
+    server.begin(client, [], after: head) { [self] result in state.withLock { $0.relayed = result }
+    }
+    return 0
+  }
+
+  /// Lets the library end the connection.
+  private func endEncrypted(_ isBroken: Bool) {
+    state.withLock { state in
+      guard !state.isEnded else { return }
+      if isBroken { connection.breakOnClose() }
+      state.isAborted = true
+      wake(&state)
+    }
+  }
+}
+
+extension RequestHead {
+  /// The protocols that the client asks for instead of HTTP/1.1, or `nil` if it asks for none that
+  /// this proxy passes on.
+  ///
+  /// A server may ignore such a wish (RFC 9110, section 7.8). HTTP/2 without TLS is not passed on,
+  /// because its requests could not be answered from the store, and requests with a body or another
+  /// method than `GET` are not, because they may change what is stored.
+  var upgrade: String? {
+    guard isHTTP11, method == .get, !hasBody, let names = fields.combinedValue(of: "Upgrade"),
+      let options = fields.combinedValue(of: "Connection")
+    else { return nil }
+    guard Self.members(options).contains("upgrade") else { return nil }
+    let wanted = String(decoding: names, as: UTF8.self).split(separator: ",").filter {
+      !Self.members(Array($0.utf8)).contains("h2c")
+    }
+    let text = wanted.joined(separator: ",")
+    return Self.members(Array(text.utf8)).isEmpty ? nil : text.trimmingBlanks
+  }
+
+  private static func members(_ list: [UInt8]) -> [String] {
+    list.split(separator: UInt8(ascii: ","))
+      .map { String(decoding: $0, as: UTF8.self).trimmingBlanks.lowercased() }
+      .filter { !$0.isEmpty }
+  }
+}
+
+extension String {
+  /// The text without spaces and tabs at its ends.
+  fileprivate var trimmingBlanks: String {
+    let isBlank = { (character: Character) in character == " " || character == "\t" }
+    return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+  }
+}

@@ -1,0 +1,167 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A connection that was accepted.
+struct NewClient: Sendable {
+  /// The result of accept(2).
+  enum Accepted {
+    case client(NewClient)
+    /// No connection is waiting.
+    case none
+    /// The client left before it was accepted.
+    case lost
+    /// The system has no descriptors or memory left.
+    case full
+  }
+
+  let descriptor: Int32
+  /// The bytes of the client's socket address.
+  let address: [UInt8]
+
+  /// Accepts a connection, if one is waiting.
+  static func accept(_ listener: Int32) -> Accepted {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    // Safety: accept writes at most `length` bytes into the local, which has that size.
+    let (descriptor, failure) = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      let address = unsafe UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+      let descriptor = unsafe acceptConnection(listener, address, &length)
+      return (descriptor, descriptor < 0 ? errno : 0)
+    }
+    switch failure {
+    case 0: break
+    case EAGAIN, EWOULDBLOCK: return .none
+    case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .full
+    case EINVAL, EBADF: return .none
+    default: return .lost
+    }
+    let size = min(Int(length), MemoryLayout<sockaddr_storage>.size)
+    // Safety: the bytes that were written are copied.
+    let address = unsafe withUnsafeBytes(of: storage) { unsafe Array($0[..<size]) }
+    return .client(NewClient(descriptor: descriptor, address: address))
+  }
+
+  /// Closes the connection.
+  func close() { ListeningSocket.close(descriptor) }
+
+  /// The numeric address; empty if there is none.
+  var addressText: String {
+    // Safety: getnameinfo reads the address, and writes a text with a NUL into the buffer.
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+      let result = unsafe address.withUnsafeBytes { bytes in
+        unsafe getnameinfo(
+          bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count),
+          text.baseAddress, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+      }
+      guard result == 0, let start = text.baseAddress else { return "" }
+      return unsafe String(cString: start)
+    }
+  }
+}
+
+/// Calls accept(2), whose name is that of a method above. The descriptor does not wait, and is not
+/// inherited by child processes.
+private func acceptConnection(
+  _ listener: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: inout socklen_t
+) -> Int32 {
+  // Safety: the caller's storage has `length` bytes.
+  let descriptor = unsafe accept(listener, address, &length)
+  if descriptor >= 0 {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+  }
+  return descriptor
+}
+
+/// A client that has not sent enough bytes to tell what it wants.
+struct WaitingClient {
+  /// What a client wants.
+  enum Wish: Equatable {
+    /// More bytes have to come.
+    case wait
+    /// The client has left.
+    case gone
+    /// A request that is not `CONNECT`. None of its bytes has been read.
+    case request
+    /// A `CONNECT`, whose head was read, with the bytes that came after it.
+    case connect(first: [UInt8])
+  }
+
+  let client: NewClient
+  let deadline: ContinuousClock.Instant
+  /// The bytes of a `CONNECT` that have been read.
+  private(set) var head: [UInt8] = []
+  private var waitsForStart = false
+
+  init(_ client: NewClient, deadline: ContinuousClock.Instant) {
+    self.client = client
+    self.deadline = deadline
+  }
+
+  /// Looks at the bytes that have come.
+  mutating func look() -> Wish {
+    if head.isEmpty {
+      let start = ConnectHead.start
+      let (bytes, isOpen) = receive(start.count, Int32(MSG_PEEK))
+      if bytes.isEmpty { return isOpen ? .wait : .gone }
+      guard start.starts(with: bytes) else { return request() }
+      if bytes.count < start.count {
+        // poll(2) reports the bytes that are left where they are again and again, unless it waits
+        // for more of them. If it does, and there are not more, no more will come.
+        if waitsForStart { return request() }
+        waitsForStart = true
+        setLeast(start.count)
+        return .wait
+      }
+      if waitsForStart { setLeast(1) }
+    }
+    return readHead()
+  }
+
+  private mutating func request() -> Wish {
+    if waitsForStart { setLeast(1) }
+    return .request
+  }
+
+  private mutating func readHead() -> Wish {
+    while true {
+      let (bytes, isOpen) = receive(ConnectHead.maximumBytes - head.count, 0)
+      if bytes.isEmpty { return isOpen ? .wait : .gone }
+      let seen = head.count
+      head += bytes
+      if let length = ConnectHead.length(in: head, after: seen) {
+        let first = Array(head[length...])
+        head.removeSubrange(length...)
+        return .connect(first: first)
+      }
+      // Without an end the head is refused.
+      if head.count >= ConnectHead.maximumBytes { return .connect(first: []) }
+    }
+  }
+
+  /// Receives what has come, at most `count` bytes; nothing if the client has left or has to send
+  /// more.
+  private func receive(_ count: Int, _ flags: Int32) -> (bytes: [UInt8], isOpen: Bool) {
+    var failure: Int32 = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, size in
+      // Safety: at most `count` bytes are written into the buffer, which has that many.
+      let result = unsafe recv(client.descriptor, buffer.baseAddress, count, flags)
+      failure = result < 0 ? errno : 0
+      size = max(0, result)
+    }
+    return (bytes, [EAGAIN, EWOULDBLOCK, EINTR].contains(failure))
+  }
+
+  /// Sets the number of bytes from which on poll(2) reports them.
+  private func setLeast(_ count: Int) {
+    var count = Int32(count)
+    // Safety: the option is read from a local.
+    _ = unsafe setsockopt(
+      client.descriptor, SOL_SOCKET, SO_RCVLOWAT, &count, socklen_t(MemoryLayout<Int32>.size))
+  }
+}

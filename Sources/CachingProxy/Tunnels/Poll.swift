@@ -1,0 +1,72 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Waits for several descriptors with poll(2), and can be woken by other threads.
+@safe
+final class Poll: Sendable {
+  static let readable = Int16(POLLIN)
+  static let writable = Int16(POLLOUT)
+
+  private let ends: (read: Int32, write: Int32)
+
+  /// Returns `nil` if the system has no descriptors left.
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    // Safety: pipe writes two descriptors into the array of two.
+    guard unsafe pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    self.ends = (ends[0], ends[1])
+  }
+
+  deinit {
+    close(ends.read)
+    close(ends.write)
+  }
+
+  /// Makes the present or next ``wait(for:until:)`` return; from any thread.
+  func wake() {
+    var byte: UInt8 = 0
+    // Safety: one byte of the local is read. A full pipe wakes as well.
+    _ = unsafe write(ends.write, &byte, 1)
+  }
+
+  /// Waits until one of the descriptors is ready, ``wake()`` is called, or the time has come.
+  ///
+  /// - Parameter deadline: The latest time; a past one does not wait.
+  /// - Returns: For each descriptor, whether it is ready or lost.
+  func wait(for watched: [Watched], until deadline: ContinuousClock.Instant) -> [Bool] {
+    var items = watched.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+    items.append(pollfd(fd: ends.read, events: Self.readable, revents: 0))
+    let (seconds, attoseconds) = max(.zero, deadline - .now).components
+    let milliseconds = min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000
+    let time = deadline <= .now ? 0 : Int32(milliseconds + 1)
+    // Safety: poll reads and writes as many items as the array has.
+    let count = unsafe poll(&items, nfds_t(items.count), time)
+    guard count > 0 else { return Array(repeating: false, count: watched.count) }
+    if items[watched.count].revents != 0 { drain() }
+    return items[..<watched.count].map { $0.revents != 0 }
+  }
+
+  private func drain() {
+    // Safety: read writes at most the size of the buffer.
+    unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+      while unsafe read(ends.read, buffer.baseAddress, buffer.count) == buffer.count {}
+    }
+  }
+
+  /// Blocks all signals on this thread: TLS libraries write to closed sockets with SIGPIPE.
+  static func blockSignals() {
+    var all = sigset_t()
+    // Safety: the set is a local; the mask is this thread's.
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+}

@@ -1,0 +1,94 @@
+import HTTPTransports
+
+/// The two connections of a tunnel, and the bytes between them. Used by one ``RelayLoop``.
+final class Relay {
+  /// The end of a tunnel.
+  struct Result: Sendable, Hashable {
+    /// The bytes that were passed to the client and to the server.
+    var toClient: UInt64
+    var toServer: UInt64
+    /// Whether both sides have sent their last byte; false if the tunnel was cut.
+    var isComplete: Bool
+  }
+
+  /// The longest time without a byte after one side has sent its last one.
+  static let halfClosedIdle = Duration.seconds(60)
+
+  private let client: any TunnelEnd
+  private let server: any TunnelEnd
+  private var up: TunnelFlow
+  private var down: TunnelFlow
+  private let idle: Duration
+  private var deadline: ContinuousClock.Instant
+  private let ended: @Sendable (Result) -> Void
+
+  /// Creates a tunnel, which takes over both connections.
+  ///
+  /// - Parameters:
+  ///   - first: The bytes that were received from each side before.
+  ///   - idle: The longest time without a byte in any direction.
+  ///   - ended: Called once when the tunnel has ended.
+  init(
+    client: any TunnelEnd, server: any TunnelEnd,
+    first: (fromClient: [UInt8], fromServer: [UInt8]), idle: Duration,
+    ended: @escaping @Sendable (Result) -> Void
+  ) {
+    self.client = client
+    self.server = server
+    up = TunnelFlow(first.fromClient)
+    down = TunnelFlow(first.fromServer)
+    self.idle = idle
+    self.ended = ended
+    deadline = .now + idle
+  }
+
+  /// The descriptors and events for poll(2); a negative descriptor for a side that is not waited
+  /// for.
+  var watched: [Watched] {
+    [
+      Watched(client.descriptor, reads: up.wantsToRead, writes: down.wantsToWrite),
+      Watched(server.descriptor, reads: down.wantsToRead, writes: up.wantsToWrite),
+    ]
+  }
+
+  /// Moves bytes in both directions as long as no side has to be waited for.
+  func move(
+    _ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant
+  ) -> TunnelFlow.Outcome {
+    let before = up.count + down.count
+    let first = unsafe up.move(from: client, to: server, buffer)
+    if case .broken = first { return .broken }
+    let second = unsafe down.move(from: server, to: client, buffer)
+    if up.count + down.count > before {
+      deadline = now + (up.hasEnded || down.hasEnded ? min(idle, Self.halfClosedIdle) : idle)
+    }
+    if case .waiting = second { return first }
+    return second
+  }
+
+  /// Whether both sides have sent their last byte, and all was passed on.
+  var isComplete: Bool { up.isFinished && down.isFinished }
+
+  /// The time at which the tunnel ends if no byte is moved before.
+  var end: ContinuousClock.Instant { deadline }
+
+  /// Closes both connections; must be called once.
+  func close() {
+    // First, because the library reports the end of a request when its connection is closed.
+    ended(Result(toClient: down.count, toServer: up.count, isComplete: isComplete))
+    client.close(isBroken: !isComplete)
+    server.close(isBroken: !isComplete)
+  }
+}
+
+/// A descriptor that poll(2) watches.
+struct Watched {
+  let descriptor: Int32
+  let events: Int16
+
+  init(_ descriptor: Int32, reads: Bool, writes: Bool) {
+    events = (reads ? Poll.readable : 0) | (writes ? Poll.writable : 0)
+    // Without events, poll(2) would still report the end of the connection, again and again.
+    self.descriptor = events == 0 ? -1 : descriptor
+  }
+}

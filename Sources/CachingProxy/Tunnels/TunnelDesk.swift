@@ -1,0 +1,210 @@
+import CacheFormat
+import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+
+/// Opens tunnels, bounds their number, and records their ends.
+final class TunnelDesk: Sendable {
+  /// The longest time that a client gets to read a refusal.
+  private static let refusalIdle = Duration.seconds(5)
+
+  private let core: ProxyCore
+  private let rules: TunnelRules
+  private let transport: any TunnelTransport
+  private let loops: [RelayLoop]
+  private let limit: Int
+  private let idle: Duration
+  private let open = Atomic<Int>(0)
+  private let next = Atomic<Int>(0)
+
+  /// Starts the threads.
+  ///
+  /// - Parameters:
+  ///   - rules: Where tunnels of a forward proxy may lead to.
+  ///   - limit: The most tunnels at the same time, with those that are being opened.
+  ///   - idle: The longest time without a byte in a tunnel.
+  init?(
+    core: ProxyCore, _ rules: TunnelRules, transport: any TunnelTransport, threads: Int, limit: Int,
+    idle: Duration
+  ) {
+    self.core = core
+    self.rules = rules
+    self.transport = transport
+    self.limit = limit
+    self.idle = idle
+    var loops: [RelayLoop] = []
+    for _ in 0..<max(1, threads) {
+      guard let loop = RelayLoop() else {
+        for loop in loops { loop.stop() }
+        return nil
+      }
+      loops.append(loop)
+    }
+    self.loops = loops
+  }
+
+  /// Answers a `CONNECT`: with a tunnel, or with a refusal.
+  ///
+  /// - Parameters:
+  ///   - head: The bytes of the head; too many if the head has no end.
+  ///   - first: The bytes that the client has sent after the head.
+  func connect(
+    _ client: any TunnelEnd, from address: String, head bytes: [UInt8], first: [UInt8]
+  ) {
+    var note = TunnelNote(client: address, start: core.clock.now())
+    do throws(RequestRefusal) {
+      guard ConnectHead.length(in: bytes) != nil else {
+        throw RequestRefusal(431, "the head of the request is too large, or came too slowly")
+      }
+      let head = try ConnectHead(bytes)
+      note.url = head.authority
+      try rules.check(head)
+      try enter()
+      let target = TunnelTarget(
+        host: head.host, port: head.port, via: core.identity.via, allows: rules.allows)
+      Task(priority: .userInitiated) { [note] in
+        await connect(client, first, target, note)
+      }
+    } catch {
+      if note.url.isEmpty { note.url = TargetText.withoutCredentials(Self.target(bytes)) }
+      refuse(client, error, note)
+    }
+  }
+
+  private func connect(
+    _ client: any TunnelEnd, _ first: [UInt8], _ target: TunnelTarget, _ note: TunnelNote
+  ) async {
+    do throws(TransportError) {
+      let server = try await transport.connect(to: target)
+      let head = TunnelAnswer.established(via: core.identity.via)
+      core.tunnelBegan()
+      add(
+        Relay(client: client, server: server, first: (first, head), idle: idle) { [self] result in
+          leave()
+          core.tunnelEnded(
+            note.record(result, without: UInt64(head.count), end: core.clock.now()))
+        })
+    } catch {
+      leave()
+      refuse(client, rules.refusal(error), note)
+    }
+  }
+
+  /// Sends a request that asks for another protocol, and returns the answer to it.
+  func upgrade(_ request: HTTPRequest) async -> ProxyAnswer {
+    let url = request.url
+    let isReverse = core.router.origin != nil
+    do throws(RequestRefusal) {
+      if rules.isOffline {
+        throw RequestRefusal(504, "offline, no connection changes its protocol")
+      }
+      try enter()
+      let target = TunnelTarget(
+        host: url.host, port: UInt16(clamping: url.port), via: core.identity.via,
+        allows: { [rules] in isReverse || rules.allows($0, $1) })
+      do throws(TransportError) {
+        return answer(try await transport.upgrade(request, to: target))
+      } catch {
+        leave()
+        throw rules.refusal(error)
+      }
+    } catch {
+      return OwnAnswers.refusal(error)
+    }
+  }
+
+  private func answer(_ answer: UpgradeAnswer) -> ProxyAnswer {
+    switch answer {
+    case .answered(let head, let body):
+      leave()
+      return ProxyAnswer(
+        head: head, body: .bytes(body), source: .network, cacheStatus: TunnelAnswer.bypass,
+        reason: "asked for another protocol", representationLength: UInt64(body.count))
+    case .switched(let head, let server, let first):
+      let name = head.fields.first(named: "Upgrade")?.text ?? ""
+      let switched = SwitchedServer(
+        server, first: first, name: name, idle: idle, add: { [self] in add($0) },
+        leave: { [self] in leave() })
+      return ProxyAnswer(
+        head: head, body: .tunnel(switched), source: .tunnel, cacheStatus: TunnelAnswer.bypass,
+        reason: "tunnel (\(name))")
+    }
+  }
+
+  /// Counts one more tunnel.
+  ///
+  /// - Throws: ``RequestRefusal`` with 503 if there are too many.
+  private func enter() throws(RequestRefusal) {
+    guard open.add(1, ordering: .relaxed).newValue <= limit else {
+      leave()
+      throw RequestRefusal(503, "too many tunnels are open; try again later")
+    }
+  }
+
+  private func leave() { open.subtract(1, ordering: .relaxed) }
+
+  /// Sends an answer of the proxy, and closes the connection when the client has read it.
+  private func refuse(_ client: any TunnelEnd, _ refusal: RequestRefusal, _ note: TunnelNote) {
+    let answer = OwnAnswers.refusal(refusal)
+    let bytes = TunnelAnswer.bytes(of: answer, via: core.identity.via, clock: core.clock)
+    add(
+      Relay(client: client, server: NoEnd(), first: ([], bytes), idle: Self.refusalIdle) {
+        [core] _ in core.tunnelEnded(note.record(answer, end: core.clock.now()))
+      })
+  }
+
+  private func add(_ relay: sending Relay) {
+    let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+    loops[Int(UInt(bitPattern: number) % UInt(loops.count))].add(relay)
+  }
+
+  /// Cuts all tunnels, and returns when they are closed.
+  func stop() {
+    for loop in loops { loop.stop() }
+  }
+
+  private static func target(_ bytes: [UInt8]) -> [UInt8] {
+    Array(bytes.dropFirst(ConnectHead.start.count).prefix { $0 > 0x20 })
+  }
+}
+
+/// The data of a tunnel that is recorded when it has ended.
+struct TunnelNote: Sendable {
+  var client: String
+  /// The time of the request, in nanoseconds since 1970.
+  var start: Int64
+  var method = "CONNECT"
+  var url = ""
+
+  /// Returns the record of a tunnel.
+  ///
+  /// - Parameter head: The bytes to the client that were the proxy's own.
+  func record(_ result: Relay.Result, without head: UInt64, end: Int64) -> AnswerRecord {
+    var record = record(
+      200, sent: result.toClient - min(head, result.toClient), .tunnel,
+      "tunnel, \(result.toServer) bytes from the client", end)
+    record.isComplete = result.isComplete
+    record.bytesReceived = result.toServer
+    record.cacheStatus = TunnelAnswer.cacheStatus
+    return record
+  }
+
+  /// Returns the record of a refusal.
+  func record(_ answer: ProxyAnswer, end: Int64) -> AnswerRecord {
+    var record = record(
+      answer.head.status, sent: answer.representationLength ?? 0, .proxy, answer.reason, end)
+    record.cacheStatus = answer.cacheStatus
+    return record
+  }
+
+  private func record(
+    _ status: Int, sent: UInt64, _ source: AnswerSource, _ reason: String, _ end: Int64
+  ) -> AnswerRecord {
+    let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
+    return AnswerRecord(
+      time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
+      status: status, bytesSent: sent, microseconds: UInt64(nanoseconds / 1000), cacheStatus: "",
+      source: source, reason: reason, isComplete: true)
+  }
+}

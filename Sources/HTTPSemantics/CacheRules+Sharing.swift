@@ -1,0 +1,34 @@
+// The responses that a cache shares with other machines: fewer than a shared cache may store.
+extension CacheRules {
+  /// Returns whether a stored response may be given to other machines, or taken from them.
+  ///
+  /// It must be one that every shared cache may store (RFC 9111, section 3), and in addition: a
+  /// whole response with a status that says what a URL stands for; without `Set-Cookie`; not meant
+  /// for one user, whatever its fields say; and selected only by request fields whose values are
+  /// not concealed, because another machine conceals them with another key.
+  ///
+  /// - Parameters:
+  ///   - response: The stored response.
+  ///   - url: The URL of its request.
+  public static func mayShare(_ response: StoredResponse, of url: NormalizedURL) -> Bool {
+    guard [200, 203, 301, 308, 404, 410].contains(response.status), !response.isPersonal,
+      !response.fields.contains("Set-Cookie"),
+      response.selection.fields.allSatisfy({ !isConcealed($0) })
+    else { return false }
+    let rules = CacheRules(role: .sharedCache)
+    let head = HTTPResponseHead(status: response.status, fields: response.fields)
+    let shared = StoredResponse(
+      status: response.status, fields: response.fields, requestTime: response.requestTime,
+      responseTime: response.responseTime, selection: response.selection, rules: rules)
+    return rules.mayUse(shared)
+      && rules.whyNotStored(HTTPRequest(url: url), head, now: response.responseTime) == nil
+  }
+
+  /// Returns whether a value may be the concealed form of another one: 64 hex digits.
+  private static func isConcealed(_ field: SelectedField) -> Bool {
+    guard !SelectingValue.isCredential(field.name) else { return true }
+    guard let value = field.value else { return false }
+    return value.count > Selection.maximumValueLength
+      || value.count == 64 && value.allSatisfy { ASCII.hexValue($0) != nil }
+  }
+}

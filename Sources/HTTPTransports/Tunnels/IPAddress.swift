@@ -1,0 +1,130 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// An IPv4 or IPv6 address.
+package struct IPAddress: Sendable, Hashable {
+  /// 4 or 16 bytes, in network byte order.
+  package let bytes: [UInt8]
+
+  /// Parses a numeric address, an IPv6 address without its brackets; returns `nil` for other texts.
+  package init?(_ text: String) {
+    for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+      var bytes = [UInt8](repeating: 0, count: count)
+      // Safety: inet_pton writes the 4 or 16 bytes of the family into an array of that size.
+      let result = unsafe bytes.withUnsafeMutableBytes {
+        unsafe inet_pton(family, text, $0.baseAddress)
+      }
+      if result == 1 {
+        self.bytes = bytes
+        return
+      }
+    }
+    return nil
+  }
+
+  /// Takes the address and port out of a socket address; returns `nil` for other families.
+  package static func of(
+    _ address: UnsafeRawPointer, length: Int
+  ) -> (address: IPAddress, port: UInt16)? {
+    guard length >= MemoryLayout<sockaddr_in>.size else { return nil }
+    // Safety: the family determines the type of the contents, and the length was checked.
+    switch unsafe Int32(address.loadUnaligned(as: sockaddr.self).sa_family) {
+    case AF_INET:
+      let narrow = unsafe address.loadUnaligned(as: sockaddr_in.self)
+      let bytes = unsafe withUnsafeBytes(of: narrow.sin_addr) { unsafe Array($0) }
+      return (IPAddress(bytes: bytes), UInt16(bigEndian: narrow.sin_port))
+    case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
+      let wide = unsafe address.loadUnaligned(as: sockaddr_in6.self)
+      let bytes = unsafe withUnsafeBytes(of: wide.sin6_addr) { unsafe Array($0) }
+      return (IPAddress(bytes: bytes), UInt16(bigEndian: wide.sin6_port))
+    default: return nil
+    }
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The IPv4 address within an IPv6 address, if it is one of the forms that lead to it: mapped,
+  /// compatible, NAT64 (RFC 6052) and 6to4 (RFC 3056); otherwise the address itself.
+  package var inner: IPAddress {
+    guard bytes.count == 16 else { return self }
+    let zeros = [UInt8](repeating: 0, count: 10)
+    let isPlain = bytes[10...].starts(with: [0xFF, 0xFF]) || bytes[10...].starts(with: [0, 0])
+    if bytes.starts(with: zeros), isPlain, !bytes[12...15].starts(with: [0, 0, 0]) {
+      return IPAddress(bytes: Array(bytes[12...]))
+    }
+    if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
+      return IPAddress(bytes: Array(bytes[12...]))
+    }
+    if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
+    return self
+  }
+
+  /// Whether the address belongs to this machine, a local network or nobody, and not to one host of
+  /// the public network (IANA, special-purpose address registries).
+  package var isPrivate: Bool {
+    let inner = inner.bytes
+    if inner.count == 4 {
+      switch (inner[0], inner[1]) {
+      case (0, _), (10, _), (127, _), (169, 254), (172, 16...31), (192, 168): return true
+      case (100, 64...127), (198, 18...19): return true
+      case (192, 0): return inner[2] == 0
+      default: return inner[0] >= 224
+      }
+    }
+    if inner.dropLast().allSatisfy({ $0 == 0 }), inner[15] <= 1 { return true }
+    switch (inner[0], inner[1]) {
+    // Unique local, link-local, site-local, multicast.
+    case (0xFC...0xFD, _), (0xFE, 0x80...), (0xFF, _): return true
+    // Translation within a network (RFC 8215), and Teredo, which has an IPv4 address inside.
+    case (0x00, 0x64): return true
+    case (0x20, 0x01): return inner[2] == 0 && inner[3] == 0
+    default: return false
+    }
+  }
+
+  /// Whether this machine has the address: a socket can be bound to it.
+  package var isOfThisMachine: Bool {
+    let inner = inner.bytes
+    if inner.allSatisfy({ $0 == 0 }) || (inner.count == 4 && inner[0] == 127) { return true }
+    return inner.count == 4 ? canBind4(inner) : canBind6(inner)
+  }
+
+  private func canBind4(_ bytes: [UInt8]) -> Bool {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    // Safety: the four bytes are copied into the address.
+    unsafe withUnsafeMutableBytes(of: &address.sin_addr) { unsafe $0.copyBytes(from: bytes) }
+    return canBind(address, AF_INET)
+  }
+
+  private func canBind6(_ bytes: [UInt8]) -> Bool {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    // Safety: the sixteen bytes are copied into the address.
+    unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: bytes) }
+    return canBind(address, AF_INET6)
+  }
+
+  private func canBind<Address>(_ address: Address, _ family: Int32) -> Bool {
+    let socket = socket(family, Self.datagram, 0)
+    guard socket >= 0 else { return false }
+    defer { close(socket) }
+    // Safety: the address is read from a local of its size.
+    return unsafe withUnsafeBytes(of: address) { bytes in
+      unsafe bind(
+        socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        == 0
+    }
+  }
+
+  #if canImport(Glibc)
+    private static let datagram = Int32(SOCK_DGRAM.rawValue)
+  #else
+    private static let datagram = SOCK_DGRAM
+  #endif
+}

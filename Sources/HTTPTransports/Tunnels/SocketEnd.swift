@@ -1,0 +1,84 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A connected socket that this object owns.
+package final class SocketEnd: TunnelEnd {
+  package let descriptor: Int32
+
+  /// Takes over a connected socket, and makes it return instead of waiting.
+  package init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+    #if canImport(Darwin)
+      setOption(SOL_SOCKET, SO_NOSIGPIPE, Int32(1))
+    #endif
+  }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer) -> TunnelTransfer {
+    unsafe Self.read(descriptor, into: buffer)
+  }
+
+  package func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer {
+    unsafe Self.write(buffer, to: descriptor)
+  }
+
+  package func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  package func close(isBroken: Bool) {
+    if isBroken { setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
+    closeDescriptor(descriptor)
+  }
+
+  /// Reads from a socket that does not wait (recv(2)).
+  package static func read(
+    _ socket: Int32, into buffer: UnsafeMutableRawBufferPointer
+  ) -> TunnelTransfer {
+    while true {
+      // Safety: at most the size of the caller's buffer is written.
+      let count = unsafe recv(socket, buffer.baseAddress, buffer.count, 0)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN, EWOULDBLOCK: return .wouldBlock
+      default: return .failed
+      }
+    }
+  }
+
+  /// Writes to a socket that does not wait (send(2)), without a signal if the other party has left.
+  package static func write(_ buffer: UnsafeRawBufferPointer, to socket: Int32) -> TunnelTransfer {
+    while true {
+      // Safety: the caller's buffer has that many bytes.
+      let count = unsafe send(socket, buffer.baseAddress, buffer.count, noSignal)
+      if count > 0 { return .bytes(count) }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN, EWOULDBLOCK, ENOBUFS: return .wouldBlock
+      default: return .failed
+      }
+    }
+  }
+
+  private func setOption<Value>(_ level: Int32, _ name: Int32, _ value: Value) {
+    // Safety: the option is read from a local of its size.
+    _ = unsafe withUnsafeBytes(of: value) { bytes in
+      unsafe setsockopt(descriptor, level, name, bytes.baseAddress, socklen_t(bytes.count))
+    }
+  }
+
+  #if canImport(Darwin)
+    private static let noSignal: Int32 = 0
+  #else
+    private static let noSignal = Int32(MSG_NOSIGNAL)
+  #endif
+}
+
+/// Calls close(2), whose name is that of a method above.
+private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }

@@ -1,0 +1,81 @@
+/// Keeps requests from a server that fails.
+///
+/// Three failures in a row, or 30 percent of the last 20 results, open it for 1 second. Then one
+/// request is let through as a probe. If that fails, too, it stays open twice as long, up to 60
+/// seconds; if it succeeds, the breaker is closed. Times are nanoseconds of a monotonic clock.
+struct Breaker: Sendable {
+  /// The state, for statistics.
+  enum State: String, Sendable {
+    case closed, open, probing
+  }
+
+  static let failuresInRow = 3
+  static let window = 20
+  static let failuresInWindow = 6
+  static let shortest: Int64 = 1_000_000_000
+  static let longest: Int64 = 60_000_000_000
+
+  private(set) var state = State.closed
+  private var inRow = 0
+  /// The last results, the newest last; true for a failure.
+  private var results: [Bool] = []
+  private var wait = Breaker.shortest
+  private var openUntil: Int64 = 0
+  /// The end of the time after which a probe without a result is forgotten.
+  private var probeUntil: Int64 = 0
+
+  /// Returns whether a request may be sent, without any change.
+  func mayAdmit(at now: Int64) -> Bool {
+    switch state {
+    case .closed: true
+    case .open: now >= openUntil
+    case .probing: now >= probeUntil
+    }
+  }
+
+  /// Returns whether a request may be sent. If it may, its result must be recorded.
+  mutating func admit(at now: Int64) -> Bool {
+    guard mayAdmit(at: now) else { return false }
+    if state != .closed {
+      state = .probing
+      probeUntil = now + Self.longest
+    }
+    return true
+  }
+
+  /// Records the result of a request that was admitted.
+  mutating func record(isFailure: Bool, at now: Int64) {
+    switch state {
+    case .probing:
+      guard isFailure else {
+        self = Breaker()
+        return
+      }
+      wait = min(2 * wait, Self.longest)
+      open(at: now)
+    case .closed:
+      inRow = isFailure ? inRow + 1 : 0
+      results.append(isFailure)
+      if results.count > Self.window { results.removeFirst() }
+      if inRow >= Self.failuresInRow || results.count(where: { $0 }) >= Self.failuresInWindow {
+        open(at: now)
+      }
+    // A request that was sent before the breaker was opened.
+    case .open: break
+    }
+  }
+
+  /// Records that an admitted request ended without a result: it was cancelled.
+  mutating func forget(at now: Int64) {
+    guard state == .probing else { return }
+    state = .open
+    openUntil = now
+  }
+
+  private mutating func open(at now: Int64) {
+    state = .open
+    openUntil = now + wait
+    inRow = 0
+    results = []
+  }
+}

@@ -1,0 +1,226 @@
+import CacheFormat
+import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+
+/// Keeps the purge list of a namespace: reads it from all servers, joins what they have, and writes
+/// it back where a purge is missing. What was read once is never forgotten.
+final class PurgeFollower: Sendable {
+  /// Is called with a newer list and the one before it; calls may overlap.
+  typealias Listener = @Sendable (_ list: PurgeList, _ older: PurgeList) async -> Void
+
+  private struct State {
+    var list = PurgeList()
+    /// The time of the last reading that succeeded.
+    var readAt: Int64?
+    /// The entity tags of the lists that are known, by server.
+    var tags: [Int: String] = [:]
+    var reading: Promise<RemoteReason?>?
+    var listeners: [UInt64: Listener] = [:]
+    var nextListener: UInt64 = 0
+  }
+
+  private let servers: [TierServer]
+  private let options: RemoteCacheOptions
+  private let clock: TierClock
+  private let name: ObjectName
+  private let state = Lock(State())
+
+  init(_ servers: [TierServer], _ options: RemoteCacheOptions, _ clock: TierClock) {
+    self.servers = servers
+    self.options = options
+    self.clock = clock
+    name = .purgeList(of: options.namespace)
+  }
+
+  /// The purges that are known.
+  var list: PurgeList { state.withLock { $0.list } }
+
+  /// Adds a listener; returns the number with which it can be removed.
+  func add(_ listener: @escaping Listener) -> UInt64 {
+    state.withLock { state in
+      state.nextListener += 1
+      state.listeners[state.nextListener] = listener
+      return state.nextListener
+    }
+  }
+
+  /// Removes a listener.
+  func removeListener(_ number: UInt64) {
+    // Released after the lock, because its deinit may run foreign code.
+    _ = state.withLock { $0.listeners.removeValue(forKey: number) }
+  }
+
+  /// Reads the list if that was not done within a time, in nanoseconds. Callers share one reading.
+  ///
+  /// - Throws: the reason why no server has given a list, or said that there is none.
+  func refresh(
+    within age: Int64, use: TierServer.Use = .reading
+  ) async throws(RemoteReason) {
+    let now = clock.monotonic()
+    let (promise, isMine) = state.withLock { state -> (Promise<RemoteReason?>?, Bool) in
+      if let readAt = state.readAt, now - readAt < age { return (nil, false) }
+      if let reading = state.reading { return (reading, false) }
+      let promise = Promise<RemoteReason?>()
+      state.reading = promise
+      return (promise, true)
+    }
+    guard let promise else { return }
+    if isMine {
+      // A task of its own, so that others get a result although this one is cancelled.
+      Task { [self] in
+        let reason = await read(use, since: now)
+        state.withLock { $0.reading = nil }
+        promise.settle(reason)
+      }
+    }
+    guard let result = await promise.value() else { throw .cancelled }
+    if let result { throw result }
+  }
+
+  private func read(_ use: TierServer.Use, since start: Int64) async -> RemoteReason? {
+    // All at once: one that hangs must not add its time limit to those of others.
+    let reasons = await withTaskGroup(of: RemoteReason?.self) { group in
+      for index in servers.indices {
+        group.addTask { [self] in await failure(index, use) }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    guard reasons.contains(nil) else { return reasons.first ?? nil }
+    state.withLock { $0.readAt = start }
+    return nil
+  }
+
+  private func failure(_ index: Int, _ use: TierServer.Use) async -> RemoteReason? {
+    do throws(RemoteReason) {
+      try await read(index, use)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Reads the list of one server; one without a list has no purges.
+  ///
+  /// - Throws: the reason why it cannot be read.
+  private func read(_ index: Int, _ use: TierServer.Use) async throws(RemoteReason) {
+    let tag = state.withLock { $0.tags[index] }
+    var found = PurgeList()
+    switch try await servers[index].document(name, use: use, unless: tag) {
+    case .unchanged: return
+    case .absent: state.withLock { _ = $0.tags.removeValue(forKey: index) }
+    case .bytes(let bytes, let tag):
+      found = try decoded(bytes)
+      state.withLock { $0.tags[index] = tag?.isEmpty == true ? nil : tag }
+    }
+    await take(found)
+    // A server that has lost purges gets them back.
+    let known = list
+    if !known.isEmpty, options.mode.writes, found.union(known) != found {
+      _ = try? await write(known, to: index, replacing: state.withLock { $0.tags[index] })
+    }
+  }
+
+  private func decoded(_ bytes: [UInt8]) throws(RemoteReason) -> PurgeList {
+    do throws(FormatError) {
+      let inner = try SignedDocument.decode(bytes, secret: options.secret)
+      return try PurgeList(decoding: inner, namespace: options.namespace)
+    } catch {
+      throw .badDocument
+    }
+  }
+
+  private func take(_ found: PurgeList) async {
+    let (older, list, listeners) = state.withLock { state in
+      let older = state.list
+      state.list = older.union(found).bounded()
+      return (older, state.list, Array(state.listeners.values))
+    }
+    guard list != older else { return }
+    for listener in listeners { await listener(list, older) }
+  }
+
+  private func write(
+    _ list: PurgeList, to index: Int, replacing tag: String?
+  ) async throws(RemoteReason) -> Bool {
+    let bytes = SignedDocument.encode(
+      list.encoded(namespace: options.namespace), bodies: [], secret: options.secret)
+    let condition = tag.flatMap { $0.hasPrefix("W/") ? nil : HTTPField("If-Match", $0) }
+    state.withLock { _ = $0.tags.removeValue(forKey: index) }
+    for _ in 0..<2 {
+      let status = try await servers[index].putDocument(name, bytes, condition: condition)
+      if status != 409 { return status != 412 }
+      try await servers[index].makeFolders()
+    }
+    return false
+  }
+}
+
+extension PurgeFollower {
+  /// The number of times that a list is written until all servers have it.
+  private static let attempts = 10
+
+  /// Adds a purge to the lists of all servers, and reads them again until it is in all of them,
+  /// with a number that no other purge has.
+  ///
+  /// - Throws: ``RemoteCacheError/Code/purgeFailed`` if a server does not have it in the end.
+  func purge(_ scope: PurgeList.Scope) async throws(RemoteCacheError) {
+    var number: UInt64 = 0
+    var reason = RemoteReason.contended
+    var server = servers[0].url
+    for _ in 0..<Self.attempts {
+      var missing = false
+      for index in servers.indices {
+        do throws(RemoteReason) {
+          try await read(index, .writing)
+        } catch {
+          // A list that somebody has damaged is replaced.
+          if error == .badDocument { continue }
+          (missing, reason, server) = (true, error, servers[index].url)
+        }
+      }
+      let known = list
+      let isAlone = known.numbers.allSatisfy { $0.key == scope || $0.value != number }
+      if !missing, number > 0, known.numbers[scope] ?? 0 >= number, isAlone,
+        await isEverywhere(scope, number)
+      {
+        try? await Task.sleep(for: options.limits.settle)
+        if await isEverywhere(scope, number) { return }
+        continue
+      }
+      if number == 0 || !isAlone { number = nextNumber(after: known) }
+      var purge = PurgeList()
+      purge.add(scope, number: number)
+      await take(purge)
+      for index in servers.indices {
+        do throws(RemoteReason) {
+          _ = try await write(
+            list, to: index, replacing: state.withLock { $0.tags[index] })
+        } catch {
+          (reason, server) = (error, servers[index].url)
+        }
+      }
+    }
+    throw RemoteCacheError(
+      .purgeFailed, server, problem: "the purge list was not written (\(reason))",
+      remedy: "check the server with 'offlinecache remote check', and purge again")
+  }
+
+  /// Returns a number that is higher than all that are known, and than those of a list that all
+  /// servers and machines may have lost: at least the seconds since 1970.
+  private func nextNumber(after known: PurgeList) -> UInt64 {
+    let seconds = UInt64(max(0, clock.wall.now() / 1_000_000_000))
+    return max(known.newest + 1, min(seconds, 1 << 40))
+  }
+
+  /// Reads all lists again; returns whether each has the purge.
+  private func isEverywhere(_ scope: PurgeList.Scope, _ number: UInt64) async -> Bool {
+    for index in servers.indices {
+      guard case .bytes(let bytes, _) = try? await servers[index].document(name, use: .writing),
+        let found = try? decoded(bytes),
+        found.numbers[scope] ?? 0 >= number || found.numbers[.everything] ?? 0 >= number
+      else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,170 @@
+package import CacheFormat
+
+/// The purges of a namespace: for each scope the number of its last purge.
+///
+/// A document with a lower number than a purge that covers it is not used. The union of two lists
+/// has the higher number for each scope, so the order in which lists are joined does not matter.
+package struct PurgeList: Sendable, Hashable {
+  /// What a purge covers.
+  package enum Scope: Sendable, Hashable {
+    /// One key.
+    case key(ByteString)
+    /// All keys with a prefix.
+    case prefix(ByteString)
+    /// All responses with a tag.
+    case tag(ByteString)
+    /// The whole namespace.
+    case everything
+  }
+
+  /// The most scopes of a list; older ones become one purge of the whole namespace.
+  package static let maximumScopes = 10_000
+  /// The most bytes of keys, prefixes and tags of a list.
+  static let maximumTextBytes = 1 << 20
+
+  /// The number of the last purge of each scope.
+  package private(set) var numbers: [Scope: UInt64] = [:]
+  /// The highest number; 0 if there was no purge.
+  package private(set) var newest: UInt64 = 0
+  private var prefixes: [ByteString: UInt64] = [:]
+
+  /// Creates an empty list.
+  package init() {}
+
+  /// Whether there was no purge.
+  package var isEmpty: Bool { numbers.isEmpty }
+
+  /// Adds a purge. An older one of the same scope is replaced, and one of everything takes the
+  /// place of all older ones, so that equal lists are equal values.
+  package mutating func add(_ scope: Scope, number: UInt64) {
+    guard number > numbers[scope] ?? 0, number > numbers[.everything] ?? 0 else { return }
+    if scope == .everything {
+      numbers = numbers.filter { $0.value > number }
+      prefixes = prefixes.filter { $0.value > number }
+    }
+    numbers[scope] = number
+    newest = max(newest, number)
+    if case .prefix(let prefix) = scope { prefixes[prefix] = number }
+  }
+
+  /// Returns whether a purge covers a response of a document.
+  ///
+  /// - Complexity: O(number of prefixes).
+  package func covers(_ key: ByteString, tags: [ByteString], generation: UInt64) -> Bool {
+    guard newest > generation else { return false }
+    func isNewer(_ scope: Scope) -> Bool { numbers[scope] ?? 0 > generation }
+    return isNewer(.everything) || isNewer(.key(key)) || tags.contains { isNewer(.tag($0)) }
+      || prefixes.contains { $0.value > generation && key.hasPrefix($0.key) }
+  }
+
+  /// Returns all purges of both lists.
+  func union(_ other: PurgeList) -> PurgeList {
+    var result = self
+    for (scope, number) in other.numbers { result.add(scope, number: number) }
+    return result
+  }
+
+  /// Returns the purges that are newer here than in an older list.
+  package func changes(since older: PurgeList) -> [Scope] {
+    numbers.filter { $0.value > older.numbers[$0.key] ?? 0 }.map(\.key)
+  }
+
+  /// Returns a list that is within its limits: the older half becomes a purge of everything.
+  func bounded() -> PurgeList {
+    let bytes = numbers.keys.reduce(0) { $0 + $1.textCount }
+    guard numbers.count > Self.maximumScopes || bytes > Self.maximumTextBytes else { return self }
+    let sorted = numbers.sorted { $0.value < $1.value }
+    var result = PurgeList()
+    result.add(.everything, number: sorted[sorted.count / 2].value)
+    var room = Self.maximumTextBytes / 2
+    for (scope, number) in sorted[(sorted.count / 2 + 1)...].reversed() {
+      room -= scope.textCount
+      result.add(room >= 0 ? scope : .everything, number: number)
+    }
+    return result
+  }
+}
+
+extension PurgeList.Scope {
+  fileprivate var textCount: Int {
+    switch self {
+    case .key(let text), .prefix(let text), .tag(let text): text.count
+    case .everything: 0
+    }
+  }
+}
+
+// The inner document: {"v":1,"namespace":…,"purge":[{"number":1,"key":…}, …]}.
+extension PurgeList {
+  /// Returns the bytes of the inner document, which are signed.
+  func encoded(namespace: String) -> [UInt8] {
+    var writer = JSONWriter(capacity: 1024)
+    writer.append("{\"v\": 1, \"namespace\": ")
+    writer.appendText(namespace)
+    writer.append(", \"purge\": [")
+    var isFirst = true
+    for (scope, number) in numbers.sorted(by: { $0.value < $1.value }) {
+      writer.append(isFirst ? "{\"number\": " : ", {\"number\": ")
+      isFirst = false
+      writer.appendInteger(number)
+      switch scope {
+      case .key(let text): Self.write(", \"key\": ", text, to: &writer)
+      case .prefix(let text): Self.write(", \"prefix\": ", text, to: &writer)
+      case .tag(let text): Self.write(", \"tag\": ", text, to: &writer)
+      case .everything: break
+      }
+      writer.append("}")
+    }
+    writer.append("]}")
+    return writer.bytes
+  }
+
+  private static func write(_ name: StaticString, _ text: ByteString, to writer: inout JSONWriter) {
+    writer.append(name)
+    writer.appendString(text)
+  }
+
+  /// Reads the bytes of an inner document.
+  ///
+  /// - Throws: `FormatError` for anything that ``encoded(namespace:)`` does not write, and for the
+  ///   list of another namespace.
+  init(decoding bytes: [UInt8], namespace: String) throws(FormatError) {
+    self.init()
+    var found: ByteString?
+    var hasPurges = false
+    try JSONObject.read(bytes) { (reader, name) throws(FormatError) in
+      switch name {
+      case "v": try JSONObject.checkVersion(&reader)
+      case "namespace": found = try reader.readByteString()
+      case "purge":
+        hasPurges = true
+        try reader.readArray(limit: 2 * Self.maximumScopes) { (reader) throws(FormatError) in
+          try readPurge(&reader)
+        }
+      default: try reader.skipValue()
+      }
+    }
+    guard hasPurges, found == ByteString(namespace) else {
+      throw FormatError(.missingMember, "the document is not the purge list of this namespace")
+    }
+  }
+
+  private mutating func readPurge(_ reader: inout JSONReader) throws(FormatError) {
+    var number: UInt64 = 0
+    var scope = Scope.everything
+    try reader.readObject { (reader, name) throws(FormatError) in
+      switch String(decoding: name, as: UTF8.self) {
+      case "number": number = try reader.readUnsigned()
+      case "key": scope = .key(try reader.readByteString())
+      case "prefix": scope = .prefix(try reader.readByteString())
+      case "tag": scope = .tag(try reader.readByteString())
+      default: throw reader.error(.newerFormat, "has a purge of an unknown kind")
+      }
+    }
+    // A higher number would leave none for the next purge.
+    guard number > 0, number < 1 << 62 else {
+      throw reader.error(.outOfBounds, "has a purge with an impossible number")
+    }
+    add(scope, number: number)
+  }
+}

@@ -1,0 +1,180 @@
+package import CacheFormat
+import HTTPSemantics
+package import HTTPTransports
+import MessageDigests
+
+/// A response to offer, read when its turn comes.
+package struct RemoteOffer: Sendable {
+  /// The response; ``SharedResponse/inlineBody`` is set here if the body is short.
+  package let response: SharedResponse
+  /// Returns the body. Is called again if a server wants it again.
+  package let body: @Sendable () -> RequestBody?
+
+  /// Creates an offer.
+  package init(response: SharedResponse, body: @escaping @Sendable () -> RequestBody?) {
+    self.response = response
+    self.body = body
+  }
+}
+
+extension RemoteCache {
+  /// The number of times that a document is read and written again when another writer was faster.
+  private static let attempts = 4
+  /// The longest body that is put without asking first whether it is there.
+  private static let probedBytes: UInt64 = 4096
+
+  /// The newest purge that this machine has seen: to be read before a response is requested, and
+  /// given to ``offer(_:variant:length:seen:_:)``.
+  package var purgeNumber: UInt64 { purges.list.newest }
+
+  /// Offers a response in the background.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - variant: Tells the responses of a key apart: a later offer replaces one that waits.
+  ///   - length: The number of bytes of the body.
+  ///   - seen: The ``purgeNumber`` before the response was requested.
+  ///   - read: Returns the response, or `nil` if there is nothing to offer any more.
+  package func offer(
+    _ key: ByteString, variant: UInt64, length: UInt64, seen: UInt64,
+    _ read: @escaping @Sendable () async -> RemoteOffer?
+  ) {
+    guard options.mode.writes, length <= options.maximumBodyBytes else { return }
+    queue.add(
+      UploadQueue.Item(key: key, variant: variant, bytes: length) { [weak self] in
+        await self?.upload(key, seen: seen, read)
+      })
+  }
+
+  /// Forgets the document of a key, because this machine has changed the resource: it is not used
+  /// here from now on, and emptied in the background, for the other machines. If that fails, it
+  /// stays unused here.
+  package func invalidate(_ key: ByteString) {
+    let token = blocked.insert(key)
+    guard options.mode.writes else { return }
+    queue.add(
+      UploadQueue.Item(key: key, variant: .max, bytes: 0) { [weak self] in
+        await self?.empty(key, token)
+      })
+  }
+
+  private func empty(_ key: ByteString, _ token: UInt64) async {
+    let name = name(of: key)
+    let document = SharedDocument(
+      namespace: options.namespace, key: key, generation: purges.list.newest, responses: [])
+    let bytes = SignedDocument.encode(document.encoded(), bodies: [], secret: options.secret)
+    do throws(RemoteReason) {
+      let server = try server(for: name, .writing)
+      // An empty document where there was none is of no use.
+      if case .absent = try await server.document(name, use: .writing) {
+        return blocked.release(key, token)
+      }
+      let status = try await server.putDocument(name, bytes, condition: nil)
+      guard TierServer.stored.contains(status) else { throw .serverError }
+      blocked.release(key, token)
+    } catch {
+      count { $0.offersFailed[error, default: 0] += 1 }
+    }
+  }
+
+  private func upload(
+    _ key: ByteString, seen: UInt64, _ read: @Sendable () async -> RemoteOffer?
+  ) async {
+    let name = name(of: key)
+    do throws(RemoteReason) {
+      let server = try server(for: name, .writing)
+      guard let offer = await read() else { return }
+      try await put(bodyOf: offer, on: server)
+      try await write(offer.response, key, name, seen: seen, on: server)
+      absent.forget(name)
+      count { $0.offersStored += 1 }
+    } catch {
+      count { $0.offersFailed[error, default: 0] += 1 }
+    }
+  }
+
+  /// Puts the body before the document that names it.
+  private func put(bodyOf offer: RemoteOffer, on server: TierServer) async throws(RemoteReason) {
+    let response = offer.response
+    guard response.inlineBody == nil else { return }
+    let name = ObjectName.body(response.bodyDigest)
+    if response.length > Self.probedBytes,
+      try await server.hasBody(name, length: response.length)
+    {
+      return
+    }
+    for attempt in 0..<2 {
+      guard let body = offer.body() else { throw .notStored }
+      let status = try await server.put(
+        name, body, length: response.length, digest: response.bodyDigest,
+        condition: HTTPField("If-None-Match", "*"))
+      switch status {
+      case _ where TierServer.stored.contains(status):
+        count { $0.bytesWritten += response.length }
+        return
+      case 412: return
+      case 409:
+        // The folder is missing, or another writer is at it.
+        if attempt == 0 { try await server.makeFolders() }
+      default: throw .serverError
+      }
+    }
+    guard try await server.hasBody(name, length: response.length) else { throw .serverError }
+  }
+
+  /// Adds a response to the document of its key.
+  private func write(
+    _ response: SharedResponse, _ key: ByteString, _ name: ObjectName, seen: UInt64,
+    on server: TierServer
+  ) async throws(RemoteReason) {
+    try await purges.refresh(within: Self.purgeAge, use: .writing)
+    for _ in 0..<Self.attempts {
+      let (known, tag) = try await existing(key, name, on: server)
+      guard let document = known.adding(response, seen: seen, purges: purges.list) else {
+        throw .purged
+      }
+      if document == known, tag != nil { return }
+      let condition =
+        tag.map { HTTPField("If-Match", $0) } ?? HTTPField("If-None-Match", "*")
+      // A weak tag never matches, and a server without tags has no conditions.
+      let isUsable = tag?.hasPrefix("W/") != true && tag != ""
+      let status = try await server.putDocument(
+        name, try encoded(document), condition: isUsable ? condition : nil)
+      switch status {
+      case _ where TierServer.stored.contains(status): return
+      case 409: try await server.makeFolders()
+      case 412: continue
+      default: throw .serverError
+      }
+    }
+    throw .contended
+  }
+
+  /// Returns the document that is there, without what this machine cannot read, and its entity tag:
+  /// `nil` if there is no document, empty if the server gives none.
+  private func existing(
+    _ key: ByteString, _ name: ObjectName, on server: TierServer
+  ) async throws(RemoteReason) -> (SharedDocument, tag: String?) {
+    let empty = SharedDocument(
+      namespace: options.namespace, key: key, generation: 0, responses: [])
+    switch try await server.document(name, use: .writing) {
+    case .absent, .unchanged: return (empty, nil)
+    case .bytes(let bytes, let tag):
+      return ((try? document(bytes, of: key)) ?? empty, tag ?? "")
+    }
+  }
+
+  /// Returns the bytes of a document, without the oldest responses if it would be too long.
+  private func encoded(_ document: SharedDocument) throws(RemoteReason) -> [UInt8] {
+    var document = document
+    while !document.responses.isEmpty {
+      let bodies = document.responses.filter { $0.inlineBody == nil }
+      let bytes = SignedDocument.encode(
+        document.encoded(), bodies: bodies.map { ($0.bodyDigest, $0.length) },
+        secret: options.secret)
+      if bytes.count <= SharedDocument.maximumBytes { return bytes }
+      document.responses.removeLast()
+    }
+    throw .tooLarge
+  }
+}

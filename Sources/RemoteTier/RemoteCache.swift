@@ -1,0 +1,103 @@
+import CacheFormat
+import CacheSystem
+import HTTPSemantics
+public import HTTPTransports
+import Synchronization
+
+/// A second tier of a cache: many machines share responses through servers that store objects by
+/// name.
+///
+/// It knows nothing about HTTP caching: whoever uses it decides what is offered, and which response
+/// of a document answers a request. Look-ups never wait longer than the limits of the options, and
+/// offers run in the background. Everything that a server sends is checked: documents by their
+/// signature, bodies by their SHA-256.
+public final class RemoteCache: Sendable {
+  /// The set-up.
+  public let options: RemoteCacheOptions
+
+  let servers: [TierServer]
+  let clock: TierClock
+  let absent = AbsentNames()
+  let blocked = BlockedKeys()
+  let purges: PurgeFollower
+  let queue: UploadQueue
+  private let names: [String]
+  private let numbers = Mutex(RemoteStatistics())
+
+  /// Creates a tier; nothing is sent yet.
+  ///
+  /// - Parameters:
+  ///   - options: The set-up.
+  ///   - transport: Sends the requests. It must not go through a cache, and must not follow
+  ///     redirects. One for the tier alone keeps its connections apart from those to origins.
+  public convenience init(options: RemoteCacheOptions, transport: any HTTPTransport) {
+    self.init(options: options, transport: transport, clock: TierClock())
+  }
+
+  package init(options: RemoteCacheOptions, transport: any HTTPTransport, clock: TierClock) {
+    self.options = options
+    self.clock = clock
+    servers = options.servers.map {
+      TierServer($0, options, transport: transport, clock: clock)
+    }
+    names = servers.map(\.url)
+    purges = PurgeFollower(servers, options, clock)
+    queue = UploadQueue(
+      maximumCount: options.maximumWaitingOffers, maximumBytes: options.maximumWaitingBytes,
+      atOnce: options.uploads)
+  }
+
+  deinit { queue.close() }
+
+  /// The numbers since the tier was created.
+  public var statistics: RemoteStatistics {
+    var result = numbers.withLock { $0 }
+    let counts = queue.counts
+    result.offersWaiting = counts.waiting
+    result.offersDropped = counts.dropped
+    result.newestPurge = purges.list.newest
+    result.servers = servers.map(\.statistics)
+    return result
+  }
+
+  /// Waits until all offers have been uploaded, have failed, or were dropped.
+  public func drain() async { await queue.drain() }
+
+  /// Drops the offers that wait, and accepts no more.
+  public func close() { queue.close() }
+
+  func count(_ change: (inout RemoteStatistics) -> Void) {
+    numbers.withLock { change(&$0) }
+  }
+
+  /// Returns the first available server for a name.
+  ///
+  /// - Throws: the reason why the first choice is not available, if none is.
+  func server(for name: ObjectName, _ use: TierServer.Use) throws(RemoteReason) -> TierServer {
+    var first: RemoteReason?
+    for index in Rendezvous.order(names, for: name) {
+      guard let refusal = servers[index].refusal(of: use) else { return servers[index] }
+      first = first ?? refusal
+    }
+    throw first ?? .unreachable
+  }
+
+  func name(of key: ByteString) -> ObjectName {
+    .document(of: key, in: options.namespace)
+  }
+
+  /// Returns the document of a key from the bytes that a server gave.
+  ///
+  /// - Throws: the reason why it is not used.
+  func document(_ bytes: [UInt8], of key: ByteString) throws(RemoteReason) -> SharedDocument {
+    let document: SharedDocument
+    do throws(FormatError) {
+      let inner = try SignedDocument.decode(bytes, secret: options.secret)
+      document = try SharedDocument(decoding: inner)
+    } catch {
+      throw .badDocument
+    }
+    guard document.key == key, document.namespace == options.namespace else { throw .otherKey }
+    return document
+  }
+}

@@ -1,0 +1,134 @@
+import CacheFormat
+import HTTPSemantics
+import HTTPTransports
+import MessageDigests
+
+// Reading and writing whole objects.
+extension TierServer {
+  /// The status codes with which servers say that a PUT was stored.
+  static let stored: Set<Int> = [200, 201, 202, 204]
+
+  /// A document as a server gave it.
+  enum Fetched: Sendable {
+    /// Its bytes, and its entity tag if there is one.
+    case bytes([UInt8], tag: String?)
+    /// It has not changed since the one with the tag of the request.
+    case unchanged
+    /// There is none.
+    case absent
+  }
+
+  /// Gets a document.
+  ///
+  /// - Parameter tag: The entity tag of the one that is known.
+  func document(
+    _ name: ObjectName, use: Use = .reading, unless tag: String? = nil
+  ) async throws(RemoteReason) -> Fetched {
+    var fields = [HTTPField("Accept", "application/json")]
+    if let tag { fields.append(HTTPField("If-None-Match", tag)) }
+    let response = try await send(use, "GET", name.path, fields: fields)
+    do throws(RemoteReason) {
+      let fetched = try await read(response, hasTag: tag != nil)
+      finish(use, nil)
+      return fetched
+    } catch {
+      finish(use, error)
+      throw error
+    }
+  }
+
+  private func read(
+    _ response: TransportResponse, hasTag: Bool
+  ) async throws(RemoteReason) -> Fetched {
+    switch response.head.status {
+    case 200:
+      let bytes = try await wholeBody(response, limit: SharedDocument.maximumBytes)
+      return .bytes(bytes, tag: response.head.fields.first(named: "ETag")?.text)
+    case 304 where hasTag:
+      await response.body.end(within: 0)
+      return .unchanged
+    case 404, 410:
+      await response.body.end(within: 16 << 10)
+      return .absent
+    default:
+      await response.body.end(within: 16 << 10)
+      throw .serverError
+    }
+  }
+
+  private func wholeBody(
+    _ response: TransportResponse, limit: Int
+  ) async throws(RemoteReason) -> [UInt8] {
+    if let length = response.head.fields.contentLength, length > UInt64(limit) {
+      response.body.cancel()
+      throw .badDocument
+    }
+    var bytes: [UInt8] = []
+    do throws(TransportError) {
+      while let piece = try await response.body.next() {
+        guard bytes.count + piece.count <= limit else {
+          response.body.cancel()
+          throw TransportError(.cancelled, url: "", detail: "too large")
+        }
+        if bytes.isEmpty { bytes = piece } else { bytes += piece }
+      }
+    } catch {
+      throw error.detail == "too large" ? .badDocument : RemoteReason(error)
+    }
+    return bytes
+  }
+
+  /// Returns whether a body is there with its length.
+  func hasBody(_ name: ObjectName, length: UInt64) async throws(RemoteReason) -> Bool {
+    let response = try await send(.writing, "HEAD", name.path)
+    await response.body.end(within: 0)
+    finish(.writing, nil)
+    guard response.head.status == 200 else { return false }
+    return response.head.fields.contentLength.map { $0 == length } ?? true
+  }
+
+  /// Puts an object.
+  ///
+  /// - Parameter condition: `If-None-Match: *` or `If-Match`; servers may ignore it.
+  /// - Returns: the status: 200, 201, 202 or 204 if it was taken, 409 or 412 if the condition does
+  ///   not hold.
+  func put(
+    _ name: ObjectName, _ body: RequestBody, length: UInt64, digest: [UInt8],
+    condition: HTTPField?
+  ) async throws(RemoteReason) -> Int {
+    let kind = name.kind == .document ? "application/json" : "application/octet-stream"
+    let fields = [HTTPField("Content-Type", kind)] + (condition.map { [$0] } ?? [])
+    let response = try await send(
+      .writing, "PUT", name.path, fields: fields, body: body, bodyDigest: digest, bytes: length)
+    await response.body.end(within: 16 << 10)
+    finish(.writing, nil)
+    return response.head.status
+  }
+
+  /// Puts a document.
+  func putDocument(
+    _ name: ObjectName, _ bytes: [UInt8], condition: HTTPField?
+  ) async throws(RemoteReason) -> Int {
+    try await put(
+      name, .bytes(bytes), length: UInt64(bytes.count), digest: MessageDigest.of(bytes, .sha256),
+      condition: condition)
+  }
+
+  /// Creates the folders of the server (WebDAV, RFC 4918, section 9.3), which some servers want
+  /// before the first PUT.
+  func makeFolders() async throws(RemoteReason) {
+    if case .s3 = server.access { return }
+    for path in ["", "\(ObjectName.Kind.body.rawValue)/", "\(ObjectName.Kind.document.rawValue)/"] {
+      let response = try await send(.writing, "MKCOL", path)
+      await response.body.end(within: 16 << 10)
+      finish(.writing, nil)
+    }
+  }
+
+  /// Removes an object, for ``RemoteCheck``; servers may not allow it.
+  func remove(_ name: ObjectName) async throws(RemoteReason) {
+    let response = try await send(.writing, "DELETE", name.path)
+    await response.body.end(within: 16 << 10)
+    finish(.writing, nil)
+  }
+}

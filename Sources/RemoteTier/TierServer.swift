@@ -1,0 +1,209 @@
+import CacheFormat
+package import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+import MessageDigests
+
+/// Sends requests to one server, and keeps a breaker for look-ups and one for uploads.
+final class TierServer: Sendable {
+  /// The two uses of a server, which fail separately: a full server can still be read.
+  enum Use: Sendable {
+    case reading, writing
+  }
+
+  private struct Health {
+    var reading = Breaker()
+    var writing = Breaker()
+    var isReadingOff = false
+    var isWritingOff = false
+    var running = 0
+  }
+
+  let server: RemoteServer
+  let limits: RemoteTimeLimits
+  private let transport: any HTTPTransport
+  private let clock: TierClock
+  private let maximumLookUps: Int
+  private let onNotice: @Sendable (RemoteNotice) -> Void
+  private let health = Lock(Health())
+
+  init(
+    _ server: RemoteServer, _ options: RemoteCacheOptions, transport: any HTTPTransport,
+    clock: TierClock
+  ) {
+    self.server = server
+    limits = options.limits
+    maximumLookUps = options.maximumLookUps
+    onNotice = options.onNotice
+    self.transport = transport
+    self.clock = clock
+  }
+
+  var url: String { server.base.string }
+
+  /// Returns why the server would not be asked now; `nil` if it would.
+  func refusal(of use: Use) -> RemoteReason? {
+    let now = clock.monotonic()
+    return health.withLock { health in
+      if health.isReadingOff || use == .writing && health.isWritingOff { return .off }
+      let breaker = use == .reading ? health.reading : health.writing
+      return breaker.mayAdmit(at: now) ? nil : .open
+    }
+  }
+
+  /// Sends a request; the caller must call ``finish(_:_:)`` with the result of the whole answer.
+  ///
+  /// - Throws: the reason why there is no answer. The result is recorded then.
+  func send(
+    _ use: Use, _ method: String, _ path: String, fields: [HTTPField] = [],
+    body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0
+  ) async throws(RemoteReason) -> TransportResponse {
+    try admit(use)
+    do throws(RemoteReason) {
+      let response = try await exchange(
+        use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
+      try await judge(response, use, method)
+      return response
+    } catch {
+      finish(use, error)
+      throw error
+    }
+  }
+
+  /// Records the result of an answer: `nil` for a success.
+  func finish(_ use: Use, _ reason: RemoteReason?) {
+    let now = clock.monotonic()
+    health.withLock { health in
+      health.running -= 1
+      var breaker = use == .reading ? health.reading : health.writing
+      if reason == .cancelled {
+        breaker.forget(at: now)
+      } else {
+        breaker.record(isFailure: reason?.isServerFault ?? false, at: now)
+      }
+      if use == .reading { health.reading = breaker } else { health.writing = breaker }
+    }
+  }
+
+  /// The state for statistics.
+  var statistics: RemoteStatistics.Server {
+    health.withLock { health in
+      RemoteStatistics.Server(
+        url: url, reading: health.isReadingOff ? "off" : health.reading.state.rawValue,
+        writing: health.isReadingOff || health.isWritingOff ? "off" : health.writing.state.rawValue)
+    }
+  }
+
+  private func admit(_ use: Use) throws(RemoteReason) {
+    let now = clock.monotonic()
+    let reason = health.withLock { health -> RemoteReason? in
+      if health.isReadingOff || use == .writing && health.isWritingOff { return .off }
+      if use == .reading, health.running >= maximumLookUps { return .busy }
+      let isAdmitted =
+        use == .reading ? health.reading.admit(at: now) : health.writing.admit(at: now)
+      if isAdmitted { health.running += 1 }
+      return isAdmitted ? nil : .open
+    }
+    if let reason { throw reason }
+  }
+
+  private func exchange(
+    _ use: Use, _ method: String, _ path: String, fields: [HTTPField], body: RequestBody?,
+    bodyDigest: [UInt8]?, bytes: UInt64
+  ) async throws(RemoteReason) -> TransportResponse {
+    guard let url = server.url(of: path) else { throw .unreachable }
+    var request = HTTPRequest(
+      method: HTTPMethod(rawValue: method), url: url, fields: HTTPFields(fields))
+    authorize(&request, bodyDigest)
+    do throws(TransportError) {
+      return try await transport.send(
+        request, body: body, options: options(use, bytes: bytes), onInterim: { _ in })
+    } catch {
+      throw RemoteReason(error)
+    }
+  }
+
+  private func authorize(_ request: inout HTTPRequest, _ bodyDigest: [UInt8]?) {
+    if let value = server.access.authorization {
+      request.fields.append(HTTPField("Authorization", value))
+    }
+    guard case .s3(let credentials) = server.access else { return }
+    credentials.sign(
+      &request, contentDigest: (bodyDigest ?? Self.emptyDigest).hexadecimal,
+      at: Timestamp(nanoseconds: clock.wall.now()))
+  }
+
+  private static let emptyDigest = MessageDigest.of([], .sha256)
+
+  private func options(_ use: Use, bytes: UInt64) -> TransportOptions {
+    let megabytes = Int(clamping: bytes / 1_000_000)
+    let isUpload = use == .writing
+    return TransportOptions(
+      connectTimeout: limits.connect, idleTimeout: isUpload ? limits.upload : limits.firstByte,
+      wholeTimeout: (isUpload ? limits.upload : limits.whole) + limits.perMegabyte * megabytes)
+  }
+
+  /// Throws the reason for a status that is an answer to nothing here. Others are for the caller.
+  private func judge(
+    _ response: TransportResponse, _ use: Use, _ method: String
+  ) async throws(RemoteReason) {
+    let status = response.head.status
+    let reason: RemoteReason
+    switch status {
+    // Many servers do not have these methods.
+    case 100..<500 where method == "MKCOL" || method == "DELETE": return
+    case 200, 201, 202, 204, 304, 404, 409, 410, 412: return
+    case 401, 403:
+      switchOff(use, status)
+      reason = .refused
+    case 405 where method == "PUT", 501 where method == "PUT":
+      switchOff(use, status)
+      reason = .refused
+    case 300...399: reason = .redirect
+    case 413, 507: reason = .full
+    default: reason = .serverError
+    }
+    await response.body.end(within: 16 << 10)
+    throw reason
+  }
+
+  private func switchOff(_ use: Use, _ status: Int) {
+    let isFirst = health.withLock { health in
+      switch use {
+      case .reading:
+        defer { health.isReadingOff = true }
+        return !health.isReadingOff
+      case .writing:
+        defer { health.isWritingOff = true }
+        return !health.isReadingOff && !health.isWritingOff
+      }
+    }
+    guard isFirst else { return }
+    let notice: RemoteNotice =
+      use == .reading
+      ? .switchedOff(server: url, status: status) : .readOnly(server: url, status: status)
+    callOut { onNotice(notice) }
+  }
+
+  /// Reports a body that is not the promised one.
+  func reportWrongBytes(of key: ByteString) {
+    callOut { onNotice(.wrongBytes(server: url, key: key.description)) }
+  }
+}
+
+/// The clocks of a tier, which tests set.
+package struct TierClock: Sendable {
+  /// Returns the nanoseconds of a clock that never jumps.
+  package var monotonic: @Sendable () -> Int64
+  /// The time of day.
+  package var wall: any WallClock
+
+  /// Creates the clocks of the system.
+  package init(
+    monotonic: @escaping @Sendable () -> Int64 = { monotonicNanoseconds() },
+    wall: any WallClock = SystemClock()
+  ) {
+    self.monotonic = monotonic
+    self.wall = wall
+  }
+}

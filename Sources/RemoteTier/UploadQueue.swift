@@ -1,0 +1,129 @@
+import CacheFormat
+import CacheSystem
+
+/// Runs offers in the background, a few at a time, and never two of one key at once. If too many
+/// wait, the oldest ones are dropped.
+final class UploadQueue: Sendable {
+  /// One offer.
+  struct Item: Sendable {
+    let key: ByteString
+    let variant: UInt64
+    let bytes: UInt64
+    let run: @Sendable () async -> Void
+  }
+
+  fileprivate struct State {
+    /// In the order of the offers.
+    var waiting: [Item] = []
+    var bytes: UInt64 = 0
+    var running: Set<ByteString> = []
+    var dropped: UInt64 = 0
+    var isClosed = false
+    var idle: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let maximumCount: Int
+  private let maximumBytes: UInt64
+  private let atOnce: Int
+  private let state = Lock(State())
+
+  init(maximumCount: Int, maximumBytes: UInt64, atOnce: Int) {
+    self.maximumCount = max(1, maximumCount)
+    self.maximumBytes = maximumBytes
+    self.atOnce = max(1, atOnce)
+  }
+
+  /// The number of offers that wait, and of those that were dropped.
+  var counts: (waiting: Int, dropped: UInt64) {
+    state.withLock { ($0.waiting.count, $0.dropped) }
+  }
+
+  /// Adds an offer; an older one of the same key and variant is replaced.
+  func add(_ item: Item) {
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      if let place = state.waiting.firstIndex(where: {
+        $0.variant == item.variant && $0.key == item.key
+      }) {
+        state.bytes -= state.waiting.remove(at: place).bytes
+      }
+      state.waiting.append(item)
+      state.bytes += item.bytes
+      var excess = 0
+      while state.waiting.count - excess > maximumCount
+        || state.bytes > maximumBytes && state.waiting.count - excess > 1
+      {
+        state.bytes -= state.waiting[excess].bytes
+        excess += 1
+      }
+      state.waiting.removeFirst(excess)
+      state.dropped += UInt64(excess)
+    }
+    startNext()
+  }
+
+  /// Waits until nothing waits or runs.
+  func drain() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        let isIdle = state.waiting.isEmpty && state.running.isEmpty
+        if !isIdle { state.idle.append(continuation) }
+        return isIdle
+      }
+      if isIdle { callOut { continuation.resume() } }
+    }
+  }
+
+  /// Drops what waits, and accepts nothing more.
+  func close() {
+    let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      state.isClosed = true
+      state.dropped += UInt64(state.waiting.count)
+      (state.waiting, state.bytes) = ([], 0)
+      return state.takeIdle()
+    }
+    for waiter in idle { callOut { waiter.resume() } }
+  }
+
+  private func startNext() {
+    guard let item = take() else { return }
+    Task { [self] in
+      var next: Item? = item
+      while let running = next {
+        await running.run()
+        next = end(running.key)
+      }
+    }
+  }
+
+  private func take() -> Item? {
+    state.withLock { state in state.running.count < atOnce ? state.takeNext() : nil }
+  }
+
+  /// Ends an offer and returns the next one.
+  private func end(_ key: ByteString) -> Item? {
+    let (next, idle) = state.withLock { state -> (Item?, [CheckedContinuation<Void, Never>]) in
+      state.running.remove(key)
+      return (state.takeNext(), state.takeIdle())
+    }
+    for waiter in idle { callOut { waiter.resume() } }
+    return next
+  }
+}
+
+extension UploadQueue.State {
+  /// Takes the oldest offer whose key has none under way.
+  fileprivate mutating func takeNext() -> UploadQueue.Item? {
+    guard let place = waiting.firstIndex(where: { !running.contains($0.key) }) else { return nil }
+    let item = waiting.remove(at: place)
+    bytes -= item.bytes
+    running.insert(item.key)
+    return item
+  }
+
+  fileprivate mutating func takeIdle() -> [CheckedContinuation<Void, Never>] {
+    guard waiting.isEmpty, running.isEmpty else { return [] }
+    defer { idle = [] }
+    return idle
+  }
+}

@@ -1,0 +1,42 @@
+import CacheStore
+import ClientTesting
+import HTTPSemantics
+import HTTPTransports
+import RemoteTier
+
+@testable import CacheClient
+
+/// A machine with a store of its own, one origin and one tier.
+struct TierMachine {
+  let sandbox: ClientSandbox
+  let tier: RemoteCache
+
+  var client: CachingClient { sandbox.client }
+
+  init(
+    _ origin: ScriptedTransport, _ server: MemoryServer, role: CacheRules.Role = .privateCache,
+    mode: RemoteMode = .both, offline: Bool = false
+  ) throws {
+    let options = try RemoteCacheOptions(
+      servers: [try RemoteServer("http://cache.test/")], secret: Array("0123456789abcdef".utf8),
+      mode: mode)
+    tier = RemoteCache(options: options, transport: server)
+    var clientOptions = ClientOptions(rules: CacheRules(role: role))
+    clientOptions.remote = tier
+    clientOptions.asksRemoteOffline = offline
+    sandbox = try ClientSandbox(origin, clientOptions)
+  }
+
+  /// Fetches, reads to the end, and waits until the answer is offered.
+  ///
+  /// - Returns: the body, and the value of `Cache-Status`.
+  @discardableResult
+  func fetch(
+    _ request: HTTPRequest, _ policy: CachePolicy = .protocolRules
+  ) async throws -> (bytes: [UInt8], status: String) {
+    let (bytes, response) = try await client.data(
+      for: request, options: FetchOptions(policy: policy))
+    await client.waitForBackground()
+    return (bytes, response.cacheStatus.description)
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import HTTPSemantics
+import TestSupport
+import Testing
+
+@testable import CachingProxy
+
+/// A server whose clients use TLS. The tests with clients are in OfflinecacheToolTests.
+@Suite("A server with TLS") struct EncryptedServerTests {
+  @Test(arguments: [("", ""), ("x", "x"), ("-----BEGIN CERTIFICATE-----\nAAAA\n", "")])
+  func `does not start with a certificate that cannot be used`(certificate: String, key: String) {
+    var options = ProxyOptions(listen: ListenAddress(host: "127.0.0.1", port: 0))
+    options.origin = try? NormalizedURL("http://origin.test")
+    options.certificate = ServerCertificate(
+      certificates: Array(certificate.utf8), key: Array(key.utf8))
+    let server = ProxyServer(
+      backend: ScriptedBackend(), options: options, pages: nil, observers: [], clock: FixedClock())
+    do throws(ProxyError) {
+      _ = try server.start()
+      Issue.record("it has started")
+    } catch {
+      #expect(error.code == .certificate)
+      #expect(error.description.contains("--tls-cert"))
+    }
+  }
+
+  private static let certificate = ServerCertificate(
+    certificates: Array(certificateText.utf8), key: Array(keyText.utf8))
+
+  @Test func `closes clients that do not speak TLS, or do not go on`() async throws {
+    try await withTunnels(
+      to: 1, idleSeconds: 1,
+      { options in
+        options.origin = try? NormalizedURL("http://origin.test")
+        options.certificate = Self.certificate
+      }
+    ) { port, server in
+      try await onThread {
+        let silent = try RawClient(port: port)
+        let slow = try RawClient(port: port)
+        slow.send([0x16, 0x03])
+        let plain = try RawClient(port: port)
+        plain.send("GET / HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+        #expect(!plain.read().text.contains("ok"))
+        for client in [silent, slow] { #expect(client.read().end != .open) }
+      }
+      #expect(throws: Never.self) { try server.replaceCertificate(Self.certificate) }
+      let bad = ServerCertificate(certificates: Self.certificate.certificates, key: [])
+      #expect(throws: ProxyError.self) { try server.replaceCertificate(bad) }
+    }
+  }
+
+  @Test func `is reached by https, also at the usual port`() throws {
+    let names = try #require(
+      ServedNames(
+        ListenAddress(host: "127.0.0.1", port: 443), isLoopback: true, hosts: [], scheme: .https))
+    #expect(names.contains(Array("localhost".utf8)))
+    #expect(names.contains(Array("127.0.0.1:443".utf8)))
+    #expect(!names.contains(Array("localhost:80".utf8)))
+    #expect(!names.contains(Array("evil.test".utf8)))
+    #expect(names.base == "https://127.0.0.1:443/")
+  }
+
+  @Test func `tells the origin so`() {
+    let forwarding = ClientForwarding(trustsClients: false, scheme: .https)
+    let request = forwarding.request(
+      HTTPRequest(method: .get, url: try! NormalizedURL("http://origin.test/")),
+      from: "192.0.2.7", for: "a.test")
+    #expect(request.fields.first(named: "X-Forwarded-Proto")?.text == "https")
+    #expect(
+      request.fields.first(named: "Forwarded")?.text == "for=192.0.2.7;host=\"a.test\";proto=https")
+    #expect(forwarding.address(for: "a.test", request.fields) == "https://a.test")
+  }
+}
+
+/// A certificate for the name localhost, which nobody trusts.
+private let certificateText = """
+  -----BEGIN CERTIFICATE-----
+  MIIBfzCCASWgAwIBAgIUVNIay1MGyUqJvsVqcJ6pen7ODeUwCgYIKoZIzj0EAwIw
+  FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMzEzMTAxOVoYDzIxMjYxMDMw
+  MTMxMDE5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+  PQMBBwNCAATeaC5lx3h6iHl54Uh8mXp72d9jg6uLC7G9GHhpN/8v1NZqD2SzL9Oi
+  sZ0tYDbsorZLDmSHQhKOCqLz+i8Boz9mo1MwUTAdBgNVHQ4EFgQUORFD37mHkgIx
+  GgFB14NLVimxOn8wHwYDVR0jBBgwFoAUORFD37mHkgIxGgFB14NLVimxOn8wDwYD
+  VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiAwP8SGM+zvpIQVhhGARImw
+  ayHph5HX+yOzD3PskkwjNwIhAP649dC0z4vBwVtKSQGpmvOw7uP92VFqQzo+B5uj
+  p8cz
+  -----END CERTIFICATE-----
+  """
+
+private let keyText = """
+  -----BEGIN PRIVATE KEY-----
+  MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaBfcbKm9mKmCl3YS
+  pvd+6LyI+yhbXzSJuViUqLf9QkOhRANCAATeaC5lx3h6iHl54Uh8mXp72d9jg6uL
+  C7G9GHhpN/8v1NZqD2SzL9OisZ0tYDbsorZLDmSHQhKOCqLz+i8Boz9m
+  -----END PRIVATE KEY-----
+  """

@@ -1,0 +1,99 @@
+import HTTPSemantics
+import HTTPTransports
+import LoopbackOrigin
+import TestSupport
+import Testing
+
+@testable import CurlHTTP
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Connections for tunnels", .timeLimit(.minutes(2))) struct ConnectTests {
+  private func target(
+    _ host: String, _ port: UInt16,
+    allows: @escaping @Sendable (IPAddress, UInt16) -> Bool = { _, _ in true }
+  ) -> TunnelTarget {
+    TunnelTarget(host: host, port: port, via: "1.1 test", allows: allows)
+  }
+
+  /// Asks for `/` through a connection, and returns what comes up to the end of "hello".
+  private func ask(_ end: any TunnelEnd) -> String {
+    let request = Array("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8)
+    #expect(unsafe request.withUnsafeBytes { unsafe end.write($0) } == .bytes(request.count))
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1000)
+    while !bytes.suffix(5).elementsEqual("hello".utf8) {
+      switch unsafe buffer.withUnsafeMutableBytes({ unsafe end.read(into: $0) }) {
+      case .bytes(let count): bytes += buffer[..<count]
+      case .wouldBlock: sched_yield()
+      case .end, .failed: return ""
+      }
+    }
+    end.close(isBroken: false)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func `lead to the address that replaces that of the name, if it is allowed`() async throws {
+    let origin = try LoopbackOrigin { _, connection in connection.answer("hello") }
+    let port = UInt16(origin.port)
+    var setup = NetworkSetup(proxy: .none)
+    setup.resolves = ["nowhere.invalid:\(port):127.0.0.1"]
+    let transport = try CurlTransport(setup)
+    let loopback = try #require(IPAddress("127.0.0.1"))
+    let end = try await transport.connect(
+      to: target("nowhere.invalid", port) { $0 == loopback && $1 == port })
+    #expect(ask(end).hasSuffix("hello"))
+    await #expect(throws: TransportError(.forbiddenAddress, url: "nowhere.invalid:\(port)")) {
+      _ = try await transport.connect(to: target("nowhere.invalid", port) { _, _ in false })
+    }
+  }
+
+  @Test(arguments: ["2130706433", "0x7f.1", "127.1", "[::ffff:127.0.0.1]"])
+  func `count by their address, however it is written`(host: String) async throws {
+    let transport = try CurlTransport(NetworkSetup(proxy: .none))
+    await #expect(throws: TransportError(.forbiddenAddress, url: "\(host):9")) {
+      _ = try await transport.connect(to: target(host, 9) { address, _ in !address.isPrivate })
+    }
+  }
+
+  @Test func `to where nobody listens, and to unknown names, are errors`() async throws {
+    let transport = try CurlTransport(NetworkSetup(proxy: .none))
+    let port = try LoopbackListener.unusedPort()
+    await #expect(throws: TransportError(.cannotConnect, url: "127.0.0.1:\(port)")) {
+      _ = try await transport.connect(to: target("127.0.0.1", port))
+    }
+    await #expect(throws: TransportError(.cannotResolve, url: "nowhere.invalid:9")) {
+      _ = try await transport.connect(to: target("nowhere.invalid", 9))
+    }
+  }
+
+  @Test func `go through a proxy, which gets Via, and literal addresses are checked`() async throws
+  {
+    let proxy = try LoopbackOrigin { request, connection in
+      connection.answer(request.method == "CONNECT" ? "no" : "?", status: "403 Forbidden")
+    }
+    let transport = try CurlTransport(
+      NetworkSetup(proxy: .url("http://127.0.0.1:\(proxy.port)")))
+    await #expect(throws: TransportError.self) {
+      _ = try await transport.connect(to: target("nowhere.invalid", 443))
+    }
+    #expect(proxy.requests.map(\.target) == ["nowhere.invalid:443"])
+    #expect(proxy.requests[0].value(of: "Via") == "1.1 test")
+    await #expect(throws: TransportError(.forbiddenAddress, url: "[::1]:443")) {
+      _ = try await transport.connect(to: target("[::1]", 443) { address, _ in !address.isPrivate })
+    }
+    #expect(proxy.requests.count == 1)
+  }
+
+  @Test func `use the proxy of the environment for https`() {
+    let variables = ["https_proxy": "", "HTTPS_PROXY": "http://a:1", "all_proxy": "http://b:2"]
+    #expect(TunnelProxy(.environment) { variables[$0] }.url == "http://a:1")
+    #expect(TunnelProxy(.environment) { _ in nil }.isUsed == false)
+    #expect(TunnelProxy(.none).isUsed == false)
+    #expect(TunnelProxy(.url("HTTPS://a:1")).isEncrypted)
+  }
+}

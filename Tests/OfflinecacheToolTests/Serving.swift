@@ -1,0 +1,79 @@
+import TestSupport
+import Testing
+import ToolTesting
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A server that runs in a folder of its own, and a client with a store of its own.
+struct Serving {
+  let server: ToolRun
+  let client: ToolRun
+  let running: RunningTool
+  let base: String
+
+  init(
+    _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil
+  ) throws {
+    server = run ?? ToolRun()
+    client = ToolRun()
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    running = try server.start(
+      (["serve", "--listen", listen] + arguments).map { Array($0.utf8) }, input: input)
+    base = try Self.base(in: server)
+  }
+
+  /// Waits until the server says where it listens.
+  private static func base(in run: ToolRun) throws -> String {
+    while true {
+      for name in try names(in: run.folder) where name.hasPrefix("stderr-") {
+        let text = String(decoding: try run.read(run.path(name)), as: UTF8.self)
+        if let start = text.firstRange(of: "http://") ?? text.firstRange(of: "https://"),
+          let end = text[start.lowerBound...].firstRange(of: "/\n")
+        {
+          return String(text[start.lowerBound..<end.lowerBound])
+        }
+        try #require(text.isEmpty, "the server did not start")
+      }
+      sched_yield()
+    }
+  }
+
+  func fetch(_ path: String) throws -> ToolResult {
+    try client.run("fetch", "--refresh", base + path, "-o", "-")
+  }
+}
+
+/// A client that sends bytes to a port of loopback.
+final class TunnelClient {
+  struct NoConnection: Error {}
+
+  private let descriptor: Int32
+
+  init(_ port: String) throws {
+    guard let port = UInt16(port) else { throw NoConnection() }
+    descriptor = socket(AF_INET, streamType, 0)
+    if !connectToLoopback(descriptor, port: port) { throw NoConnection() }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Sends a text, and returns what comes next.
+  func ask(_ text: String) -> String {
+    // Safety: both calls use the bytes of arrays, with their counts.
+    _ = unsafe Array(text.utf8).withUnsafeBytes {
+      unsafe write(descriptor, $0.baseAddress, $0.count)
+    }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe read(descriptor, $0.baseAddress, $0.count)
+    }
+    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+  }
+}

@@ -1,0 +1,47 @@
+import CacheFormat
+import ClientTesting
+import HTTPSemantics
+import HTTPTransports
+import Testing
+
+@testable import RemoteTier
+
+@Suite(.timeLimit(.minutes(5)))
+struct InvalidationTests {
+  private let key: ByteString = "GET http://a.test/x"
+
+  @Test("a machine that has changed a resource empties its document, for all machines")
+  func emptied() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, [1])
+    one.tier.invalidate(key)
+    await one.tier.drain()
+    #expect(await one.lookUp(key) == .failure(.noVariant))
+    #expect(await two.lookUp(key) == .failure(.noVariant))
+    await two.offer(key, [2])
+    #expect(await one.lookUp(key) == .success([2]))
+  }
+
+  @Test(
+    "if the document cannot be emptied, it is not used by this machine", arguments: [true, false])
+  func blocked(isReadOnly: Bool) async throws {
+    let server = MemoryServer()
+    await (try Machine(server)).offer(key, [1])
+    let machine = try Machine(server, mode: isReadOnly ? .read : .both)
+    if !isReadOnly { server.setFault { $0.method.rawValue == "PUT" ? .status(500) : nil } }
+    machine.tier.invalidate(key)
+    await machine.tier.drain()
+    #expect(await machine.lookUp(key) == .failure(.purged))
+  }
+
+  @Test("nothing is written where there was no document")
+  func absent() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    machine.tier.invalidate(key)
+    await machine.tier.drain()
+    #expect(server.objects.isEmpty)
+    #expect(await machine.lookUp(key) == .failure(.absent))
+  }
+}

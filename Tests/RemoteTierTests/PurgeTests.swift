@@ -1,0 +1,172 @@
+import CacheFormat
+import ClientTesting
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RemoteTier
+
+@Suite(.timeLimit(.minutes(5)))
+struct PurgeTests {
+  private let key: ByteString = "GET http://a.test/x"
+
+  @Test(
+    "a purge reaches machines that have looked up before, and one that comes later",
+    arguments: [
+      PurgeList.Scope.key("GET http://a.test/x"), .prefix("GET http://a.test/"), .tag("t"),
+      .everything,
+    ])
+  func reaching(scope: PurgeList.Scope) async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, [1], tags: ["t"])
+    await one.offer("GET http://b.test/", [2])
+    #expect(await two.lookUp(key) == .success([1]))
+    try await one.tier.purge(scope)
+    #expect(await one.lookUp(key) == .failure(.purged))
+    two.time.advance(seconds: 5.1)
+    #expect(await two.lookUp(key) == .failure(.purged))
+    let three = try Machine(server)
+    #expect(await three.lookUp(key) == .failure(.purged))
+    #expect(
+      await three.lookUp("GET http://b.test/")
+        == (scope == .everything ? .failure(.purged) : .success([2])))
+    await two.offer(key, [3], tags: ["t"])
+    #expect(await three.lookUp(key) == .success([3]))
+  }
+
+  @Test("a response that was requested before a purge is not offered after it")
+  func lateOffer() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    let seen = machine.tier.purgeNumber
+    try await machine.tier.purge(.key(key))
+    await machine.offer(key, [1], seen: seen)
+    #expect(machine.tier.statistics.offersFailed == [.purged: 1])
+    #expect(await machine.lookUp(key) == .failure(.absent))
+  }
+
+  @Test("without a purge list nothing is used: it could have been purged")
+  func unreadableList() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, [1])
+    let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
+    server.setFault { list.hasSuffix($0.url.target) ? .status(500) : nil }
+    #expect(await two.lookUp(key) == .failure(.serverError))
+    server.setFault { _ in nil }
+    #expect(await two.lookUp(key) == .success([1]))
+  }
+
+  @Test("a list that was damaged is a miss until somebody purges again")
+  func damagedList() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, [1])
+    try await one.tier.purge(.tag("x"))
+    let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
+    server.state.withLock { $0.objects[list]?.bytes.reverse() }
+    #expect(await two.lookUp(key) == .failure(.badDocument))
+    try await one.tier.purge(.tag("y"))
+    #expect(await two.lookUp(key) == .success([1]))
+    #expect(two.tier.purgeList.numbers.keys.contains(.tag("x")))
+  }
+
+  @Test("a server that has lost the list gets it back")
+  func lostList() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    await one.offer(key, [1])
+    try await one.tier.purge(.key(key))
+    let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
+    server.state.withLock { $0.objects[list] = nil }
+    one.time.advance(seconds: 6)
+    #expect(await one.lookUp(key) == .failure(.purged))
+    #expect(await two.lookUp(key) == .failure(.purged))
+  }
+
+  @Test("a purge covers older documents although the list was lost everywhere")
+  func forgottenList() async throws {
+    let server = MemoryServer()
+    let one = try Machine(server)
+    for number in 0..<5 { try await one.tier.purge(.tag("\(number)")) }
+    await one.offer(key, [1])
+    let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
+    server.state.withLock { $0.objects[list] = nil }
+    let time = TierTime()
+    time.advance(seconds: 60)
+    let two = try Machine(server, time: time)
+    try await two.tier.purge(.key(key))
+    #expect(await two.lookUp(key) == .failure(.purged))
+  }
+
+  @Test("machines that purge at once have different numbers, and none is lost", arguments: 0..<10)
+  func purgesAtOnce(round: Int) async throws {
+    let server = MemoryServer(hasTags: round % 2 == 0)
+    let machines = try (0..<4).map { _ in try Machine(server) }
+    await withTaskGroup(of: Void.self) { group in
+      for (number, machine) in machines.enumerated() {
+        group.addTask {
+          await #expect(throws: Never.self) {
+            try await machine.tier.purge(.key(ByteString("\(number)")))
+          }
+        }
+      }
+    }
+    // Where the server ignores conditions, a purge that was lost comes back with the next reading.
+    for machine in machines { try await machine.tier.refreshPurges() }
+    let late = try Machine(server)
+    _ = await late.lookUp(key)
+    let numbers = late.tier.purgeList.numbers
+    #expect(numbers.count == 4)
+    #expect(Set(numbers.values).count == 4)
+  }
+
+  @Test("a purge fails if one of several servers does not have it")
+  func unreachableServer() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server, bases: ["http://one.test/", "http://two.test/"])
+    server.setFault { $0.url.host == "two.test" ? .failure(.cannotConnect) : nil }
+    let error = await #expect(throws: RemoteCacheError.self) {
+      try await machine.tier.purge(.everything)
+    }
+    #expect(error == RemoteCacheError(.purgeFailed, "http://two.test/", problem: "", remedy: ""))
+    #expect(machine.tier.purgeList.newest > 0, "what is known stays known")
+  }
+
+  @Test("a listener gets each change once")
+  func listener() async throws {
+    let server = MemoryServer()
+    let (one, two) = (try Machine(server), try Machine(server))
+    let changes = Mutex<[PurgeList.Scope]>([])
+    let number = two.tier.onPurges { list, older in
+      let new = list.changes(since: older)
+      changes.withLock { $0 += new }
+    }
+    try await one.tier.purge(.key("a"))
+    try await two.tier.refreshPurges()
+    try await one.tier.purge(.tag("b"))
+    try await two.tier.refreshPurges()
+    try await two.tier.refreshPurges()
+    #expect(changes.withLock { $0 } == [.key("a"), .tag("b")])
+    two.tier.removeListener(number)
+    try await one.tier.purge(.tag("c"))
+    try await two.tier.refreshPurges()
+    #expect(changes.withLock { $0.count } == 2)
+  }
+
+  @Test("the list is read every 5 s at most, with a condition")
+  func polling() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    try await machine.tier.purge(.tag("x"))
+    await machine.offer(key, [1])
+    machine.time.advance(seconds: 6)
+    server.clearLog()
+    for _ in 0..<5 { _ = await machine.lookUp(key) }
+    #expect(server.requests.count == 6)
+    #expect(server.requests.filter { $0.fields.contains("If-None-Match") }.count == 1)
+  }
+}

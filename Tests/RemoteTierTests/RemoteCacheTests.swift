@@ -1,0 +1,253 @@
+import CacheFormat
+import ClientTesting
+import HTTPSemantics
+import HTTPTransports
+import MessageDigests
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RemoteTier
+
+/// Several machines with one server in memory.
+@Suite(.timeLimit(.minutes(5)))
+struct RemoteCacheTests {
+  private let key: ByteString = "GET http://a.test/x"
+
+  @Test(
+    "what one machine offers, another one finds, whatever its length",
+    arguments: [0, 1, 1023, 1024, 4096, 4097, 100_000], [true, false])
+  func sharing(length: Int, isBazel: Bool) async throws {
+    let server = MemoryServer(isBazel: isBazel)
+    let (one, two) = (try Machine(server), try Machine(server))
+    var random = SplitMix64(seed: UInt64(length))
+    let body = random.bytes(length)
+    #expect(await two.lookUp(key) == .failure(.absent))
+    await one.offer(key, body)
+    two.time.advance(seconds: 6)
+    #expect(await two.lookUp(key) == .success(body))
+    #expect(two.tier.statistics.hits == 1)
+    #expect(one.tier.statistics.offersStored == 1)
+    #expect(server.objects.keys.contains { $0.contains("/cas/") } == (length > 1023))
+  }
+
+  @Test("no path and no document of a server contains a URL in clear text outside of base 64")
+  func names() async throws {
+    let server = MemoryServer()
+    await (try Machine(server)).offer(key, Array("x".utf8))
+    for (path, object) in server.objects {
+      #expect(path.hasPrefix("cache.test/team/ac/") || path.hasPrefix("cache.test/team/cas/"))
+      #expect(!String(decoding: object.bytes, as: UTF8.self).contains("a.test"))
+    }
+  }
+
+  @Test("a body is put before its document, and only if it is not there")
+  func order() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    var random = SplitMix64(seed: 1)
+    let body = random.bytes(5000)
+    await machine.offer(key, body)
+    let log = server.log.filter { !$0.hasPrefix("GET") }
+    #expect(log == ["HEAD cas", "PUT cas", "PUT ac"])
+    server.clearLog()
+    await machine.offer("GET http://a.test/same", body)
+    #expect(server.log.filter { !$0.hasPrefix("GET") } == ["HEAD cas", "PUT ac"])
+  }
+
+  @Test("a new head of the same body rewrites the document only")
+  func rewriting() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    let body = Array(repeating: UInt8(7), count: 10_000)
+    await machine.offer(key, body, received: 1)
+    server.clearLog()
+    await machine.offer(key, body, received: 2)
+    #expect(server.log.filter { $0.hasPrefix("PUT") } == ["PUT ac"])
+    server.clearLog()
+    await machine.offer(key, body, received: 1)
+    #expect(server.log.filter { $0.hasPrefix("PUT") } == [], "an older one changes nothing")
+  }
+
+  @Test("two writers of one document lose nothing where the server honours conditions")
+  func twoWriters() async throws {
+    let server = MemoryServer()
+    let machines = try (0..<4).map { _ in try Machine(server) }
+    await withTaskGroup(of: Void.self) { group in
+      for (number, machine) in machines.enumerated() {
+        group.addTask { await machine.offer(key, [UInt8(number)], selecting: ["a:\(number)"]) }
+      }
+    }
+    for number in 0..<4 {
+      #expect(
+        await machines[0].lookUp(key, selecting: ["a:\(number)"]) == .success([UInt8(number)]))
+    }
+  }
+
+  @Test("without conditions a lost update is a miss, never a wrong answer")
+  func lostUpdates() async throws {
+    let server = MemoryServer(isBazel: true, hasTags: false)
+    let machines = try (0..<4).map { _ in try Machine(server) }
+    await withTaskGroup(of: Void.self) { group in
+      for (number, machine) in machines.enumerated() {
+        group.addTask { await machine.offer(key, [UInt8(number)], selecting: ["a:\(number)"]) }
+      }
+    }
+    for number in 0..<4 {
+      switch await machines[0].lookUp(key, selecting: ["a:\(number)"]) {
+      case .success(let bytes): #expect(bytes == [UInt8(number)])
+      case .failure(let reason): #expect(reason == .noVariant)
+      }
+    }
+  }
+
+  @Test("misses are remembered for 5 to 60 s, and forgotten when the machine offers the key")
+  func rememberedMisses() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    func asks() async -> Bool {
+      server.clearLog()
+      _ = await machine.lookUp(key)
+      return !server.log.isEmpty
+    }
+    #expect(await asks())
+    #expect(await !asks())
+    machine.time.advance(seconds: 5.1)
+    #expect(await asks())
+    machine.time.advance(seconds: 5.1)
+    #expect(await !asks())
+    machine.time.advance(seconds: 5.1)
+    #expect(await asks())
+    await machine.offer(key, [1])
+    #expect(await machine.lookUp(key) == .success([1]))
+  }
+
+  @Test("machines with another namespace or secret share nothing, and harm nobody")
+  func tenants() async throws {
+    let server = MemoryServer()
+    let one = try Machine(server)
+    let other = try Machine(server, namespace: "other")
+    let stranger = try Machine(server, secret: Array("a secret of other people".utf8))
+    await one.offer(key, [1])
+    #expect(await other.lookUp(key) == .failure(.absent))
+    #expect(await stranger.lookUp(key) == .failure(.badDocument))
+    await stranger.offer(key, [2])
+    #expect(await one.lookUp(key) == .failure(.badDocument))
+    await one.offer(key, [1])
+    #expect(await one.lookUp(key) == .success([1]))
+  }
+
+  @Test("a document that is moved to another name or namespace is not used")
+  func movedDocuments() async throws {
+    let server = MemoryServer()
+    let one = try Machine(server)
+    let other = try Machine(server, namespace: "other")
+    await one.offer(key, [1])
+    let bytes = try #require(server.objects.values.first?.bytes)
+    for (machine, key) in [(one, "GET http://a.test/y" as ByteString), (other, key)] {
+      let path = "cache.test/team/" + machine.tier.name(of: key).path
+      server.state.withLock { $0.objects[path] = .init(bytes: bytes, version: 77) }
+      #expect(await machine.lookUp(key) == .failure(.otherKey))
+    }
+  }
+
+  @Test("with the mode read nothing is written, with the mode write nothing is looked up")
+  func modes() async throws {
+    let server = MemoryServer()
+    let reader = try Machine(server, mode: .read)
+    await reader.offer(key, [1])
+    await #expect(throws: RemoteCacheError.self) { try await reader.tier.purge(.everything) }
+    _ = await reader.lookUp(key)
+    #expect(server.requests.allSatisfy { $0.method == .get })
+    server.clearLog()
+    let writer = try Machine(server, mode: .write)
+    #expect(await writer.lookUp(key) == .failure(.mode))
+    #expect(server.requests.isEmpty)
+    await writer.offer(key, [1])
+    reader.time.advance(seconds: 10)
+    #expect(await reader.lookUp(key) == .success([1]))
+  }
+
+  @Test("Basic and Bearer credentials are sent with each request")
+  func credentials() async throws {
+    for (access, value) in [
+      (RemoteServer.Access.basic(user: "u", password: "p"), "Basic dTpw"),
+      (.bearer(token: "t"), "Bearer t"),
+    ] {
+      let server = MemoryServer()
+      let machine = try Machine(server, access: access)
+      await machine.offer(key, Array(repeating: 1, count: 5000))
+      _ = await machine.lookUp(key)
+      #expect(server.requests.count >= 6)
+      #expect(
+        server.requests.allSatisfy { $0.fields.first(named: "Authorization")?.text == value })
+    }
+  }
+
+  @Test("names are divided among servers; if one is gone its share moves, and comes back")
+  func severalServers() async throws {
+    let server = MemoryServer()
+    let bases = ["http://one.test/", "http://two.test/", "http://three.test/"]
+    let machine = try Machine(server, bases: bases)
+    let keys = (0..<60).map { ByteString("GET http://a.test/\($0)") }
+    for key in keys { await machine.offer(key, Array("\(key)".utf8)) }
+    let hosts = Set(
+      server.requests.filter { $0.method.rawValue == "PUT" }.map(\.url.host))
+    #expect(hosts.count == 3)
+    server.setFault { $0.url.host == "two.test" ? .failure(.cannotConnect) : nil }
+    var failures: [RemoteReason: Int] = [:]
+    for key in keys {
+      switch await machine.lookUp(key) {
+      case .success(let bytes): #expect(bytes == Array("\(key)".utf8))
+      case .failure(let reason): failures[reason, default: 0] += 1
+      }
+    }
+    #expect(failures[.unreachable] ?? 0 <= 3)
+    #expect((8...32).contains(failures[.absent] ?? 0), "its share is not on the others")
+    #expect(failures.count == 2)
+    server.setFault { _ in nil }
+    machine.time.advance(seconds: 130)
+    // The first one is the probe.
+    for key in keys { #expect(await machine.lookUp(key) == .success(Array("\(key)".utf8))) }
+  }
+
+  @Test("too many offers drop the oldest ones, and count them")
+  func droppedOffers() async throws {
+    let server = MemoryServer()
+    let gate = Gate()
+    let machine = try Machine(server) {
+      ($0.maximumWaitingOffers, $0.uploads) = (10, 1)
+    }
+    machine.tier.offer("first", variant: 0, length: 1, seen: 0) {
+      _ = await gate.pass()
+      return nil
+    }
+    for number in 0..<100 { machine.offerOnly("k\(number)", [UInt8(number)]) }
+    #expect(machine.tier.statistics.offersWaiting == 10)
+    gate.open()
+    await machine.tier.drain()
+    #expect(machine.tier.statistics.offersDropped == 90)
+    #expect(machine.tier.statistics.offersStored == 10)
+    #expect(await machine.lookUp("k99") == .success([99]))
+    #expect(await machine.lookUp("k0") == .failure(.absent))
+  }
+
+  @Test("offers that wait are bounded by the bytes of their bodies, too")
+  func droppedBytes() async throws {
+    let gate = Gate()
+    let machine = try Machine(MemoryServer()) {
+      ($0.maximumWaitingBytes, $0.uploads) = (10_000, 1)
+    }
+    machine.tier.offer("first", variant: 0, length: 1, seen: 0) {
+      _ = await gate.pass()
+      return nil
+    }
+    for number in 0..<10 {
+      machine.offerOnly("k\(number)", Array(repeating: UInt8(number), count: 3000))
+    }
+    #expect(machine.tier.statistics.offersWaiting == 3)
+    gate.open()
+    await machine.tier.drain()
+    #expect(machine.tier.statistics.offersDropped == 7)
+  }
+}

@@ -1,0 +1,102 @@
+import CacheFormat
+import CacheSystem
+import HTTPTransports
+import MessageDigests
+import Synchronization
+
+@testable import RemoteTier
+
+/// A clock that tests move.
+final class TierTime: WallClock {
+  private let nanoseconds = Mutex<Int64>(1_800_000_000_000_000_000)
+
+  func now() -> Int64 { nanoseconds.withLock { $0 } }
+
+  func advance(seconds: Double) {
+    nanoseconds.withLock { $0 += Int64(seconds * 1e9) }
+  }
+
+  var clock: TierClock {
+    TierClock(monotonic: { self.now() }, wall: self)
+  }
+}
+
+/// Collects the notices of a tier.
+final class Notices: Sendable {
+  private let list = Mutex<[RemoteNotice]>([])
+  var all: [RemoteNotice] { list.withLock { $0 } }
+  func add(_ notice: RemoteNotice) { list.withLock { $0.append(notice) } }
+}
+
+/// A machine that shares a tier with others.
+struct Machine {
+  static let secret = Array("a secret of enough bytes".utf8)
+  static let base = "http://cache.test/team/"
+
+  let tier: RemoteCache
+  let time: TierTime
+  let notices = Notices()
+
+  init(
+    _ transport: any HTTPTransport, time: TierTime = TierTime(), bases: [String] = [base],
+    access: RemoteServer.Access = .open, namespace: String = "default",
+    secret: [UInt8] = secret, mode: RemoteMode = .both,
+    _ change: (inout RemoteCacheOptions) -> Void = { _ in }
+  ) throws {
+    var options = try RemoteCacheOptions(
+      servers: try bases.map { try RemoteServer($0, access: access) }, namespace: namespace,
+      secret: secret, mode: mode)
+    options.onNotice = { [notices] in notices.add($0) }
+    options.limits.settle = .milliseconds(1)
+    change(&options)
+    self.time = time
+    tier = RemoteCache(options: options, transport: transport, clock: time.clock)
+  }
+
+  /// Offers a response and waits until it is uploaded.
+  func offer(
+    _ key: ByteString, _ body: [UInt8], selecting: [ByteString] = [], tags: [ByteString] = [],
+    received: Int64 = 0, seen: UInt64? = nil
+  ) async {
+    offerOnly(key, body, selecting: selecting, tags: tags, received: received, seen: seen)
+    await tier.drain()
+  }
+
+  func offerOnly(
+    _ key: ByteString, _ body: [UInt8], selecting: [ByteString] = [], tags: [ByteString] = [],
+    received: Int64 = 0, seen: UInt64? = nil
+  ) {
+    let response = Self.response(body, selecting: selecting, tags: tags, received: received)
+    tier.offer(
+      key, variant: UInt64(truncatingIfNeeded: selecting.hashValue), length: response.length,
+      seen: seen ?? tier.purgeNumber
+    ) { RemoteOffer(response: response) { .bytes(body) } }
+  }
+
+  static func response(
+    _ body: [UInt8], selecting: [ByteString] = [], tags: [ByteString] = [], received: Int64 = 0
+  ) -> SharedResponse {
+    SharedResponse(
+      selecting: selecting, status: 200, fields: [Field("Cache-Control", "max-age=100")],
+      tags: tags, bodyDigest: MessageDigest.of(body, .sha256), length: UInt64(body.count),
+      requested: Timestamp(nanoseconds: received), received: Timestamp(nanoseconds: received),
+      inlineBody: body.count <= SharedResponse.inlineBytes ? body : nil)
+  }
+
+  /// Looks a key up and reads the body.
+  func lookUp(
+    _ key: ByteString, selecting: [ByteString] = []
+  ) async -> Result<[UInt8], RemoteReason> {
+    do throws(RemoteReason) {
+      let found = try await tier.lookUp(key) { responses in
+        responses.firstIndex { $0.selecting == selecting }.map { .success($0) }
+          ?? .failure(.noVariant)
+      }
+      var bytes: [UInt8] = []
+      while let piece = try await found.body.next() { bytes += piece }
+      return .success(bytes)
+    } catch {
+      return .failure(error)
+    }
+  }
+}

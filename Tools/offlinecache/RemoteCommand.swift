@@ -1,0 +1,153 @@
+import CacheClient
+import CommandLineTools
+import CurlHTTP
+import HTTPSemantics
+import RemoteTier
+
+/// `remote`: checks a second tier, fills it, and purges responses of all machines.
+enum RemoteCommand {
+  private static let prefix = Parameter(
+    "prefix", .text.named("PREFIX"), .any,
+    help: "The beginning of the URLs; without one, all responses")
+  private static let key = Parameter(
+    "url", .text.named("URL"), .any, help: "The URLs of the responses")
+  private static let prefixes = Option(
+    "prefix", .text.named("PREFIX"), repeats: true, help: "Purge all URLs with this beginning")
+  private static let tags = Option(
+    "tag", .text, repeats: true, help: "Purge all responses with this tag")
+  private static let everything = Flag("all", help: "Purge the whole namespace")
+
+  private static let checking = Command(
+    "check", summary: "Finds out whether servers can be a second tier",
+    discussion: [
+      "Puts and reads objects with random names, and removes them where the server allows it. Each "
+        + "property gets a line: 'good', 'note' (it can be used, but) or 'bad' (it cannot be used). "
+        + "The exit status is 0 if all servers can be used, 1 if one cannot, and 2 if one was not "
+        + "reached."
+    ], options: RemoteOptions.all + NetworkOptions.allForRemote + [Declarations.json],
+    examples: [
+      .init(
+        "offlinecache remote check --remote https://cache.example/team/ --remote-secret-file key",
+        "Checks a server")
+    ], usesGlobalOptions: false)
+
+  private static let pushing = Command(
+    "push", summary: "Offers stored responses to the other machines",
+    discussion: [
+      "Responses that are meant for one user, or that a shared cache may not store, are left out."
+    ], parameters: [prefix],
+    options: RemoteOptions.all + NetworkOptions.allForRemote + [FingerprintOption.option])
+
+  private static let purging = Command(
+    "purge", summary: "Makes all machines of a namespace forget responses",
+    discussion: [
+      "The machines remove what they have stored within about six seconds, and those that are away "
+        + "when they come back."
+    ], parameters: [key],
+    options: [prefixes, tags, everything] + RemoteOptions.all + NetworkOptions.allForRemote,
+    usesGlobalOptions: false)
+
+  static let declaration = Command(
+    "remote", summary: "Checks, fills and purges a second tier that machines share",
+    subcommands: [checking, pushing, purging])
+
+  /// Runs the subcommand with this name.
+  static func run(_ invocation: Invocation) async throws -> ExitStatus {
+    switch invocation.command {
+    case "check": try await check(invocation)
+    case "push": try await push(invocation)
+    default: try await purge(invocation)
+    }
+  }
+
+  private static func check(_ invocation: Invocation) async throws -> ExitStatus {
+    let options = try RemoteOptions.required(invocation)
+    var setup = try NetworkOptions.setup(invocation)
+    setup.usesHTTP2 = false
+    let reports = await RemoteCheck.run(options, transport: try CurlTransport(setup))
+    let output = Output.standard()
+    if invocation[Declarations.json] {
+      try output.writeLine(JSONText.array(reports.map(json)).pretty)
+    } else {
+      for report in reports {
+        try output.writeLine(
+          "\(terminalSafe(report.url)): \(report.isUsable ? "can be used" : "cannot be used")")
+        var table = TextTable([("", .left), ("", .left), ("", .left)])
+        for property in report.properties {
+          table.add([property.state.rawValue, property.name, property.detail])
+        }
+        for line in table.lines { try output.writeLine(line) }
+      }
+    }
+    try output.flush()
+    if reports.contains(where: { !$0.isReached }) { return .failure }
+    return reports.allSatisfy(\.isUsable) ? .success : .notFound
+  }
+
+  private static func json(_ report: RemoteCheckReport) -> JSONText {
+    .object([
+      ("url", .string(report.url)), ("reached", .bool(report.isReached)),
+      ("usable", .bool(report.isUsable)),
+      (
+        "properties",
+        .array(
+          report.properties.map {
+            .object([
+              ("name", .string($0.name)), ("state", .string($0.state.rawValue)),
+              ("detail", .string($0.detail)),
+            ])
+          })
+      ),
+    ])
+  }
+
+  private static func push(_ invocation: Invocation) async throws -> ExitStatus {
+    guard let tier = try RemoteOptions.tier(invocation, try NetworkOptions.setup(invocation))
+    else { throw invocation.usageError("no server is named", remedy: "give --remote URL") }
+    var clientOptions = ClientOptions()
+    clientOptions.remote = tier
+    clientOptions.fingerprintKey = try FingerprintOption.read(invocation)
+    let options = clientOptions
+    let prefixes = invocation[prefix].isEmpty ? [""] : invocation[prefix]
+    let transport = try CurlTransport(NetworkOptions.setup(invocation))
+    return try await withStore(invocation, .read) { store in
+      let client = CachingClient(store: store, transport: transport, options: options)
+      var refused = 0
+      for prefix in prefixes {
+        do throws(RemoteReason) {
+          refused += try await client.offerStored(prefix: "GET \(prefix)").refused
+        } catch {
+          throw ToolError(
+            subject: tier.options.servers[0].base.string,
+            problem: "the second tier cannot be used (\(error))",
+            remedy: "check it with 'offlinecache remote check'")
+        }
+      }
+      let numbers = tier.statistics
+      let failed = numbers.offersFailed.values.reduce(0, +) + numbers.offersDropped
+      let output = Output.standard()
+      try output.writeLine(
+        "\(numbers.offersStored) offered, \(refused) not to be shared, \(failed) failed")
+      try output.flush()
+      return failed == 0 ? .success : .failure
+    }
+  }
+
+  private static func purge(_ invocation: Invocation) async throws -> ExitStatus {
+    var scopes: [PurgeList.Scope] = []
+    for text in invocation[key] {
+      scopes.append(.key(ByteString("GET \(try NormalizedURL(text).string)")))
+    }
+    scopes += invocation.all(prefixes).map { .prefix(ByteString("GET \($0)")) }
+    scopes += invocation.all(tags).map { .tag(ByteString($0)) }
+    if invocation[everything] { scopes.append(.everything) }
+    guard !scopes.isEmpty else {
+      throw invocation.usageError(
+        "there is nothing to purge", remedy: "give a URL, --prefix, --tag or --all")
+    }
+    guard let tier = try RemoteOptions.tier(invocation, try NetworkOptions.setup(invocation))
+    else { throw invocation.usageError("no server is named", remedy: "give --remote URL") }
+    for scope in scopes { try await tier.purge(scope) }
+    return .success
+  }
+}
