@@ -56,7 +56,10 @@ extension Store {
         else { return .absent }
         // Without room in the log, the entry is settled first.
         if located.slot.isUnsettled { return .unsettled }
-        if located.slot.carriesBody, durability == .full { try catalog.synchronizeVolume() }
+        if located.slot.carriesBody {
+          if (try? catalog.tree.isWholeBody(located)) != true { return .unsettled }
+          if durability == .full { try catalog.synchronizeVolume() }
+        }
         var entry = StoredEntry(record)
         change(&entry.metadata, &entry.isPinned)
         try check(key, entry.metadata)
@@ -66,7 +69,10 @@ extension Store {
           sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
         return try place(draft, located, in: shard, staging: session)
       }
-      if outcome == .unsettled { _ = try catalog.settleAll() }
+      if outcome == .unsettled {
+        _ = try catalog.settleAll()
+        if let located = catalog.locate(hash, variant) { try catalog.restore(located) }
+      }
       if outcome == .done || outcome == .absent { return outcome == .done }
     }
     return false
@@ -107,7 +113,7 @@ extension Store {
   private enum Amendment {
     case done
     case absent
-    /// Only the log has the entry, and there is no room in it.
+    /// Only the log has the entry or its body, and there is no room in it.
     case unsettled
     /// The entry has changed since it was read, or all entries were removed.
     case outdated

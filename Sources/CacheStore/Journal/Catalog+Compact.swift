@@ -178,12 +178,12 @@ extension Catalog {
     for located in batch {
       // A record that can be read neither here nor in the tree is not copied. A look-up will find
       // the damage.
-      if located.slot.isUnsettled, let segment = located.segment {
-        if let (record, body) = try? readWhole(located, in: segment), let body {
-          records.append((located, record, body))
-        } else {
-          upkeep.setAside(located.slot)
-        }
+      if located.slot.isUnsettled || mayLackFiles(located), let segment = located.segment,
+        let (record, body) = try? readWhole(located, in: segment), let body
+      {
+        records.append((located, record, body))
+      } else if located.slot.isUnsettled {
+        upkeep.setAside(located.slot)
       } else if let record = (try? readRecord(located)) ?? (try? tree.record(of: located)) {
         records.append((located, record, nil))
       }
@@ -209,6 +209,14 @@ extension Catalog {
     // The copies are synced before their segment is dropped, because the drop record may be in a
     // later segment, whose sync does not include this one.
     if let placed { try syncJournal(placed) }
+  }
+
+  /// Returns whether a record carries the body of an entry that was settled before this process opened
+  /// the store, and whose body file is not whole: a loss of power may have taken it.
+  private func mayLackFiles(_ located: Located) -> Bool {
+    located.slot.carriesBody
+      && located.slot.segment <= state.withLock { $0.journal.lastWhenOpened }
+      && (try? tree.isWholeBody(located)) != true
   }
 
   /// Appends the record that a segment is no longer needed, and removes its file.

@@ -29,6 +29,9 @@ struct JournalState {
   var sequence: UInt64 = 0
   /// The sequence number of the last record when this process opened the store.
   var openedSequence: UInt64 = 0
+  /// The last segment when this process opened the store. A loss of power before that may have taken
+  /// the files of entries that had been settled in it.
+  var lastWhenOpened: UInt32 = 0
   /// Whether the closing mark agrees with the end of the journal.
   var endedAsMarked = true
   /// The oldest segment that is still needed, according to the last drop record.

@@ -241,8 +241,10 @@ extension Catalog {
     return PutRecord(head: head, key: entry.record.key, metadata: entry.record.metadata).bytes
   }
 
-  /// Writes the files of a settled entry again whose record carries the body.
-  func settleAgain(_ located: Located) throws(StoreError) {
+  /// Writes the files of a settled entry again whose record carries the body, unless they are intact.
+  /// They are not synced when they are written, so a loss of power may have damaged them.
+  func restore(_ located: Located) throws(StoreError) {
+    if !located.slot.carriesBody || (try? tree.isWholeBody(located)) == true { return }
     guard let segment = located.segment,
       let (record, body) = try? readWhole(located, in: segment), let body
     else { return }

@@ -256,10 +256,8 @@ package final class Recovery: Sendable {
   // MARK: Entries in the log
 
   /// Writes the files of an entry again whose record still carries the body, unless they are intact.
-  /// They are not synced when they are written, so a loss of power may have damaged them.
   private func restore(_ located: Located) {
-    if (try? tree.isWholeBody(located)) == true { return }
-    do throws(StoreError) { try catalog.settleAgain(located) } catch {
+    do throws(StoreError) { try catalog.restore(located) } catch {
       // The record still has the body. It is tried again when its segment is dropped.
       events.send(.notSettled(error))
     }

@@ -174,6 +174,21 @@ import Testing
     }
   }
 
+  @Test func `a body whose file a loss of power took outlives its segment`() throws {
+    var store = try open()
+    try store.put([1, 2, 3], for: "a")
+    store.close()
+    for body in sandbox.bodies {
+      try FileManager.default.removeItem(atPath: sandbox.inside(body))
+    }
+    store = try open()
+    let before = sandbox.segments
+    try store.purge()
+    #expect(sandbox.segments.first != before.first)
+    #expect(store.lookUp("a").entry?.body == [1, 2, 3])
+    store.close()
+  }
+
   @Test func `a wrong body in the log costs its entry only`() throws {
     let store = try open()
     let bodies = (0..<3).map { TestBody.make(500, seed: UInt64($0)) }
