@@ -47,7 +47,7 @@ enum FileTree {
   ///
   /// For five minutes ext4 does not reuse the inode of a removed file and searches around it
   /// (`recently_deleted` in fs/ext4/ialloc.c): after a run that removed 300,000 files, making one
-  /// takes ten times as long, whoever makes it.
+  /// takes up to 28 times as long, whoever makes it.
   static func warnOfRecentRemovals(in directory: String) {
     let count = 200
     let start = MonotonicClock.now()
