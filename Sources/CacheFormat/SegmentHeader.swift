@@ -4,7 +4,7 @@
 ///     8  format version u32, header length u32
 ///     16 store id high u64, low u64
 ///     32 hash seed u64
-///     40 segment number u64
+///     40 segment number u32, number of an unsynced segment u32
 ///     48 created i64, nanoseconds since 1970
 ///     56 checksum u64: XXH3-64 of the 56 bytes before, seed 0
 ///
@@ -20,17 +20,21 @@ package struct SegmentHeader: Sendable, Hashable {
   package var storeID: StoreDescription.ID
   package var hashSeed: UInt64
   package var number: UInt64
+  /// The number of the oldest segment whose sync had failed when this one was begun, or 0. Before that
+  /// segment is dropped, nothing in this one is promised. Only in version 2.
+  package var unsynced: UInt32
   package var created: Timestamp
 
   /// Creates a header.
   package init(
     version: UInt32 = 1, storeID: StoreDescription.ID, hashSeed: UInt64, number: UInt64,
-    created: Timestamp
+    unsynced: UInt32 = 0, created: Timestamp
   ) {
     self.version = version
     self.storeID = storeID
     self.hashSeed = hashSeed
     self.number = number
+    self.unsynced = version > 1 ? unsynced : 0
     self.created = created
   }
 
@@ -49,7 +53,7 @@ package struct SegmentHeader: Sendable, Hashable {
     bytes.append(littleEndian: storeID.high)
     bytes.append(littleEndian: storeID.low)
     bytes.append(littleEndian: hashSeed)
-    bytes.append(littleEndian: number)
+    bytes.append(littleEndian: number | UInt64(unsynced) << 32)
     bytes.append(littleEndian: UInt64(bitPattern: created.nanoseconds))
     bytes.append(littleEndian: Checksum.of(bytes))
     return bytes
@@ -70,7 +74,8 @@ package struct SegmentHeader: Sendable, Hashable {
     return .header(
       SegmentHeader(
         version: version, storeID: StoreDescription.ID(high: high, low: low), hashSeed: seed,
-        number: number,
+        number: version > 1 ? number & 0xFFFF_FFFF : number,
+        unsynced: UInt32(truncatingIfNeeded: number >> 32),
         created: Timestamp(nanoseconds: Int64(bitPattern: created))))
   }
 }

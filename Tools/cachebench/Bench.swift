@@ -21,6 +21,8 @@ final class Bench {
     _ names: [SystemName], _ corpus: Corpus,
     settings: StoreSettings = StoreSettings()
   ) throws(BenchmarkError) -> [Lane] {
+    var settings = settings
+    settings.settling = configuration.settling
     var lanes: [Lane] = []
     for name in names where configuration.systems.contains(name) {
       let directory = try workspace.makeDirectory(name.rawValue)

@@ -1,10 +1,12 @@
+import CacheStore
 import CommandLineTools
 
 /// What can be measured, in the order it runs.
 enum Workload: String, CaseIterable, Sendable {
   case fill, hit
+  case hitSettled = "hit-settled"
   case hitMemory = "hit-memory"
-  case miss, concurrent, processes, replace, evict, duplicate, durable, open, large, scale
+  case miss, concurrent, processes, replace, burst, evict, duplicate, durable, open, large, scale
   case decision, migrate
 
   /// What it does, for the help.
@@ -12,11 +14,13 @@ enum Workload: String, CaseIterable, Sendable {
     switch self {
     case .fill: "store every entry once"
     case .hit: "read every entry once, in random order"
+    case .hitSettled: "the same after all files were written and the log is empty"
     case .hitMemory: "read entries that the memory tier holds"
     case .miss: "look up keys that were never stored"
     case .concurrent: "hit and store from several threads"
     case .processes: "hit and store from several processes on one cache"
     case .replace: "store other bodies under keys that exist"
+    case .burst: "store 10,000 entries, pause until their files are written, and so on"
     case .evict: "store into a full store, beside one that has room"
     case .duplicate: "store bodies that are equal to one of 16"
     case .durable: "store from 8 threads so that a power cut loses nothing"
@@ -42,6 +46,7 @@ struct Configuration: Sendable {
   var directory: String?
   var isKept: Bool
   var threads: [Int]
+  var settling: Settling
 
   /// The number of entries for workloads that take one number.
   var entryCount: Int { entries?.first ?? 100_000 }
@@ -66,6 +71,9 @@ extension Configuration {
   private static let threadsOption = Option(
     "threads", integers(upTo: 256), default: [1, 2, 4],
     help: "How many threads and processes, for concurrent and processes")
+  private static let settlingOption = Option(
+    "settling", .integer(in: 0...86_400), default: 0,
+    help: "Seconds within which the store writes the files of small entries; 0: at once")
   private static let jsonFlag = Flag("json", help: "Print one JSON object a line, and no table")
   private static let keepFlag = Flag("keep", help: "Leave the folder for a look")
   private static let workParameter = Parameter(
@@ -84,7 +92,8 @@ extension Configuration {
     ],
     parameters: [workParameter],
     options: [
-      entriesOption, bodyOption, seedOption, systemsOption, threadsOption, directoryOption,
+      entriesOption, bodyOption, seedOption, systemsOption, threadsOption, settlingOption,
+      directoryOption,
       keepFlag, jsonFlag,
     ],
     examples: [
@@ -112,6 +121,8 @@ extension Configuration {
     directory = invocation[Self.directoryOption]?.text
     isKept = invocation[Self.keepFlag]
     threads = invocation.value(of: Self.threadsOption)
+    let seconds = Int(invocation.value(of: Self.settlingOption))
+    settling = seconds > 0 ? .within(seconds: seconds) : .atOnce
   }
 
   private static let systemNames = SystemName.allCases.map(\.rawValue).joined(separator: ",")

@@ -40,7 +40,10 @@ final class FilledCaches {
     guard !lanes.isEmpty else { return }
     progress("\(workload.rawValue): \(workload.summary)")
     switch workload {
-    case .hit: try hit()
+    case .hit: try hit(.hit)
+    case .hitSettled:
+      for lane in lanes { try (lane.system as? StoreSystem)?.leaveLog() }
+      try hit(.hitSettled)
     case .hitMemory: try hitMemory()
     case .miss: try miss()
     case .concurrent: try measureThreads()
@@ -60,11 +63,23 @@ final class FilledCaches {
     progress("fill: \(grouped(count)) entries: \(lanes.map(\.name.rawValue))")
     if bench.configuration.workloads.contains(.fill) {
       try measure(.fill, .store, on: entries)
+      try measureSettling()
     } else {
       for lane in lanes { lane.begin(entries) }
     }
     for lane in lanes { try lane.finishUnmeasured() }
     FileTree.writeBack()
+  }
+
+  /// Makes the rows of `fill-settled`: the same stores, and the writing of the files that were left
+  /// to the background.
+  private func measureSettling() throws(BenchmarkError) {
+    for lane in lanes {
+      let start = MonotonicClock.now()
+      try (lane.system as? StoreSystem)?.writeFiles()
+      lane.addToSlices(MonotonicClock.now() - start)
+    }
+    rows += bench.rows("fill-settled", lanes, entries: count, body: corpus.bodyBytes)
   }
 
   private func measure(
@@ -79,13 +94,13 @@ final class FilledCaches {
   }
 
   /// Reads every entry once before it measures: what is compared is the way to the system's cache.
-  private func hit() throws(BenchmarkError) {
+  private func hit(_ work: Workload) throws(BenchmarkError) {
     for lane in lanes where lane.name.secondsAllowed == nil {
       var unused = Series()
       let entries = (0..<count).map { EntryID(index: $0) }
       try lane.system.run(.hit, on: entries[...], of: corpus, into: &unused)
     }
-    try measure(.hit, .hit, on: corpus.shuffled(0..<count))
+    try measure(work, .hit, on: corpus.shuffled(0..<count))
   }
 
   /// Looks up keys that were never stored, far from all that any workload stores.
@@ -106,12 +121,14 @@ final class FilledCaches {
   /// Reads what the memory tier holds, ten times over, beside URLCache without a disk.
   private func hitMemory() throws(BenchmarkError) {
     let capacity = count * (corpus.bodyBytes + 2048) + (64 << 20)
+    let settings = StoreSettings(
+      memoryBytes: capacity, settling: bench.configuration.settling)
     var warm: [Lane] = []
     defer { for lane in warm { lane.system.close() } }
     for lane in lanes where lane.name == .store || lane.name == .urlcache {
       let system: any CacheUnderTest =
         lane.name == .store
-        ? try openSystem(.store, lane.directory, corpus, StoreSettings(memoryBytes: capacity))
+        ? try openSystem(.store, lane.directory, corpus, settings)
         : URLCacheSystem(path: lane.directory + "/memory", corpus: corpus, inMemory: true)
       let entries = (0..<min(count, lane.name.entryLimit ?? count)).map { EntryID(index: $0) }
       if lane.name == .urlcache {

@@ -42,6 +42,9 @@ final class Lane {
       operation, on: entries[position..<end], of: corpus, into: &series)
   }
 
+  /// Adds what was left to the background to all slices alike.
+  func addToSlices(_ nanoseconds: UInt64) { series.addToSlices(nanoseconds) }
+
   /// Runs what is left without measuring it.
   func finishUnmeasured() throws(BenchmarkError) {
     guard position < entries.count else { return }

@@ -6,7 +6,7 @@ extension Bench {
   /// after a removal ext4 searches around the inodes it freed, and all that makes files slows down.
   func run() throws(BenchmarkError) {
     let first = try fill([.store, .floor, .sqliteTuned])
-    try runAlone([.decision, .migrate, .duplicate, .open, .large, .scale])
+    try runAlone([.burst, .decision, .migrate, .duplicate, .open, .large, .scale])
     let second = try fill([.sqlite, .urlcache])
     for caches in [first, second] { try caches?.run(.replace, in: configuration) }
     for caches in [first, second] { caches?.close() }
@@ -31,6 +31,7 @@ extension Bench {
     for workload in workloads where configuration.workloads.contains(workload) {
       progress("\(workload.rawValue): \(workload.summary)")
       switch workload {
+      case .burst: try burst()
       case .duplicate: try duplicate()
       case .open: try open()
       case .large: try large()
@@ -39,7 +40,7 @@ extension Bench {
       case .migrate: try migrate()
       case .durable: try durable()
       case .evict: try evict()
-      case .fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace: break
+      case .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .processes, .replace: break
       }
     }
   }
@@ -61,7 +62,7 @@ extension Bench {
   }
 
   private static let shared: [Workload] = [
-    .fill, .hit, .hitMemory, .miss, .concurrent, .processes, .replace,
+    .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .processes, .replace,
   ]
 }
 
@@ -79,6 +80,7 @@ extension Workload {
   fileprivate var parts: [String] {
     switch self {
     case .concurrent, .processes: ["\(rawValue)-hit", "\(rawValue)-store"]
+    case .fill: [rawValue, "fill-settled"]
     default: [rawValue]
     }
   }

@@ -27,6 +27,13 @@ struct Series: Sendable {
     sliceMeans.append(Double(total - start.total) / Double(count))
   }
 
+  /// Adds nanoseconds that belong to all slices alike.
+  mutating func addToSlices(_ nanoseconds: UInt64) {
+    total &+= nanoseconds
+    let share = Double(nanoseconds) / Double(max(1, operations.count))
+    for place in sliceMeans.indices { sliceMeans[place] += share }
+  }
+
   /// Adds a slice that several threads ran side by side.
   ///
   /// - Parameter wall: nanoseconds from the first operation's start to the last one's end.

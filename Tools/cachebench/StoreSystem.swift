@@ -9,6 +9,8 @@ struct StoreSettings: Sendable {
   var isDurable = false
   /// The most entries it may hold; nil for as many as fit.
   var maximumEntries: Int?
+  /// When the files of small entries are written.
+  var settling = Settling.atOnce
 }
 
 /// Calls the store, and puts its error into the words of the benchmark.
@@ -45,6 +47,7 @@ final class StoreSystem: CacheUnderTest {
     var options = Options()
     options.memoryBytes = settings.memoryBytes
     options.durability = settings.isDurable ? .full : .process
+    options.settling = settings.settling
     let store = try described { () throws(StoreError) in
       try Store(at: path + "/store", options: options)
     }
@@ -104,6 +107,19 @@ final class StoreSystem: CacheUnderTest {
   func settle() throws(BenchmarkError) {
     try described { () throws(StoreError) in try store.flush() }
     if isLimited { store.waitUntilIdle() }
+  }
+
+  /// Writes the files of all entries that only the journal has.
+  func writeFiles() throws(BenchmarkError) {
+    try described { () throws(StoreError) in try store.settle() }
+  }
+
+  /// Does the same, and removes the bodies from the journal.
+  func leaveLog() throws(BenchmarkError) {
+    try described { () throws(StoreError) in
+      try store.settle()
+      try store.purge()
+    }
   }
 
   func sibling() -> any CacheUnderTest {

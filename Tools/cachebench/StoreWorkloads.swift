@@ -25,6 +25,29 @@ extension Bench {
       })
   }
 
+  /// Stores in bursts of 10,000 entries. Between them the store writes the files that it has left to
+  /// the background, which is not measured.
+  func burst() throws(BenchmarkError) {
+    let count = configuration.entryCount
+    let corpus = self.corpus
+    let lanes = try makeLanes([.store, .floor, .sqliteTuned], corpus)
+    defer { close(lanes) }
+    let entries = (0..<count).map { EntryID(index: $0) }
+    for lane in lanes { lane.begin(entries) }
+    while lanes.contains(where: { !$0.isDone }) {
+      let end = min(count, (lanes.map(\.progress).min() ?? 0) + 10_000)
+      while lanes.contains(where: { $0.progress < end && !$0.isDone }) {
+        for lane in lanes where lane.progress < end { try lane.advance(.store, of: corpus) }
+      }
+      for lane in lanes { try (lane.system as? StoreSystem)?.writeFiles() }
+      FileTree.writeBack()
+    }
+    report.print(
+      "burst: \(grouped(count)) entries, 10,000 at a time",
+      rows("burst", lanes, entries: count, body: corpus.bodyBytes),
+      notes: notes(lanes, asked: count))
+  }
+
   /// Stores bodies of which only 16 differ.
   func duplicate() throws(BenchmarkError) {
     let count = configuration.entryCount

@@ -10,16 +10,22 @@ struct Probe: Sendable {
   /// - Parameter evicts: whether a full disk may evict. What is promised must stay, so only where
   ///   the workload has announced that limits evict.
   func open(evicts: Bool = false) -> Store {
+    var options = Options(
+      durability: isFull ? .full : .process, settling: Self.settling, evictsOnFullDisk: evicts,
+      fileSystem: PlantedBug.fileSystem)
+    // A short log, so that its segments are dropped during the run.
+    if options.settling != .atOnce { options.journal = JournalSizes(logBytes: 64 << 10) }
     do {
-      return try Store(
-        at: path,
-        options: Options(
-          durability: isFull ? .full : .process, evictsOnFullDisk: evicts,
-          fileSystem: PlantedBug.fileSystem))
+      return try Store(at: path, options: options)
     } catch {
       stop(3, "ERR open \(error)")
     }
   }
+
+  /// The number of seconds in STOREPROBE_SETTLING; `atOnce` without one.
+  static let settling =
+    Int(environment("STOREPROBE_SETTLING")).map { Settling.within(seconds: $0) }
+    ?? .atOnce
 
   /// Stores and reads keys that other processes store and read, too.
   func hammer(seconds: Int, seed: Int) {

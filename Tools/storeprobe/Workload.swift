@@ -96,7 +96,9 @@ struct Workload: Sendable {
           try announce("L \(ChurnLimits.word(limits))") { try store.setLimits(limits) }
         }
       case .trim(let bytes): try store.trim(toBytes: bytes)
-      case .rest: store.waitUntilIdle()
+      case .rest:
+        if Probe.settling != .atOnce { try store.settle() }
+        store.waitUntilIdle()
       }
       return true
     } catch {

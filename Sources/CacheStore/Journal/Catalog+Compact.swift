@@ -215,7 +215,7 @@ extension Catalog {
   /// the store, and whose body file is not whole: a loss of power may have taken it.
   private func mayLackFiles(_ located: Located) -> Bool {
     located.slot.carriesBody
-      && located.slot.segment <= state.withLock { $0.journal.lastWhenOpened }
+      && located.slot.recordPlace < state.withLock { $0.journal.openedPlace }
       && (try? tree.isWholeBody(located)) != true
   }
 

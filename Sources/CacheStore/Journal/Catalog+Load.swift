@@ -155,7 +155,7 @@ extension Catalog {
       let entries = state.entries
       try noteRemovals(&state)
       state.entries = entries
-      state.journal.setNotWhole()
+      state.journal.setCutOff()
       state.isComplete = false
       state.journal.damages += 1
       // The next record leaves a gap, for all who read it before the journal is written anew.

@@ -17,7 +17,7 @@ extension Catalog {
     if isReadOnly { try state.withLock { state throws(StoreError) in try loadWithMark(&state) } }
     state.withLock { state in
       state.isOpened = true
-      state.journal.lastWhenOpened = state.journal.current?.number ?? 0
+      state.journal.setOpened()
       if state.journal.current == nil && tree.hasKeys(in: state.entries) {
         state.journal.isWhole = false
       }

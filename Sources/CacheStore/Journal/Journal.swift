@@ -196,7 +196,7 @@ package final class Journal: Sendable {
   private func write(_ number: UInt32, version: UInt32) throws(StoreError) {
     let header = SegmentHeader(
       version: version, storeID: place.description.id, hashSeed: hashSeed, number: UInt64(number),
-      created: Timestamp(nanoseconds: clock.now()))
+      unsynced: sync.oldestFailed, created: Timestamp(nanoseconds: clock.now()))
     let new = Layout.newSegment
     try system(path(of: number)) { () throws(SystemError) in
       try freeNewName()

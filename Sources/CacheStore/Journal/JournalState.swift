@@ -29,9 +29,9 @@ struct JournalState {
   var sequence: UInt64 = 0
   /// The sequence number of the last record when this process opened the store.
   var openedSequence: UInt64 = 0
-  /// The last segment when this process opened the store. A loss of power before that may have taken
-  /// the files of entries that had been settled in it.
-  var lastWhenOpened: UInt32 = 0
+  /// The end of the journal when this process opened the store, as `Slot.recordPlace`. A loss of power
+  /// before that may have taken later records, and files of entries that had been settled.
+  var openedPlace: UInt64 = 0
   /// Whether the closing mark agrees with the end of the journal.
   var endedAsMarked = true
   /// The oldest segment that is still needed, according to the last drop record.
@@ -164,9 +164,24 @@ struct JournalState {
   /// position.
   mutating func setNotWhole(before end: Int64? = nil) {
     isWhole = false
-    let number = firstNumber + UInt32(max(0, segments.count - 1))
-    damagedPlace = max(damagedPlace, UInt64(number) << 32 | UInt64(max(0, end ?? position)))
+    damagedPlace = max(damagedPlace, place(of: end ?? position))
   }
+
+  /// Notes that records are lost that followed the end at opening. What this process and others have
+  /// appended since then is later, and not in doubt.
+  mutating func setCutOff() {
+    isWhole = false
+    damagedPlace = max(damagedPlace, openedPlace)
+  }
+
+  /// Returns an offset in the current segment as `Slot.recordPlace`.
+  private func place(of offset: Int64) -> UInt64 {
+    let number = firstNumber + UInt32(max(0, segments.count - 1))
+    return UInt64(number) << 32 | UInt64(max(0, offset))
+  }
+
+  /// Notes that this process has opened the store.
+  mutating func setOpened() { openedPlace = place(of: position) }
 
   /// Notes that the end, which could not be read, counts as damaged.
   mutating func giveUpUnread() {

@@ -21,6 +21,9 @@ final class JournalSync: Sendable {
   /// Held by the thread that writes the journal anew, while others wait.
   let renewal = Mutex<Void>(())
 
+  /// The oldest segment whose sync has failed, or 0.
+  var oldestFailed: UInt32 { state.wait { $0.failed.keys.min() ?? 0 } }
+
   /// Waits until everything up to `place` is on disk.
   ///
   /// This includes the segments before it. If there were a gap between them, the journal would not

@@ -10,12 +10,15 @@ final class Segment: Sendable {
   let created: Timestamp
   /// The version of its format.
   let version: UInt32
+  /// The oldest segment whose sync had failed when this one was begun, or 0.
+  let unsynced: UInt32
 
   init(_ header: SegmentHeader, file: consuming Descriptor) {
     number = UInt32(clamping: header.number)
     self.file = file
     created = header.created
     version = header.version
+    unsynced = header.unsynced
   }
 
   /// Returns the seed of the checksum of a record at `offset`.

@@ -5,12 +5,12 @@ internal import Synchronization
 // After a restart of the machine without a clean end, the newest segment may lack what was not
 // synced: records, and bodies whose records are there.
 extension Catalog {
-  /// Cuts the journal off at the first damaged record or wrong body of the newest segment, if it has
-  /// bodies. Everything after that place was never synced, so it was not promised, and the records
+  /// Cuts the journal off at the first damaged record or wrong body of its newest segments, if they
+  /// have bodies. Everything after that place was never synced, so it was not promised, and the records
   /// before it have not been replaced by anything that was.
   ///
-  /// With full durability, the segment before is examined, too. It is synced before anything in the
-  /// newest one is promised; if that fails, both are written anew before the next promise.
+  /// These are the last two segments, because one is synced before anything in the next is promised;
+  /// and all from one whose sync failed, because it is written anew before the next promise.
   ///
   /// Does nothing while another process has the store open, because the restart was before that. The
   /// caller holds the journal's lock.
@@ -18,7 +18,11 @@ extension Catalog {
   /// - Parameter dead: the sessions of processes that are gone.
   func cutUnsynced(_ dead: [PathName]) throws(StoreError) {
     let newest = state.withLock { state -> [Segment] in
-      let present = state.journal.segments.suffix(durability == .full ? 2 : 1)
+      let last = state.journal.nextNumber - 1
+      let failed = state.journal.segments.compactMap { $0?.segment.unsynced }
+        .filter { $0 >= state.journal.firstNumber }
+      let first = min(failed.min() ?? .max, last - min(last, 1))
+      let present = state.journal.segments.suffix(Int(last - first) + 1)
       let uses = present.compactMap { $0 }
       return uses.count == present.count && uses.contains { $0.bodyBytes > 0 }
         ? uses.map(\.segment) : []
@@ -31,10 +35,13 @@ extension Catalog {
     var unsealedEnd: UInt64?
     for segment in newest {
       guard let end = firstUnsynced(in: segment, after: &unsealedEnd) else { continue }
-      for later in newest where later.number > segment.number {
-        let name = Layout.segment(later.number)
-        try system(journal.path(of: later.number)) { () throws(SystemError) in
+      // The newest first, so that none is missing if this is interrupted. There may be one that was
+      // only begun.
+      for later in try journal.numbers().reversed() where later > segment.number {
+        let name = Layout.segment(later)
+        try system(journal.path(of: later)) { () throws(SystemError) in
           try fileSystem.removeFile(name, in: place.journal.raw)
+          try fileSystem.synchronize(place.journal, names: true)
         }
       }
       try journal.cut(segment, at: end)

@@ -189,6 +189,24 @@ import Testing
     store.close()
   }
 
+  @Test func `what is stored after the journal was lost stays`() throws {
+    var store = try open()
+    for number in 0..<300 { try store.put([UInt8(number & 255)], for: "old\(number)") }
+    store.close()
+    // A loss of power took the records and the closing mark, and left the files.
+    for (path, count) in [(sandbox.inside(sandbox.segments[0]), 64), (sandbox.inside("lock"), 0)] {
+      let file = try #require(FileHandle(forUpdatingAtPath: path))
+      try file.truncate(atOffset: UInt64(count))
+      try file.close()
+    }
+    store = try open()
+    try store.put([7], for: "new")
+    store.waitUntilIdle()
+    #expect(store.lookUp("new").entry?.body == [7])
+    #expect(store.lookUp("old299").entry?.body == [43])
+    store.close()
+  }
+
   @Test func `a wrong body in the log costs its entry only`() throws {
     let store = try open()
     let bodies = (0..<3).map { TestBody.make(500, seed: UInt64($0)) }
