@@ -97,8 +97,10 @@ class Search:
             self.options.timeout)
         if status != 0 and self.options.keep:
             os.makedirs(self.options.keep, exist_ok=True)
-            copy_tree(folder, os.path.join(
-                self.options.keep, f"{time}-{kind}-{os.path.basename(folder)}"))
+            kept = os.path.join(
+                self.options.keep, f"{time}-{kind}-{os.path.basename(folder)}")
+            copy_tree(folder, kept)
+            State(run, chosen).write(kept + "/before")
         shutil.rmtree(folder, ignore_errors=True)
         return state, status, output.strip()[-250:]
 

@@ -13,6 +13,8 @@ struct Probe: Sendable {
     var options = Options(
       durability: isFull ? .full : .process, settling: Self.settling, evictsOnFullDisk: evicts,
       fileSystem: PlantedBug.fileSystem)
+    let boot = environment("STOREPROBE_BOOT")
+    if !boot.isEmpty { options.bootName = Array(boot.utf8) }
     // A short log, so that its segments are dropped during the run.
     if options.settling != .atOnce { options.journal = JournalSizes(logBytes: 64 << 10) }
     do {

@@ -12,9 +12,10 @@
 //   storeprobe DIR scrub                          reads all; exit code 1 where something is wrong
 //   storeprobe DIR repair                         exit code 0 where nothing is wrong any more
 //
-// STOREPROBE_SETTLING is the seconds within which the files of an entry are written; without it, they
-// are written at once. STOREPROBE_PREFIX in the environment stands before each key of a workload. STOREPROBE_BUG plants
-// bugs, separated by commas (PlantedBug.swift): the tools that look for failures have to find them.
+// In the environment, STOREPROBE_SETTLING is the seconds within which the files of an entry are
+// written; without it they are written at once. STOREPROBE_BOOT names another run of the machine.
+// STOREPROBE_PREFIX stands before each key of a workload. STOREPROBE_BUG plants bugs, separated by
+// commas (PlantedBug.swift): the tools that look for failures have to find them.
 //
 // Exit codes: 0 all promises kept, 1 one broken, 2 usage, 3 the store cannot be opened, 4 some
 // operation failed with an error.

@@ -37,8 +37,8 @@ def arguments(kit, bug, tool, level, words, more, seed):
     # A killed process leaves half a record; the next one to write has the bug, too.
     verifier = bug if bug == "tornblind" else ""
     seeded = ["--seed", str(seed)] if tool in ("powerloss", "multikill") else []
-    return ["--run", run, "--verify", kit.store("process", "verify {ack}", verifier),
-            *seeded, *more]
+    check = kit.store("process", "verify {ack}", verifier, restarted=tool == "powerloss")
+    return ["--run", run, "--verify", check, *seeded, *more]
 
 
 def run(kit, options):

@@ -47,10 +47,11 @@ class Kit:
         except (OSError, subprocess.CalledProcessError) as error:
             raise Unusable(f"the engine of the fault kit cannot be compiled: {error}") from error
 
-    def store(self, level, words, bug=""):
-        """Returns the command line of the probe for a script."""
+    def store(self, level, words, bug="", restarted=False):
+        """Returns the command line of the probe for a script; `restarted` after a power cut."""
         flag = "--full " if level == "full" else ""
-        return f"env STOREPROBE_BUG={bug} {shlex.quote(self.probe)} {flag}{{dir}} {words}"
+        boot = "STOREPROBE_BOOT=next " if restarted else ""
+        return f"env STOREPROBE_BUG={bug} {boot}{shlex.quote(self.probe)} {flag}{{dir}} {words}"
 
     def call(self, script, arguments, seconds=7200):
         """Runs a script; returns its exit code, its text, and the JSON that it wrote."""

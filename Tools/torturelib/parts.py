@@ -34,11 +34,11 @@ class Parts:
             group, part, level, tried, lost, wrong, detected[0] if detected else None,
             self.options.clock() - start, command)
 
-    def _commands(self, level, words, check="verify"):
+    def _commands(self, level, words, check="verify", restarted=False):
         """Returns the arguments that say what runs and what verifies."""
         return [
             "--run", self.kit.store(level, words),
-            "--verify", self.kit.store("process", check + " {ack}")]
+            "--verify", self.kit.store("process", check + " {ack}", restarted=restarted)]
 
     def _each(self, quick, full):
         """Returns the workloads of a part for both levels."""
@@ -125,7 +125,7 @@ class Parts:
                 self._run(
                     "model states", f"power cut, {profile}, {words}", "full", "powerloss",
                     ["--profile", profile, "--states", str(states), "--seed", str(self.seed),
-                     *self._commands("full", words)], words)
+                     *self._commands("full", words, restarted=True)], words)
         for profile in ("posix", "ext4"):
             for words in ["workload 12 {0}"] if self.is_quick else [
                     "workload 30 {0}", "churn 60 {1}"]:
@@ -134,7 +134,8 @@ class Parts:
                     "model states", f"power cut, {profile}, {words}, nothing wrong", "process",
                     "powerloss",
                     ["--profile", profile, "--states", "100" if self.is_quick else "1000",
-                     "--seed", str(self.seed), *self._commands("process", words, "old")], words)
+                     "--seed", str(self.seed),
+                     *self._commands("process", words, "old", restarted=True)], words)
 
     def sync(self):
         """Lets each sync fail, and cuts the power after it."""
@@ -146,7 +147,7 @@ class Parts:
                     "powerloss",
                     ["--profile", profile, "--fault", "error=EIO", "--states",
                      "12" if self.is_quick else "150", "--seed", str(self.seed),
-                     *self._commands("full", words)], words)
+                     *self._commands("full", words, restarted=True)], words)
 
     def full_disk(self):
         """Fills real file systems up."""
