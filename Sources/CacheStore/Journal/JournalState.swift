@@ -32,6 +32,9 @@ struct JournalState {
   /// The end of the journal when this process opened the store, as `Slot.recordPlace`. A loss of power
   /// before that may have taken later records, and files of entries that had been settled.
   var openedPlace: UInt64 = 0
+  /// Whether the machine may have restarted after the store was used last. Then the last records were
+  /// lost that were not synced, and so not promised.
+  var hasRestarted = false
   /// Whether the closing mark agrees with the end of the journal.
   var endedAsMarked = true
   /// The oldest segment that is still needed, according to the last drop record.
@@ -168,10 +171,10 @@ struct JournalState {
   }
 
   /// Notes that records are lost that followed the end at opening. What this process and others have
-  /// appended since then is later, and not in doubt.
+  /// appended since then is later, and not in doubt. After a restart nothing is.
   mutating func setCutOff() {
     isWhole = false
-    damagedPlace = max(damagedPlace, openedPlace)
+    if !hasRestarted { damagedPlace = max(damagedPlace, openedPlace) }
   }
 
   /// Returns an offset in the current segment as `Slot.recordPlace`.

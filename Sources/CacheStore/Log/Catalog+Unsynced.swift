@@ -27,11 +27,12 @@ extension Catalog {
       return uses.count == present.count && uses.contains { $0.bodyBytes > 0 }
         ? uses.map(\.segment) : []
     }
-    if newest.isEmpty { return }
     let mayHaveRestarted =
       dead.isEmpty ? journal.markedEnd == nil : dead.contains(where: tree.staging.isOfEarlierBoot)
     if !mayHaveRestarted { return }
     if try tree.staging.hasLiveSessions() { return }
+    state.withLock { $0.journal.hasRestarted = true }
+    if newest.isEmpty { return }
     var unsealedEnd: UInt64?
     for segment in newest {
       guard let end = firstUnsynced(in: segment, after: &unsealedEnd) else { continue }
