@@ -43,7 +43,10 @@ extension Life {
       var entry = Expected(
         body: BodySeed(seed: random.next(), count: length(step)),
         metadata: EntryMetadata(status: 200, fields: fields()))
-      if step == .storeEqual, let other = oracle.entries[anyKey()] { entry.body = other.body }
+      if step == .storeEqual, let other = oracle.entries[anyKey()] {
+        entry.body = other.body
+        writeFiles()
+      }
       entry.isPinned = oracle.entries[key]?.isPinned ?? false
       return Plan(key: key, entry: sized(entry, key), stores: true)
     }

@@ -22,7 +22,19 @@ struct Oracle {
   var limits: Limits
   private var turn = 0
 
-  init(limits: Limits) { self.limits = limits }
+  /// The most bytes of bodies in the journal; 0 if there are none.
+  private let logBytes: Int64
+
+  init(limits: Limits, logBytes: Int64) {
+    self.limits = limits
+    self.logBytes = logBytes
+  }
+
+  /// The bytes of bodies in the journal that are held against the byte limit, at most an eighth of it.
+  var log: Int64 {
+    guard limits.accounting == .allocated, let most = limits.bytes else { return logBytes }
+    return Int64(most / 8) < logBytes ? 0 : logBytes
+  }
 
   /// Makes an entry the one that was accessed last.
   mutating func touch(_ key: ByteString) {
@@ -53,7 +65,7 @@ struct Oracle {
     let overhead = all.values.reduce(0) { $0 + $1.overhead }
     let live = all.values.reduce(0) { $0 + $1.record }
     let journal = isHeld ? live : Self.journal(live: live, limit: limits.bytes)
-    return bodies + overhead + UInt64(journal)
+    return bodies + overhead + UInt64(journal) + (isHeld ? 0 : UInt64(log))
   }
 
   /// The entry that has to go first.
