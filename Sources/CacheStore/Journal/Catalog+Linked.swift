@@ -29,7 +29,8 @@ extension Catalog {
   /// - Parameter number: the inode of the file `lock`. If it has not changed, there is no such
   ///   segment.
   func followUnsealed(_ state: inout StoreState, _ number: UInt64) {
-    guard state.journal.lockNumber != number else { return }
+    // What cannot be read now is not left out.
+    guard state.journal.lockNumber != number, state.journal.unread == nil else { return }
     var isLast = false
     while !isLast, let use = state.journal.segments.last ?? nil, !use.isSealed {
       // A segment without records was left by a process that was killed just after it had made it.
