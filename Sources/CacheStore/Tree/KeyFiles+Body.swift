@@ -57,6 +57,7 @@ extension KeyFiles {
     do throws(SystemError) {
       try write(name, entry)
       madeBody = name
+      if case .staged(let staged, let session) = entry.body { bodySource = (staged, session) }
     } catch {
       tree.discard(name, in: directory.raw)
       throw StoreError(error, path: "\(path)/\(name.text)")

@@ -14,6 +14,8 @@ struct KeyFiles: ~Copyable {
   private let shard: Int32
   var isNew: Bool
   var madeBody: PathName?
+  /// The place in staging that the body was moved from.
+  var bodySource: (name: PathName, session: Session)?
   private var madeMetadata: PathName?
   /// A new metadata file: its name in staging, the name that it will get, and the session with it.
   private var staged: (from: PathName, to: PathName, session: Session)?
@@ -181,12 +183,20 @@ struct KeyFiles: ~Copyable {
   /// Makes `undo` keep the files, because the journal has the record.
   mutating func keep() { (madeBody, madeMetadata, isNew) = (nil, nil, false) }
 
-  /// Removes the files that were made and that no record refers to.
+  /// Removes the files that were made and that no record refers to. A body that was moved from staging
+  /// is moved back, so that the caller can try again.
   mutating func undo() {
     if let staged { try? files.removeFile(staged.from, in: staged.session.directory.raw) }
     if let madeMetadata { tree.discard(madeMetadata, in: directory.raw) }
-    if let madeBody { tree.discard(madeBody, in: directory.raw) }
+    if let madeBody, !moveBack(madeBody) { tree.discard(madeBody, in: directory.raw) }
     if isNew { tree.discardDirectory(Layout.key(hash), in: shard) }
-    (staged, madeMetadata, madeBody) = (nil, nil, nil)
+    (staged, madeMetadata, madeBody, bodySource) = (nil, nil, nil, nil)
+  }
+
+  private func moveBack(_ body: PathName) -> Bool {
+    guard let bodySource else { return false }
+    return
+      (try? files.rename(
+        body, in: directory.raw, to: bodySource.name, in: bodySource.session.directory.raw)) != nil
   }
 }

@@ -97,13 +97,17 @@ struct Before {
   }
 
   /// Returns whether the index still has the same entries of the key. Those that are not settled may
-  /// change without the lock of the shard.
+  /// change without the lock of the shard. Of the others, compaction may have copied the record.
   func isCurrent(_ state: borrowing StoreState, _ hash: KeyHash) -> Bool {
     let (now, known) = (state.index.variants(of: hash), all)
     return now.count == known.count
       && now.allSatisfy { number in
         let slot = state.index[number]
-        return known.contains { $0.variant == slot.variant && $0.isSameRecord(as: slot) }
+        return known.contains { old in
+          old.variant == slot.variant
+            && (old.isSameRecord(as: slot)
+              || !old.isUnsettled && !slot.isUnsettled && old.digest == slot.digest)
+        }
       }
   }
 }

@@ -127,6 +127,48 @@ import Testing
       Options(limits: Limits(freeBytes: UInt64(Int64.max)), clock: SteppingClock(Self.now)))
     #expect(throws: failure(.noSpace, sandbox.root)) { try put(store, "a", past(-40)) }
   }
+
+  private func entry(_ body: BodySource) -> NewEntry {
+    NewEntry(
+      key: "k", variant: 0, metadata: EntryMetadata(), digest: Digest(hashing: [2]), length: 1,
+      body: body)
+  }
+
+  @Test func `a copy of the record by compaction is no other entry`() throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "k")
+    let hash = store.catalog.hash("k")
+    let before = store.catalog.state.withLock { Before(&$0, hash, entry(.bytes([2])), now: 0) }
+    try store.purge()
+    #expect(store.catalog.state.withLock { before.isCurrent($0, hash) })
+    try store.put([3], for: "k")
+    #expect(!store.catalog.state.withLock { before.isCurrent($0, hash) })
+  }
+
+  @Test func `a body from staging is there again when its entry was not stored`() throws {
+    let store = try sandbox.open()
+    let writer = try store.makeWriter(for: "other")
+    try writer.write([2])
+    let session = try store.catalog.ownSession()
+    var staged: PathName?
+    try store.fileSystem.list(session.directory.raw) { name, _ in
+      staged = name
+      return true
+    }
+    let name = try #require(staged)
+    let hash = store.catalog.hash("k")
+    try store.catalog.withShard(of: hash) { shard throws(StoreError) in
+      let new = entry(.staged(name, session))
+      let before = store.catalog.state.withLock { Before(&$0, hash, new, now: 0) }
+      var files = try KeyFiles(store.catalog.tree, shard, hash, isKnown: false)
+      _ = try files.placeBody(new, before)
+      #expect(sandbox.bodies.count == 1)
+      files.undo()
+    }
+    #expect(sandbox.bodies.isEmpty)
+    try writer.commit()
+    #expect(store.lookUp("other").entry?.body == [2])
+  }
 }
 
 extension Array where Element: Hashable {
