@@ -13,6 +13,7 @@ public enum Durability: Sendable, Hashable {
 public enum Settling: Sendable, Hashable {
   /// A body of up to 16 KiB is first stored in the journal, with one write. The background thread
   /// writes its files within so many seconds. If the journal is lost until then, the entry is lost.
+  /// With 0 seconds or less, the files are written at once.
   case within(seconds: Int)
   /// The files are written before the call returns.
   case atOnce
@@ -35,7 +36,7 @@ public struct Options: Sendable {
   public var limits: Limits?
   /// The events that a change survives once the call that made it has returned.
   public var durability: Durability
-  /// The time at which the files of a small entry are written; by default at once.
+  /// The time at which the files of a small entry are written; by default within 5 seconds.
   public var settling: Settling
   /// The most bytes of bodies and metadata that are kept in memory; 0 for none.
   public var memoryBytes: Int
@@ -65,7 +66,7 @@ public struct Options: Sendable {
   /// Creates options.
   public init(
     limits: Limits? = nil, durability: Durability = .process,
-    settling: Settling = .atOnce, memoryBytes: Int = 0, isReadOnly: Bool = false,
+    settling: Settling = .within(seconds: 5), memoryBytes: Int = 0, isReadOnly: Bool = false,
     createsStore: Bool = true,
     evictsOnFullDisk: Bool = true,
     sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock(),

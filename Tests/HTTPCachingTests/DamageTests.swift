@@ -48,7 +48,7 @@ struct DamageTests {
   func `a damaged body is never served as whole, and the next storing of the same bytes heals it`(
     damage: Damage, size: Int
   ) throws {
-    let sandbox = try CacheSandbox()
+    let sandbox = try CacheSandbox(options: Options(settling: .atOnce))
     let body = content(size)
     try sandbox.load(request(), head(200, fresh), body)
     #expect(try sandbox.served(request())?.body == body)
@@ -74,7 +74,7 @@ struct DamageTests {
 
   @Test(arguments: [1000, 300_000])
   func `a range of a body up to 16 MiB is cut from verified bytes alone`(size: Int) throws {
-    let sandbox = try CacheSandbox()
+    let sandbox = try CacheSandbox(options: Options(settling: .atOnce))
     try sandbox.load(request(), head(200, fresh), content(size))
     try apply(.flipMiddle, to: try #require(sandbox.bodies.first))
     let asked = request("/a", [HTTPField("Range", "bytes=0-9")])
@@ -83,7 +83,7 @@ struct DamageTests {
 
   @Test(arguments: [100, 150_000])
   func `a damaged part spoils no answer`(size: Int) throws {
-    let sandbox = try CacheSandbox()
+    let sandbox = try CacheSandbox(options: Options(settling: .atOnce))
     let body = content(2 * size)
     for (first, last) in [(0, size - 1), (size, 2 * size - 1)] {
       let fields: HTTPFields = [
@@ -100,7 +100,7 @@ struct DamageTests {
   }
 
   @Test func `damaged metadata is never served, whichever byte it is`() throws {
-    let sandbox = try CacheSandbox()
+    let sandbox = try CacheSandbox(options: Options(settling: .atOnce))
     try sandbox.load(request(), head(200, fresh), content(100))
     sandbox.store.close()
     let names = try FileManager.default.subpathsOfDirectory(atPath: sandbox.path + "/journal")

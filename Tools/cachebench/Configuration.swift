@@ -72,7 +72,7 @@ extension Configuration {
     "threads", integers(upTo: 256), default: [1, 2, 4],
     help: "How many threads and processes, for concurrent and processes")
   private static let settlingOption = Option(
-    "settling", .integer(in: 0...86_400), default: 0,
+    "settling", .integer(in: 0...86_400), default: 5,
     help: "Seconds within which the store writes the files of small entries; 0: at once")
   private static let jsonFlag = Flag("json", help: "Print one JSON object a line, and no table")
   private static let keepFlag = Flag("keep", help: "Leave the folder for a look")

@@ -10,7 +10,7 @@ struct StoreSettings: Sendable {
   /// The most entries it may hold; nil for as many as fit.
   var maximumEntries: Int?
   /// When the files of small entries are written.
-  var settling = Settling.atOnce
+  var settling = Settling.within(seconds: 5)
 }
 
 /// Calls the store, and puts its error into the words of the benchmark.

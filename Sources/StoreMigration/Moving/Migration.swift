@@ -57,10 +57,11 @@ public final class Migration {
   private static func open(
     _ path: String, _ options: MigrationOptions
   ) throws(MigrationError) -> Store? {
-    // Present entries are worth as much as new ones: a full disk ends the migration.
+    // Present entries are worth as much as new ones: a full disk ends the migration. Nobody waits
+    // for a single entry, so the log would only add a write.
     let storeOptions = Options(
-      isReadOnly: options.isDryRun, createsStore: !options.isDryRun, evictsOnFullDisk: false,
-      fileSystem: options.fileSystem)
+      settling: .atOnce, isReadOnly: options.isDryRun, createsStore: !options.isDryRun,
+      evictsOnFullDisk: false, fileSystem: options.fileSystem)
     do throws(StoreError) {
       return try Store(at: path, options: storeOptions)
     } catch  where options.isDryRun && error.code == .notFound {
