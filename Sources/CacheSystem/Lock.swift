@@ -41,6 +41,10 @@ package enum LockOrder: Int32, Sendable {
 @usableFromInline
 package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<Value>
+  #if canImport(Glibc)
+    // Held around the mutex, which is never contended therefore.
+    @usableFromInline let gate = Gate()
+  #endif
   #if DEBUG
     @usableFromInline let order: LockOrder
   #endif
@@ -64,6 +68,10 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     #if DEBUG
       let outer = order.enter()
       defer { LockOrder.leave(to: outer) }
+    #endif
+    #if canImport(Glibc)
+      gate.enter()
+      defer { gate.leave() }
     #endif
     return try mutex.withLock(body)
   }

@@ -22,7 +22,7 @@ package final class Journal: Sendable {
   private let clock: any WallClock
   private let bootName: [UInt8]?
   /// One thread of this process appends at a time.
-  private let turn = Mutex<Void>(())
+  private let turn = Gate()
 
   private var files: any FileSystem { place.fileSystem }
   private var hashSeed: UInt64 { place.description.hashSeed }
@@ -55,7 +55,7 @@ package final class Journal: Sendable {
 
   /// Runs `body` with the lock of the journal. Only its holder may append.
   func withLock<R: Sendable>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
-    try turn.withLock { _ throws(StoreError) -> R in
+    try turn.withLock { () throws(StoreError) -> R in
       do throws(SystemError) {
         try place.lock.take(in: place.root)
       } catch {

@@ -10,9 +10,20 @@ final class JournalTail: Sendable {
     var position: Int64 = 0
   }
 
-  private let shared = Mutex(Mark())
+  /// The file in the upper half, the position in the lower one, so that both change at once.
+  private let shared = Atomic<UInt64>(UInt64(UInt32.max) << 32)
 
-  var mark: Mark { shared.withLock { $0 } }
+  var mark: Mark {
+    let both = shared.load(ordering: .acquiring)
+    return Mark(
+      file: Int32(truncatingIfNeeded: both >> 32), position: Int64(UInt32(truncatingIfNeeded: both)))
+  }
 
-  func set(_ mark: Mark) { shared.withLock { $0 = mark } }
+  func set(_ mark: Mark) {
+    // No segment is that long (`Journal.maximumSegmentBytes`).
+    let position = UInt32(exactly: mark.position)
+    let file = position == nil ? -1 : mark.file
+    let both = UInt64(UInt32(bitPattern: file)) << 32 | UInt64(position ?? 0)
+    shared.store(both, ordering: .releasing)
+  }
 }
