@@ -33,8 +33,8 @@ TABLED = {
     "Dispatch", "WebKit", *STUBS}
 # Functions of libraries that are not part of the C library, and of this package.
 OTHER_C = re.compile(r"(curl_|CURL|sqlite3_|SQLITE|csqlite_|occurl|cp_|cr_|cxx|cl_)")
-C_HEADERS = """errno fcntl poll pthread signal stdio stdlib string sys/resource sys/socket sys/stat
-  sys/sysctl time unistd zlib""".split()
+C_HEADERS = """arpa/inet errno fcntl netinet/in netinet/tcp poll pthread signal stdio stdlib string
+  sys/resource sys/socket sys/stat sys/sysctl time unistd zlib""".split()
 
 
 def fail(status, *lines):

@@ -21,3 +21,8 @@ public let RLIMIT_NOFILE: Int32 = 8
 public func getrlimit(_ resource: Int32, _ limit: UnsafeMutablePointer<rlimit>!) -> Int32 { -1 }
 
 public func setrlimit(_ resource: Int32, _ limit: UnsafePointer<rlimit>!) -> Int32 { -1 }
+
+// In <sys/socket.h>.
+public let SOCK_DGRAM: Int32 = 2
+
+public let SO_NOSIGPIPE: Int32 = 0x1022
