@@ -51,7 +51,8 @@ int64_t cp_length(int descriptor);
 int cp_truncate(int descriptor, int64_t length);
 /// fdatasync(2), or fsync(2) if `full` is not 0; on Apple platforms F_FULLFSYNC in both cases.
 int cp_synchronize(int descriptor, int full);
-/// syncfs(2); on Apple platforms fsync_volume_np(3), which waits for the disk.
+/// syncfs(2); on Apple platforms what fsync_volume_np(3) does, which waits for the disk. If the system
+/// refuses that, what sync(2) has not written at its return may be lost with the power.
 int cp_synchronize_volume(int descriptor);
 int cp_status_of(int descriptor, struct cp_status *status);
 int cp_status_at(int directory, const char *name, struct cp_status *status);
