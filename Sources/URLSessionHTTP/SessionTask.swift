@@ -14,11 +14,7 @@ final class SessionTask: Sendable {
     /// The bytes of the body that must come, if the response says so.
     var expected: UInt64?
     var received: UInt64 = 0
-    /// The last time when the server gave a sign of life.
-    var lastSign: ContinuousClock.Instant
-    var hasSign = false
-    /// Whether the task waits for a network, with no limit but that of the whole transfer.
-    var waitsForNetwork = false
+    var limits: SessionLimits
     /// Whether the body is in the file of a download task.
     var hasFile = false
     /// Ends the upload from a stream.
@@ -32,27 +28,20 @@ final class SessionTask: Sendable {
   let transfer: Transfer
   private let pace: TaskPace
   private let setup: NetworkSetup
-  private let began = ContinuousClock.now
   private let state: Mutex<State>
 
   init(_ transfer: Transfer, _ pace: TaskPace, _ setup: NetworkSetup) {
     self.transfer = transfer
     self.pace = pace
     self.setup = setup
-    state = Mutex(State(lastSign: began))
+    state = Mutex(State(limits: SessionLimits(transfer.options, now: .now)))
   }
 
   /// Notes that the server, or the network, does something.
-  func noteSign() {
-    state.withLock { state in
-      state.lastSign = .now
-      state.hasSign = true
-      state.waitsForNetwork = false
-    }
-  }
+  func noteSign() { state.withLock { $0.limits.noteSign(now: .now) } }
 
   /// Notes that there is no network, and that the task waits for one.
-  func noteWaiting() { state.withLock { $0.waitsForNetwork = true } }
+  func noteWaiting() { state.withLock { $0.limits.noteWaiting() } }
 
   /// Passes an interim response on.
   func receiveInterim(_ response: HTTPURLResponse) {
@@ -163,12 +152,10 @@ final class SessionTask: Sendable {
   }
 }
 
-// The time limits. URLSession has one of its own, in whole seconds on Linux.
 extension SessionTask {
   /// Starts the watch over the time limits.
   func watchTime() {
-    let options = transfer.options
-    if options.connectTimeout ?? options.idleTimeout ?? options.wholeTimeout == nil { return }
+    if state.withLock({ $0.limits.areNone }) { return }
     let watch = Task { [weak self] in
       while !Task.isCancelled, let left = self?.timeLeft() {
         if left <= .zero { return }
@@ -183,28 +170,10 @@ extension SessionTask {
   /// Returns the time until a limit may be reached, or `nil` without a limit. If one is reached, the
   /// transfer ends.
   private func timeLeft() -> Duration? {
-    let options = transfer.options
-    let now = ContinuousClock.now
     let isWaitingHere = transfer.isPaused || transfer.upload?.awaitsSource == true
-    let idle = state.withLock { state -> Duration? in
-      if isWaitingHere { state.lastSign = now }
-      if state.waitsForNetwork { return .seconds(1) }
-      let limit =
-        state.hasSign
-        ? options.idleTimeout : Self.sum(options.connectTimeout, options.idleTimeout)
-      return limit.map { $0 - (now - state.lastSign) }
-    }
-    let whole = options.wholeTimeout.map { $0 - (now - began) }
-    let left = [idle, whole].compactMap(\.self).min()
-    if let left, left <= .zero {
-      fail(transfer.error(.timeout, whole == left ? "the whole time is over" : "no byte came"))
-    }
-    return left
-  }
-
-  private static func sum(_ one: Duration?, _ other: Duration?) -> Duration? {
-    guard let one, let other else { return one ?? other }
-    return one + other
+    let next = state.withLock { $0.limits.next(now: .now, isWaitingHere: isWaitingHere) }
+    if let next, next.left <= .zero { fail(transfer.error(.timeout, next.detail)) }
+    return next?.left
   }
 }
 
