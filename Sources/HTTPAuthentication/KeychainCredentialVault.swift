@@ -121,7 +121,7 @@
       guard let item = found as? Query, let data = item[kSecValueData as String] as? Data,
         let secret = String(validating: data, as: UTF8.self)
       else {
-        throw failure(
+        throw KeychainStatus.failure(
           .damaged, space, "the item has no text", "remove it, and log in again")
       }
       if space.scheme == .bearer { return .token(secret, persistence: .permanent) }
@@ -192,35 +192,7 @@
     private func check(
       _ status: OSStatus, _ space: ProtectionSpace?
     ) throws(CredentialVaultError) {
-      switch status {
-      case errSecSuccess: return
-      case errSecItemNotFound:
-        throw failure(.notFound, space, "the item is not there any more", "save it again")
-      case errSecInteractionNotAllowed:
-        throw failure(
-          .locked, space, "the keychain is locked, and the user cannot be asked now",
-          "try again when the device is unlocked")
-      case errSecAuthFailed:
-        throw failure(
-          .refused, space, "the keychain refuses access",
-          "unlock it, and check the access rights of the item")
-      case errSecMissingEntitlement:
-        throw failure(
-          .missingEntitlement, space, "the program may not use the keychain or the access group",
-          "sign it with the entitlement keychain-access-groups")
-      default:
-        throw failure(
-          .failed, space, "the keychain fails with the status \(status)",
-          "run `security error \(status)` on a Mac for its meaning")
-      }
-    }
-
-    private func failure(
-      _ code: CredentialVaultError.Code, _ space: ProtectionSpace?, _ cause: String,
-      _ remedy: String
-    ) -> CredentialVaultError {
-      let item = space.map { ", \($0.urlScheme.rawValue)://\($0.host):\($0.port)" } ?? ""
-      return CredentialVaultError(code, path: "keychain\(item)", cause: cause, remedy: remedy)
+      if status != errSecSuccess { throw KeychainStatus.failure(status, space) }
     }
   }
 #endif

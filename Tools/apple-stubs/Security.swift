@@ -87,10 +87,6 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus { -1 }
 public let errSecItemNotFound: OSStatus = -25300
 /// https://developer.apple.com/documentation/security/errsecduplicateitem
 public let errSecDuplicateItem: OSStatus = -25299
-/// https://developer.apple.com/documentation/security/errsecinteractionnotallowed
-public let errSecInteractionNotAllowed: OSStatus = -25308
-/// https://developer.apple.com/documentation/security/errsecmissingentitlement
-public let errSecMissingEntitlement: OSStatus = -34018
 
 /// https://developer.apple.com/documentation/security/ksecclass
 public let kSecClass: CFString = ""
