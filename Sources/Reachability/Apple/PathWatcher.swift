@@ -29,8 +29,11 @@
   extension NetworkState {
     fileprivate init(_ path: NWPath) {
       let links = path.availableInterfaces.map(\.name)
-      if path.status != .satisfied {
+      if path.status == .unsatisfied {
         self.init(.none, reason: "the system has no usable path")
+      } else if path.status == .requiresConnection {
+        // A VPN on demand, for example: it connects when a request is sent.
+        self.init(.free, links: links, reason: "the system connects when it is asked")
       } else if path.isConstrained {
         self.init(.constrained, links: links, reason: "the user saves data (Low Data Mode)")
       } else if path.isExpensive {
