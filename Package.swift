@@ -37,7 +37,7 @@ func systemLibrary(_ name: String, _ pkgConfig: String, _ apt: String, _ brew: S
 }
 
 /// The platforms whose own libraries take the place of libcurl and OpenSSL.
-let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
+let apple: [Platform] = [.macOS, .macCatalyst, .iOS, .tvOS, .watchOS, .visionOS]
 
 /// Apple's privacy manifest of CacheSystem. It is a resource on Macs only, because resources add a
 /// generated file to the module, which imports Foundation. `exclude` is needed, too: SwiftPM 6.4
