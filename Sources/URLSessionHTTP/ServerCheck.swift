@@ -12,9 +12,10 @@ import MessageDigests
 
 /// Checks servers, and proves this client to them. On Linux, URLSession does that alone.
 struct ServerCheck: Sendable {
+  private let setup: NetworkSetup
+  private let acceptsServer: (@Sendable (ServerCertificates) async -> Bool)?
+
   #if canImport(Security)
-    private let setup: NetworkSetup
-    private let acceptsServer: (@Sendable (ServerCertificates) async -> Bool)?
     private let authorities: [SecCertificate]?
     private let identity: ClientIdentity?
 
@@ -69,19 +70,7 @@ struct ServerCheck: Sendable {
       let chain = (SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []).map {
         [UInt8](SecCertificateCopyData($0) as Data)
       }
-      let found = chain.first.map(Self.pins) ?? []
-      if let acceptsServer {
-        let server = ServerCertificates(
-          host: host, certificates: chain, isTrusted: refusal == nil, pins: found)
-        if await !acceptsServer(server) {
-          return transfer.error(.certificate, refusal ?? "the program does not accept \(host)")
-        }
-      } else if let refusal {
-        return transfer.error(.certificate, refusal)
-      }
-      guard let pins = setup.pins(of: host), pins.isDisjoint(with: found) else { return nil }
-      let names = found.map(\.description).sorted().joined(separator: " and ")
-      return transfer.error(.pinMismatch, "\(host) has \(names)")
+      return await verdict(chain, refusal: refusal, host, transfer)
     }
 
     /// Returns why the system does not trust a server, or `nil`. It may ask the network, so it runs
@@ -116,8 +105,34 @@ struct ServerCheck: Sendable {
     }
   #else
     /// Checks nothing: `SessionConfiguration` has refused a set-up that needs it.
-    init(_ setup: NetworkSetup, _ options: URLSessionOptions) throws(TransportError) {}
+    init(_ setup: NetworkSetup, _ options: URLSessionOptions) throws(TransportError) {
+      self.setup = setup
+      acceptsServer = options.acceptsServer
+    }
   #endif
+
+  /// Returns the reason why a server is not accepted, or `nil` if it is.
+  ///
+  /// - Parameters:
+  ///   - chain: its certificates in DER, its own first.
+  ///   - refusal: the reason why the system, or the authorities of the set-up, do not trust it.
+  func verdict(
+    _ chain: [[UInt8]], refusal: String?, _ host: String, _ transfer: Transfer
+  ) async -> TransportError? {
+    let found = chain.first.map(Self.pins) ?? []
+    if let acceptsServer {
+      let server = ServerCertificates(
+        host: host, certificates: chain, isTrusted: refusal == nil, pins: found)
+      if await !acceptsServer(server) {
+        return transfer.error(.certificate, refusal ?? "the program does not accept \(host)")
+      }
+    } else if let refusal {
+      return transfer.error(.certificate, refusal)
+    }
+    guard let pins = setup.pins(of: host), pins.isDisjoint(with: found) else { return nil }
+    let names = found.map(\.description).sorted().joined(separator: " and ")
+    return transfer.error(.pinMismatch, "\(host) has \(names)")
+  }
 
   /// Returns the pins that a certificate matches.
   static func pins(of certificate: [UInt8]) -> Set<Pin> {
