@@ -14,9 +14,36 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
   let check: ServerCheck
   /// The running tasks. They are found by the task itself, as several sessions number their tasks.
   private let running = Mutex<[ObjectIdentifier: SessionTask]>([:])
+  private let sessions = Mutex<[String: URLSession]>([:])
   private let backgroundHandler = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(_ check: ServerCheck) { self.check = check }
+
+  /// Returns the session of a name, or makes it.
+  func session(named name: String, _ make: () -> URLSession) -> URLSession {
+    sessions.withLock { sessions in
+      if let session = sessions[name] { return session }
+      let session = make()
+      sessions[name] = session
+      return session
+    }
+  }
+
+  /// Returns all sessions, and keeps none.
+  func takeSessions() -> [URLSession] {
+    sessions.withLock { sessions in
+      defer { sessions = [:] }
+      return Array(sessions.values)
+    }
+  }
+
+  /// Forgets a session that the system, or another process with the same background session, has
+  /// ended: a task for it would raise an exception. Its own tasks end one by one.
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+    sessions.withLock { sessions in
+      if let name = sessions.first(where: { $0.value === session })?.key { sessions[name] = nil }
+    }
+  }
 
   /// Starts a task.
   func start(_ task: SessionTask, _ urlTask: URLSessionTask, watchesTime: Bool) {

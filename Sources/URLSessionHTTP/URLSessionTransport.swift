@@ -2,7 +2,6 @@ import CacheSystem
 import Foundation
 public import HTTPSemantics
 public import HTTPTransports
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -36,9 +35,6 @@ public final class URLSessionTransport: HTTPTransport {
   private let downloads: Bool
   private let delegate: SessionDelegate
   private let configuration: URLSessionConfiguration
-  /// The session, and one for each host with pins: a connection that was opened for another host is
-  /// never used for it.
-  private let sessions = Mutex<[String: URLSession]>([:])
 
   /// Creates a transport.
   ///
@@ -67,9 +63,7 @@ public final class URLSessionTransport: HTTPTransport {
 
   deinit {
     // Bodies keep the transport alive, so no task is running. A session keeps its delegate.
-    for session in sessions.withLock({ $0.values.map(\.self) }) {
-      session.finishTasksAndInvalidate()
-    }
+    for session in delegate.takeSessions() { session.finishTasksAndInvalidate() }
   }
 
   /// Sends a request and waits for the head of the final response.
@@ -130,13 +124,13 @@ public final class URLSessionTransport: HTTPTransport {
     }
   }
 
-  private func session(for host: String) -> URLSession {
+  /// Returns the session for a host. A host with pins has one of its own: a connection that was
+  /// opened for another host is never used for it.
+  func session(for host: String) -> URLSession {
     let name = setup.pins(of: host) == nil ? "" : NetworkSetup.withoutDot(host)
-    return sessions.withLock { sessions in
-      if let session = sessions[name] { return session }
+    return delegate.session(named: name) {
       let session = URLSession(
         configuration: configuration, delegate: delegate, delegateQueue: nil)
-      sessions[name] = session
       if downloads { cancelLeftTasks(of: session) }
       return session
     }

@@ -7,6 +7,10 @@ import TransportTesting
 
 @testable import URLSessionHTTP
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 @Suite struct URLSessionTransportTests {
   private func refusal(
     _ setup: NetworkSetup, _ change: (inout URLSessionOptions) -> Void = { _ in }
@@ -87,18 +91,48 @@ import TransportTesting
     #expect(origin.requests.count == 1)
   }
 
-  @Test func `a redirect while an upload runs is returned`() async throws {
-    let origin = try LoopbackOrigin { request, connection in
-      _ = connection.read(request.value(of: "Content-Length").flatMap { Int($0) } ?? 0)
+  @Test(
+    "a redirect while an upload runs is returned", .timeLimit(.minutes(1)),
+    arguments: [true, false], [true, false])
+  func redirectOfUpload(readsFirst: Bool, isStream: Bool) async throws {
+    let bytes = [UInt8](repeating: 1, count: 1 << 20)
+    let origin = try LoopbackOrigin { _, connection in
+      if readsFirst { _ = connection.read(bytes.count) }
       connection.answer("moved", status: "307 X", fields: ["Location: /elsewhere"])
+      if !readsFirst { _ = connection.read(bytes.count) }
     }
+    let pieces = [[UInt8]](repeating: Array(bytes.prefix(64 << 10)), count: 16)
     let response = try await URLSessionTransport().send(
       HTTPRequest(method: HTTPMethod(rawValue: "PUT"), url: origin.address()),
-      body: .bytes([UInt8](repeating: 1, count: 100_000)), options: patient
+      body: isStream
+        ? .stream(length: UInt64(bytes.count), ScriptedSource.of(pieces)) : .bytes(bytes),
+      options: patient
     ) { _ in }
     #expect(response.head.status == 307)
     #expect(try await response.body.readAll() == Array("moved".utf8))
     #expect(origin.requests.map(\.target) == ["/"])
+  }
+
+  @Test(
+    "a session that is invalidated ends its tasks, and the next request has a new one",
+    .timeLimit(.minutes(1)))
+  func invalidated() async throws {
+    let origin = try LoopbackOrigin { request, connection in
+      if request.target == "/ok" { return connection.answer("ok") }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+      if request.target == "/body" { connection.send("part") }
+      connection.waitForClose()
+    }
+    let transport = try URLSessionTransport()
+    let url = try origin.address("/body")
+    let session = transport.session(for: url.host)
+    let body = try await transport.send(HTTPRequest(url: url), options: patient).body
+    #expect(try await body.next() == Array("part".utf8))
+    session.invalidateAndCancel()
+    let error = await #expect(throws: TransportError.self) { try await body.next() }
+    #expect(error == TransportError(.truncatedBody, url: url.string))
+    while transport.session(for: url.host) === session { await Task.yield() }
+    #expect(try await transport.fetch(origin.address("/ok")).body == "ok")
   }
 
   @Test(
