@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles library modules for macOS with this toolchain's own modules, and compares the versions of
-the APIs that they use with the minimum. For Tools/check-apple, which says what this proves.
+"""Compiles library modules for macOS and Mac Catalyst with this toolchain's own modules, and compares
+the versions of the APIs that they use with the minimum. For Tools/check-apple, which says what this proves.
 
   Tools/check-apple-run.py FOLDER MODULE ...
 
@@ -19,18 +19,39 @@ import re
 import shutil
 import subprocess
 import sys
+import typing
 
 # The name of this machine in the toolchain's modules, and the one of the same length that replaces it.
 ARCHITECTURE = platform.machine()
 HOST = f"{ARCHITECTURE}-unknown-linux-gnu"
-APPLE = f"{ARCHITECTURE}-apple-macosx10.15"
-MODULE = {"aarch64": "arm64"}.get(ARCHITECTURE, ARCHITECTURE) + "-apple-macos"
+PROCESSOR = {"aarch64": "arm64"}.get(ARCHITECTURE, ARCHITECTURE)
+
+
+class Platform(typing.NamedTuple):
+    """A platform for which the modules are compiled."""
+    # Its name in Package.swift, and that of its folder of modules.
+    name: str
+    folder: str
+    # The end of the triple that replaces that of this machine, and of the names of its modules.
+    ending: str
+    module: str
+    # The triple of the target, with its version.
+    target: str
+
+
+PLATFORMS = [
+    Platform("macos", "macosx", "macosx10.15", "macos", "macosx{}"),
+    # Code in `#if os(iOS)` is compiled here. A simulator's triple is too long to replace that of Linux.
+    Platform("maccatalyst", "maccatalyst", "ios-macabi0", "ios-macabi", "ios{}-macabi"),
+]
 STUBS = ["Darwin", "CryptoKit", "Network", "Security", "AppleFoundation"]
 # What the table is about. The modules of the standard library carry their versions in themselves, and
 # the compiler compares them; those of Foundation do so in part.
 TABLED = {
     "Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking",
     "Dispatch", "WebKit", *STUBS}
+# The libraries that are in the SDK of each platform.
+IN_SDK = {"CZlib", "CSQLite"}
 # Functions of libraries that are not part of the C library, and of this package.
 OTHER_C = re.compile(r"(curl_|CURL|sqlite3_|SQLITE|csqlite_|occurl|cp_|cr_|cxx|cl_)")
 C_HEADERS = """arpa/inet errno fcntl netinet/in netinet/tcp poll pthread signal stdio stdlib string
@@ -43,31 +64,34 @@ def fail(status, *lines):
 
 
 class Build:
-    """The modules for macOS, each compiled once, and the index of what they declare and refer to."""
+    """The modules for a platform, each compiled once, and the index of what they declare and use."""
 
-    def __init__(self, folder, version):
-        self.folder, self.target = folder, f"{ARCHITECTURE}-apple-macosx{version}"
-        self.place, self.maps = folder / "macos", {}
+    def __init__(self, folder, platform, version):
+        self.folder, self.platform = folder, platform
+        self.target = f"{ARCHITECTURE}-apple-{platform.target.format(version)}"
+        self.place, self.maps = folder / platform.name, {}
         shutil.rmtree(self.place, ignore_errors=True)
         (self.place / "modules").mkdir(parents=True)
         self.make_resources()
 
     def make_resources(self):
-        """Copies the toolchain's modules as modules for macOS: `@available` then counts."""
+        """Copies the toolchain's modules as modules for the platform: `@available` then counts."""
         given = subprocess.run(["swiftc", "-print-target-info"], capture_output=True, check=True)
         resources = pathlib.Path(json.loads(given.stdout)["paths"]["runtimeResourcePath"])
         self.resources, self.macros = self.place / "resources", resources / "host/plugins"
-        (self.resources / "macosx").mkdir(parents=True)
+        modules = self.resources / self.platform.folder
+        modules.mkdir(parents=True)
         for entry in resources.iterdir():
             if entry.name != "linux":
                 (self.resources / entry.name).symlink_to(entry)
-        if len(HOST) != len(APPLE):
-            fail(2, f"{HOST} and {APPLE} differ in length")
+        apple = f"{ARCHITECTURE}-apple-{self.platform.ending}"
+        if len(HOST) != len(apple):
+            fail(2, f"{HOST} and {apple} differ in length")
         for module in resources.glob(f"linux/*.swiftmodule/{HOST}.swiftmodule"):
-            copy = self.resources / "macosx" / module.parent.name
+            copy = modules / module.parent.name
             copy.mkdir()
-            (copy / f"{MODULE}.swiftmodule").write_bytes(
-                module.read_bytes().replace(HOST.encode(), APPLE.encode()))
+            (copy / f"{PROCESSOR}-apple-{self.platform.module}.swiftmodule").write_bytes(
+                module.read_bytes().replace(HOST.encode(), apple.encode()))
         # A module below the SDK's folder would not be one of this package.
         (self.place / "sdk").mkdir()
         for name in ("usr", "lib", "lib64"):
@@ -104,7 +128,7 @@ class Build:
         target, maps = package[name], set()
         for dependency in target["dependencies"]:
             (below, *_, condition), = dependency.values()
-            if condition is None or "macos" in condition["platformNames"]:
+            if self.applies(condition):
                 maps |= self.add(below, package)
         folder = self.folder / "package" / (target.get("path") or f"Sources/{name}")
         sources = list(folder.rglob("*.swift"))
@@ -116,6 +140,27 @@ class Build:
             maps = maps | {self.module_map(name, folder)}
         self.maps[name] = maps
         return maps
+
+    def compile_consumer(self, source):
+        """Compiles a program of another package that uses the Foundation API."""
+        if "OfflineCacheKit" not in self.maps:
+            return
+        flags = [part for map in sorted(self.maps["OfflineCacheKit"])
+                 for part in ("-Xcc", f"-fmodule-map-file={map}")]
+        self.compile("Consumer", [source], [*flags, "-swift-version", "6"], index="consumer")
+
+    def system_libraries(self, name, package):
+        """Returns the targets below one that stand for libraries which are not of the package."""
+        target = package[name]
+        found = {name} if target["type"] == "system" else set()
+        for dependency in target["dependencies"]:
+            (below, *_, condition), = dependency.values()
+            if self.applies(condition):
+                found |= self.system_libraries(below, package)
+        return found
+
+    def applies(self, condition):
+        return condition is None or self.platform.name in condition["platformNames"]
 
     def module_map(self, name, folder):
         for given in (folder / "module.modulemap", folder / "include/module.modulemap"):
@@ -207,13 +252,14 @@ def named(found):
             name = name.removesuffix("(_:)")
         # What Tools/check-apple writes with `apple` before it.
         name = re.sub(r"\bapple([A-Z])(?=[a-z])", lambda found: found[1].lower(), name)
-        name = re.sub(r"\bapple(?=NS)", "", name)
+        name = re.sub(r"\bapple(?=NS)|\bApple(?=[A-Z])", "", name)
         apis[name] |= found[usr]
     return apis
 
 
 def number(version):
-    return tuple(map(int, version.split(".")))
+    """A version that can be compared; that of what does not exist on a platform is the lowest."""
+    return () if version == "-" else tuple(map(int, version.split(".")))
 
 
 def compare(apis, table_path, minimum, report):
@@ -263,13 +309,24 @@ def main():
     targets = {target["name"]: target for target in package["targets"]}
     minimum = {given["platformName"]: given["version"] for given in package["platforms"]}
     stubs = folder / "package/Tools/apple-stubs"
-    build = Build(folder, minimum["macos"])
-    for name in STUBS:
-        build.compile(name, [stubs / f"{name}.swift"], index="stubs")
-    for name in sys.argv[2:]:
-        build.add(name, targets)
-    found = indexed(build.place / "uses", REFERENCE)
-    declared = indexed(build.place / "stubs", DEFINITION)
+    found, declared = collections.defaultdict(set), collections.defaultdict(set)
+    for platform in PLATFORMS:
+        # Without a version of its own, Mac Catalyst has that of iOS.
+        build = Build(folder, platform, minimum.get(platform.name, minimum["ios"]))
+        for name in STUBS:
+            build.compile(name, [stubs / f"{name}.swift"], index="stubs")
+        for name in sys.argv[2:]:
+            build.add(name, targets)
+        build.compile_consumer(folder / "package/Tools/consumer-apple.swift")
+        for product in package["products"]:
+            if "library" not in product["type"] or product["name"] == "CurlHTTP":
+                continue
+            below = (build.system_libraries(name, targets) for name in product["targets"])
+            if missing := set().union(*below) - IN_SDK:
+                fail(1, f"{product['name']} needs {', '.join(sorted(missing))} on {platform.name}")
+        for uses, index, role in ((found, "uses", REFERENCE), (declared, "stubs", DEFINITION)):
+            for usr, files in indexed(build.place / index, role).items():
+                uses[usr] |= files
     apis = named(collections.ChainMap(found, declared))
     write_calls(found, declared, folder / "calls.c")
     (folder / "platforms.txt").write_text(

@@ -45,6 +45,13 @@ extension URLSessionConfiguration {
     get { true }
     set {}
   }
+  #if os(iOS)
+    public enum AppleMultipathServiceType: Sendable { case none, handover, interactive, aggregate }
+    public var appleMultipathServiceType: AppleMultipathServiceType {
+      get { .none }
+      set {}
+    }
+  #endif
   public var allowsExpensiveNetworkAccess: Bool {
     get { true }
     set {}
