@@ -17,11 +17,11 @@ package enum OpenFiles {
     var limit = rlimit()
     // Safety: both calls access only the local variable.
     guard unsafe getrlimit(resource, &limit) == 0 else { return 1024 }
-    let best = min(UInt64(limit.rlim_max), wanted)
-    if UInt64(limit.rlim_cur) < best {
-      limit.rlim_cur = rlim_t(best)
-      _ = unsafe setrlimit(resource, &limit)
-      _ = unsafe getrlimit(resource, &limit)
+    // Apple platforms refuse more than `kern.maxfilesperproc`, and always accept OPEN_MAX.
+    for count in [wanted, min(wanted, 10_240)] {
+      var next = limit
+      next.rlim_cur = min(limit.rlim_max, rlim_t(count))
+      if next.rlim_cur > limit.rlim_cur, unsafe setrlimit(resource, &next) == 0 { limit = next }
     }
     return UInt64(limit.rlim_cur)
   }
