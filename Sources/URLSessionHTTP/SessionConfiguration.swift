@@ -26,6 +26,7 @@ enum SessionConfiguration {
     configuration.protocolClasses = []
     if !setup.keepsCookies { configuration.httpCookieStorage = nil }
     configuration.httpShouldSetCookies = setup.keepsCookies
+    configuration.timeoutIntervalForRequest = SessionRequest.timeoutInterval
     configuration.httpMaximumConnectionsPerHost =
       setup.connectionsPerHost == 0 ? 1 << 20 : setup.connectionsPerHost
     #if canImport(Darwin)

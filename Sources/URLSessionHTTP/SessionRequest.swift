@@ -12,6 +12,8 @@ enum SessionRequest {
   private static let ownFields: Set<String> = [
     "content-length", "transfer-encoding", "expect", "host",
   ]
+  /// A week, in seconds: the time limits are those of `SessionTask`.
+  static let timeoutInterval = 604_800.0
   /// The codings that URLSession decodes on every platform.
   static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br"]
 
@@ -29,8 +31,8 @@ enum SessionRequest {
     guard let url = URL(string: request.url.string), url.absoluteString == request.url.string else {
       throw refuse("Foundation does not accept the URL")
     }
-    // The time limits are those of `SessionTask`.
-    var made = URLRequest(url: url, cachePolicy: .useProtocolCachePolicy, timeoutInterval: 604_800)
+    var made = URLRequest(
+      url: url, cachePolicy: .useProtocolCachePolicy, timeoutInterval: timeoutInterval)
     made.httpMethod = request.method.rawValue
     made.httpShouldHandleCookies = setup.keepsCookies && !request.fields.contains("Cookie")
     for field in request.fields where !ownFields.contains(field.name.lowercased()) {
