@@ -125,6 +125,38 @@ struct OfflineURLProtocolTests {
     }
   }
 
+  @Test func `tasks of a session that is invalidated are cancelled, once each`() async throws {
+    let mayAnswer = DispatchSemaphore(value: 0)
+    let sandbox = try FaceSandbox { request in
+      mayAnswer.wait()
+      mayAnswer.signal()
+      return fresh(request.target)
+    }
+    await with(sandbox) { session in
+      let ended = AsyncStream.makeStream(of: URLError.Code?.self)
+      let count = 4
+      for number in 0..<count {
+        session.dataTask(with: sandbox.request("/\(number)")) { _, _, error in
+          ended.continuation.yield((error as? URLError)?.code)
+        }.resume()
+      }
+      while sandbox.origin.connections < count { await Task.yield() }
+      session.invalidateAndCancel()
+      var codes: [URLError.Code?] = []
+      for await code in ended.stream {
+        codes.append(code)
+        if codes.count == count { break }
+      }
+      #expect(codes == Array(repeating: .cancelled, count: count))
+      mayAnswer.signal()
+      // The cache has its own session, and goes on.
+      let again = await end(sandbox.session(TestProtocol.self), sandbox.request("/again"))
+      #expect(again.data == Data("/again".utf8))
+      ended.continuation.finish()
+      for await _ in ended.stream { Issue.record("a task has ended twice") }
+    }
+  }
+
   @Test func `a 401 with a challenge ends, as a status`() async throws {
     let sandbox = try FaceSandbox { _ in
       OriginAnswer("who?", status: 401, fields: ["WWW-Authenticate: Basic realm=\"x\""])
