@@ -43,7 +43,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<Value>
   #if canImport(Glibc)
     // Held around the mutex, which is never contended therefore.
-    @usableFromInline let gate = Gate()
+    @usableFromInline let barging = BargingMutex()
   #endif
   #if DEBUG
     @usableFromInline let order: LockOrder
@@ -70,8 +70,8 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
       defer { LockOrder.leave(to: outer) }
     #endif
     #if canImport(Glibc)
-      gate.enter()
-      defer { gate.leave() }
+      barging.enter()
+      defer { barging.leave() }
     #endif
     return try mutex.withLock(body)
   }

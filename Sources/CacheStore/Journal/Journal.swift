@@ -22,7 +22,7 @@ package final class Journal: Sendable {
   private let clock: any WallClock
   private let bootName: [UInt8]?
   /// One thread of this process appends at a time.
-  private let turn = Gate()
+  private let turn = BargingMutex()
 
   private var files: any FileSystem { place.fileSystem }
   private var hashSeed: UInt64 { place.description.hashSeed }

@@ -16,7 +16,8 @@ final class JournalTail: Sendable {
   var mark: Mark {
     let both = shared.load(ordering: .acquiring)
     return Mark(
-      file: Int32(truncatingIfNeeded: both >> 32), position: Int64(UInt32(truncatingIfNeeded: both)))
+      file: Int32(truncatingIfNeeded: both >> 32),
+      position: Int64(UInt32(truncatingIfNeeded: both)))
   }
 
   func set(_ mark: Mark) {

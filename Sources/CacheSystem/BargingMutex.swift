@@ -6,14 +6,15 @@
   internal import Glibc
 #endif
 
-/// A mutex without a value, for a lock that many threads want at once.
+/// A mutex without a value, for a lock that many threads want at once. A running thread may take it
+/// before one that has waited longer.
 ///
 /// With glibc it is a pthread mutex that spins for a short time. `Synchronization.Mutex` has a futex
 /// with priority inheritance there, which hands a contended lock over to a sleeping thread, so each
 /// operation costs a change of threads: two threads that look up entries were slower than one. On
 /// Apple platforms `Mutex` does not hand over.
 @safe @usableFromInline
-package struct Gate: ~Copyable, @unchecked Sendable {
+package struct BargingMutex: ~Copyable, @unchecked Sendable {
   #if canImport(Glibc)
     // Unchecked: a pthread mutex may be used by all threads. It must not move, so it is on the heap.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -21,7 +22,7 @@ package struct Gate: ~Copyable, @unchecked Sendable {
     @usableFromInline let mutex = Mutex<Void>(())
   #endif
 
-  /// Creates a gate.
+  /// Creates a mutex.
   package init() {
     #if canImport(Glibc)
       unsafe mutex = .allocate(capacity: 1)
@@ -49,7 +50,7 @@ package struct Gate: ~Copyable, @unchecked Sendable {
     func leave() { unsafe pthread_mutex_unlock(mutex) }
   #endif
 
-  /// Calls the closure; no other thread is in a closure of this gate meanwhile.
+  /// Calls the closure; no other thread is in a closure under this mutex meanwhile.
   ///
   /// - Throws: the error of the closure.
   @inlinable
