@@ -19,7 +19,8 @@ extension EasyHandle {
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
       && setFields(transfer, setup) && setTimeouts(options)
-      && setTrust(setup, request.url) && setConnection(setup, readBytes: readBytes)
+      && setTrust(setup, request.url)
+      && setConnection(setup, request.url, readBytes: readBytes)
   }
 
   /// Sets the body. libcurl frames it itself: with a length, or chunked if there is none.
@@ -86,16 +87,20 @@ extension EasyHandle {
     return true
   }
 
-  private func setConnection(_ setup: NetworkSetup, readBytes: Int) -> Bool {
+  private func setConnection(
+    _ setup: NetworkSetup, _ url: NormalizedURL, readBytes: Int
+  ) -> Bool {
     // Safety: the handle is valid.
     unsafe occurl_set_quick_exit(raw)
     guard unsafe occurl_allow_only_http(raw) == CURLE_OK,
       unsafe occurl_limit_unsent(raw) == CURLE_OK
     else { return false }
     guard setProxy(setup.proxy), setResolves(setup.resolves) else { return false }
-    let version = setup.usesHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+    let mayShare = setup.usesHTTP2 && url.scheme == .https
+    let version = mayShare ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     // PIPEWAIT: several requests to a new host wait until it is known whether they can share the
-    // first connection, instead of opening one each.
+    // first connection, instead of opening one each. TLS tells with the handshake. Without TLS they
+    // would wait for the first answer, so HTTP/2 must not be allowed there.
     return keepErrorText() && set(CURLOPT_NOSIGNAL, 1)
       && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && set(CURLOPT_HTTP_VERSION, Int(version)) && set(CURLOPT_PIPEWAIT, 1)

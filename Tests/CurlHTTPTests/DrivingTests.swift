@@ -47,6 +47,29 @@ struct DrivingTests {
     return try #require(threads.withLock { $0.count == 1 ? $0[0] : nil })
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `requests to a new host do not wait for the first answer`() async throws {
+    let arrived = Monitor(0)
+    let count = 4
+    let origin = try LoopbackOrigin { _ in
+      arrived.change { $0 += 1 }
+      arrived.wait { $0 == count ? () : nil }
+      return OriginAnswer("here")
+    }
+    let transport = try makeTransport()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<count {
+        let url = try origin.address("/\(number)")
+        group.addTask {
+          let answer = try await transport.send(
+            HTTPRequest(url: url), body: nil, options: patient, onInterim: { _ in })
+          #expect(try await answer.body.readAll() == Array("here".utf8))
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
   @Test("one thread runs all transfers of a transport, one after the other or at once")
   func oneThread() async throws {
     let origin = try hintingOrigin()

@@ -125,7 +125,8 @@ struct OfflineURLProtocolTests {
     }
   }
 
-  @Test func `tasks of a session that is invalidated are cancelled, once each`() async throws {
+  @Test(.timeLimit(.minutes(1)))
+  func `tasks of a session that is invalidated are cancelled, once each`() async throws {
     let mayAnswer = DispatchSemaphore(value: 0)
     let sandbox = try FaceSandbox { request in
       mayAnswer.wait()
