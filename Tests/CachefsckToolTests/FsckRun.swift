@@ -26,9 +26,9 @@ extension ToolRun {
       .map { Array($0.utf8) } + arguments
   }
 
-  /// Makes a store with so many entries, `k0` and so on, with bodies of one byte.
+  /// Makes a store with so many entries, `k0` and so on, with bodies of one byte in files.
   func fill(_ count: Int) throws {
-    let store = try Store(at: store)
+    let store = try Store(at: store, options: Options(settling: .atOnce))
     for number in 0..<count {
       try store.put([UInt8(truncatingIfNeeded: number)], for: ByteString("k\(number)"))
     }
