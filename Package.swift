@@ -329,8 +329,8 @@ let package = Package(
       "CacheClient",
       [
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "RemoteTier",
-        "HTTPTransports", "HTTPSemantics", "ContentCoding", "CacheStore", "CacheFormat",
-        "CacheSystem", "ClientTesting", "SimulatedFiles",
+        "HTTPTransports", "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore",
+        "CacheFormat", "CacheSystem", "ClientTesting", "SimulatedFiles",
       ]),
     tests(
       "OfflineCacheKit",

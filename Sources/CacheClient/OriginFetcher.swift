@@ -103,7 +103,7 @@ struct OriginFetcher: Sendable {
       head,
       SharedBody(
         whole, plan: plan, permit: permit, store: store, length: head.fields.contentLength,
-        url: url, onStored: stored))
+        url: url, isDigested: offers?.mayOffer(plan) ?? false, onStored: stored))
   }
 
   /// Keeps answers that are under way from being stored after an unsafe request has changed what

@@ -63,7 +63,7 @@ final class RemoteLookUps: Sendable {
     do throws(RemoteReason) {
       let found = try await tier.lookUp(forwarding.key) { [self] in choose($0, forwarding) }
       guard let plan = plan(found.response, forwarding) else { throw .noVariant }
-      try await store(found, plan, permit)
+      try await store(found, plan.with(sha256: found.response.bodyDigest), permit)
       return nil
     } catch {
       return error
@@ -73,33 +73,35 @@ final class RemoteLookUps: Sendable {
   /// The time by which the clock of another machine may be ahead, in seconds.
   private static let tolerance = 5.0
 
+  /// The longest body that is fetched for a `HEAD` or a range.
+  private static let partLimit: UInt64 = 1 << 20
+
   /// Returns the index of the newest response that the request selects.
   private func choose(
     _ responses: [SharedResponse], _ forwarding: Forwarding
   ) -> Result<Int, RemoteReason> {
     let latest = Timestamp(nanoseconds: clock.now()).advanced(bySeconds: Self.tolerance)
-    var isAhead = false
+    var reason = RemoteReason.noVariant
     var best: (index: Int, date: HTTPDate)?
     for (index, response) in responses.enumerated() {
       guard let plan = plan(response, forwarding) else { continue }
       // By which clock it is fresh cannot be told.
       guard response.received <= latest else {
-        isAhead = true
+        reason = .clock
+        continue
+      }
+      guard forwarding.needsWhole || response.length <= Self.partLimit else {
+        reason = .tooLarge
         continue
       }
       let date = plan.response.facts.date ?? plan.response.responseTime
       if best.map({ $0.date < date }) ?? true { best = (index, date) }
     }
-    if let best { return .success(best.index) }
-    return .failure(isAhead ? .clock : .noVariant)
+    return best.map { .success($0.index) } ?? .failure(reason)
   }
 
   private func plan(_ response: SharedResponse, _ forwarding: Forwarding) -> StoringPlan? {
-    let form = SharedForm(
-      selecting: response.selecting, status: response.status, fields: response.fields,
-      tags: response.tags,
-      times: ResponseTimes(request: response.requested, response: response.received))
-    return cache.adopting(form, for: forwarding, now: Timestamp(nanoseconds: clock.now()))
+    cache.adopting(SharedForm(response), for: forwarding, now: Timestamp(nanoseconds: clock.now()))
   }
 
   /// Stores a response once its whole body is there and is the right one.

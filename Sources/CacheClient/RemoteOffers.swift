@@ -12,12 +12,16 @@ final class RemoteOffers: Sendable {
   let tier: RemoteCache
   private let cache: ResponseCache
   private let store: AsyncStore
-  private let digests = BodyDigests()
 
   init(_ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore) {
     self.tier = tier
     self.cache = cache
     self.store = store
+  }
+
+  /// Returns whether a response will be offered once it is stored.
+  func mayOffer(_ plan: StoringPlan) -> Bool {
+    tier.options.mode != .read && cache.mayShare(plan)
   }
 
   /// Offers an entry, if machines may share it.
@@ -42,9 +46,7 @@ final class RemoteOffers: Sendable {
     else { return nil }
     let isInline = info.length <= UInt64(SharedResponse.inlineBytes)
     let response = SharedResponse(
-      selecting: form.selecting, status: form.status, fields: form.fields, tags: form.tags,
-      bodyDigest: digest, length: info.length, requested: form.times.request,
-      received: form.times.response, inlineBody: isInline ? bytes : nil)
+      form, bodyDigest: digest, length: info.length, inlineBody: isInline ? bytes : nil)
     return RemoteOffer(response: response) { [store] in
       if let bytes { return .bytes(bytes) }
       return .stream(length: info.length, StoredBodySource(info, store))
@@ -56,33 +58,28 @@ final class RemoteOffers: Sendable {
     of info: EntryInfo, _ reader: BodyReader
   ) async -> (digest: [UInt8], bytes: [UInt8]?)? {
     let isShort = info.length <= UInt64(ResponseCache.smallBody)
-    if !isShort, let known = digests.find(info) { return (known, nil) }
+    let known = info.metadata.bodySHA256
+    if !isShort, let known { return (known, nil) }
     let function = MessageDigest(.sha256)
     var bytes: [UInt8] = []
     while reader.position < info.length {
       guard let piece = await StoredBodySource.read(reader, store) else { return nil }
-      function.update(piece)
+      if known == nil { function.update(piece) }
       if isShort { bytes += piece }
     }
+    if let known { return (known, bytes) }
     let digest = function.finish()
-    if isShort { return (digest, bytes) }
-    digests.keep(digest, info)
-    return (digest, nil)
+    await keep(digest, info)
+    return (digest, isShort ? bytes : nil)
   }
-}
 
-/// The SHA-256 of long bodies that were offered, by the digest of the store: a 304 rewrites the
-/// document, and need not read the body again. When there are too many, all are forgotten.
-final class BodyDigests: Sendable {
-  static let maximumCount = 4_096
-  private let known = Mutex<[Digest: [UInt8]]>([:])
-
-  func find(_ info: EntryInfo) -> [UInt8]? { known.withLock { $0[info.digest] } }
-
-  func keep(_ digest: [UInt8], _ info: EntryInfo) {
-    known.withLock { known in
-      if known.count >= Self.maximumCount { known = [:] }
-      known[info.digest] = digest
+  /// Keeps the SHA-256 of a body that was stored without one, such as before there was a tier.
+  private func keep(_ digest: [UInt8], _ info: EntryInfo) async {
+    _ = try? await store.perform { store throws(StoreError) in
+      try store.update(info.key, variant: info.variant) { metadata in
+        // The entry may have another body by now.
+        if metadata == info.metadata { metadata.bodySHA256 = digest }
+      }
     }
   }
 }

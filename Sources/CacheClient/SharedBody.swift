@@ -4,6 +4,8 @@ import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
+import MessageDigests
+import Synchronization
 
 /// Stores a body while it comes from the network, and gives it to any number of readers.
 ///
@@ -74,11 +76,15 @@ final class SharedBody: Sendable {
   private let permit: StoringPermit
   /// Is called once with the entry that is stored.
   private let onStored: (@Sendable (EntryInfo) -> Void)?
+  /// Computes the SHA-256 of a body that machines may share.
+  private let digest: Mutex<MessageDigest?>
 
   init(
     _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
-    length: UInt64?, url: String, onStored: (@Sendable (EntryInfo) -> Void)? = nil
+    length: UInt64?, url: String, isDigested: Bool = false,
+    onStored: (@Sendable (EntryInfo) -> Void)? = nil
   ) {
+    digest = Mutex(isDigested ? MessageDigest(.sha256) : nil)
     self.onStored = onStored
     self.body = body
     self.permit = permit
@@ -221,6 +227,7 @@ extension SharedBody {
   }
 
   private func keep(_ piece: [UInt8]) async {
+    digest.withLock { $0?.update(piece) }
     guard let step = step(for: piece) else { return }
     do throws(StoreError) {
       try await store.perform { [self] store throws(StoreError) in
@@ -269,12 +276,13 @@ extension SharedBody {
   private func commit(pending: Int = 0) async {
     guard let kept = keptWhole(pending: pending) else { return }
     defer { permit.endStoring() }
+    let plan = plan.with(sha256: digest.withLock { $0.take()?.finish() })
     do throws(StoreError) {
       let storing = try await store.perform { [plan, permit] store throws(StoreError) in
         let info =
           switch kept {
           case .memory(let bytes): try plan.store(bytes, in: store)
-          case .file(let writer): try writer.commit()
+          case .file(let writer): try writer.commit(metadata: plan.metadata)
           }
         if permit.isValid { return StoringState.stored(info) }
         // It was made invalid while it was stored.

@@ -1,6 +1,6 @@
 package import CacheFormat
 import CacheStore
-import HTTPSemantics
+package import HTTPSemantics
 
 /// A response in the form in which machines share it, without its body.
 package struct SharedForm: Sendable {
@@ -29,6 +29,86 @@ package struct SharedForm: Sendable {
   }
 }
 
+extension SharedForm {
+  /// Returns the response of another machine, for the rules; `nil` if they forbid it.
+  ///
+  /// - Parameter now: The current time: the times of the response are moved to it if they are
+  ///   later.
+  fileprivate func response(
+    of url: NormalizedURL, _ rules: CacheRules, now: Timestamp
+  ) -> (StoredResponse, ResponseTimes)? {
+    let times = ResponseTimes(
+      request: min(times.request, now), response: min(times.response, now))
+    let received = HTTPFields(
+      fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) })
+    guard received.allSatisfy(\.isValid), let selection = EntryFields.selection(selecting)
+    else { return nil }
+    let response = StoredResponse(
+      status: status, fields: rules.fieldsToStore(received, receivedAt: times.response.date),
+      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      rules: rules)
+    guard CacheRules.mayShare(response, of: url), rules.mayUse(response) else { return nil }
+    return (response, times)
+  }
+}
+
+// Without a store, for downloads.
+extension SharedForm {
+  /// Creates the form of an answer of the origin; `nil` if machines must not share it.
+  package init?(
+    _ head: HTTPResponseHead, to request: HTTPRequest, _ times: ResponseTimes, _ rules: CacheRules
+  ) {
+    // A concealed value is never shared: any 64 digits stand for it.
+    let selection = Selection(varyOf: head.fields, request: request.fields) { _ in
+      Array(repeating: UInt8(ascii: "0"), count: 64)
+    }
+    guard let selection, rules.whyNotStored(request, head, now: times.response.date) == nil
+    else { return nil }
+    let response = StoredResponse(
+      status: head.status,
+      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
+      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      isPersonal: request.isPersonal, rules: rules)
+    guard CacheRules.mayShare(response, of: request.url) else { return nil }
+    self.init(
+      selecting: selection.fields.map(EntryFields.line), status: response.status,
+      fields: EntryFields.fields(response.fields), tags: [], times: times)
+  }
+
+  /// Returns the head with which the form answers a request; `nil` if it must not, if the request
+  /// does not select it, or if it is not fresh.
+  package func freshHead(
+    for request: HTTPRequest, _ rules: CacheRules, now: Timestamp
+  ) -> HTTPResponseHead? {
+    guard let (response, _) = response(of: request.url, rules, now: now),
+      response.selection.matches(request.fields, conceal: { $0 }),
+      case .fresh = rules.reuse(
+        of: response, for: RequestDirectives(request.fields), at: now.date)
+    else { return nil }
+    return HTTPResponseHead(
+      status: response.status, fields: rules.fieldsToServe(response, at: now.date, validated: false)
+    )
+  }
+}
+
+extension EntryMetadata {
+  private static let sha256Name = ByteString("http-sha256")
+
+  /// The SHA-256 of the body (`http-sha256` in the user info). Written where a tier is configured
+  /// and machines may share the response, so that an offer does not have to compute it.
+  package var bodySHA256: [UInt8]? {
+    get {
+      userInfo.first { $0.name == Self.sha256Name }
+        .flatMap { [UInt8](hexadecimal: $0.value.description) }
+        .flatMap { $0.count == 32 ? $0 : nil }
+    }
+    set {
+      userInfo.removeAll { $0.name == Self.sha256Name }
+      if let newValue { userInfo.append(Field(Self.sha256Name, ByteString(newValue.hexadecimal))) }
+    }
+  }
+}
+
 // Responses that machines share (CacheRules.mayShare).
 extension ResponseCache {
   /// Returns the form of an entry in which other machines may have it; `nil` if they must not.
@@ -42,6 +122,11 @@ extension ResponseCache {
       fields: info.fields, tags: info.tags, times: EntryFields.times(of: info))
   }
 
+  /// Returns whether other machines may have a response that is about to be stored.
+  package func mayShare(_ plan: StoringPlan) -> Bool {
+    EntryFields.url(of: plan.metadata).map { CacheRules.mayShare(plan.response, of: $0) } ?? false
+  }
+
   /// Returns the data for storing a response of another machine; `nil` if the rules forbid it, the
   /// request does not select it, or it is no newer than what is stored.
   ///
@@ -50,25 +135,15 @@ extension ResponseCache {
   package func adopting(
     _ form: SharedForm, for forwarding: Forwarding, now: Timestamp
   ) -> StoringPlan? {
-    let times = ResponseTimes(
-      request: min(form.times.request, now), response: min(form.times.response, now))
-    let received = HTTPFields(
-      form.fields.map { HTTPField(name: $0.name.description, value: $0.value.bytes) })
-    guard received.allSatisfy(\.isValid), let selection = EntryFields.selection(form.selecting)
-    else { return nil }
-    let fields = rules.fieldsToStore(received, receivedAt: times.response.date)
-    let response = StoredResponse(
-      status: form.status, fields: fields, requestTime: times.request.date,
-      responseTime: times.response.date, selection: selection, rules: rules)
     let request = forwarding.original
-    guard CacheRules.mayShare(response, of: request.url), rules.mayUse(response),
-      isSelected(selection, by: request), isNewer(times.response, than: forwarding)
+    guard let (response, times) = form.response(of: request.url, rules, now: now),
+      isSelected(response.selection, by: request), isNewer(times.response, than: forwarding)
     else { return nil }
     var metadata = EntryFields.metadata(
       response, url: request.url, times: times, expires: expiry(of: response))
     metadata.tags = form.tags
     return StoringPlan(
-      key: forwarding.key, variant: Self.variant(selection, nil), metadata: metadata,
+      key: forwarding.key, variant: Self.variant(response.selection, nil), metadata: metadata,
       response: response, prefix: nil)
   }
 
@@ -79,13 +154,16 @@ extension ResponseCache {
 }
 
 extension Forwarding {
+  /// Whether the request needs the whole body: others do not justify the transfer of a long one.
+  package var needsWhole: Bool { original.method == .get && !original.fields.contains("Range") }
+
   /// Whether a stored response could have answered the request.
   package var hasStored: Bool { selected != nil }
 
-  /// Whether other machines may have the answer: a plain `GET` of a whole response that is not
-  /// meant for one user, where nothing usable is stored.
+  /// Whether other machines may have the answer: a `GET` or `HEAD` of what is not meant for one
+  /// user, where nothing usable is stored.
   package var mayAskOthers: Bool {
-    guard original.method == .get, !original.fields.contains("Range"),
+    guard original.method == .get || original.method == .head,
       !original.fields.contains("Authorization"), completing == nil
     else { return false }
     switch reason {

@@ -9,11 +9,18 @@ package struct StoringPlan: Sendable {
   /// The number that distinguishes the stored responses of the key.
   package let variant: UInt64
   /// The metadata to store with the body.
-  package let metadata: EntryMetadata
+  package private(set) var metadata: EntryMetadata
   /// The response, for the rules, before its body is complete.
   package let response: StoredResponse
   /// The bytes that are already stored and precede those from the network; `nil` if there are none.
   package let prefix: BodySlice?
+
+  /// Returns the plan with the SHA-256 of the body in its metadata.
+  package func with(sha256: [UInt8]?) -> StoringPlan {
+    var plan = self
+    plan.metadata.bodySHA256 = sha256
+    return plan
+  }
 
   /// Stores a whole body.
   ///

@@ -24,7 +24,8 @@ package final class ScriptedTransport: HTTPTransport {
       self.pieces = body.isEmpty ? [] : [Array(body.utf8)]
     }
 
-    package init(_ pieces: [[UInt8]], fields: HTTPFields = []) {
+    package init(_ pieces: [[UInt8]], status: Int = 200, fields: HTTPFields = []) {
+      self.status = status
       self.pieces = pieces
       self.fields = fields
     }

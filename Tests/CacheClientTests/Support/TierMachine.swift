@@ -27,6 +27,17 @@ struct TierMachine {
     sandbox = try ClientSandbox(origin, clientOptions)
   }
 
+  /// Makes another client on the same store, with another mode.
+  func again(_ server: MemoryServer, mode: RemoteMode) throws -> CachingClient {
+    var options = ClientOptions()
+    options.remote = RemoteCache(
+      options: try RemoteCacheOptions(
+        servers: tier.options.servers, secret: Array("0123456789abcdef".utf8), mode: mode),
+      transport: server)
+    return CachingClient(
+      store: sandbox.store, transport: sandbox.transport, options: options, clock: sandbox.clock)
+  }
+
   /// Fetches, reads to the end, and waits until the answer is offered.
   ///
   /// - Returns: the body, and the value of `Cache-Status`.

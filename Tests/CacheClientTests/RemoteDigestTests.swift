@@ -1,0 +1,75 @@
+import CacheStore
+import ClientTesting
+import HTTPCaching
+import HTTPSemantics
+import MessageDigests
+import Testing
+
+@testable import CacheClient
+
+/// The SHA-256 of bodies, which is computed once, where a tier is configured.
+struct RemoteDigestTests {
+  private func kept(_ machine: ClientSandbox, _ path: String = "/a") -> [UInt8]? {
+    machine.store.info(for: machine.client.key(of: request(path)))?.metadata.bodySHA256
+  }
+
+  @Test(
+    "the machine that stores a body keeps its SHA-256, and so do the others",
+    arguments: [0, 100, 70_000, 3_000_000])
+  func stored(length: Int) async throws {
+    let body = content(length)
+    let origin = ScriptedTransport(
+      ScriptedTransport.Answer(body.isEmpty ? [] : [body], fields: fresh(tag: "a")))
+    let server = MemoryServer()
+    let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, server))
+    try await one.fetch(request())
+    try await two.fetch(request())
+    let digest = MessageDigest.of(body, .sha256)
+    #expect(kept(one.sandbox) == digest && kept(two.sandbox) == digest)
+    #expect(two.tier.statistics.hits == 1)
+  }
+
+  @Test("without a tier, in the mode read, and for answers that are not shared, there is none")
+  func none() async throws {
+    let origin = ScriptedTransport { request in
+      let isPrivate = request.url.target == "/private"
+      return .success(
+        ScriptedTransport.Answer(
+          "x",
+          fields: isPrivate
+            ? [HTTPField("Cache-Control", "private, max-age=9")] : fresh(vary: "X-Kind")))
+    }
+    let plain = try ClientSandbox(origin)
+    _ = await plain.outcome(request())
+    let reader = try TierMachine(origin, MemoryServer(), mode: .read)
+    try await reader.fetch(request())
+    let both = try TierMachine(origin, MemoryServer())
+    try await both.fetch(request("/private"))
+    #expect(kept(plain) == nil && kept(reader.sandbox) == nil)
+    #expect(both.sandbox.store.statistics.entries == 1 && kept(both.sandbox, "/private") == nil)
+  }
+
+  @Test("a 304 keeps it, and an offer of what was stored before there was a tier adds it")
+  func later() async throws {
+    let origin = ScriptedTransport { request in
+      let isValid = request.fields.contains("If-None-Match")
+      return .success(
+        ScriptedTransport.Answer(
+          [content(isValid ? 0 : 70_000)].filter { !$0.isEmpty }, status: isValid ? 304 : 200,
+          fields: fresh(100, tag: "a")))
+    }
+    let server = MemoryServer()
+    let machine = try TierMachine(origin, server, mode: .read)
+    try await machine.fetch(request())
+    #expect(kept(machine.sandbox) == nil)
+    let writer = try machine.again(server, mode: .both)
+    let offered = try await writer.offerStored(prefix: "GET ")
+    #expect(offered.offered == 1)
+    let digest = MessageDigest.of(content(70_000), .sha256)
+    #expect(kept(machine.sandbox) == digest)
+    machine.sandbox.clock.advance(bySeconds: 200)
+    _ = try await writer.data(for: request())
+    await writer.waitForBackground()
+    #expect(origin.requests.count == 2 && kept(machine.sandbox) == digest)
+  }
+}

@@ -1,0 +1,82 @@
+import ClientTesting
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import Testing
+
+@testable import CacheClient
+
+/// `HEAD` and range requests beside a tier: the answers are those of a machine without one.
+struct RemotePartTests {
+  private static let body = content(5_000)
+
+  /// An origin that knows `HEAD` and ranges.
+  private func origin(_ body: [UInt8] = body) -> ScriptedTransport {
+    ScriptedTransport { request in
+      var fields = fresh(tag: "a")
+      fields.append(HTTPField("Content-Length", "\(body.count)"))
+      if request.method == .head {
+        return .success(ScriptedTransport.Answer([], fields: fields))
+      }
+      guard request.fields.contains("Range") else {
+        return .success(ScriptedTransport.Answer([body], fields: fields))
+      }
+      fields.replace(with: HTTPField("Content-Length", "10"))
+      fields.append(HTTPField("Content-Range", "bytes 5-14/\(body.count)"))
+      return .success(ScriptedTransport.Answer([Array(body[5..<15])], status: 206, fields: fields))
+    }
+  }
+
+  private let kinds = [
+    request(method: "HEAD"), request("/a", [HTTPField("Range", "bytes=5-14")]),
+  ]
+
+  @Test("what another machine has answers a HEAD and a range, and the origin is not asked")
+  func found() async throws {
+    for kind in kinds {
+      let (origin, server) = (origin(), MemoryServer())
+      let (one, two) = (try TierMachine(origin, server), try TierMachine(origin, server))
+      try await one.fetch(request())
+      let (bytes, response) = try await two.client.data(for: kind)
+      #expect(bytes == (kind.method == .head ? [] : Array(Self.body[5..<15])))
+      #expect(response.head.status == (kind.method == .head ? 200 : 206))
+      #expect(response.cacheStatus.detail == "remote-hit")
+      #expect(origin.requests.count == 1)
+    }
+  }
+
+  @Test("a miss, and a body too long to be fetched for a part, go to the origin as without a tier")
+  func forwarded() async throws {
+    let long = content(2 << 20)
+    for kind in kinds {
+      for isThere in [false, true] {
+        let (origin, server) = (origin(long), MemoryServer())
+        if isThere { try await TierMachine(origin, server).fetch(request()) }
+        let (plain, tiered) = (try ClientSandbox(origin), try TierMachine(origin, server))
+        let expected = try await plain.client.data(for: kind)
+        let found = try await tiered.client.data(for: kind)
+        #expect(found.bytes == expected.bytes)
+        #expect(found.response.head.status == expected.response.head.status)
+        let sent = origin.requests.suffix(2).map(\.fields)
+        #expect(sent[0] == sent[1])
+        let reason = isThere ? "remote-too-large" : "remote-absent"
+        #expect(found.response.cacheStatus.detail == reason)
+        // What is stored of it serves the next request in the same way.
+        _ = try await plain.client.data(for: kind)
+        let count = origin.requests.count
+        _ = try await tiered.client.data(for: kind)
+        #expect(origin.requests.count == count + (kind.method == .head ? 1 : 0))
+      }
+    }
+  }
+
+  @Test("answers to them are not offered")
+  func notOffered() async throws {
+    for kind in kinds {
+      let server = MemoryServer()
+      let machine = try TierMachine(origin(), server)
+      try await machine.fetch(kind)
+      #expect(!server.log.contains { $0.hasPrefix("PUT") })
+    }
+  }
+}
