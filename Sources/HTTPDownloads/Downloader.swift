@@ -55,6 +55,7 @@ public final class Downloader: Sendable {
   /// The threads for calls that block on the disk.
   let pool = WorkerPool(threads: 4)
   private let running = Lock<[Download]>([], .registry)
+  private let onFinished: @Sendable (DownloadedFile) -> Void
 
   /// Creates a downloader on a transport, which may be shared.
   public convenience init(
@@ -64,10 +65,19 @@ public final class Downloader: Sendable {
     self.init(transport, options, clock, RealFileSystem())
   }
 
+  /// Creates a downloader that reports each file as soon as it is in place.
+  package convenience init(
+    transport: any HTTPTransport, options: DownloaderOptions, clock: any WallClock = SystemClock(),
+    onFinished: @escaping @Sendable (DownloadedFile) -> Void
+  ) {
+    self.init(transport, options, clock, RealFileSystem(), onFinished: onFinished)
+  }
+
   init(
     _ transport: any HTTPTransport, _ options: DownloaderOptions, _ clock: any WallClock,
-    _ files: any FileSystem
+    _ files: any FileSystem, onFinished: @escaping @Sendable (DownloadedFile) -> Void = { _ in }
   ) {
+    self.onFinished = onFinished
     self.transport = transport
     self.files = files
     self.options = options
@@ -100,7 +110,9 @@ public final class Downloader: Sendable {
     Task {
       let outcome: Result<DownloadedFile, DownloadError>
       do throws(DownloadError) {
-        outcome = .success(try await DownloadRun(self, download).run(copying: source))
+        let file = try await DownloadRun(self, download).run(copying: source)
+        onFinished(file)
+        outcome = .success(file)
       } catch {
         outcome = .failure(error)
       }

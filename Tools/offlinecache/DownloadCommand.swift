@@ -3,6 +3,7 @@ import CacheSystem
 import CommandLineTools
 import CurlHTTP
 import HTTPSemantics
+import HTTPTransports
 import MessageDigests
 
 /// `download`: downloads URLs to files, and resumes interrupted downloads.
@@ -53,13 +54,14 @@ enum DownloadCommand {
         + "--restart is given.",
       "The name is the last part of the URL's path, or 'index.html' if that is empty. Each URL "
         + "gets a line on standard output: 'done' (fetched), 'valid' (the server has confirmed "
-        + "it), 'had' (not expired) or 'copy' (of the same URL), the length, the file and the URL.",
+        + "it), 'had' (not expired), 'copy' (of the same URL) or 'remote' (from the second tier), "
+        + "the length, the file and the URL.",
     ],
     parameters: [urls],
     options: [
       folder, list, resume, restart, refresh, expires, sliding, sha256, parallel, perHost, retries,
       durable, quiet, HeaderOption.option,
-    ] + NetworkOptions.allForTransfers,
+    ] + NetworkOptions.allForTransfers + RemoteOptions.all,
     examples: [
       .init("offlinecache download https://example.org/big.iso -o isos", "Downloads one file"),
       .init("offlinecache download --resume -o isos", "Resumes all interrupted downloads"),
@@ -80,11 +82,18 @@ enum DownloadCommand {
     let transport = try CurlTransport(setup)
     let addresses = try AddressList.all(invocation[urls], invocation[list])
     let login = try LoginOption.read(invocation, for: addresses)
+    let shared = try RemoteOptions.tier(invocation, setup).map {
+      RemoteDownloads(
+        $0, over: transport, asksTier: !invocation[restart] && !invocation[refresh])
+    }
+    await RemoteOptions.readPurges(shared?.tier)
+    let direct: any HTTPTransport = shared ?? transport
     let downloader = Downloader(
-      transport: login.map { transport.loggingIn($0.provider) } ?? transport,
+      transport: login.map { direct.loggingIn($0.provider) } ?? direct,
       options: DownloaderOptions(
         maximumTransfers: parallel, maximumTransfersPerHost: perHost,
-        maximumRetries: invocation.value(of: retries), isDurable: invocation[durable]))
+        maximumRetries: invocation.value(of: retries), isDurable: invocation[durable])
+    ) { shared?.offer($0) }
     let (requests, areAllGood) = try await requests(
       invocation, addresses, downloader, folder)
     if requests.isEmpty, areAllGood, !invocation[resume] {
@@ -94,7 +103,9 @@ enum DownloadCommand {
     if requests.isEmpty, areAllGood {
       printMessage("offlinecache: nothing was interrupted in '\(folder)'")
     }
-    let status = try await DownloadsRun(downloader, requests, isQuiet: invocation[quiet]).all()
+    let run = DownloadsRun(downloader, requests, shared, isQuiet: invocation[quiet])
+    let status = try await run.all()
+    await RemoteOptions.finishOffers(of: shared?.tier)
     return areAllGood ? status : .failure
   }
 

@@ -5,12 +5,17 @@ import Synchronization
 /// Downloads a list of files, several at a time, and reports on each.
 struct DownloadsRun: Sendable {
   private let downloads: [Download]
+  private let shared: RemoteDownloads?
   private let isQuiet: Bool
   private let progress: ProgressLine
   private let output = OutputLines()
 
   /// Starts all downloads.
-  init(_ downloader: Downloader, _ requests: [DownloadRequest], isQuiet: Bool) {
+  init(
+    _ downloader: Downloader, _ requests: [DownloadRequest], _ shared: RemoteDownloads?,
+    isQuiet: Bool
+  ) {
+    self.shared = shared
     downloads = requests.map { downloader.start($0) }
     self.isQuiet = isQuiet
     progress = ProgressLine(
@@ -56,14 +61,14 @@ struct DownloadsRun: Sendable {
     guard !isQuiet else { return .success(.success) }
     let word =
       switch file.source {
-      case .network: "done"
+      case .network: shared?.hasFound(file.record.answeredBy) == true ? "remote" : "done"
       case .confirmed: "valid"
       case .file: "had"
       case .copy, .store: "copy"
       }
     let size = ByteCount(file.record.length ?? 0).description
     let line =
-      word + String(repeating: " ", count: 5 - word.count)
+      word + String(repeating: " ", count: max(0, 5 - word.count))
       + String(repeating: " ", count: max(1, 12 - size.count))
       + "\(size)  \(terminalSafe(file.path))  \(terminalSafe(file.record.url))"
     do throws(OutputError) {

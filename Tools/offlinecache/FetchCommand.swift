@@ -81,7 +81,7 @@ enum FetchCommand {
         addresses: addresses, fields: HTTPFields(invocation.all(HeaderOption.option)),
         isQuiet: invocation[quiet])
       let status = try await run.all(parallel: invocation.value(of: parallel))
-      await RemoteOptions.finishOffers(of: client)
+      await RemoteOptions.finishOffers(of: tier, client)
       return status
     }
   }

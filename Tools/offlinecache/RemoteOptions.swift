@@ -73,9 +73,14 @@ enum RemoteOptions {
   private static let lastOffers = Duration.seconds(30)
 
   /// Waits until what was fetched is offered, and tells if some of it could not be.
-  static func finishOffers(of client: CachingClient) async {
-    guard let tier = client.options.remote else { return }
-    await waitAtMost(lastOffers) { await client.waitForBackground() }
+  static func finishOffers(
+    of tier: RemoteCache?, _ client: CachingClient? = nil
+  ) async {
+    guard let tier else { return }
+    await waitAtMost(lastOffers) {
+      await client?.waitForBackground()
+      await tier.drain()
+    }
     let numbers = tier.statistics
     let failed =
       numbers.offersFailed.values.reduce(0, +) + numbers.offersDropped

@@ -1,0 +1,213 @@
+import CacheFormat
+package import CacheSystem
+import HTTPCaching
+package import HTTPDownloads
+package import HTTPSemantics
+package import HTTPTransports
+import HTTPUploads
+import MessageDigests
+package import RemoteTier
+import Synchronization
+
+/// Lets downloads share a tier, although they bypass the store: the transport asks the tier before
+/// the origin, and the finished files are offered.
+///
+/// The tier is asked for whole files only. What is resumed or validated comes from the origin.
+package final class RemoteDownloads: HTTPTransport {
+  /// An answer of the origin whose file will be offered.
+  private struct Answer {
+    let key: ByteString
+    let form: SharedForm
+    /// The newest purge that was known before the request.
+    let seen: UInt64
+  }
+
+  private struct State {
+    /// The answers of the origin, by URL.
+    var answers: [String: Answer] = [:]
+    /// The URLs whose answers came from the tier.
+    var found: Set<NormalizedURL> = []
+    /// The URLs for which the tier has failed, which are not looked up again.
+    var failed: Set<NormalizedURL> = []
+  }
+
+  /// The tier.
+  package let tier: RemoteCache
+  private let transport: any HTTPTransport
+  private let asksTier: Bool
+  private let clock: any WallClock
+  private let rules = CacheRules()
+  private let state = Mutex(State())
+
+  /// Creates a transport.
+  ///
+  /// - Parameters:
+  ///   - tier: The tier.
+  ///   - transport: Reaches the origins, without credentials of its own.
+  ///   - asksTier: Whether files are looked up; otherwise they are only offered.
+  package init(
+    _ tier: RemoteCache, over transport: any HTTPTransport, asksTier: Bool = true,
+    clock: any WallClock = SystemClock()
+  ) {
+    self.tier = tier
+    self.transport = transport
+    self.asksTier = asksTier
+    self.clock = clock
+  }
+
+  private var now: Timestamp { Timestamp(nanoseconds: clock.now()) }
+
+  package func send(
+    _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
+    onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
+  ) async throws(TransportError) -> TransportResponse {
+    let isWhole =
+      request.method == .get && body == nil && !request.hasCondition
+      && !request.fields.contains("Range") && !request.fields.contains("Authorization")
+    if isWhole, let response = await lookUp(request) { return response }
+    let (requested, seen) = (now, tier.purgeNumber)
+    let response = try await transport.send(
+      request, body: body, options: options, onInterim: onInterim)
+    let times = ResponseTimes(request: requested, response: now)
+    // The file does not have the content coding of the answer.
+    if isWhole, response.head.status == 200, !response.head.fields.contains("Content-Encoding"),
+      let form = SharedForm(response.head, to: request, times, rules)
+    {
+      let answer = Answer(key: KeyRule.url.key(of: request), form: form, seen: seen)
+      state.withLock { $0.answers[request.url.string] = answer }
+    }
+    return response
+  }
+
+  /// Returns whether the file of a URL came from the tier.
+  package func hasFound(_ url: String) -> Bool {
+    state.withLock { state in state.found.contains { $0.string == url } }
+  }
+}
+
+// Look-ups.
+extension RemoteDownloads {
+  private func lookUp(_ request: HTTPRequest) async -> TransportResponse? {
+    let url = request.url
+    guard asksTier, !state.withLock({ $0.failed.contains(url) }) else { return nil }
+    let choose = { @Sendable [self] (responses: [SharedResponse]) -> Result<Int, RemoteReason> in
+      let usable = responses.indices.filter { head(of: responses[$0], for: request) != nil }
+      return usable.max { responses[$0].received < responses[$1].received }
+        .map { .success($0) } ?? .failure(.noVariant)
+    }
+    guard let found = try? await tier.lookUp(KeyRule.url.key(of: request), choose: choose),
+      let head = head(of: found.response, for: request)
+    else { return nil }
+    state.withLock { _ = $0.found.insert(url) }
+    let body = RemoteDownloadBody(found.body, url) { [weak self] in
+      self?.state.withLock { state in
+        state.found.remove(url)
+        state.failed.insert(url)
+      }
+    }
+    return TransportResponse(head: head, url: url, body: body)
+  }
+
+  /// Returns the head with which a shared response answers a request, with the digest of the body:
+  /// a part of the file that an interruption leaves is compared with it, whoever sends the rest.
+  private func head(
+    of response: SharedResponse, for request: HTTPRequest
+  ) -> HTTPResponseHead? {
+    let form = SharedForm(response)
+    let now = now
+    guard form.times.response <= now,
+      var head = form.freshHead(for: request, rules, now: now),
+      !head.fields.contains("Content-Encoding")
+    else { return nil }
+    var digits: [UInt8] = []
+    Base64.encode(response.bodyDigest, into: &digits)
+    head.fields.replace(with: HTTPField("Content-Length", "\(response.length)"))
+    head.fields.replace(
+      with: HTTPField("Repr-Digest", "sha-256=:\(String(decoding: digits, as: UTF8.self)):"))
+    return head
+  }
+}
+
+// Offers.
+extension RemoteDownloads {
+  /// Offers a file that came from the origin, if machines may share it.
+  package func offer(_ file: DownloadedFile) {
+    let url = file.record.answeredBy
+    guard let answer = state.withLock({ $0.answers.removeValue(forKey: url) }),
+      file.source == .network, let length = file.record.length
+    else { return }
+    tier.offer(answer.key, variant: 0, length: length, seen: answer.seen) {
+      await Self.read(file, answer.form)
+    }
+  }
+
+  /// Reads a file once for its SHA-256; returns `nil` if it was changed since the download.
+  private static func read(_ file: DownloadedFile, _ form: SharedForm) async -> RemoteOffer? {
+    guard let content = try? UploadBody(file: file.path), content.length == file.record.length,
+      isUnchanged(file)
+    else { return nil }
+    let isInline = content.length <= UInt64(SharedResponse.inlineBytes)
+    let digest = MessageDigest(.sha256)
+    var bytes: [UInt8] = []
+    if case .stream(_, let source) = content.requestBody() {
+      do {
+        while let piece = try await source.next() {
+          digest.update(piece)
+          if isInline { bytes += piece }
+        }
+      } catch {
+        return nil
+      }
+    }
+    return RemoteOffer(
+      response: SharedResponse(
+        form, bodyDigest: digest.finish(), length: content.length,
+        inlineBody: isInline ? bytes : nil)
+    ) { content.requestBody() }
+  }
+
+  private static func isUnchanged(_ file: DownloadedFile) -> Bool {
+    let files = RealFileSystem()
+    guard let opened = try? files.open(userPath: file.path, [.read]),
+      let status = try? files.status(of: opened.raw)
+    else { return false }
+    return status.isOwnFile && status.modified == file.record.modified
+  }
+}
+
+/// A body of the tier, one piece behind: the last piece is given away only when the whole body has
+/// proved to be the right one.
+private final class RemoteDownloadBody: TransportBody {
+  private let body: RemoteBody
+  private let url: NormalizedURL
+  private let onFailure: @Sendable () -> Void
+  private let held = Mutex<[UInt8]?>(nil)
+
+  init(_ body: RemoteBody, _ url: NormalizedURL, onFailure: @escaping @Sendable () -> Void) {
+    self.body = body
+    self.url = url
+    self.onFailure = onFailure
+  }
+
+  var trailers: HTTPFields { [] }
+
+  func next() async throws(TransportError) -> [UInt8]? {
+    var piece = held.withLock { $0.take() }
+    if piece == nil { piece = try await read() }
+    guard piece != nil else { return nil }
+    let following = try await read()
+    held.withLock { $0 = following }
+    return piece
+  }
+
+  func cancel() { body.cancel() }
+
+  private func read() async throws(TransportError) -> [UInt8]? {
+    do throws(RemoteReason) {
+      return try await body.next()
+    } catch {
+      onFailure()
+      throw TransportError(.truncatedBody, url: url.string, detail: error.rawValue)
+    }
+  }
+}
