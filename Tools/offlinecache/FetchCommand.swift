@@ -82,6 +82,7 @@ enum FetchCommand {
         isQuiet: invocation[quiet])
       let status = try await run.all(parallel: invocation.value(of: parallel))
       await RemoteOptions.finishOffers(of: tier, client)
+      RemoteNumbers.add(tier, to: store)
       return status
     }
   }

@@ -123,6 +123,7 @@ enum RemoteCommand {
             remedy: "check it with 'offlinecache remote check'")
         }
       }
+      RemoteNumbers.add(tier, to: store)
       let numbers = tier.statistics
       let failed = numbers.offersFailed.values.reduce(0, +) + numbers.offersDropped
       let output = Output.standard()

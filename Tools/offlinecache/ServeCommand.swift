@@ -199,6 +199,7 @@ enum ServeCommand {
           + "--grace gives more time")
     }
     await waitAtMost(grace) { await client.waitForBackground() }
+    RemoteNumbers.add(tier, to: store)
   }
 
   private static func transport(_ invocation: Invocation) throws -> CurlTransport {

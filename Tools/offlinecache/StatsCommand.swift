@@ -7,6 +7,8 @@ enum StatsCommand {
     "stats", summary: "Prints the number of entries and the space that the store uses",
     discussion: [
       "'shared' is the space saved because equal bodies are stored once for several keys.",
+      "'tier' rows are sums over the commands fetch, serve and remote push that have ended; the "
+        + "status page of a proxy has the present numbers.",
       "'only in the journal' counts new small entries, whose files are written within seconds.",
     ],
     options: [Declarations.json])
@@ -39,6 +41,7 @@ enum StatsCommand {
       ("pinned_bytes", .count(statistics.pinnedBytes)),
       ("limit_bytes", store.limits.bytes.map { .count($0) } ?? .null),
       ("limit_entries", store.limits.entries.map { .count($0) } ?? .null),
+      ("remote", .array(RemoteNumbers.all(in: store).map(\.json))),
     ])
   }
 
@@ -62,6 +65,9 @@ enum StatsCommand {
     }
     let pinned = "\(statistics.pinnedEntries) entries"
     table.add(["pinned", ByteCount(statistics.pinnedBytes).description, pinned])
+    for numbers in RemoteNumbers.all(in: store) {
+      for row in numbers.rows { table.add(row) }
+    }
     return table
   }
 }
