@@ -86,6 +86,40 @@ struct RemoteCommandTests {
   }
 
   @Test
+  func `a file that one machine has downloaded comes from the tier`() throws {
+    let origin = try makeOrigin()
+    let (one, two) = (ToolRun(), ToolRun())
+    let folders = (TemporaryFolder(), TemporaryFolder())
+    let url = "\(origin.base)/file"
+    let first = try run(one, ["download", "-o", folders.0.path, url], remote())
+    #expect(first.status == 0 && first.text.hasPrefix("done "), "\(first.text)\(first.errors)")
+    let second = try run(two, ["download", "-o", folders.1.path, url], remote())
+    #expect(second.status == 0 && second.text.hasPrefix("remote "), "\(second.text)")
+    #expect(
+      try Data(contentsOf: folders.1.url.appending(path: "file")) == Data("answer to /file".utf8))
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test
+  func `stats adds up what the commands have got from the tier`() throws {
+    let origin = try makeOrigin()
+    let (one, two) = (ToolRun(), ToolRun())
+    let urls = ["/a", "/b", "/private"].map { "\(origin.base)\($0)" }
+    _ = try run(one, ["fetch", "-q"] + urls.dropLast(), remote())
+    for url in urls { _ = try run(two, ["fetch", "-q", url], remote()) }
+    let stats = try run(two, ["stats"], [])
+    let row = try #require(stats.lines.first { $0.hasPrefix("tier 'default': hits") })
+    #expect(row.contains(" 2  of 3 look-ups"), "\(row)")
+    let json = try run(two, ["stats", "--json"], []).text
+    for part in [
+      "\"namespace\": \"default\"", "\"hits\": 2", "\"remote-absent\": 1", "\"offers_stored\": 0",
+    ] { #expect(json.contains(part), "\(part) in \(json)") }
+    let plain = ToolRun()
+    _ = try run(plain, ["fetch", "-q", urls[0]], ["--proxy", "none"])
+    #expect(try run(plain, ["stats", "--json"], []).text.contains("\"remote\": []"))
+  }
+
+  @Test
   func `offline, what is missing comes from the tier, and the origin is not asked`() throws {
     let origin = try makeOrigin()
     let (one, two) = (ToolRun(), ToolRun())

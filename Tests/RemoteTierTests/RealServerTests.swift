@@ -101,7 +101,9 @@ struct RealServerTests {
       at: Timestamp(nanoseconds: TierTime().now()))
     #expect(try await transport.send(request).head.status == 200)
     let access = RemoteServer.Access.s3(credentials)
-    try await exercise("\(server.base)/bucket/team/", NetworkSetup(proxy: .none), access)
+    // The emulator answers 500 if an object is replaced while it reads it.
+    try await exercise(
+      "\(server.base)/bucket/team/", NetworkSetup(proxy: .none), access, mayMiss: .serverError)
     let machine = try Machine(
       transport, bases: ["\(server.base)/no-such-bucket/"], access: access)
     await machine.offer("k", [1])
@@ -122,7 +124,8 @@ struct RealServerTests {
 
   /// Shares responses of several lengths among three machines, changes and purges them.
   private func exercise(
-    _ base: String, _ setup: NetworkSetup, _ access: RemoteServer.Access = .open
+    _ base: String, _ setup: NetworkSetup, _ access: RemoteServer.Access = .open,
+    mayMiss miss: RemoteReason? = nil
   ) async throws {
     let machines = try (0..<3).map { _ in try makeMachine(base, setup, access) }
     var random = SplitMix64(seed: 7)
@@ -134,7 +137,7 @@ struct RealServerTests {
       await machines[1].offer(key, body, tags: ["t"], received: 2)
       #expect(await machines[2].lookUp(key) == .success(body), "\(base) \(length)")
     }
-    try await writers(machines)
+    try await writers(machines, mayMiss: miss)
     try await machines[2].tier.purge(.tag("t"))
     machines[0].time.advance(seconds: 6)
     #expect(await machines[0].lookUp("GET http://a.test/1024") == .failure(.purged))
@@ -145,7 +148,7 @@ struct RealServerTests {
   }
 
   /// Lets two machines write one document while a third one reads it: no torn document is seen.
-  private func writers(_ machines: [Machine]) async throws {
+  private func writers(_ machines: [Machine], mayMiss miss: RemoteReason?) async throws {
     let key: ByteString = "GET http://a.test/torn"
     var random = SplitMix64(seed: 8)
     let bodies = (0..<2).map { _ in random.bytes(900) }
@@ -162,7 +165,7 @@ struct RealServerTests {
         for _ in 0..<60 {
           switch await machines[2].lookUp(key) {
           case .success(let bytes): #expect(bodies.contains(bytes))
-          case .failure(let reason): Issue.record("\(reason)")
+          case .failure(let reason): #expect(reason == miss)
           }
         }
       }
