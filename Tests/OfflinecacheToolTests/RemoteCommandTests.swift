@@ -79,6 +79,7 @@ struct RemoteCommandTests {
     #expect(first.status == 0 && first.errors == "")
     let second = try run(two, ["fetch", "-n", "1"] + urls, remote())
     #expect(second.lines.map { $0.prefix(6) } == ["remote", "stored"])
+    #expect(second.errors.hasPrefix("1 fetched, 1 from the tier, 0 from the store, "))
     #expect(try run(two, ["fetch"] + urls, remote()).lines.allSatisfy { $0.hasPrefix("hit") })
     #expect(origin.requests.count == 3)
     let read = try run(two, ["fetch", "-o", "-", urls[0]], remote())

@@ -62,24 +62,18 @@ final class FilledCaches {
     let entries = (0..<count).map { EntryID(index: $0) }
     progress("fill: \(grouped(count)) entries: \(lanes.map(\.name.rawValue))")
     if bench.configuration.workloads.contains(.fill) {
+      for lane in lanes { lane.writesFiles = true }
       try measure(.fill, .store, on: entries)
-      try measureSettling()
+      for lane in lanes {
+        lane.writesFiles = false
+        lane.addFilesTime()
+      }
+      rows += bench.rows("fill-settled", lanes, entries: count, body: corpus.bodyBytes)
     } else {
       for lane in lanes { lane.begin(entries) }
     }
     for lane in lanes { try lane.finishUnmeasured() }
     FileTree.writeBack()
-  }
-
-  /// Makes the rows of `fill-settled`: the same stores, and the writing of the files that were left
-  /// to the background.
-  private func measureSettling() throws(BenchmarkError) {
-    for lane in lanes {
-      let start = MonotonicClock.now()
-      try (lane.system as? StoreSystem)?.writeFiles()
-      lane.addToSlices(MonotonicClock.now() - start)
-    }
-    rows += bench.rows("fill-settled", lanes, entries: count, body: corpus.bodyBytes)
   }
 
   private func measure(

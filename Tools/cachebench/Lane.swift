@@ -8,6 +8,11 @@ final class Lane {
   private(set) var series = Series()
   private var entries: [EntryID] = []
   private var position = 0
+  /// Whether the store writes its files after each slice, so that it does not do so while the others
+  /// are measured.
+  var writesFiles = false
+  /// The time that this took, in nanoseconds.
+  private(set) var filesTime: UInt64 = 0
 
   /// Puts a system into a comparison.
   init(_ system: any CacheUnderTest, directory: String) {
@@ -25,6 +30,7 @@ final class Lane {
     self.entries = name.entryLimit.map { limit in entries.filter { $0.index < limit } } ?? entries
     position = 0
     series = Series()
+    filesTime = 0
     if let seconds = name.secondsAllowed { series.budget = UInt64(seconds * 1e9) }
   }
 
@@ -40,10 +46,15 @@ final class Lane {
     }
     position += try system.run(
       operation, on: entries[position..<end], of: corpus, into: &series)
+    if writesFiles, let store = system as? StoreSystem {
+      let start = MonotonicClock.now()
+      try store.writeFiles()
+      filesTime += MonotonicClock.now() - start
+    }
   }
 
-  /// Adds what was left to the background to all slices alike.
-  func addToSlices(_ nanoseconds: UInt64) { series.addToSlices(nanoseconds) }
+  /// Adds the time for writing files to all slices alike.
+  func addFilesTime() { series.addToSlices(filesTime) }
 
   /// Runs what is left without measuring it.
   func finishUnmeasured() throws(BenchmarkError) {

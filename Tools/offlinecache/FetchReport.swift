@@ -20,6 +20,7 @@ enum FetchOutcome: Sendable {
 final class FetchReport: Sendable {
   private struct Counts {
     var hits = 0
+    var remote = 0
     var fetched = 0
     var notFound = 0
     var failed = 0
@@ -50,10 +51,10 @@ final class FetchReport: Sendable {
     case .done(let word, let status, let length, let note):
       counts.withLock { counts in
         counts.bytes += length
-        if ["hit", "valid", "stale", "local"].contains(word) {
-          counts.hits += 1
-        } else {
-          counts.fetched += 1
+        switch word {
+        case "hit", "valid", "stale", "local": counts.hits += 1
+        case "remote": counts.remote += 1
+        default: counts.fetched += 1
         }
       }
       if printsLines { try printLine(word, status, length, address) }
@@ -82,9 +83,11 @@ final class FetchReport: Sendable {
     let counts = counts.withLock { $0 }
     if printsSummary {
       let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
+      let remote = counts.remote > 0 ? "\(counts.remote) from the tier, " : ""
       printMessage(
-        "\(counts.fetched) fetched, \(counts.hits) from the store, \(counts.notFound) not found, "
-          + "\(counts.failed) failed; \(ByteCount(counts.bytes)) in \(seconds) s")
+        "\(counts.fetched) fetched, \(remote)\(counts.hits) from the store, "
+          + "\(counts.notFound) not found, \(counts.failed) failed; \(ByteCount(counts.bytes)) in \(seconds) s"
+      )
     }
     if counts.failed > 0 { return .failure }
     return counts.notFound > 0 ? .notFound : .success

@@ -1,0 +1,84 @@
+import CacheSystem
+import Dispatch
+import SimulatedFiles
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Settling fails, or several stores do it at once.
+@Suite struct SettlingTroubleTests {
+  private let volume = SimulatedVolume()
+  private let bodies: [[UInt8]] = (0..<40).map { TestBody.make(100 + $0, seed: UInt64($0)) }
+
+  private func open(_ process: SimulatedProcess) throws -> Store {
+    var options = Options(settling: .within(seconds: 3_600), fileSystem: process)
+    options.bootName = [1]
+    return try Store(at: CrashScenario.path, options: options)
+  }
+
+  private func fill(_ store: Store) throws {
+    for (number, body) in bodies.enumerated() { try store.put(body, for: "\(number)") }
+  }
+
+  private func expectAll(in store: Store) {
+    for (number, body) in bodies.enumerated() {
+      #expect(store.lookUp("\(number)").entry?.body == body)
+    }
+  }
+
+  @Test(
+    arguments: [SimulatedOperation.Kind.makeDirectory, .open, .write],
+    [SystemError(ENOSPC), SystemError(EACCES), .inputOutput, .readOnlyFileSystem])
+  func `what cannot be settled stays in the log`(
+    kind: SimulatedOperation.Kind, error: SystemError
+  ) throws {
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process)
+    try fill(store)
+    process.setFault(
+      SimulatedFault(.fail(error), at: 30, lasts: true) {
+        $0.kind == kind && !$0.name.hasSuffix(".log")
+      })
+    let thrown = #expect(throws: StoreError.self) { try store.settle() }
+    #expect(thrown?.description.contains(CrashScenario.path) == true)
+    #expect((1...40).contains(store.statistics.unsettledEntries))
+    expectAll(in: store)
+    // Closing does not fail, and loses nothing.
+    store.close()
+    let again = try open(SimulatedProcess(on: volume))
+    expectAll(in: again)
+    try again.settle()
+    #expect(again.statistics.unsettledEntries == 0)
+    expectAll(in: again)
+    again.close()
+  }
+
+  @Test func `stores that settle at once settle each entry once`() throws {
+    let sandbox = StoreSandbox()
+    let stores = try (0..<4).map { _ in
+      try sandbox.open(Options(), settling: .within(seconds: 3_600))
+    }
+    for round in 0..<5 {
+      for number in 0..<100 {
+        let body = TestBody.make(50 + round, seed: UInt64(number))
+        try stores[number % 4].put(body, for: "\(number)")
+      }
+      DispatchQueue.concurrentPerform(iterations: 4) { number in
+        #expect(throws: Never.self) { try stores[number].settle() }
+      }
+      for store in stores {
+        #expect(store.lookUp("7").entry?.body == TestBody.make(50 + round, seed: 7))
+        #expect(store.statistics.unsettledEntries == 0 && store.statistics.entries == 100)
+      }
+      #expect(sandbox.metadataFiles.count == 100)
+    }
+    for store in stores { store.close() }
+  }
+}
