@@ -19,7 +19,7 @@ extension OfflineCache {
   /// microseconds that the disk takes.
   ///
   /// - Throws: `URLError` with the typed error (`ClientError`, `InvalidURL`) as
-  ///   `NSUnderlyingErrorKey`; Docs/Foundation.md has the table. A response with any status is
+  ///   `NSUnderlyingErrorKey`; Docs/Foundation.md has the list. A response with any status is
   ///   returned, not thrown.
   public func data(
     for request: URLRequest

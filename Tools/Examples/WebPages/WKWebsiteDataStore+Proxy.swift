@@ -4,7 +4,7 @@
 
   extension WKWebsiteDataStore {
     /// Returns a store whose requests go through `offlinecache serve --listen 127.0.0.1:3128`. Read
-    /// Docs/WebView.md first: it answers plain http only.
+    /// Docs/WebView.md first: it stores plain http only.
     public static func throughLocalProxy() -> WKWebsiteDataStore {
       let store = WKWebsiteDataStore.nonPersistent()
       let proxy = NWEndpoint.hostPort(host: "127.0.0.1", port: 3128)
