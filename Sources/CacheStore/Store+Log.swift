@@ -87,8 +87,22 @@ extension Store {
       let kept = before.others.filter { other in
         !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
       }
+      if kept.isEmpty, isAtLeastAsLarge(write.record.head, as: before.doomed),
+        catalog.tree.staging.takeReplaced(write.hash, in: shard)
+      {
+        return write.record.at(moment)
+      }
       for gone in before.doomed { catalog.tree.removeFiles(of: gone, kept, in: shard) }
       return write.record.at(moment)
+    }
+  }
+
+  /// Returns whether the files of an entry will take at least the bytes that others take now. Then these
+  /// may stay until it is settled: it is counted for the limits, and does not take its bytes before.
+  private func isAtLeastAsLarge(_ head: PutHead, as others: [Slot]) -> Bool {
+    catalog.state.withLock { state in
+      let bytes = others.reduce(0) { $0 + state.index.allocated($1.length) + $1.overhead }
+      return state.index.allocated(head.length) + UInt64(head.overhead) >= bytes
     }
   }
 

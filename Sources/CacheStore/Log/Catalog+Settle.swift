@@ -275,6 +275,9 @@ extension Catalog {
   ///
   /// - Returns: the nanoseconds after which the next step is due; `nil` if everything is settled.
   func settleStep() -> (after: Int64?, failure: StoreError?) {
+    let deadline = monotonicNanoseconds() + Self.sliceNanoseconds
+    // What was replaced is deleted first, so that both never take more than is counted.
+    if !tree.staging.sweepReplaced(until: deadline) { return (0, nil) }
     let (count, isHalfUsed, isComplete) = state.withLock { state in
       follow(&state)
       return (
@@ -287,7 +290,7 @@ extension Catalog {
     do throws(StoreError) {
       let end = try settle(
         olderThan: isHalfUsed ? .min : settlingDelay,
-        until: monotonicNanoseconds() + Self.sliceNanoseconds)
+        until: deadline)
       switch end {
       case .done: return (nil, nil)
       case .interrupted: return (0, nil)
@@ -310,6 +313,7 @@ extension Catalog {
   func settleAll(within nanoseconds: Int64 = .max) throws(StoreError) -> Bool {
     let begin = monotonicNanoseconds()
     let deadline = nanoseconds == .max ? .max : begin + nanoseconds
+    tree.staging.sweepReplaced(until: deadline)
     let pause = Monitor(())
     while unsettledEntries > 0, try settle(until: deadline) == .busy,
       monotonicNanoseconds() < deadline

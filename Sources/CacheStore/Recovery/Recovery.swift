@@ -85,6 +85,7 @@ package final class Recovery: Sendable {
   func purge() throws(StoreError) {
     if catalog.isReadOnly { throw .readOnly(path) }
     completeIndex()
+    tree.staging.sweepReplaced()
     try catalog.purge()
   }
 

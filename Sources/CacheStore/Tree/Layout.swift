@@ -56,6 +56,19 @@ package enum Layout {
     name.count == 16 && name.hex(in: 0..<16) != nil
   }
 
+  /// The name in a session of the directory of a replaced key: `a07c…-0000…`, 30 and 16 digits.
+  static func replaced(_ hash: KeyHash, _ unused: PathName) -> PathName {
+    var name = key(hash)
+    name.append("-")
+    name.append(unused)
+    return name
+  }
+
+  /// Returns whether a directory in a session is that of a replaced key.
+  static func isReplaced(_ name: PathName) -> Bool {
+    name.count == KeyHash.directoryNameLength + 17 && name.hex(in: 0..<14) != nil
+  }
+
   /// `3f`
   package static func shard(_ number: Int) -> PathName {
     var name = PathName()

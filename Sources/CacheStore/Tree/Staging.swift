@@ -49,12 +49,15 @@ private final class Leftovers: Sendable {
 
 /// The directory `staging` of a store, with the sessions of all processes that write.
 final class Staging: Sendable {
-  private let place: StorePlace
+  let place: StorePlace
+  let clock: any WallClock
   private let durability: Durability
   private let own = Mutex<Session?>(nil)
   private let leftovers = Leftovers()
+  /// The directories of replaced keys in the session.
+  let replaced = Atomic(0)
 
-  private var fileSystem: any FileSystem { place.fileSystem }
+  var fileSystem: any FileSystem { place.fileSystem }
   private var path: String { "\(place.path)/staging" }
 
   /// The first half of the names of sessions of this run of the machine.
@@ -62,6 +65,7 @@ final class Staging: Sendable {
 
   init(_ place: StorePlace, _ options: Options) {
     self.place = place
+    clock = options.clock
     durability = options.durability
     boot = options.bootName.map { Checksum.of($0) >> 32 } ?? 0
   }
@@ -96,11 +100,13 @@ final class Staging: Sendable {
 
   /// Ends the session of this process, even if it is used.
   func endSession() {
+    sweepReplaced()
     own.withLock { $0.take() }?.removeDirectory()
   }
 
   /// Ends the session of this process when nobody uses it any more. The next write makes another.
   func giveSessionUp() {
+    sweepReplaced()
     own.withLock { $0.take() }?.isGivenUp.store(true, ordering: .releasing)
   }
 
@@ -113,12 +119,12 @@ final class Staging: Sendable {
   /// Makes the next opening compare tree and journal.
   func noteUnclean() { leftovers.exist.store(true, ordering: .relaxed) }
 
-  /// Deletes the directories that were moved into the session. The files of writers stay.
+  /// Deletes the `entries` directories that were moved into the session. The files of writers stay.
   func sweep(while isWanted: () -> Bool) {
     guard let session else { return }
     var directories: [PathName] = []
     try? fileSystem.list(session.directory.raw) { name, kind in
-      if kind == .directory { directories.append(name) }
+      if kind == .directory, !Layout.isReplaced(name) { directories.append(name) }
       return true
     }
     for name in directories where isWanted() {
@@ -167,11 +173,12 @@ final class Staging: Sendable {
   /// Removes a dead session and its contents, unless a process holds its lock.
   func removeSession(_ name: PathName) {
     guard let directory = openDead(name) else { return }
+    removeReplaced(in: directory)
     fileSystem.removeTree(directory)
     try? fileSystem.removeDirectory(name, in: place.staging.raw)
   }
 
-  /// Removes the files of a dead session. The directory stays as the sign that tree and journal
+  /// Removes the files and the replaced keys of a dead session. The directory stays as the sign that tree and journal
   /// have to be compared.
   func removeFiles(ofSession name: PathName) {
     guard let directory = openDead(name) else { return }
@@ -182,6 +189,7 @@ final class Staging: Sendable {
       return true
     }
     for name in names { try? fileSystem.removeFile(name, in: directory.raw) }
+    removeReplaced(in: directory)
   }
 
   /// Opens and locks a dead session; `nil` if a process holds its lock.
@@ -200,7 +208,9 @@ final class Staging: Sendable {
     guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
     else { return nil }
     try? fileSystem.list(directory.raw) { name, kind in
-      if kind == .directory { found = max(found ?? 0, Self.sequence(name) ?? 0) }
+      if kind == .directory, !Layout.isReplaced(name) {
+        found = max(found ?? 0, Self.sequence(name) ?? 0)
+      }
       return true
     }
     return found

@@ -80,6 +80,44 @@ import Testing
     #expect(store.lookUp("a", variant: 1).entry?.body == [2])
   }
 
+  @Test func `the directory of a replaced key is moved away and deleted later`() throws {
+    let store = try open()
+    try store.put([1], for: "a")
+    try store.settle()
+    let key = try #require(sandbox.metadataFiles.first?.split(separator: "/").dropLast())
+    try Data("mine".utf8).write(
+      to: URL(filePath: sandbox.inside("\(key.joined(separator: "/"))/notes.txt")))
+    try store.put([2], for: "a")
+    #expect(sandbox.bodies.isEmpty && sandbox.metadataFiles.isEmpty)
+    #expect(sandbox.tree("staging").keys.contains { $0.hasSuffix(".body") })
+    #expect(store.lookUp("a").entry?.body == [2])
+    try store.settle()
+    #expect(!sandbox.tree("staging").keys.contains { $0.hasSuffix(".body") })
+    #expect(sandbox.bodies.count == 1 && store.lookUp("a").entry?.body == [2])
+    // A file that the store has not made is kept.
+    #expect(sandbox.tree("quarantine").keys.contains { $0.hasSuffix("/notes.txt") })
+  }
+
+  @Test func `a longer body is deleted at once when a shorter one replaces it`() throws {
+    let store = try open()
+    try store.put(TestBody.make(100_000, seed: 1), for: "a")
+    try store.put([2], for: "a")
+    #expect(!sandbox.tree().keys.contains { $0.hasSuffix(".body") })
+  }
+
+  @Test func `what a killed process has replaced is deleted by the next one`() throws {
+    let store = try open()
+    try store.put([1], for: "a")
+    try store.settle()
+    try store.put([2], for: "a")
+    let path = try copy("killed") { _ in }
+    let again = try Store(at: path, options: Options(settling: .within(seconds: 3_600)))
+    again.waitUntilIdle()
+    let left = FileManager.default.enumerator(atPath: path)?.compactMap { "\($0)" } ?? []
+    #expect(!left.contains { $0.hasSuffix(".body") })
+    #expect(again.lookUp("a").entry?.body == [2])
+  }
+
   @Test func `what is in the log is there after a kill and is settled then`() throws {
     let store = try open()
     try store.put([1], for: "a")
