@@ -40,6 +40,10 @@ public struct Options: Sendable {
   public var settling: Settling
   /// The most bytes of bodies and metadata that are kept in memory; 0 for none.
   public var memoryBytes: Int
+  /// The time for which a look-up may miss what other processes have changed; by default zero. Each
+  /// look-up then makes one system call less, unless the last one was that long ago. Changes of this
+  /// process are always seen at once.
+  public var lag: Duration
   /// Whether nothing is written: no access times, no repairs, no locks.
   public var isReadOnly: Bool
   /// Whether a store is made if there is none.
@@ -66,9 +70,8 @@ public struct Options: Sendable {
   /// Creates options.
   public init(
     limits: Limits? = nil, durability: Durability = .process,
-    settling: Settling = .within(seconds: 5), memoryBytes: Int = 0, isReadOnly: Bool = false,
-    createsStore: Bool = true,
-    evictsOnFullDisk: Bool = true,
+    settling: Settling = .within(seconds: 5), memoryBytes: Int = 0, lag: Duration = .zero,
+    isReadOnly: Bool = false, createsStore: Bool = true, evictsOnFullDisk: Bool = true,
     sizeDelegate: (any StoreSizeDelegate)? = nil, clock: any WallClock = SystemClock(),
     fileSystem: any FileSystem = RealFileSystem()
   ) {
@@ -76,6 +79,7 @@ public struct Options: Sendable {
     self.durability = durability
     self.settling = settling
     self.memoryBytes = memoryBytes
+    self.lag = lag
     self.isReadOnly = isReadOnly
     self.createsStore = createsStore
     self.evictsOnFullDisk = evictsOnFullDisk

@@ -143,7 +143,7 @@ enum ServeCommand {
     limitHeaps()
     let signals = try ServeSignals()
     let use: StoreUse = invocation[offline] ? .read : .fill
-    try await withStore(invocation, use) { store in
+    try await withStore(invocation, use, lag: .milliseconds(1)) { store in
       try await serve(store, invocation, signals)
     }
     return .success

@@ -28,13 +28,14 @@ enum StoreUse {
 ///
 /// The store is closed even if `work` throws, so that access times reach the journal.
 ///
-/// - Parameter memoryBytes: The size of the memory tier. A command that reads each body once does
-///   not need one.
+/// - Parameters:
+///   - memoryBytes: The size of the memory tier. A command that reads each body once does not need one.
+///   - lag: The time for which changes of other processes may be overlooked.
 func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
-  memoryBytes: Int = 0, _ work: (Store) async throws -> Result
+  memoryBytes: Int = 0, lag: Duration = .zero, _ work: (Store) async throws -> Result
 ) async throws -> Result {
-  let store = try openStore(invocation, use, durability, memoryBytes)
+  let store = try openStore(invocation, use, durability, memoryBytes, lag)
   defer { store.close() }
   return try await work(store)
 }
@@ -44,20 +45,22 @@ func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
   _ work: (Store) throws -> Result
 ) throws -> Result {
-  let store = try openStore(invocation, use, durability, 0)
+  let store = try openStore(invocation, use, durability)
   defer { store.close() }
   return try work(store)
 }
 
 /// Opens the store. For reading, a store that cannot be written is opened read-only.
 private func openStore(
-  _ invocation: Invocation, _ use: StoreUse, _ durability: Durability, _ memoryBytes: Int
+  _ invocation: Invocation, _ use: StoreUse, _ durability: Durability, _ memoryBytes: Int = 0,
+  _ lag: Duration = .zero
 ) throws -> Store {
   let path = try storePath(invocation)
   var options = Options()
   options.createsStore = use == .fill
   options.durability = durability
   options.memoryBytes = memoryBytes
+  options.lag = lag
   do throws(StoreError) {
     return try Store(at: path, options: options)
   } catch {

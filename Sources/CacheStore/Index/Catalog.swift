@@ -49,7 +49,8 @@ package final class Catalog: Sendable {
     journal = tree.journal
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
     let state = StoreState(
-      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes)
+      blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
+      lag: options.lag)
     sharedTail = state.journal.sharedTail
     self.state = Lock(state, .store)
   }
@@ -66,9 +67,11 @@ package final class Catalog: Sendable {
   @inline(__always)
   func settledTail() -> JournalTail.Mark? {
     let mark = sharedTail.mark
-    guard mark.file >= 0, let length = try? fileSystem.length(of: mark.file),
-      length == mark.position
+    guard mark.file >= 0 else { return nil }
+    if sharedTail.rests { return mark }
+    guard let length = try? fileSystem.length(of: mark.file), length == mark.position
     else { return nil }
+    sharedTail.rest()
     return mark
   }
 

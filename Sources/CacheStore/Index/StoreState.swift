@@ -4,7 +4,7 @@ internal import CacheSystem
 /// The state of a store that all threads of a process share, under one lock.
 struct StoreState: ~Copyable {
   var index: EntryIndex
-  var journal = JournalState()
+  var journal: JournalState
   /// Whether the index has every entry; otherwise the tree is searched, too.
   var isComplete: Bool {
     get { hasAllRead && journal.unread == nil }
@@ -38,7 +38,8 @@ struct StoreState: ~Copyable {
   /// format.
   var refusal: StoreError?
 
-  init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int) {
+  init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int, lag: Duration) {
+    journal = JournalState(JournalTail(lag: lag))
     index = EntryIndex(blockBytes: blockBytes)
     self.entries = entries
     memory = MemoryTier(capacity: memoryBytes)

@@ -18,7 +18,7 @@ struct JournalState {
   /// them.
   private(set) var tail = JournalTail.Mark()
   /// A copy of `tail` for threads that do not hold the state.
-  let sharedTail = JournalTail()
+  let sharedTail: JournalTail
   /// The inode of the file `lock` when this process last checked whether another segment follows a
   /// last one without a seal.
   var lockNumber: UInt64 = 0
@@ -65,6 +65,8 @@ struct JournalState {
   /// Whether the journal had remove records on request when the store was opened. The keys and
   /// fields of those entries may still be in it.
   var hasRemoved = false
+
+  init(_ sharedTail: JournalTail) { self.sharedTail = sharedTail }
 
   /// The segment that is being written and read.
   var current: Segment? { segments.last??.segment }

@@ -1,3 +1,4 @@
+internal import CacheSystem
 internal import Synchronization
 
 /// The position up to which the journal has been read, for threads that have not locked the state
@@ -8,6 +9,29 @@ final class JournalTail: Sendable {
   struct Mark: Equatable {
     var file: Int32 = -1
     var position: Int64 = 0
+  }
+
+  /// The nanoseconds for which the journal is not queried again; 0 if it always is.
+  let lag: Int64
+  /// The time by the monotonic clock until which it need not be queried.
+  private let restsUntil = Atomic(Int64.min)
+
+  init(lag: Duration = .zero) {
+    let (seconds, attoseconds) = lag.components
+    let whole = Int64(clamping: min(max(0, seconds), 3_600)) * 1_000_000_000
+    self.lag = max(0, whole + attoseconds / 1_000_000_000)
+  }
+
+  /// Whether the length of the journal was queried less than the lag ago.
+  @inline(__always)
+  var rests: Bool {
+    lag > 0 && monotonicNanoseconds() < restsUntil.load(ordering: .relaxed)
+  }
+
+  /// Notes that the length of the journal was queried now.
+  @inline(__always)
+  func rest() {
+    if lag > 0 { restsUntil.store(monotonicNanoseconds() + lag, ordering: .relaxed) }
   }
 
   /// The file in the upper half, the position in the lower one, so that both change at once.

@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import SimulatedFiles
 import Synchronization
 import Testing
 
@@ -29,6 +30,35 @@ import Testing
     try two.remove("key3")
     #expect(!one.contains("key3"))
     #expect(one.statistics.entries == 9)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(3_600)])
+  func `with a lag, few look-ups query the journal for what others have done`(lag: Duration) throws
+  {
+    try one.put([1], for: "key")
+    let files = FaultyFiles()
+    let late = try Store(
+      at: folder.path, options: Options(settling: .atOnce, lag: lag, fileSystem: files))
+    late.waitUntilIdle()
+    files.faults.set(nil)
+    for _ in 0..<100 { #expect(late.lookUp("other").entry == nil) }
+    let queries = files.faults.calls.count { $0.kind == .length }
+    #expect(lag == .zero ? queries >= 100 : queries < 10)
+    // What it has stored itself it sees at once, and with it all that was stored before.
+    try one.put([2], for: "key")
+    try late.put([3], for: "own")
+    #expect(late.lookUp("own").entry?.body == [3] && late.lookUp("key").entry?.body == [2])
+    late.close()
+  }
+
+  @Test func `after a lag, a look-up sees what others have done`() throws {
+    let late = try Store(
+      at: folder.path, options: Options(settling: .atOnce, lag: .nanoseconds(1)))
+    for value in UInt8(4)..<20 {
+      try one.put([value], for: "key")
+      #expect(late.lookUp("key").entry?.body == [value])
+    }
+    late.close()
   }
 
   @Test func `after all was removed by one, the other stores into the new tree`() throws {
