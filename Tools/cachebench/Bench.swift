@@ -23,6 +23,7 @@ final class Bench {
   ) throws(BenchmarkError) -> [Lane] {
     var settings = settings
     settings.settling = configuration.settling
+    settings.lag = configuration.lag
     var lanes: [Lane] = []
     for name in names where configuration.systems.contains(name) {
       let directory = try workspace.makeDirectory(name.rawValue)
@@ -71,6 +72,8 @@ func openSystem(
   switch name {
   case .store: try StoreSystem(path: directory, corpus: corpus, settings: settings)
   case .floor: try FloorSystem(path: directory, corpus: corpus)
+  case .log: try LogSystem(path: directory, corpus: corpus)
+  case .dictionary: DictionarySystem(corpus: corpus)
   case .sqlite: try SQLiteSystem(path: directory, isTuned: false, corpus: corpus)
   case .sqliteTuned: try SQLiteSystem(path: directory, isTuned: true, corpus: corpus)
   case .urlcache: URLCacheSystem(path: directory, corpus: corpus)

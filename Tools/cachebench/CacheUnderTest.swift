@@ -2,6 +2,8 @@
 enum SystemName: String, CaseIterable, Sendable {
   case store
   case floor
+  case log
+  case dictionary
   case sqlite
   case sqliteTuned = "sqlite-tuned"
   case urlcache
@@ -11,7 +13,7 @@ enum SystemName: String, CaseIterable, Sendable {
   /// Slow systems get shorter turns, so that all of them share the same weather.
   var sliceLength: Int {
     switch self {
-    case .store, .floor, .sqliteTuned: 500
+    case .store, .floor, .log, .dictionary, .sqliteTuned: 500
     case .sqlite: 50
     case .urlcache: 5
     }
@@ -20,9 +22,18 @@ enum SystemName: String, CaseIterable, Sendable {
   /// Seconds that one workload may spend on this system; nil when it runs every operation.
   var secondsAllowed: Double? {
     switch self {
-    case .store, .floor, .sqliteTuned: nil
+    case .store, .floor, .log, .dictionary, .sqliteTuned: nil
     case .sqlite: 20
     case .urlcache: 15
+    }
+  }
+
+  /// Tells whether a workload on filled caches says anything of the system.
+  func takesPart(in work: Workload) -> Bool {
+    switch self {
+    case .log: ![.miss, .hitMemory].contains(work)
+    case .dictionary: [.miss, .hitMemory].contains(work)
+    default: true
     }
   }
 

@@ -1,7 +1,7 @@
 /// How many operations one thread or process runs in a slice.
 private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
   switch name {
-  case .store, .floor: operation == .hit ? 5_000 : 1_000
+  case .store, .floor, .log, .dictionary: operation == .hit ? 5_000 : 1_000
   case .sqliteTuned: 1_000
   case .sqlite: 50
   case .urlcache: 5
@@ -14,10 +14,11 @@ private let rounds = 12
 extension FilledCaches {
   /// Hits and stores from several threads.
   func measureThreads() throws(BenchmarkError) {
+    let shared = lanes.filter { ![.log, .dictionary].contains($0.name) }
     for (operation, work) in [(Operation.hit, "concurrent-hit"), (.store, "concurrent-store")] {
       var rows: [Row] = []
       for threads in bench.configuration.threads {
-        rows += try measure(operation, work, threads, lanes) { lane throws(BenchmarkError) in
+        rows += try measure(operation, work, threads, shared) { lane throws(BenchmarkError) in
           var handles: [any CacheUnderTest] = []
           for _ in 0..<threads { handles.append(try lane.system.sibling()) }
           return ThreadTeam(handles, corpus, closes: lane.name != .store)
@@ -30,7 +31,7 @@ extension FilledCaches {
   /// Hits and stores from several processes on one cache.
   func measureProcesses() throws(BenchmarkError) {
     // The disk cache of a URLCache belongs to one process.
-    let shared = lanes.filter { $0.name != .urlcache }
+    let shared = lanes.filter { ![.urlcache, .log, .dictionary].contains($0.name) }
     for (operation, work) in [(Operation.hit, "processes-hit"), (.store, "processes-store")] {
       var rows: [Row] = []
       for processes in bench.configuration.threads {

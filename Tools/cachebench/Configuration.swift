@@ -6,7 +6,8 @@ enum Workload: String, CaseIterable, Sendable {
   case fill, hit
   case hitSettled = "hit-settled"
   case hitMemory = "hit-memory"
-  case miss, concurrent, processes, replace, burst, evict, duplicate, durable, open, large, scale
+  case miss, concurrent, processes, replace, burst, hammer, evict, duplicate, durable, open, large,
+    scale
   case decision, migrate
 
   /// What it does, for the help.
@@ -21,6 +22,7 @@ enum Workload: String, CaseIterable, Sendable {
     case .processes: "hit and store from several processes on one cache"
     case .replace: "store other bodies under keys that exist"
     case .burst: "store 10,000 entries, pause until their files are written, and so on"
+    case .hammer: "store beside a program that writes to the same disk"
     case .evict: "store into a full store, beside one that has room"
     case .duplicate: "store bodies that are equal to one of 16"
     case .durable: "store from 8 threads so that a power cut loses nothing"
@@ -47,6 +49,7 @@ struct Configuration: Sendable {
   var isKept: Bool
   var threads: [Int]
   var settling: Settling
+  var lag: Duration
 
   /// The number of entries for workloads that take one number.
   var entryCount: Int { entries?.first ?? 100_000 }
@@ -74,6 +77,9 @@ extension Configuration {
   private static let settlingOption = Option(
     "settling", .integer(in: 0...86_400), default: 5,
     help: "Seconds within which the store writes the files of small entries; 0: at once")
+  private static let lagOption = Option(
+    "lag", .integer(in: 0...1_000), default: 0,
+    help: "Milliseconds for which the store may overlook changes of other processes")
   private static let jsonFlag = Flag("json", help: "Print one JSON object a line, and no table")
   private static let keepFlag = Flag("keep", help: "Leave the folder for a look")
   private static let workParameter = Parameter(
@@ -93,8 +99,7 @@ extension Configuration {
     parameters: [workParameter],
     options: [
       entriesOption, bodyOption, seedOption, systemsOption, threadsOption, settlingOption,
-      directoryOption,
-      keepFlag, jsonFlag,
+      lagOption, directoryOption, keepFlag, jsonFlag,
     ],
     examples: [
       .init("cachebench all", "everything, at the sizes the targets speak of"),
@@ -122,6 +127,7 @@ extension Configuration {
     isKept = invocation[Self.keepFlag]
     threads = invocation.value(of: Self.threadsOption)
     let seconds = Int(invocation.value(of: Self.settlingOption))
+    lag = .milliseconds(Int(invocation.value(of: Self.lagOption)))
     settling = seconds > 0 ? .within(seconds: seconds) : .atOnce
   }
 

@@ -63,6 +63,8 @@ final class FilledCaches {
     progress("fill: \(grouped(count)) entries: \(lanes.map(\.name.rawValue))")
     if bench.configuration.workloads.contains(.fill) {
       for lane in lanes { lane.writesFiles = true }
+      // Those that take no part are filled afterwards.
+      for lane in lanes { lane.begin(entries) }
       try measure(.fill, .store, on: entries)
       for lane in lanes {
         lane.writesFiles = false
@@ -79,7 +81,7 @@ final class FilledCaches {
   private func measure(
     _ work: Workload, _ operation: Operation, on entries: [EntryID], lanes: [Lane]? = nil
   ) throws(BenchmarkError) {
-    let lanes = lanes ?? self.lanes
+    let lanes = (lanes ?? self.lanes).filter { $0.name.takesPart(in: work) }
     try runInTurns(operation, lanes, on: entries, of: corpus)
     rows += bench.rows(work.rawValue, lanes, entries: count, body: corpus.bodyBytes)
     for note in bench.notes(lanes, asked: entries.count) {
@@ -116,16 +118,17 @@ final class FilledCaches {
   private func hitMemory() throws(BenchmarkError) {
     let capacity = count * (corpus.bodyBytes + 2048) + (64 << 20)
     let settings = StoreSettings(
-      memoryBytes: capacity, settling: bench.configuration.settling)
+      memoryBytes: capacity, settling: bench.configuration.settling,
+      lag: bench.configuration.lag)
     var warm: [Lane] = []
     defer { for lane in warm { lane.system.close() } }
-    for lane in lanes where lane.name == .store || lane.name == .urlcache {
+    for lane in lanes where [.store, .dictionary, .urlcache].contains(lane.name) {
       let system: any CacheUnderTest =
-        lane.name == .store
-        ? try openSystem(.store, lane.directory, corpus, settings)
-        : URLCacheSystem(path: lane.directory + "/memory", corpus: corpus, inMemory: true)
+        lane.name == .urlcache
+        ? URLCacheSystem(path: lane.directory + "/memory", corpus: corpus, inMemory: true)
+        : try openSystem(lane.name, lane.directory, corpus, settings)
       let entries = (0..<min(count, lane.name.entryLimit ?? count)).map { EntryID(index: $0) }
-      if lane.name == .urlcache {
+      if lane.name != .store {
         try system.storeUnmeasured(entries[...])
       } else {
         var unused = Series()

@@ -5,8 +5,8 @@ extension Bench {
   /// What removes files comes last, and no folder is removed before the end: for five minutes
   /// after a removal ext4 searches around the inodes it freed, and all that makes files slows down.
   func run() throws(BenchmarkError) {
-    let first = try fill([.store, .floor, .sqliteTuned])
-    try runAlone([.burst, .decision, .migrate, .duplicate, .open, .large, .scale])
+    let first = try fill([.store, .floor, .log, .dictionary, .sqliteTuned])
+    try runAlone([.burst, .hammer, .decision, .migrate, .duplicate, .open, .large, .scale])
     let second = try fill([.sqlite, .urlcache])
     for caches in [first, second] { try caches?.run(.replace, in: configuration) }
     for caches in [first, second] { caches?.close() }
@@ -32,6 +32,7 @@ extension Bench {
       progress("\(workload.rawValue): \(workload.summary)")
       switch workload {
       case .burst: try burst()
+      case .hammer: try hammer()
       case .duplicate: try duplicate()
       case .open: try open()
       case .large: try large()

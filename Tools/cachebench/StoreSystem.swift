@@ -11,6 +11,8 @@ struct StoreSettings: Sendable {
   var maximumEntries: Int?
   /// When the files of small entries are written.
   var settling = Settling.within(seconds: 5)
+  /// The time for which changes of other processes may be overlooked.
+  var lag = Duration.zero
 }
 
 /// Calls the store, and puts its error into the words of the benchmark.
@@ -48,6 +50,7 @@ final class StoreSystem: CacheUnderTest {
     options.memoryBytes = settings.memoryBytes
     options.durability = settings.isDurable ? .full : .process
     options.settling = settings.settling
+    options.lag = settings.lag
     let store = try described { () throws(StoreError) in
       try Store(at: path + "/store", options: options)
     }

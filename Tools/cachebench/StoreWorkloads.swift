@@ -30,7 +30,7 @@ extension Bench {
   func burst() throws(BenchmarkError) {
     let count = configuration.entryCount
     let corpus = self.corpus
-    let lanes = try makeLanes([.store, .floor, .sqliteTuned], corpus)
+    let lanes = try makeLanes([.store, .floor, .log, .sqliteTuned], corpus)
     defer { close(lanes) }
     let entries = (0..<count).map { EntryID(index: $0) }
     for lane in lanes { lane.begin(entries) }

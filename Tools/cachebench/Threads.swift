@@ -96,7 +96,7 @@ private struct LentHandle: @unchecked Sendable {
 }
 
 /// Waits for the end of a thread.
-private func join(_ thread: pthread_t) {
+func join(_ thread: pthread_t) {
   #if canImport(Darwin)
     // Safety: every thread is joined once.
     unsafe pthread_join(thread, nil)
@@ -106,7 +106,7 @@ private func join(_ thread: pthread_t) {
 }
 
 /// Starts a thread; the caller joins it.
-private func startThread(_ work: @escaping @Sendable () -> Void) -> pthread_t {
+func startThread(_ work: @escaping @Sendable () -> Void) -> pthread_t {
   final class Box {
     let work: @Sendable () -> Void
     init(_ work: @escaping @Sendable () -> Void) { self.work = work }
