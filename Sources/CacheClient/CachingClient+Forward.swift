@@ -26,7 +26,7 @@ extension CachingClient {
     note(outcome, forwarding)
     let response = try response(to: forwarding, outcome, .first)
     // The body has its reader now.
-    if case .shared(_, let body) = outcome { Task { await body.run() } }
+    if let body = outcome.running { Task { await body.run() } }
     guard let response else { throw cancelled(forwarding) }
     return response
   }
@@ -49,6 +49,7 @@ extension CachingClient {
         } else {
           flights.end(forwarding.key, flight)
           flight.settle(outcome)
+          await outcome.running?.run()
         }
       })
   }
@@ -75,7 +76,7 @@ extension CachingClient {
     let now = now
     let isShareable: Bool
     switch outcome {
-    case .direct: isShareable = false
+    case .direct, .remembered: isShareable = false
     case .shared(_, let body): isShareable = cache.isShareable(body.plan, now: now)
     case .stored(let serving, status: 304): isShareable = cache.isShareable(serving, now: now)
     case .stored, .failed: return

@@ -32,6 +32,12 @@ extension CachingClient {
       return isFirst
         ? direct(
           head, body, notStored: reason, forwarding: forwarding, status: status) : nil
+    case .remembered(let head, let body, let reason):
+      guard isFirst, let reader = body.makeReader() else { return nil }
+      return ClientResponse(
+        request: forwarding.original, head: head, source: .network, reason: forwarding.reason,
+        cacheStatus: status, entry: nil,
+        body: ResponseBody(reader, .stream(length: body.length)) { .notStored(reason) })
     case .shared(let head, let body):
       var head = head
       if !isFirst {
@@ -50,7 +56,7 @@ extension CachingClient {
     _ serving: Serving, _ request: HTTPRequest, detail: String? = nil
   ) -> ClientResponse {
     var status = CacheStatus(cacheName: options.cacheName, isHit: true)
-    status.detail = detail
+    status.detail = detail ?? (serving.isHistory ? "history" : nil)
     status.ttl = serving.ttl
     if let revalidation = serving.revalidation { validateInBackground(revalidation) }
     return response(from: serving, request, nil, status)
@@ -81,7 +87,7 @@ extension CachingClient {
       if !isFirst, !Task.isCancelled { return nil }
     } else if error.isUnreachable, let serving = cache.fallback(for: forwarding, now: now) {
       var status = status
-      status.detail = "origin-\(error.code.rawValue)"
+      status.detail = serving.isHistory ? "history" : "origin-\(error.code.rawValue)"
       return stored(serving, forwarding, status)
     }
     throw ClientError(.transport(error), url: forwarding.request.url.string)

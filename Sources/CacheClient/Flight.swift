@@ -90,7 +90,7 @@ final class Flight: Sendable {
 
   /// Tells all who wait.
   func settle(_ outcome: Outcome) {
-    if case .shared(_, let body) = outcome {
+    if let body = outcome.running {
       let hold = body.makeReader()
       state.withLock { $0.hold = hold }
     }

@@ -15,6 +15,18 @@ enum Outcome: Sendable {
   case direct(HTTPResponseHead, any TransportBody, NotStored)
   /// The origin's own answer, which is stored while it is read.
   case shared(HTTPResponseHead, SharedBody)
+  /// The origin's own answer, for one reader, which is kept in the history while it is read.
+  case remembered(HTTPResponseHead, SharedBody, NotStored)
+}
+
+extension Outcome {
+  /// The body that has to be moved from the network to its readers.
+  var running: SharedBody? {
+    switch self {
+    case .shared(_, let body), .remembered(_, let body, _): body
+    case .failed, .stored, .direct: nil
+    }
+  }
 }
 
 /// Sends requests to the origin, and judges its answers by the rules.
@@ -87,6 +99,11 @@ struct OriginFetcher: Sendable {
     switch storing {
     case .no(let reason): return .direct(head, body, .forbidden(reason))
     case .yes(let made): plan = made
+    case .inHistory(let plan, let reason):
+      let body = SharedBody(
+        body, plan: plan, permit: permit, store: store, length: head.fields.contentLength,
+        url: forwarding.request.url.string)
+      return .remembered(head, body, .forbidden(reason))
     }
     // Whoever shares a body that is not kept has to read as fast as the others.
     if let error = await refusal(of: head.fields.contentLength) {

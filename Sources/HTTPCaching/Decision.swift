@@ -24,6 +24,8 @@ package struct Serving: Sendable {
   package let ttl: Int64
   /// The request for validating the response in the background (RFC 5861, section 3).
   package var revalidation: Forwarding? = nil
+  /// Whether it is from the history.
+  package var isHistory: Bool { variant.isHistory }
   /// Whether other requests may be answered with the response, too; false if the origin's 304 was
   /// valid for one caller only.
   package var isForAll = true
@@ -53,6 +55,8 @@ package struct Forwarding: Sendable {
   let selected: Representation?
   /// What other machines had (`detail` of Cache-Status); `nil` if they were not asked.
   package var remark: String? = nil
+  /// The responses of the history, for the case that the origin cannot be reached.
+  var history: [StoredVariant] = []
   /// The stored beginning of the representation, if the request is for the rest (RFC 9111, section
   /// 3.4).
   var completing: StoredVariant? = nil
@@ -84,4 +88,6 @@ package enum Storing: Sendable {
   case no(NotStoredReason)
   /// It is stored once its body is complete.
   case yes(StoringPlan)
+  /// It is not stored for reuse, for this reason, but in the history once its body is complete.
+  case inHistory(StoringPlan, NotStoredReason)
 }

@@ -11,6 +11,7 @@ enum EntryFields {
   private static let responseTimeName = ByteString("http-response-time")
   private static let selectingName = ByteString("http-selecting")
   private static let personalName = ByteString("http-personal")
+  private static let historyName = ByteString("http-history")
 
   /// Returns the metadata to store with the body.
   ///
@@ -33,6 +34,17 @@ enum EntryFields {
     ]
       + (response.isPersonal ? [Field(personalName, "true")] : [])
       + response.selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
+  }
+
+  /// Marks the metadata of a response that is kept for use without a network only.
+  static func markAsHistory(_ metadata: inout EntryMetadata) {
+    metadata.userInfo.append(Field(historyName, "true"))
+    metadata.expires = nil
+  }
+
+  /// Returns whether a response is kept for use without a network only.
+  static func isHistory(_ info: EntryInfo) -> Bool {
+    info.userInfo.contains { $0.name == historyName }
   }
 
   /// Returns fields in the form of the store.

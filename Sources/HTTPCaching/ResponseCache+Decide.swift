@@ -32,6 +32,7 @@ extension ResponseCache {
     let found = find(question.request, question.key)
     var question = question
     question.found = found
+    if question.policy == .offline, let serving = remembered(question) { return .serve(serving) }
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
       if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
@@ -165,9 +166,12 @@ struct Question {
       sent.fields.replace(with: HTTPField("Cache-Control", "no-cache"))
       sent.fields.replace(with: HTTPField("Pragma", "no-cache"))
     }
-    return Forwarding(
+    var forwarding = Forwarding(
       original: request, request: sent, reason: reason, key: key, validating: validating,
       selected: selected, isShareable: isShareable(reason), selection: knownSelection)
+    // The other policies want the origin's answer, or none.
+    if policy == .protocolRules || policy == .storedElseLoad { forwarding.history = found.history }
+    return forwarding
   }
 
   /// The fields that select a response to the request, as far as the stored responses show. The

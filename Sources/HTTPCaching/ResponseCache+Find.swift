@@ -8,6 +8,8 @@ struct FoundVariants {
   var matching: [StoredVariant] = []
   /// The other responses.
   var others: [StoredVariant] = []
+  /// The responses of the history that the request selects, the newest first.
+  var history: [StoredVariant] = []
   /// The reason why there are none.
   var reason = ForwardReason.absent
 }
@@ -24,13 +26,19 @@ extension ResponseCache {
       variants = stored(keyRule.headKey(of: request), &ignored)
     }
     for variant in variants where rules.mayUse(variant.response) {
-      if isSelected(variant.response.selection, by: request) {
+      if variant.isHistory {
+        // Another process may have stored it, with other rules.
+        guard rules.hasHistory, isSelected(variant.response.selection, by: request)
+        else { continue }
+        found.history.append(variant)
+      } else if isSelected(variant.response.selection, by: request) {
         found.matching.append(variant)
       } else {
         found.others.append(variant)
       }
     }
     if found.matching.count > 1 { found.matching.sort(by: Self.isNewer) }
+    if found.history.count > 1 { found.history.sort(by: Self.isNewer) }
     if found.matching.isEmpty, !found.others.isEmpty { found.reason = .otherVariant }
     return found
   }

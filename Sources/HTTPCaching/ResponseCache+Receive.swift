@@ -33,14 +33,17 @@ extension ResponseCache {
     }
     var passed = head
     passed.fields = ConnectionFields.removed(from: head.fields)
-    return .pass(passed, storing(head, forwarding, times))
+    let storing = storing(head, forwarding, times)
+    if case .yes(let plan) = storing { rememberReplaced(by: plan) }
+    return .pass(passed, storing)
   }
 
   /// Returns whether ``receive(_:for:times:)`` needs no access to the disk. This is the usual case:
-  /// a response to `GET` that confirms and completes nothing and is not a server error.
+  /// a response to `GET` that confirms and completes nothing, is not a server error, and replaces
+  /// nothing that the history keeps.
   package func receivesAtOnce(_ head: HTTPResponseHead, for forwarding: Forwarding) -> Bool {
     forwarding.original.method == .get && head.status != 304 && head.status != 206
-      && head.status < 500
+      && head.status < 500 && !rules.mayRemember(whatStatusReplaces: head.status)
   }
 
   /// Returns the response to serve if the origin cannot be reached (RFC 9111, section 4.2.4).
@@ -48,8 +51,9 @@ extension ResponseCache {
     guard let selected = forwarding.fallback,
       rules.mayServeStale(
         selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
-        after: .unreachable)
-    else { return nil }
+        after: .unreachable),
+      forwarding.history.isEmpty || CacheRules.isGood(selected.base.response.status)
+    else { return remembered(forwarding, now: now.date) }
     return serving(selected, forwarding.original, at: now.date)
   }
 

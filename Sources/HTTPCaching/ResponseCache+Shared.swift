@@ -115,7 +115,7 @@ extension ResponseCache {
   package func sharedForm(of info: EntryInfo) -> SharedForm? {
     guard let response = EntryFields.response(of: info, rules),
       let url = EntryFields.url(of: info), CacheRules.mayShare(response, of: url),
-      !info.key.bytes.starts(with: KeyRule.headPrefix.utf8)
+      !info.key.bytes.starts(with: KeyRule.headPrefix.utf8), !EntryFields.isHistory(info)
     else { return nil }
     return SharedForm(
       selecting: response.selection.fields.map(EntryFields.line), status: response.status,

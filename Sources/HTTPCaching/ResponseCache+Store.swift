@@ -13,7 +13,7 @@ extension ResponseCache {
     // bodies.
     if forwarding.reason == .requestBody { return .no(.requestBody) }
     if let reason = rules.whyNotStored(request, head, now: times.response.date) {
-      return .no(reason)
+      return remembering(head, forwarding, times, reason)
     }
     guard
       let selection = Selection(

@@ -24,6 +24,9 @@ package final class StoredVariant: Sendable {
   /// Whether it is a response to `HEAD`: the length in its fields is not that of its body.
   var isOfHead: Bool { info.key.bytes.starts(with: KeyRule.headPrefix.utf8) }
 
+  /// Whether it is kept for use without a network only.
+  package var isHistory: Bool { EntryFields.isHistory(info) }
+
   /// The number of bytes of the body.
   package var length: UInt64 { info.length }
 

@@ -31,6 +31,11 @@ public struct CacheRules: Sendable, Hashable {
   /// whose tokens change. Otherwise, a response to a request with one value answers only requests
   /// with that value. Has no effect in a shared cache.
   public var ignoresAuthorization = false
+  /// Whether a private cache keeps a history: responses that it may not reuse, such as temporary
+  /// redirects, for use without a network (RFC 9111, section 6). Has no effect in a shared cache.
+  public var keepsHistory = false
+  /// Whether the history has responses and requests with `no-store`, too.
+  public var keepsNoStore = false
 
   /// Creates the default rules of a role. A shared cache obeys `CDN-Cache-Control`.
   public init(role: Role = .privateCache, setCookie: SetCookie = .drop) {

@@ -52,6 +52,20 @@ public struct OfflineCacheOptions: Sendable {
     set { rules.ignoresAuthorization = newValue }
   }
 
+  /// Whether responses that may not be reused online are kept for use without a network: temporary
+  /// redirects, and the last good response of a page that is gone (404, 410). By default it is on.
+  public var keepsHistory: Bool {
+    get { rules.keepsHistory }
+    set { rules.keepsHistory = newValue }
+  }
+
+  /// Whether responses with `no-store` are kept for use without a network, too: only with
+  /// ``keepsHistory``.
+  public var keepsNoStore: Bool {
+    get { rules.keepsNoStore }
+    set { rules.keepsNoStore = newValue }
+  }
+
   /// The limit of memory in bytes for stored responses that are requested often, with bodies of up to
   /// 64 KiB; 0 keeps none in memory.
   public var memoryCapacity: Int
@@ -113,7 +127,7 @@ public struct OfflineCacheOptions: Sendable {
   public init(
     keyRule: KeyRule = .url, offlineMode: OfflineMode = .whenUnreachable,
     reachability: (any NetworkReachability)? = SystemReachability.shared,
-    rules: CacheRules = CacheRules(role: .privateCache), memoryCapacity: Int = 4 << 20,
+    rules: CacheRules = .withHistory, memoryCapacity: Int = 4 << 20,
     durability: Durability = .process,
     maximumDataBytes: Int = CachingClient.defaultBodyLimit, network: NetworkSetup = NetworkSetup(),
     credentials: CredentialProvider? = nil

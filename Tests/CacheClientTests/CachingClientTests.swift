@@ -56,6 +56,33 @@ struct CachingClientTests {
     ) { try await sandbox.client.fetch(request()) }
   }
 
+  @Test func `what is only remembered is read by one caller, and kept when it is read`()
+    async throws
+  {
+    let redirect = Answer("moved", status: 302, fields: [HTTPField("Location", "/b")])
+    let sandbox = try ClientSandbox(
+      ScriptedTransport(redirect), ClientOptions(rules: .withHistory))
+    let options = FetchOptions(maximumRedirects: 0)
+    // A reader that leaves keeps nothing, and nobody waits for it.
+    let left = try await sandbox.client.fetch(request("/a"), options: options)
+    left.body.cancel()
+    #expect(sandbox.store.statistics.entries == 0)
+    async let first = sandbox.client.data(for: request("/a"), options: options)
+    async let second = sandbox.client.data(for: request("/a"), options: options)
+    for result in [try await first, try await second] {
+      #expect(result.response.head.status == 302 && result.bytes == Array("moved".utf8))
+      #expect(!result.response.cacheStatus.description.contains("stored"))
+      #expect(result.response.body.storing.name == "forbidden")
+    }
+    var offline = options
+    offline.policy = .offline
+    let found = try await sandbox.client.data(for: request("/a"), options: offline)
+    #expect(found.bytes == Array("moved".utf8))
+    #expect(found.response.cacheStatus.description.contains("hit"))
+    #expect(found.response.cacheStatus.description.contains("detail=\"history\""))
+    #expect(sandbox.transport.requests.count == 3)
+  }
+
   @Test func `an answer in the memory tier says so`() async throws {
     let transport = ScriptedTransport(Answer("x", fields: fresh()))
     let sandbox = try ClientSandbox(transport, store: Options(memoryBytes: 1 << 20))

@@ -19,7 +19,8 @@ struct Laboratory {
     var rules: CacheRules {
       switch self {
       case .sharedCache: CacheRules(role: .sharedCache, setCookie: .keep)
-      case .privateCache: CacheRules(role: .privateCache)
+      // The history must change nothing online.
+      case .privateCache: .withHistory
       }
     }
   }

@@ -30,6 +30,24 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["GET \(origin.base)/a"])
   }
 
+  @Test func `a redirect and a page that is gone are there without a server`() throws {
+    let (tool, origin) = (ToolRun(), try LoopbackOrigin())
+    origin.set("/start", OriginAnswer(status: 302, fields: ["Location: /page"]))
+    origin.set("/page", page("hello"))
+    origin.set("/secret", OriginAnswer("mine", fields: ["Cache-Control: no-store"]))
+    let (start, secret) = ("\(origin.base)/start", "\(origin.base)/secret")
+    #expect(try tool.run("fetch", start, "-o", "-").text == "hello")
+    #expect(try tool.run("fetch", secret, "-o", "-").text == "mine")
+    origin.set("/page", OriginAnswer(status: 404))
+    #expect(try tool.run("fetch", start).status == 1)
+    #expect(try tool.run("fetch", "--keep-no-store", secret, "-o", "-").text == "mine")
+    origin.stop()
+    #expect(try tool.run("fetch", "--offline", start, "-o", "-").text == "hello")
+    #expect(try tool.run("fetch", "--offline", secret, "-o", "-").status == 0)
+    #expect(try tool.run("fetch", "--offline", "--no-history", start).status == 1)
+    #expect(try tool.run("fetch", "--no-history", "--keep-no-store", start).status == 64)
+  }
+
   @Test func `a refresh asks again and a plain fetch does not`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
@@ -93,7 +111,7 @@ import ToolTesting
     for (status, isStored) in [(301, true), (302, false), (307, false), (308, true)] {
       let url = "\(origin.base)/\(status)"
       origin.set("/\(status)", OriginAnswer(status: status, fields: ["Location: /b"]))
-      let run = try tool.run("fetch", "--refresh", url)
+      let run = try tool.run("fetch", "--no-history", "--refresh", url)
       #expect(run.text.hasPrefix("stored  200"))
       #expect(run.errors.contains("offline, ask for \(origin.base)/b") == !isStored)
       #expect(try tool.run("fetch", "--offline", url).status == (isStored ? 0 : 1))
@@ -101,8 +119,15 @@ import ToolTesting
     // Also where what it leads to is there already.
     origin.set("/b", OriginAnswer([1], fields: ["Cache-Control: max-age=1000"]))
     _ = try tool.run("fetch", "--refresh", "\(origin.base)/b")
-    let hit = try tool.run("fetch", "\(origin.base)/302")
+    let hit = try tool.run("fetch", "--no-history", "\(origin.base)/302")
     #expect(hit.text.hasPrefix("hit") && hit.errors.contains("offline, ask for"))
+    // With the history, it is there.
+    let kept = try tool.run("fetch", "\(origin.base)/302")
+    #expect(kept.text.hasPrefix("hit") && kept.errors == "")
+    #expect(try tool.run("fetch", "--offline", "\(origin.base)/302").status == 0)
+    origin.stop()
+    let stale = try tool.run("fetch", "\(origin.base)/302")
+    #expect(stale.status == 0)
   }
 
   @Test func `a body that the limits do not allow passes`() throws {

@@ -38,7 +38,8 @@ enum FetchCommand {
     options: [
       GetCommand.output, folder, list, offline, refresh, parallel, quiet, HeaderOption.option,
       SubstituteOption.option,
-    ] + NetworkOptions.allForTransfers + [FingerprintOption.option] + RemoteOptions.all,
+    ] + NetworkOptions.allForTransfers + [FingerprintOption.option] + HistoryOption.all
+      + RemoteOptions.all,
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches one page to a file"),
       .init(
@@ -65,6 +66,7 @@ enum FetchCommand {
     var options = ClientOptions(transport: NetworkOptions.transportOptions(invocation))
     options.substitutes = try SubstituteOption.read(invocation)
     options.fingerprintKey = try FingerprintOption.read(invocation)
+    try HistoryOption.apply(invocation, to: &options.rules)
     let login = try LoginOption.read(invocation, for: addresses)
     options.credentials = login?.provider
     let tier = try RemoteOptions.tier(invocation, setup)

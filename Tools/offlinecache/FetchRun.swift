@@ -139,6 +139,9 @@ struct FetchRun: Sendable {
     if let detail = status.detail, detail.hasPrefix("origin-") {
       return ("stale", "there is no answer of the server (\(detail)); the stored response is used")
     }
+    if status.detail == "history" {
+      return ("stale", "there is no answer of the server; what was seen last is used")
+    }
     if let code = status.forwardStatus, code != 304 {
       return ("stale", "the server answered \(code); the stored response is used")
     }

@@ -95,7 +95,7 @@ enum ServeCommand {
       listen, origin, host, trustForwarded, shared, setCookie, isPrivate, offline, memory, log,
       logFormat, grace, SubstituteOption.option, FingerprintOption.option,
       certificate, key, connectPort, allowPrivate, tunnelIdle,
-    ] + NetworkOptions.all + [resolve, proxy] + RemoteOptions.all,
+    ] + HistoryOption.all + NetworkOptions.all + [resolve, proxy] + RemoteOptions.all,
     examples: [
       .init(
         "offlinecache serve --origin http://localhost:3000", "Is a reverse proxy for a local server"
@@ -218,6 +218,7 @@ enum ServeCommand {
       rules: CacheRules(
         role: invocation[shared] ? .sharedCache : .privateCache,
         setCookie: invocation.value(of: setCookie)))
+    try HistoryOption.apply(invocation, to: &options.rules)
     options.transport.addsDefaultFields = false
     options.hotBytes = Int(clamping: invocation.value(of: memory))
     options.substitutes = try SubstituteOption.read(invocation)

@@ -18,13 +18,17 @@ final class CacheSandbox {
   var path: String { folder.path + "/store" }
 
   init(
-    role: CacheRules.Role = .privateCache, keyRule: KeyRule = .url, options: Options = Options(),
+    role: CacheRules.Role = .privateCache, keepsHistory: Bool = false, keepsNoStore: Bool = false,
+    keyRule: KeyRule = .url, options: Options = Options(),
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) throws {
     self.keyRule = keyRule
     self.mayReturnStored = mayReturnStored
+    var rules = CacheRules(role: role)
+    rules.keepsHistory = keepsHistory
+    rules.keepsNoStore = keepsNoStore
     cache = ResponseCache(
-      store: try Store(at: folder.path + "/store", options: options), rules: CacheRules(role: role),
+      store: try Store(at: folder.path + "/store", options: options), rules: rules,
       keyRule: keyRule, fingerprintKey: .ofTests, mayReturnStored: mayReturnStored)
   }
 
@@ -82,6 +86,9 @@ final class CacheSandbox {
     case .yes(let plan):
       _ = try plan.store(body, in: store)
       return nil
+    case .inHistory(let plan, let reason):
+      _ = try plan.store(body, in: store)
+      return reason
     }
   }
 

@@ -1,0 +1,92 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+
+// The history of a private cache: responses that it may not reuse, for use without a network (RFC
+// 9111, section 6). They are variants of the same key, so whoever removes the key removes them, and
+// they are evicted in the order of their accesses, like all entries.
+extension ResponseCache {
+  /// Returns whether a response that is not stored for reuse is kept in the history.
+  func remembering(
+    _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes,
+    _ reason: NotStoredReason
+  ) -> Storing {
+    let request = forwarding.original
+    guard rules.mayRemember(head, to: request, notStored: reason) else { return .no(reason) }
+    let implicit = implicitlySelecting(request)
+    // Of a response that no request selects, the last one is shown.
+    guard
+      let selection = Selection(
+        varyOf: head.fields, request: request.fields, and: implicit, conceal: conceal)
+        ?? Selection(varyOf: [], request: request.fields, and: implicit, conceal: conceal)
+    else { return .no(reason) }
+    let response = StoredResponse(
+      status: head.status,
+      fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),
+      requestTime: times.request.date, responseTime: times.response.date, selection: selection,
+      isPersonal: request.isPersonal, rules: rules)
+    var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
+    EntryFields.markAsHistory(&metadata)
+    return .inHistory(
+      StoringPlan(
+        key: forwarding.key, variant: Self.historyVariant(Self.variant(selection, nil)),
+        metadata: metadata, response: response, prefix: nil),
+      reason)
+  }
+
+  /// Keeps the last good response that a 404 or 410 is about to replace. If that fails, it is lost, as
+  /// it would be without a history.
+  func rememberReplaced(by plan: StoringPlan) {
+    guard rules.mayRemember(whatStatusReplaces: plan.response.status),
+      case .hit(let info, let reader) = store.read(plan.key, variant: plan.variant),
+      let status = info.status, CacheRules.isGood(status), status != 206
+    else { return }
+    var metadata = info.metadata
+    EntryFields.markAsHistory(&metadata)
+    _ = try? copy(reader, to: plan.key, Self.historyVariant(plan.variant), metadata)
+  }
+
+  private func copy(
+    _ reader: BodyReader, to key: ByteString, _ variant: UInt64, _ metadata: EntryMetadata
+  ) throws(StoreError) {
+    if reader.length <= UInt64(Self.smallBody) {
+      let body = try reader.read(upTo: Int(reader.length))
+      try store.put(body, for: key, variant: variant, metadata: metadata)
+      return
+    }
+    let writer = try store.makeWriter(for: key, variant: variant, metadata: metadata)
+    while true {
+      let piece = try reader.read(upTo: Self.smallBody)
+      if piece.isEmpty { break }
+      try writer.write(piece)
+    }
+    _ = try writer.commit()
+  }
+
+  /// Returns what the history has for a request without a network, unless something better is stored.
+  func remembered(_ question: Question) -> Serving? {
+    let stored = Representation(question.found.matching, question.request, now: question.now)
+    if let stored, CacheRules.isGood(stored.base.response.status) { return nil }
+    return serving(question.found.history, question.request, question.now)
+  }
+
+  /// Returns what the history has for a request whose origin cannot be reached.
+  func remembered(_ forwarding: Forwarding, now: HTTPDate) -> Serving? {
+    if RequestDirectives(forwarding.original.fields).noCache { return nil }
+    return serving(forwarding.history, forwarding.original, now)
+  }
+
+  private func serving(
+    _ history: [StoredVariant], _ request: HTTPRequest, _ now: HTTPDate
+  ) -> Serving? {
+    guard var stored = Representation(history, request, now: now),
+      mayReturnStored?(request, head(of: stored.base)) ?? true,
+      case .success(let opened) = opened(stored.base)
+    else { return nil }
+    stored.base = opened
+    return serving(stored, request, at: now)
+  }
+
+  /// The number of the variant for the history of a variant.
+  static func historyVariant(_ variant: UInt64) -> UInt64 { variant ^ 0x7365_656E_7365_656E }
+}

@@ -1,0 +1,146 @@
+import CacheFormat
+import CacheStore
+import HTTPSemantics
+import Testing
+
+@testable import HTTPCaching
+
+struct ResponseCacheHistoryTests {
+  private func redirect(_ target: String, _ fields: HTTPFields = []) -> HTTPResponseHead {
+    var all = fields
+    all.append(HTTPField("Location", target))
+    return head(302, all)
+  }
+
+  private func page(_ directives: String = "max-age=10") -> HTTPResponseHead {
+    head(200, [HTTPField("Cache-Control", directives)])
+  }
+
+  private func isHistory(_ sandbox: CacheSandbox, _ request: HTTPRequest) -> Bool? {
+    guard case .serve(let serving) = sandbox.decide(request, policy: .offline, at: 100)
+    else { return nil }
+    return serving.isHistory
+  }
+
+  @Test(arguments: [302, 303, 307])
+  func `a temporary redirect is there without a network, and only then`(status: Int) throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    var answer = redirect("/b")
+    answer.status = status
+    #expect(
+      try sandbox.load(request("/a"), answer, content(10)) == .noExplicitFreshness(status))
+    for policy in CachePolicy.allCases where policy != .offline {
+      switch sandbox.decide(request("/a"), policy: policy, at: 100) {
+      case .serve: Issue.record("\(policy) serves it")
+      case .forward(let forwarding): #expect(!forwarding.request.hasCondition)
+      case .refuse: break
+      }
+    }
+    let served = try sandbox.served(request("/a"), policy: .offline, at: 100)
+    #expect(served?.head.status == status && served?.body == content(10))
+    #expect(isHistory(sandbox, request("/a")) == true)
+  }
+
+  @Test func `without the option, or in a shared cache, nothing is remembered`() throws {
+    for sandbox in [
+      try CacheSandbox(), try CacheSandbox(role: .sharedCache, keepsHistory: true),
+    ] {
+      try sandbox.load(request("/a"), redirect("/b"), [])
+      #expect(sandbox.store.statistics.entries == 0)
+    }
+    // Nor does it use what another program has remembered.
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    try sandbox.load(request("/a"), redirect("/b"), [])
+    try sandbox.reopen(role: .sharedCache)
+    #expect(try sandbox.served(request("/a"), policy: .offline) == nil)
+  }
+
+  @Test(arguments: [404, 410])
+  func `the last good response stays beside a 404 or 410`(status: Int) throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let long = content(100_000, seed: 3)
+    try sandbox.load(request("/a"), page(), content(10))
+    try sandbox.load(request("/long"), page(), long)
+    for path in ["/a", "/long"] {
+      let gone = head(status, [HTTPField("Cache-Control", "max-age=1000")])
+      #expect(try sandbox.load(request(path), gone, content(3), at: 50) == nil)
+      // Online, the 404 is fresh.
+      #expect(try sandbox.served(request(path), at: 60)?.head.status == status)
+      #expect(isHistory(sandbox, request(path)) == true)
+    }
+    #expect(try sandbox.served(request("/a"), policy: .offline, at: 60)?.body == content(10))
+    #expect(try sandbox.served(request("/long"), policy: .offline, at: 60)?.body == long)
+    // What comes after it counts again.
+    try sandbox.load(request("/a"), page(), content(20), at: 70)
+    #expect(try sandbox.served(request("/a"), policy: .offline, at: 80)?.body == content(20))
+    #expect(isHistory(sandbox, request("/a")) == false)
+  }
+
+  @Test func `a 404 that nothing good preceded is itself there without a network`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    try sandbox.load(request("/a"), head(404, []), content(3))
+    #expect(try sandbox.served(request("/a"), policy: .offline)?.head.status == 404)
+  }
+
+  @Test func `a redirect does not hide a page that was stored before`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    try sandbox.load(request("/a"), page(), content(10))
+    try sandbox.load(request("/a"), redirect("/login"), [], at: 50)
+    #expect(try sandbox.served(request("/a"), policy: .offline, at: 60)?.body == content(10))
+  }
+
+  @Test func `no-store is kept only if that is asked for`() throws {
+    for keepsNoStore in [false, true] {
+      let sandbox = try CacheSandbox(keepsHistory: true, keepsNoStore: keepsNoStore)
+      try sandbox.load(request("/a"), page("no-store"), content(10))
+      let found = try sandbox.served(request("/a"), policy: .offline)
+      #expect(found?.body == (keepsNoStore ? content(10) : nil))
+      #expect(try sandbox.served(request("/a"), policy: .storedOnly) == nil)
+    }
+  }
+
+  @Test func `of a response that varies with everything, the last one is there`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let fields: HTTPFields = [HTTPField("Vary", "*"), HTTPField("Cache-Control", "max-age=10")]
+    for number in 1...2 {
+      #expect(
+        try sandbox.load(request("/a"), head(200, fields), content(number), at: Int64(number))
+          == .varyAll)
+    }
+    #expect(try sandbox.served(request("/a"), policy: .offline)?.body == content(2))
+  }
+
+  @Test func `what one user has seen another one does not get`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let one = request("/a", [HTTPField("Authorization", "Bearer one")])
+    let two = request("/a", [HTTPField("Authorization", "Bearer two")])
+    try sandbox.load(one, redirect("/of-one"), [])
+    #expect(try sandbox.served(one, policy: .offline)?.head.status == 302)
+    #expect(try sandbox.served(two, policy: .offline) == nil)
+    try sandbox.load(one, head(200, [HTTPField("Vary", "*")]), content(5))
+    #expect(try sandbox.served(two, policy: .offline) == nil)
+  }
+
+  @Test func `when the origin cannot be reached, the history answers`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    try sandbox.load(request("/a"), redirect("/b"), [])
+    let forwarding = try #require(sandbox.forward(request("/a"), policy: .protocolRules, at: 9))
+    let serving = try #require(sandbox.cache.fallback(for: forwarding, now: moment(10)))
+    #expect(serving.isHistory && serving.head.status == 302)
+    let validated = try #require(sandbox.forward(request("/a"), policy: .revalidate, at: 9))
+    #expect(sandbox.cache.fallback(for: validated, now: moment(10)) == nil)
+    let asked = request("/a", [HTTPField("Cache-Control", "no-cache")])
+    let noCache = try #require(sandbox.forward(asked, policy: .protocolRules, at: 9))
+    #expect(sandbox.cache.fallback(for: noCache, now: moment(10)) == nil)
+  }
+
+  @Test func `who removes a page removes its history`() throws {
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    try sandbox.load(request("/a"), page(), content(10))
+    try sandbox.load(request("/a"), head(404, []), content(3), at: 5)
+    try sandbox.load(request("/b"), redirect("/a"), [])
+    #expect(sandbox.store.statistics.entries == 3)
+    #expect(try sandbox.store.remove(prefix: sandbox.cache.key(of: request("/"))) == 3)
+    #expect(sandbox.store.statistics.entries == 0)
+  }
+}

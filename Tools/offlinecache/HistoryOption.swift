@@ -1,0 +1,25 @@
+import CommandLineTools
+import HTTPSemantics
+
+/// The options of the history: what is kept for use without a network only.
+enum HistoryOption {
+  private static let none = Flag(
+    "no-history", group: "History",
+    help: "Keep nothing for --offline that may not be reused online, such as temporary redirects, "
+      + "or the last good copy of a page that is gone")
+  private static let noStore = Flag(
+    "keep-no-store", group: "History",
+    help: "Keep responses with no-store for --offline, too")
+
+  static let all: [any OptionDeclaration] = [none, noStore]
+
+  /// Applies the options to the rules of a private cache.
+  static func apply(_ invocation: Invocation, to rules: inout CacheRules) throws {
+    if invocation[none], invocation[noStore] {
+      throw invocation.usageError(
+        "--no-history and --keep-no-store exclude each other", remedy: "choose one of them")
+    }
+    rules.keepsHistory = !invocation[none]
+    rules.keepsNoStore = invocation[noStore]
+  }
+}
