@@ -1,5 +1,7 @@
 #include "Certificates.h"
 
+#include "Handshakes.h"
+
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
@@ -143,7 +145,10 @@ static int choose(
     const gnutls_pk_algorithm_t *algorithms, int algorithms_count, gnutls_pcert_st **chain,
     unsigned *count, gnutls_privkey_t *key) {
   (void)authorities, (void)authorities_count, (void)algorithms, (void)algorithms_count;
-  uint16_t port = port_of(gnutls_transport_get_int(session));
+  int socket = gnutls_transport_get_int(session);
+  int made = ocmhd_choose_made(session, socket, chain, count, key);
+  if (made != 0) return made > 0 ? 0 : -1;
+  uint16_t port = port_of(socket);
   int result = -1;
   pthread_mutex_lock(&mutex);
   for (int index = 0; index < server_limit && port != 0; index++) {

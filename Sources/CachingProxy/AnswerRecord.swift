@@ -87,11 +87,20 @@ package protocol ProxyObserver: Sendable {
   ///
   /// Called like ``answered(_:)``.
   func tunnelBegan()
+
+  /// Notes that connections to a host are tunnelled for an hour, because a client has not accepted the
+  /// certificate for it.
+  ///
+  /// Called like ``answered(_:)``.
+  func leftAlone(_ host: String)
 }
 
 extension ProxyObserver {
   /// Does nothing.
   package func tunnelBegan() {}
+
+  /// Does nothing.
+  package func leftAlone(_ host: String) {}
 }
 
 /// A page that the proxy itself serves.

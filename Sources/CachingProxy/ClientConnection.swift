@@ -104,6 +104,13 @@ final class ClientInfo: Sendable {
   /// The numeric address; empty if there is none.
   let address: String
 
+  /// The number of the socket.
+  let socket: Int32
+
+  /// The server that the client believes to speak TLS with; `nil` if the connection is not
+  /// intercepted.
+  let target: InterceptedTarget?
+
   /// The socket, as long as the connection waits for its first request.
   private let waiting: Mutex<Int32?>
   private let isDone = Atomic<Bool>(false)
@@ -127,8 +134,10 @@ final class ClientInfo: Sendable {
     }
   }
 
-  init(_ connection: OpaquePointer) {
-    waiting = Mutex(unsafe ocmhd_socket(connection))
+  init(_ connection: OpaquePointer, _ interceptor: Interceptor?) {
+    socket = unsafe ocmhd_socket(connection)
+    target = interceptor?.target(of: socket)
+    waiting = Mutex(socket)
     // Safety: the function writes at most `capacity` bytes with a NUL at the end.
     address = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
       guard let start = buffer.baseAddress else { return "" }

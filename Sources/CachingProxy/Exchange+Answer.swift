@@ -58,7 +58,7 @@ extension Exchange {
   /// Passes an interim answer on, if the client supports it and it can be sent now.
   private func interim(_ head: HTTPResponseHead) {
     // The library itself sends 100, and 101 must not be passed on.
-    guard !core.isEncrypted, head.status >= 102, head.status < 200 else { return }
+    guard !isEncrypted, head.status >= 102, head.status < 200 else { return }
     state.withLock { state in
       guard !state.isEnded, state.answer == nil, state.note.isHTTP11 else { return }
       guard case .waiting = state.phase else { return }
@@ -94,7 +94,7 @@ extension Exchange {
       return (state.note, state.reversed)
     }
     if case .tunnel(let server) = answer.body {
-      if core.isEncrypted { return switchEncrypted(answer, server) }
+      if isEncrypted { return switchEncrypted(answer, server) }
       state.withLock { $0.switched = server }
     }
     let closes = answer.head.status != 101 && (answer.closesConnection || core.isStopping)

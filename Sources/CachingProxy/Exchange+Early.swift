@@ -9,7 +9,7 @@ extension Exchange {
   /// The library writes nothing to the socket in these phases, except perhaps `100 Continue`, which
   /// is complete when the first bytes of the body have been received.
   func mayAnswerEarly(_ state: State) -> Bool {
-    guard !core.isEncrypted, let answer = state.answer, !state.note.isHead,
+    guard !isEncrypted, let answer = state.answer, !state.note.isHead,
       answer.head.status != 204,
       !state.upload.isClosed, !state.upload.isFinished
     else { return false }

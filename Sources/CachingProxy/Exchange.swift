@@ -64,14 +64,23 @@ final class Exchange: Sendable {
   /// The address of the target in memory, as a number. It shows whether the head was read as it was
   /// sent.
   private let place: UInt
+  /// The server that the client believes to speak TLS with; `nil` if it knows of the proxy.
+  private let intercepted: InterceptedTarget?
 
-  init(core: ProxyCore, connection: ClientConnection, target: [UInt8], place: UInt) {
+  init(
+    core: ProxyCore, connection: ClientConnection, target: [UInt8], place: UInt,
+    intercepted: InterceptedTarget? = nil
+  ) {
     self.core = core
     self.connection = connection
     self.target = target
     self.place = place
+    self.intercepted = intercepted
     state.withLock { $0.note.start = core.clock.now() }
   }
+
+  /// Whether the client uses TLS: then only the server library may write to its socket.
+  var isEncrypted: Bool { core.isEncrypted || intercepted != nil }
 
   /// Continues with the request.
   ///
@@ -119,7 +128,10 @@ final class Exchange: Sendable {
           431,
           "the fields of the request are too large; send fewer or shorter ones, or clear cookies")
       }
-      let route = try core.router.route(head)
+      let route =
+        if let intercepted { TargetRouter.Route.forward(try intercepted.url(of: head)) } else {
+          try core.router.route(head)
+        }
       return begin(head, route)
     } catch {
       state.withLock { $0.note.url = TargetText.withoutCredentials(target) }

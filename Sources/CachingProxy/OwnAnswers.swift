@@ -30,6 +30,15 @@ enum OwnAnswers {
       refusal.status, "\(refusal.status): \(refusal.reason).", cacheStatus: status, closes: true)
   }
 
+  /// Returns the record of a client that has gone during its handshake: nothing was sent.
+  static func noHandshake(_ reason: String) -> ProxyAnswer {
+    var status = CacheStatus(cacheName: cacheName)
+    status.detail = "no-handshake"
+    return ProxyAnswer(
+      head: HTTPResponseHead(status: 200), body: .bytes([]), source: .proxy,
+      cacheStatus: status.description, reason: reason)
+  }
+
   /// Returns the answer to a request that has passed this proxy before.
   static func loop() -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)

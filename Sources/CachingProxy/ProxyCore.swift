@@ -15,7 +15,7 @@ final class ProxyCore: Sendable {
   let clock: any WallClock
   /// Whether clients use TLS: then only the server library may write to their sockets.
   let isEncrypted: Bool
-  /// Watches clients with TLS; `nil` without TLS.
+  /// Watches clients with TLS; `nil` if there are none.
   let handshakes: HandshakeWatch?
   /// The longest time in which a client may accept no byte.
   let patience: Duration
@@ -25,12 +25,13 @@ final class ProxyCore: Sendable {
   private let active = Atomic<Int>(0)
   private let connections = Atomic<Int>(0)
   private let tunnels = Mutex<TunnelDesk?>(nil)
+  private let interception = Mutex<Interceptor?>(nil)
 
   init(
     backend: any ProxyBackend, router: TargetRouter, identity: ProxyIdentity,
     trustsForwarded: Bool = false, scheme: NormalizedURL.Scheme = .http,
     pages: (any ProxyStatusPages)?, observers: [any ProxyObserver], clock: any WallClock,
-    patience: Duration = .seconds(75)
+    patience: Duration = .seconds(75), intercepts: Bool = false
   ) {
     self.backend = backend
     self.router = router
@@ -39,7 +40,7 @@ final class ProxyCore: Sendable {
       router.origin == nil
       ? nil : ClientForwarding(trustsClients: trustsForwarded, scheme: scheme)
     isEncrypted = scheme == .https
-    handshakes = scheme == .https ? HandshakeWatch(patience: patience) : nil
+    handshakes = isEncrypted || intercepts ? HandshakeWatch(patience: patience) : nil
     self.pages = pages
     self.observers = observers
     self.clock = clock
@@ -76,6 +77,12 @@ final class ProxyCore: Sendable {
     set { tunnels.withLock { $0 = newValue } }
   }
 
+  /// Intercepts connections to other servers; `nil` if they are tunnelled.
+  var interceptor: Interceptor? {
+    get { interception.withLock { $0 } }
+    set { interception.withLock { $0 = newValue } }
+  }
+
   /// Notes that the connection of a request became a tunnel: a server that stops does not wait for
   /// it.
   func becomeTunnel() {
@@ -86,6 +93,11 @@ final class ProxyCore: Sendable {
   /// Notifies the observers of a tunnel that has begun.
   func tunnelBegan() {
     for observer in observers { callOut { observer.tunnelBegan() } }
+  }
+
+  /// Notifies the observers of a host that is tunnelled for an hour.
+  func leftAlone(_ host: String) {
+    for observer in observers { callOut { observer.leftAlone(host) } }
   }
 
   /// Notifies the observers of a tunnel that has ended, or was refused.

@@ -12,6 +12,8 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
     case log
     /// The certificate for clients cannot be used.
     case certificate
+    /// The user's authority for intercepted connections cannot be used.
+    case authority
     /// Another error of the system, such as a lack of memory or threads.
     case system
   }
@@ -64,6 +66,11 @@ package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
     case .log: ("the log cannot be opened", "check the folder and its permissions")
     case .certificate:
       ("the certificate cannot be used", "check the files of --tls-cert and --tls-key")
+    case .authority:
+      (
+        "the authority cannot be used",
+        "remove it with 'offlinecache ca remove', and make another one"
+      )
     case .system: ("the server cannot start", "check the limits of the system")
     }
   }

@@ -46,6 +46,12 @@ package struct ProxyOptions: Sendable, Hashable {
   /// replaced while the server runs.
   package var certificate: ServerCertificate?
 
+  /// The authority for intercepted connections of a forward proxy; `nil` if they are tunnelled.
+  package var authority: LocalAuthority?
+
+  /// The hosts whose connections are tunnelled, not intercepted.
+  package var tunnelledHosts: [HostPattern] = []
+
   /// The ports that tunnels (`CONNECT`) of a forward proxy may lead to.
   package var connectPorts: Set<UInt16> = [443]
 

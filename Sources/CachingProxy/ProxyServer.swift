@@ -58,7 +58,8 @@ package final class ProxyServer: Sendable {
         backend: backend, router: TargetRouter(origin: options.origin, names: names),
         identity: identity, trustsForwarded: options.trustsForwarded, scheme: options.scheme,
         pages: pages,
-        observers: observers, clock: clock, patience: .seconds(max(1, options.idleSeconds)))
+        observers: observers, clock: clock, patience: .seconds(max(1, options.idleSeconds)),
+        intercepts: options.authority != nil)
     }
   }
 

@@ -10,6 +10,8 @@ final class RunningServer: Sendable {
   /// The address with the bound port.
   let address: ListenAddress
   private let daemon: ServerDaemon
+  /// Serves the clients whose connections are intercepted.
+  private let secure: ServerDaemon?
   private let desk: TunnelDesk?
   private let acceptor: ClientAcceptor?
 
@@ -38,8 +40,8 @@ final class RunningServer: Sendable {
     let accepts = desk != nil && options.origin == nil
     guard tunnels == nil || desk != nil,
       let daemon = ServerDaemon(
-        core: core, listener: accepts ? nil : bound.descriptor, options: options,
-        connectionLimit: limit)
+        core: core, listener: accepts ? nil : bound.descriptor,
+        isEncrypted: options.certificate != nil, options: options, connectionLimit: limit)
     else {
       core.desk = nil
       desk?.stop()
@@ -48,21 +50,40 @@ final class RunningServer: Sendable {
     self.daemon = daemon
     guard accepts, let desk else {
       acceptor = nil
+      secure = nil
       return
     }
+    core.interceptor = options.authority.map {
+      Interceptor($0, excluded: options.tunnelledHosts, rules, core: core)
+    }
+    secure =
+      core.interceptor == nil
+      ? nil
+      : ServerDaemon(
+        core: core, listener: nil, isEncrypted: true, options: options, connectionLimit: limit)
     let maximumWaiting = min(1024, limit / 4)
     acceptor = ClientAcceptor(
       listener: bound.descriptor, patience: core.patience, maximumWaiting: maximumWaiting,
       .init(
         hasRoom: { core.connectionCount < limit - maximumWaiting },
         request: { daemon.add($0) },
-        connect: { client, head, first in
+        connect: { [secure] client, head, first in
+          if let secure, let interceptor = core.interceptor,
+            let isOpen = interceptor.admit(client, head: head, first: first)
+          {
+            if isOpen { secure.add(client) }
+            return
+          }
           desk.connect(
             SocketEnd(client.descriptor), from: client.addressText, head: head, first: first)
         }))
-    guard acceptor != nil else {
+    guard acceptor != nil, secure != nil || options.authority == nil else {
+      acceptor?.stop()
       daemon.stop()
+      secure?.stop()
       desk.stop()
+      core.desk = nil
+      core.interceptor = nil
       return nil
     }
   }
@@ -76,9 +97,11 @@ final class RunningServer: Sendable {
   func stop() {
     desk?.stop()
     daemon.stop()
+    secure?.stop()
     core.handshakes?.stop()
     ServerCertificate.forget(at: address)
-    // It refers to the core, too.
+    // They refer to the core, too.
     core.desk = nil
+    core.interceptor = nil
   }
 }

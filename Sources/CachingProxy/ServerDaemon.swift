@@ -20,13 +20,18 @@ final class ServerDaemon: @unchecked Sendable {
 
   /// Starts the threads.
   ///
-  /// - Parameter listener: The listening socket, which is taken over; `nil` if connections come
-  ///   from ``add(_:)``.
-  init?(core: ProxyCore, listener: Int32?, options: ProxyOptions, connectionLimit: Int) {
+  /// - Parameters:
+  ///   - listener: The listening socket, which is taken over; `nil` if connections come from
+  ///     ``add(_:)``.
+  ///   - isEncrypted: Whether clients use TLS.
+  init?(
+    core: ProxyCore, listener: Int32?, isEncrypted: Bool, options: ProxyOptions,
+    connectionLimit: Int
+  ) {
     self.core = core
     var configuration = unsafe ocmhd_configuration()
     unsafe configuration.listener = listener ?? -1
-    unsafe configuration.is_encrypted = options.certificate == nil ? 0 : 1
+    unsafe configuration.is_encrypted = isEncrypted ? 1 : 0
     // Connections that are added are shared out evenly, so that half the threads do the same work,
     // with fewer switches between them (Docs/Architecture.md).
     let threads = listener == nil ? (options.threads + 1) / 2 : options.threads
@@ -76,17 +81,20 @@ private func connected(
 ) -> UnsafeMutableRawPointer? {
   guard let context = unsafe context, let connection = unsafe connection else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
-  let client = unsafe ClientInfo(connection)
+  let client = unsafe ClientInfo(connection, core.interceptor)
   core.connectionBegan()
-  core.handshakes?.add(client)
+  if core.isEncrypted || client.target != nil { core.handshakes?.add(client) }
   return unsafe Unmanaged.passRetained(client).toOpaque()
 }
 
 private func disconnected(_ context: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?) {
   guard let context = unsafe context, let state = unsafe state else { return }
   // The library closes the socket after this.
-  unsafe Unmanaged<ClientInfo>.fromOpaque(state).takeRetainedValue().endWait()
-  unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue().connectionEnded()
+  let client = unsafe Unmanaged<ClientInfo>.fromOpaque(state).takeRetainedValue()
+  let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
+  client.endWait()
+  if client.target != nil { core.interceptor?.ended(client.socket, of: client.address) }
+  core.connectionEnded()
 }
 
 private func began(
@@ -98,11 +106,13 @@ private func began(
   else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   core.begin()
-  if core.isEncrypted { unsafe ClientConnection(connection).client?.endWait() }
+  // Without TLS there is nothing to know of the connection.
+  let client = core.handshakes == nil ? nil : unsafe ClientConnection(connection).client
+  client?.endWait()
   let exchange = unsafe Exchange(
     core: core, connection: ClientConnection(connection),
     target: Array(UnsafeRawBufferPointer(start: target, count: count)),
-    place: UInt(bitPattern: target))
+    place: UInt(bitPattern: target), intercepted: client?.target)
   return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 

@@ -17,15 +17,23 @@ struct Serving {
   let running: RunningTool
   let base: String
 
+  /// - Parameter state: The folder for program state; by default that of the tests.
   init(
-    _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil
+    _ arguments: String..., listen: String = "127.0.0.1:0", on run: ToolRun? = nil,
+    state: String? = nil
   ) throws {
     server = run ?? ToolRun()
     client = ToolRun()
     let input = try openFile("/dev/null", O_RDONLY)
     defer { close(input) }
-    running = try server.start(
-      (["serve", "--listen", listen] + arguments).map { Array($0.utf8) }, input: input)
+    let words = ["serve", "--listen", listen] + arguments
+    if let state {
+      let program = ["/usr/bin/env", "XDG_STATE_HOME=\(state)", try ToolRun.executable()]
+      running = try server.start(
+        program: (program + ["--store", server.store] + words).map { Array($0.utf8) }, input: input)
+    } else {
+      running = try server.start(words.map { Array($0.utf8) }, input: input)
+    }
     base = try Self.base(in: server)
   }
 

@@ -30,7 +30,7 @@ enum Declarations {
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
       SettleCommand.declaration,
       LimitCommand.declaration, StatsCommand.declaration, ReachabilityCommand.declaration,
-      RemoteCommand.declaration,
+      RemoteCommand.declaration, CaCommand.declaration,
     ],
     examples: [
       .init("offlinecache fetch https://example.org/ -o page.html", "Fetches through the cache"),

@@ -8,6 +8,9 @@ enum OfflinecacheTool {
       if invocation.path.contains("remote"), invocation.path.count > 2 {
         return try await RemoteCommand.run(invocation)
       }
+      if invocation.path.contains("ca"), invocation.path.count > 2 {
+        return try CaCommand.run(invocation)
+      }
       return switch invocation.command {
       case "fetch": try await FetchCommand.run(invocation)
       case "download": try await DownloadCommand.run(invocation)

@@ -73,6 +73,15 @@ enum ServeCommand {
   private static let tunnelIdle = Option(
     "tunnel-idle", .duration, default: .seconds(600), group: "Tunnels",
     help: "End a tunnel through which no byte has passed for this time")
+  private static let intercept = Flag(
+    "intercept", group: "Tunnels",
+    help:
+      "Answer https requests of clients through the store, with certificates of the user's own "
+      + "authority, which the clients have to trust ('offlinecache ca')")
+  private static let tunnelled = Option(
+    "tunnel", .hostPattern, repeats: true, group: "Tunnels",
+    help:
+      "With --intercept: do not read what is exchanged with this host; *.HOST for those below it")
   private static let resolve = Option(
     "resolve", .resolve, repeats: true, group: "Network",
     help: "Connect to this address for a host and port, as curl does with the same option")
@@ -94,7 +103,8 @@ enum ServeCommand {
     options: [
       listen, origin, host, trustForwarded, shared, setCookie, isPrivate, offline, memory, log,
       logFormat, grace, SubstituteOption.option, FingerprintOption.option,
-      certificate, key, connectPort, allowPrivate, tunnelIdle,
+      certificate, key, connectPort, allowPrivate, tunnelIdle, intercept,
+      tunnelled,
     ] + HistoryOption.all + NetworkOptions.all + [resolve, proxy] + RemoteOptions.all,
     examples: [
       .init(
@@ -132,6 +142,7 @@ enum ServeCommand {
         "--connect-port and --allow-private are for a forward proxy",
         remedy: "leave out --origin, or these options")
     }
+    try checkInterception(invocation)
     if (invocation[certificate] == nil) != (invocation[key] == nil) {
       throw invocation.usageError(
         "--tls-cert and --tls-key go together", remedy: "give both, or neither")
@@ -147,6 +158,38 @@ enum ServeCommand {
       try await serve(store, invocation, signals)
     }
     return .success
+  }
+
+  private static func checkInterception(_ invocation: Invocation) throws {
+    if !invocation[intercept] {
+      guard invocation.all(tunnelled).isEmpty else {
+        throw invocation.usageError(
+          "--tunnel is for --intercept", remedy: "leave it out, or add it")
+      }
+      return
+    }
+    if invocation[origin] != nil || invocation[shared] {
+      throw invocation.usageError(
+        "--intercept is for a forward proxy of one user",
+        remedy: "leave out --origin and --shared, or --intercept")
+    }
+  }
+
+  /// Reads the authority; `nil` without `--intercept`.
+  private static func authority(_ invocation: Invocation) throws -> LocalAuthority? {
+    guard invocation[intercept] else { return nil }
+    let files = try AuthorityFiles()
+    guard let authority = try files.read() else {
+      throw ToolError(
+        subject: files.certificatePath, problem: "there is no authority for --intercept",
+        remedy: "make one with 'offlinecache ca create'")
+    }
+    if authority.to.nanoseconds < secondsFromNow(86_400).nanoseconds {
+      printMessage(
+        "offlinecache: warning: the authority is valid until \(dateText(authority.to)); "
+          + "'offlinecache ca remove' and 'ca create' make another one")
+    }
+    return authority
   }
 
   /// Makes glibc use one heap. With a heap for each thread, a third of the memory for a thousand
@@ -177,6 +220,13 @@ enum ServeCommand {
       client: client, options: options, pages: status, observers: observers,
       tunnels: transport)
     let address = try server.start()
+    if options.authority != nil, server.isOpenToOthers, !options.allowsPrivate {
+      await server.stop(grace: .zero)
+      throw ToolError(
+        subject: "\(address)",
+        problem: "other machines could use --intercept, and read what is stored for this user",
+        remedy: "use --listen 127.0.0.1:PORT, or allow it with --allow-private")
+    }
     let base = "\(options.scheme.rawValue)://\(address)"
     status.setAddress(base)
     printMessage("offlinecache: serving at \(base)/")
@@ -248,6 +298,8 @@ enum ServeCommand {
       hosts: invocation.all(host), trustsForwarded: invocation[trustForwarded],
       isOffline: invocation[offline])
     options.certificate = try readCertificate(invocation)
+    options.authority = try authority(invocation)
+    options.tunnelledHosts = invocation.all(tunnelled)
     options.connectPorts.formUnion(invocation.all(connectPort))
     options.allowsPrivate = invocation[allowPrivate]
     options.tunnelIdle = max(.seconds(1), invocation.value(of: tunnelIdle))

@@ -47,6 +47,19 @@ extension ValueKind where Value == String {
   }
 }
 
+extension ValueKind where Value == HostPattern {
+  /// The name of a host, or `*.` and a name.
+  static var hostPattern: ValueKind {
+    ValueKind("HOST") { argument throws(InvalidValue) in
+      guard let pattern = argument.text.flatMap({ HostPattern($0) }) else {
+        throw InvalidValue(
+          expected: "a host such as bank.example or *.bank.example, without a port")
+      }
+      return pattern
+    }
+  }
+}
+
 extension ValueKind where Value == UInt16 {
   /// A port.
   static var port: ValueKind {

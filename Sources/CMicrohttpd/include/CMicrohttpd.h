@@ -3,6 +3,7 @@
 #ifndef OFFLINECACHE_CMICROHTTPD_H
 #define OFFLINECACHE_CMICROHTTPD_H
 
+#include "Authority.h"
 #include "Certificates.h"
 #include <microhttpd.h>
 #include <stddef.h>

@@ -40,6 +40,9 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let started: Timestamp
   private let traffic = Traffic()
   private let surveyor: StoreSurveyor
+  /// The hosts that are tunnelled for an hour, and the ends of the hours.
+  private let leftAlone = Mutex<[String: Timestamp]>([:])
+  private static let maximumLeftAlone = 1_024
   private let remote: @Sendable () -> RemoteStatistics?
 
   /// Creates the status of a proxy that starts now.
@@ -72,6 +75,15 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   /// Records that a tunnel has begun.
   package func tunnelBegan() { traffic.tunnelBegan() }
 
+  /// Records that a host is tunnelled for an hour.
+  package func leftAlone(_ host: String) {
+    let now = Timestamp(nanoseconds: clock.now())
+    leftAlone.withLock { hosts in
+      hosts = hosts.filter { $0.value > now }
+      if hosts.count < Self.maximumLeftAlone { hosts[host] = now.advanced(bySeconds: 3_600) }
+    }
+  }
+
   /// Returns the page for a path below `/.offlinecache/`, or `nil` if there is none.
   ///
   /// The first call, and then at most one every two seconds, starts a walk through the store on a
@@ -103,6 +115,9 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     return StatusReport(
       facts: facts.withLock { $0 }, now: now, started: started, storePath: store.path,
       statistics: store.statistics, limits: store.limits, traffic: traffic.report(at: now),
+      leftAlone: leftAlone.withLock { hosts in
+        hosts.filter { $0.value > now }.keys.sorted()
+      },
       survey: survey, remote: remote())
   }
 }

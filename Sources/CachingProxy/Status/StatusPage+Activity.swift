@@ -51,12 +51,21 @@ extension StatusPage {
 
   private var tunnels: HTML {
     let counts = report.traffic.tunnels
-    guard counts.began > 0 else { return "" }
+    guard counts.began > 0 || !report.leftAlone.isEmpty else { return "" }
     return """
+      \(leftAlone)
       <p class="note">\(StatusText.count(counts.began)) \(counts.began == 1 ? "tunnel" : "tunnels"), \
       \(StatusText.count(counts.open)) open; the others brought \
       \(StatusText.bytes(counts.sentBytes)) to clients and \
       \(StatusText.bytes(counts.receivedBytes)) from them.</p>
+      """
+  }
+
+  private var leftAlone: HTML {
+    if report.leftAlone.isEmpty { return "" }
+    return """
+      <p class="note">Tunnelled for an hour, because a client has not accepted the certificate: \
+      \(report.leftAlone.joined(separator: ", ")).</p>
       """
   }
 

@@ -56,6 +56,7 @@ extension StatusReport {
     json.member("all", traffic.tunnels.began)
     json.member("sent_bytes", traffic.tunnels.sentBytes)
     json.member("received_bytes", traffic.tunnels.receivedBytes)
+    json.member("left_alone", each: leftAlone) { host, item in item.member("host", host) }
   }
 
   private func appendTotals(to json: inout StatusJSON) {

@@ -11,6 +11,8 @@ struct StatusReport: Sendable {
   var statistics: Statistics
   var limits: Limits
   var traffic: TrafficReport
+  /// The hosts that are tunnelled because a client has not accepted the certificate for them.
+  var leftAlone: [String] = []
   /// The survey of the store, or `nil` during the first walk.
   var survey: StoreSurvey?
   /// The numbers of the second tier, or `nil` if there is none.

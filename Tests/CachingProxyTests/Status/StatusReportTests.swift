@@ -17,7 +17,9 @@ import Testing
         "store", "time", "tunnels", "uptime_seconds", "version",
       ])
     #expect(
-      Self.names(report["tunnels"]) == ["all", "open", "received_bytes", "sent_bytes"])
+      Self.names(report["tunnels"]) == [
+        "all", "left_alone", "open", "received_bytes", "sent_bytes",
+      ])
     #expect(
       Self.names(report["proxy"]) == [
         "address", "mode", "offline", "origin", "role",

@@ -1,0 +1,173 @@
+import CMicrohttpd
+import CacheSystem
+import HTTPSemantics
+import HTTPTransports
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Decides which tunnels are intercepted: the proxy speaks TLS with the client under a certificate of
+/// the user's own authority, and the requests go through the store like all others.
+///
+/// A host is left alone if the user has excluded it, and for an hour if a client has refused our
+/// certificate: a program with its own list of authorities, or with pins.
+final class Interceptor: Sendable {
+  private struct State {
+    /// The hosts that clients have asked for, by socket, until their connections begin.
+    var targets: [Int32: InterceptedTarget] = [:]
+    /// The hosts whose clients have refused our certificate, and the ends of the hours.
+    var refused: [String: ContinuousClock.Instant] = [:]
+  }
+
+  private static let leftAlone = Duration.seconds(3600)
+  /// The most hosts that are remembered as refused; the oldest is forgotten for another.
+  private static let maximumRefused = 1_024
+
+  private let authority: LocalAuthority
+  private let excluded: [HostPattern]
+  private let rules: TunnelRules
+  private let core: ProxyCore
+  private let state = Mutex(State())
+
+  init(_ authority: LocalAuthority, excluded: [HostPattern], _ rules: TunnelRules, core: ProxyCore)
+  {
+    self.authority = authority
+    self.excluded = excluded
+    self.rules = rules
+    self.core = core
+  }
+
+  /// Answers a `CONNECT`, so that TLS with the client can begin.
+  ///
+  /// - Parameter first: The bytes that the client has sent after the head. The server library reads
+  ///   from the socket alone, so there must be none.
+  /// - Returns: `nil` if the connection has to become a tunnel, or has to be refused as one; false
+  ///   if the client has gone, and its connection is closed.
+  func admit(_ client: NewClient, head bytes: [UInt8], first: [UInt8]) -> Bool? {
+    guard first.isEmpty, ConnectHead.length(in: bytes) != nil, let head = try? ConnectHead(bytes),
+      let target = InterceptedTarget(head), rules.mayIntercept(head, target),
+      !isLeftAlone(head.host),
+      authority.expect(head.host, on: client.descriptor)
+    else { return nil }
+    state.withLock { $0.targets[client.descriptor] = target }
+    client.sendWithoutDelay()
+    let answer = TunnelAnswer.established(via: core.identity.via)
+    // Safety: the bytes are read during the call. The buffer of a new socket takes them all.
+    let sent = unsafe answer.withUnsafeBytes { bytes in
+      unsafe send(client.descriptor, bytes.baseAddress, bytes.count, Self.flags)
+    }
+    if sent == answer.count { return true }
+    _ = end(client.descriptor)
+    client.close()
+    return false
+  }
+
+  #if canImport(Darwin)
+    private static let flags = Int32(MSG_DONTWAIT)
+  #else
+    private static let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+  #endif
+
+  /// Returns the host for which a connection was admitted; `nil` for other connections.
+  func target(of socket: Int32) -> InterceptedTarget? { state.withLock { $0.targets[socket] } }
+
+  /// Notes the end of a connection, before its socket is closed.
+  func ended(_ socket: Int32, of client: String) {
+    guard let (target, handshake) = end(socket) else { return }
+    switch handshake {
+    case ocmhd_handshake_offered:
+      leaveAlone(target.url.host)
+      core.leftAlone(target.url.host)
+      record(
+        target, client,
+        "the client has not accepted our certificate; this host is tunnelled for an hour")
+    case ocmhd_handshake_other:
+      record(target, client, "the client asked for a certificate of another host (SNI)")
+    default: break
+    }
+  }
+
+  private func end(_ socket: Int32) -> (InterceptedTarget, ocmhd_handshake)? {
+    guard let target = state.withLock({ $0.targets.removeValue(forKey: socket) }) else {
+      return nil
+    }
+    return (target, LocalAuthority.forget(socket))
+  }
+
+  private func isLeftAlone(_ host: String) -> Bool {
+    if excluded.contains(where: { $0.matches(host) }) { return true }
+    return state.withLock { state in state.refused[host].map { $0 > .now } ?? false }
+  }
+
+  private func leaveAlone(_ host: String) {
+    state.withLock { state in
+      if state.refused.count >= Self.maximumRefused,
+        let oldest = state.refused.min(by: { $0.value < $1.value })
+      {
+        state.refused[oldest.key] = nil
+      }
+      state.refused[host] = .now + Self.leftAlone
+    }
+  }
+
+  private func record(_ target: InterceptedTarget, _ client: String, _ reason: String) {
+    var note = TunnelNote(client: client, start: core.clock.now())
+    note.url = target.authority
+    core.tunnelEnded(
+      note.record(OwnAnswers.noHandshake(reason), end: core.clock.now()))
+  }
+}
+
+/// The server that a client believes to speak TLS with.
+struct InterceptedTarget: Sendable, Hashable {
+  /// `https`, host and port, with the path `/`.
+  let url: NormalizedURL
+  /// Host and port.
+  let authority: String
+
+  init?(_ head: ConnectHead) {
+    guard let url = try? NormalizedURL("https://\(head.authority)/") else { return nil }
+    self.url = url
+    authority = head.authority
+  }
+
+  /// Returns the URL of a request on the connection.
+  ///
+  /// - Throws: ``RequestRefusal``: 421 if the request is for another host (RFC 9110, section 7.4),
+  ///   400 if its target is no path.
+  func url(of head: RequestHead) throws(RequestRefusal) -> NormalizedURL {
+    if head.method.rawValue == "CONNECT" {
+      throw RequestRefusal(501, "a CONNECT must be the first request of its connection")
+    }
+    if let host = head.fields.first(named: "Host")?.text {
+      guard let asked = try? NormalizedURL("https://\(host)/"), asked == url else {
+        throw RequestRefusal(
+          421, "the host that is asked for is not \(authority), for which the connection was made")
+      }
+    }
+    let asked =
+      head.target.hasPrefix("/")
+      ? try? url.replacingTarget(head.target) : try? NormalizedURL(head.target)
+    guard let asked else { throw RequestRefusal(400, "the target cannot be understood") }
+    guard asked.isSameOrigin(as: url) else {
+      throw RequestRefusal(
+        421, "the URL that is asked for is not of \(authority), for which the connection was made")
+    }
+    return asked
+  }
+}
+
+extension TunnelRules {
+  /// Whether a connection may be intercepted: to a port that tunnels may lead to, not by way of this
+  /// proxy, and not to it. Also offline.
+  fileprivate func mayIntercept(_ head: ConnectHead, _ target: InterceptedTarget) -> Bool {
+    ports.contains(head.port) && !identity.isLoop(head.fields)
+      && !(head.port == ownPort && target.url.isLoopback)
+  }
+}

@@ -1,0 +1,204 @@
+import CMicrohttpd
+package import CacheFormat
+import HTTPTransports
+import Synchronization
+
+/// The authority of a user, which makes a certificate for each host whose connections are
+/// intercepted.
+@safe
+package final class LocalAuthority: @unchecked Sendable {
+  // Unchecked: the pointer is written once, and GnuTLS only reads what it points to.
+  private let authority: OpaquePointer
+  private let made = Mutex(MadeCertificates())
+
+  /// The name, for people.
+  package let name: String
+  /// The SHA-256 of the certificate.
+  package let fingerprint: [UInt8]
+  /// The times between which the certificate is valid.
+  package let from: Timestamp, to: Timestamp
+
+  /// Days for which a made certificate is valid. Clients accept no more than 398.
+  private static let days: UInt32 = 30
+  private static let maximumText = 8 << 10
+
+  /// Reads certificate and key as PEM texts.
+  ///
+  /// - Throws: ``ProxyError`` with the code `authority`.
+  package init(certificate: [UInt8], key: [UInt8], path: String) throws(ProxyError) {
+    var code: Int32 = 0
+    // Safety: both texts are read during the call.
+    let authority = unsafe certificate.withUnsafeBytes { certificate in
+      unsafe key.withUnsafeBytes { key in
+        unsafe ocmhd_read_authority(
+          certificate.baseAddress, certificate.count, key.baseAddress, key.count, &code)
+      }
+    }
+    guard let authority = unsafe authority else {
+      let detail =
+        switch code {
+        case 1: "the file of the certificate has none of an authority in PEM"
+        case 2: "the file of the key has none in PEM without a passphrase"
+        case 3: "the key is not that of the certificate"
+        default: "there is no memory"
+        }
+      throw ProxyError(.authority, subject: path, detail: detail)
+    }
+    unsafe self.authority = authority
+    var (first, last): (Int64, Int64) = (0, 0)
+    var fingerprint = [UInt8](repeating: 0, count: 32)
+    // Safety: the function writes at most 32 bytes, and `capacity` bytes with a NUL.
+    name = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+      let done = unsafe ocmhd_describe_authority(
+        authority, text.baseAddress, text.count, &fingerprint, &first, &last)
+      guard done != 0, let start = text.baseAddress else { return "" }
+      return unsafe String(cString: start)
+    }
+    self.fingerprint = fingerprint
+    from = Timestamp(nanoseconds: first * 1_000_000_000)
+    to = Timestamp(nanoseconds: last * 1_000_000_000)
+  }
+
+  deinit { unsafe ocmhd_free_authority(authority) }
+
+  /// Makes a new authority.
+  ///
+  /// - Parameters:
+  ///   - hosts: The names, with those below them, that it may vouch for; empty for all.
+  ///   - days: The days for which it is valid.
+  /// - Returns: Certificate and key as PEM texts; `nil` if GnuTLS cannot make them.
+  package static func make(
+    name: String, hosts: [String], days: UInt32
+  ) -> (certificate: [UInt8], key: [UInt8])? {
+    var certificate = [CChar](repeating: 0, count: maximumText)
+    var key = [CChar](repeating: 0, count: maximumText)
+    let texts = hosts.map { Array($0.utf8CString) }
+    // Safety: each name has a NUL, and lives as long as the call; at most `maximumText` bytes are
+    // written.
+    let done = unsafe withPointers(to: texts[...], []) { names in
+      unsafe ocmhd_make_authority(
+        name, names.baseAddress, names.count, days, &certificate, &key, maximumText)
+    }
+    guard done != 0 else { return nil }
+    return (text(certificate), text(key))
+  }
+
+  private static func text(_ characters: [CChar]) -> [UInt8] {
+    characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+  }
+
+  private static func withPointers<R>(
+    to texts: ArraySlice<[CChar]>, _ before: [UnsafePointer<CChar>?],
+    _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> R
+  ) -> R {
+    guard let first = texts.first else {
+      return unsafe before.withUnsafeBufferPointer { unsafe body($0) }
+    }
+    return unsafe first.withUnsafeBufferPointer { text in
+      unsafe withPointers(to: texts.dropFirst(), before + [text.baseAddress], body)
+    }
+  }
+
+  /// Makes a connection use a certificate for a host: that which was made before, or a new one.
+  ///
+  /// - Parameter host: A name, or an address, an IPv6 address with its brackets.
+  /// - Returns: false if there is none, because the name is longer than names can be, or there is no
+  ///   memory.
+  func expect(_ host: String, on socket: Int32) -> Bool {
+    made.withLock { made in
+      let isAddress = Self.address(host) != nil
+      if let known = made.find(host) {
+        return known.expect(on: socket, host: isAddress ? nil : host)
+      }
+      guard let new = make(host) else { return false }
+      made.add(new, for: host)
+      return new.expect(on: socket, host: isAddress ? nil : host)
+    }
+  }
+
+  /// Forgets a connection that was expected, and returns how far its handshake has come.
+  @discardableResult
+  static func forget(_ socket: Int32) -> ocmhd_handshake { ocmhd_end_handshake(socket) }
+
+  /// The number of certificates that are kept.
+  var madeCount: Int { made.withLock { $0.count } }
+
+  private func make(_ host: String) -> MadeCertificate? {
+    let address = Self.address(host)?.bytes ?? []
+    guard !address.isEmpty || Self.isName(host) else { return nil }
+    // Safety: name and address are read during the call.
+    let leaf = unsafe address.withUnsafeBytes { bytes in
+      unsafe ocmhd_make_leaf(authority, host, bytes.baseAddress, bytes.count, Self.days)
+    }
+    guard let leaf = unsafe leaf else { return nil }
+    return unsafe MadeCertificate(taking: leaf)
+  }
+
+  private static func address(_ host: String) -> IPAddress? {
+    host.hasPrefix("[") ? IPAddress(String(host.dropFirst().dropLast())) : IPAddress(host)
+  }
+
+  /// Returns whether a certificate may be made for a name: letters, digits, `-`, `_` and dots. Not
+  /// for a pattern with `*`, which would be valid for other hosts, too.
+  private static func isName(_ host: String) -> Bool {
+    (1...253).contains(host.utf8.count)
+      && host.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."),
+          UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+}
+
+extension LocalAuthority: Hashable {
+  package static func == (left: LocalAuthority, right: LocalAuthority) -> Bool { left === right }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// A certificate for a host.
+@safe
+private final class MadeCertificate: @unchecked Sendable {
+  // Unchecked: the pointer is written once, to a counted object that does not change.
+  private let leaf: OpaquePointer
+
+  init(taking leaf: OpaquePointer) { unsafe self.leaf = leaf }
+
+  deinit { unsafe ocmhd_release_leaf(leaf) }
+
+  /// Makes a connection use it.
+  func expect(on socket: Int32, host: String?) -> Bool {
+    // Safety: the table keeps the certificate as long as the handshake lasts, and copies the name.
+    unsafe ocmhd_expect_handshake(socket, leaf, host) != 0
+  }
+}
+
+/// The certificates that were made, at most 1,024: the one that was not used for the longest time
+/// goes first.
+private struct MadeCertificates: Sendable {
+  private static let maximum = 1_024
+  /// The time after which all are made anew, long before they end.
+  private static let longest = Duration.seconds(7 * 86_400)
+
+  private var items: [String: (certificate: MadeCertificate, used: UInt64)] = [:]
+  private var uses: UInt64 = 0
+  private var begun = ContinuousClock.now
+
+  var count: Int { items.count }
+
+  mutating func find(_ host: String) -> MadeCertificate? {
+    if ContinuousClock.now - begun > Self.longest { (items, begun) = ([:], .now) }
+    uses += 1
+    items[host]?.used = uses
+    return items[host]?.certificate
+  }
+
+  mutating func add(_ certificate: MadeCertificate, for host: String) {
+    if items.count >= Self.maximum, let old = items.min(by: { $0.value.used < $1.value.used }) {
+      items[old.key] = nil
+    }
+    items[host] = (certificate, uses)
+  }
+}

@@ -1,0 +1,65 @@
+import CacheFormat
+import Testing
+
+@testable import CachingProxy
+
+@Suite struct LocalAuthorityTests {
+  private func authority(_ hosts: [String] = []) throws -> LocalAuthority {
+    let made = try #require(LocalAuthority.make(name: "Test", hosts: hosts, days: 2))
+    return try LocalAuthority(certificate: made.certificate, key: made.key, path: "test")
+  }
+
+  @Test func `it is read as it was made`() throws {
+    let (one, two) = (try authority(["a.test"]), try authority())
+    #expect(one.name == "Test" && one.fingerprint != two.fingerprint)
+    #expect((47...50).contains((one.to.nanoseconds - one.from.nanoseconds) / 3_600_000_000_000))
+  }
+
+  @Test func `a certificate is made once for each host, and at most 1024 are kept`() throws {
+    let authority = try authority()
+    // Numbers of sockets that no connection has.
+    let first: Int32 = 100_000
+    for number in 0..<1_100 {
+      #expect(authority.expect("n\(number % 1_050).test", on: first + Int32(number)))
+    }
+    #expect(authority.madeCount == 1_024)
+    for number in 0..<1_100 { LocalAuthority.forget(first + Int32(number)) }
+  }
+
+  @Test(arguments: ["a.test", "xn--bcher-kva.example", "127.0.0.1", "[::1]", "a_b.test"])
+  func `hosts have certificates`(host: String) throws {
+    #expect(try authority().expect(host, on: 200_000))
+    LocalAuthority.forget(200_000)
+  }
+
+  @Test(arguments: ["", "*.test", "a b", "a\0b", "a/b", String(repeating: "a", count: 254)])
+  func `what is no host has none`(host: String) throws {
+    #expect(try !authority().expect(host, on: 200_001))
+  }
+
+  @Test func `what is no authority is an error`() throws {
+    let made = try #require(LocalAuthority.make(name: "Test", hosts: [], days: 2))
+    let other = try #require(LocalAuthority.make(name: "Test", hosts: [], days: 2))
+    for (certificate, key) in [
+      ([], made.key), (made.certificate, []), (made.key, made.key), (made.certificate, other.key),
+    ] {
+      #expect(throws: ProxyError(.authority, subject: "p")) {
+        try LocalAuthority(certificate: certificate, key: key, path: "p")
+      }
+    }
+  }
+}
+
+@Suite struct HostPatternTests {
+  @Test func `a name stands for itself, and with a star for those below it`() throws {
+    let (exact, below) = (
+      try #require(HostPattern("Bank.test")), try #require(HostPattern("*.bank.test"))
+    )
+    #expect(exact.matches("bank.test") && !exact.matches("www.bank.test"))
+    #expect(below.matches("www.bank.test") && below.matches("a.b.bank.test"))
+    #expect(!below.matches("bank.test") && !below.matches("mybank.test"))
+  }
+
+  @Test(arguments: ["", "*", "*.", "a.*.test", "**.test", "a.test:8443", "a/b", "a b"])
+  func `other texts are no patterns`(text: String) { #expect(HostPattern(text) == nil) }
+}
