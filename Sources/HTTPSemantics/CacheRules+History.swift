@@ -15,7 +15,10 @@ extension CacheRules {
   /// that lacks only an explicit lifetime, or that no other request selects. One with `no-store`
   /// is kept only if ``keepsNoStore`` is set.
   ///
-  /// - Parameter reason: why it is not stored (``whyNotStored(_:_:now:)``).
+  /// - Parameters:
+  ///   - head: the status and header fields of the response.
+  ///   - request: the request that it answers.
+  ///   - reason: why it is not stored (``whyNotStored(_:_:now:)``).
   public func mayRemember(
     _ head: HTTPResponseHead, to request: HTTPRequest, notStored reason: NotStoredReason
   ) -> Bool {
