@@ -3,8 +3,8 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// The repair of what a check has found, with the engine's own steps (Docs/Architecture.md, "The
-/// way of a check").
+/// The repair of what a check has found, with the engine's own steps (Docs/Architecture.md, "A
+/// check").
 ///
 /// Damaged files are not deleted, but moved to the quarantine. A file that replaces another one is
 /// linked or written in the session's directory and then renamed, so a kill leaves either the old
