@@ -51,7 +51,7 @@ public enum PowerLossProfile: String, Sendable, CaseIterable {
   /// ext4 with data=ordered: names persist in their order. fsync of a file commits the transaction
   /// of its last change, and all earlier names with it; fdatasync does so where the length has
   /// changed. Bytes that were not synced may be missing page by page, but a rename that replaces a
-  /// file flushes them first (auto_da_alloc of ext4(5); measured: facts in Docs/Durability.md).
+  /// file flushes them first (auto_da_alloc of ext4(5); measured).
   case ext4
   /// APFS with F_FULLFSYNC, which is what a sync is on Apple platforms: names persist in their order,
   /// a sync makes sure those up to the last change of its file, and a rename flushes nothing
