@@ -264,7 +264,9 @@ enum ocmhd_handshake ocmhd_end_handshake(int socket) {
   return state;
 }
 
-/// Called by GnuTLS when the last message of the client has come.
+/// Called by GnuTLS when the last message of the client has come. libmicrohttpd does not report how a
+/// handshake ended: a connection that ends before this call shows a client that does not accept the
+/// certificate.
 static int finished(
     gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
     const gnutls_datum_t *message) {

@@ -3,7 +3,8 @@ import CMicrohttpdLibrary
 
 /// Runs libmicrohttpd for a ``ProxyCore``.
 ///
-/// It has several threads, each with its own connections. No call into the core may wait.
+/// It has several threads, each with its own connections. No call into the core may wait. Without a
+/// listener the library ignores its thread pool: then there is one daemon for each thread.
 @safe
 final class ServerDaemon: @unchecked Sendable {
   // Unchecked: the pointer is written once, and the library protects the data behind it.

@@ -19,7 +19,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
 
   init(_ check: ServerCheck) { self.check = check }
 
-  /// Returns the session of a name, or makes it.
+  /// Returns the session of a name, or makes it. Each host with pins has a session of its own: a
+  /// challenge comes once for each connection, which the hosts of one session may share.
   func session(named name: String, _ make: () -> URLSession) -> URLSession {
     sessions.withLock { sessions in
       if let session = sessions[name] { return session }

@@ -7,6 +7,9 @@ import HTTPTransports
 #endif
 
 /// The head of a response of URLSession, which may have decoded the body.
+///
+/// The head is made to agree with the decoded body: a weak tag, no length. The tag of a later 304 is
+/// made weak, too, so that it matches what is stored.
 struct SessionHead {
   /// The fields, which agree with the body as it is returned.
   let fields: HTTPFields

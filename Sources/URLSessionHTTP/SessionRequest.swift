@@ -6,7 +6,8 @@ import HTTPTransports
   import FoundationNetworking
 #endif
 
-/// Translates a request to Foundation's.
+/// Translates a request to Foundation's. All fields that URLSession would add are set here, because
+/// `Vary` selects by what is sent.
 enum SessionRequest {
   /// The fields that URLSession sets itself. `Expect` would delay the body forever at some servers.
   private static let ownFields: Set<String> = [

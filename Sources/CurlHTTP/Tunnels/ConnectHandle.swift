@@ -12,7 +12,9 @@ import HTTPTransports
   import Glibc
 #endif
 
-/// Makes one connection with libcurl (CURLOPT_CONNECT_ONLY), on a thread that may wait.
+/// Makes one connection with libcurl (CURLOPT_CONNECT_ONLY), on a thread that may wait. libcurl
+/// handles proxies, `--resolve`, and addresses of both families. Each address is checked before the
+/// connection is made to just that one.
 final class ConnectHandle {
   private let target: TunnelTarget
   private let scheme: NormalizedURL.Scheme

@@ -2,7 +2,8 @@
   import CReachability
   import CacheSystem
 
-  /// A socket of rtnetlink(7) for requests to the kernel, or for its notifications.
+  /// A socket of rtnetlink(7) for requests to the kernel, or for its notifications. A notification
+  /// shows only that something has changed, and the state is queried anew; so a lost one does no harm.
   final class NetlinkSocket: Sendable {
     /// The limit on the length of a datagram, in bytes; a link with all its statistics has about 2
     /// KB.
