@@ -60,7 +60,7 @@ package final class AccessLog: ProxyObserver {
     do throws(SystemError) {
       try startThread { [self] in run(descriptor) }
     } catch {
-      throw ProxyError(.log, subject: destination.name, detail: "there is no thread for it")
+      throw ProxyError(.log, subject: destination.name, detail: "no thread can be started")
     }
   }
 

@@ -72,7 +72,7 @@ struct TargetRouter: Sendable {
     guard names.contains(authority) else {
       throw RequestRefusal(
         421,
-        "the host that is asked for is not served here; ask for \(names.base), or start the "
+        "the requested host is not served here; request \(names.base), or start the "
           + "server with --host and that name")
     }
   }

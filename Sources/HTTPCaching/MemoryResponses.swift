@@ -132,7 +132,7 @@ extension ResponseCache {
     else {
       throw StoreError(
         .entryTooLarge, path: "memory",
-        cause: "a response of \(body.count) bytes has no room there",
+        cause: "a response of \(body.count) bytes exceeds the limit",
         remedy: "allow more memory for responses that are not stored, or store it")
     }
     return info

@@ -61,7 +61,7 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
   /// The URL or file, what is wrong, and what to do.
   public var description: String {
     switch cause {
-    case .cancelled: "\(url): the download was cancelled; the next one goes on where it ended"
+    case .cancelled: "\(url): the download was cancelled; the next one resumes it"
     case .transport(let error): error.description
     case .status(let status):
       "\(url): the server answers \(status); nothing is written to \(path)"
@@ -72,22 +72,22 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .method(let method): "\(url): \(method) cannot be downloaded; use GET"
     case .coding(let error): "\(url): the body cannot be decoded (\(error)); try again"
     case .wrongLength(let expected, let received):
-      "\(url): \(received) bytes came where the server said \(expected); try again"
+      "\(url): \(received) bytes were received, but the server stated \(expected); try again"
     case .wrongDigest(let expected, let actual):
-      "\(url): the file has \(actual) and should have \(expected); try again, and do not trust "
-        + "the server if it stays so"
+      "\(url): the file has \(actual), but should have \(expected); try again, and do not trust "
+        + "the server if that fails, too"
     case .disturbed:
       "\(path): the hidden file beside it was removed or changed by others while it was downloaded; "
         + "try again"
-    case .invalidPath: "\(path): it names no file; give the name of the file, up to 255 bytes"
+    case .invalidPath: "\(path): it is no name of a file; give the name of the file, up to 255 bytes"
     case .isDirectory: "\(path): a directory is there; choose another name"
     case .fileExists:
       "\(path): a file is there that did not come from \(url), or was changed since; move it away, "
         + "or allow it to be replaced"
     case .othersFile(let name):
-      "\(path): the file \(name) there belongs to another user, who may have put anything into it, and "
-        + "only that user may remove it; choose another folder, at best one of your own"
-    case .file(.notFound): "\(path): its folder is not there; make it, or correct the path"
+      "\(path): the file \(name) there belongs to another user, and only that user may remove it; "
+        + "choose another folder, at best one of your own"
+    case .file(.notFound): "\(path): its folder does not exist; make it, or correct the path"
     case .file(let error):
       "\(path): it cannot be used (\(error)); check its folder, its rights and the space on the disk"
     }

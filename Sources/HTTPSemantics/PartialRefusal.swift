@@ -44,7 +44,7 @@ public enum PartialRefusal: Sendable, Hashable, CustomStringConvertible {
     case .severalParts: "a partial response with several parts in one body"
     case .malformedContentRange: "a partial response with a malformed Content-Range"
     case .otherLength(let told, let found):
-      "a partial response of \(found) bytes whose Content-Range tells of \(told)"
+      "a partial response of \(found) bytes whose Content-Range says \(told)"
     }
   }
 }

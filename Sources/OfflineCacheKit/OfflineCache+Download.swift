@@ -154,9 +154,9 @@ extension OfflineCache {
     guard asked.options.policy.allowsNetwork else {
       throw URLError(
         mode == .always ? .notConnectedToInternet : .resourceUnavailable, url: asked.url,
-        cause: "\(asked.request.url): this asks the server, and the "
+        cause: "\(asked.request.url): this call asks the server, but the "
           + (mode == .always ? "offline mode" : "policy of the request")
-          + " forbids that; change it, or do without", underlying: nil)
+          + " does not allow that; change it", underlying: nil)
     }
     return asked
   }

@@ -46,7 +46,7 @@ extension FindingKind {
     case .timeImplausible:
       .init(
         .note, "An entry was stored or accessed in the future: a clock was wrong.",
-        "None: times only order the entries, and later accesses count on from it.", nil)
+        "None: times only order the entries, and later accesses get later times.", nil)
     case .unreadable:
       .init(.damage, "The system cannot read it.", "None: check the disk and the permissions.", nil)
     case .newerFormat:
@@ -103,14 +103,14 @@ extension FindingKind {
         .all, losesData: true)
     case .entryUnrecorded:
       .init(
-        .note, "The journal does not know the files of an entry, as after a crash.",
+        .note, "The journal has no record of an entry that has files, as after a crash.",
         "If the journal is whole, they are removed (never promised, or removed already); otherwise the entry is recovered.",
         .safe)
     case .entryReturned:
       .init(.note, "An entry that was given up is there again, whole.", "Recovered.", .safe)
     case .entryUnexplained:
       .init(
-        .fault, "The journal does not know the files of an entry, and no crash has left them.",
+        .fault, "The journal has no record of an entry that has files, and no crash explains it.",
         "Moved to the quarantine.", .all)
     case .entryMisplaced:
       .init(
@@ -121,7 +121,7 @@ extension FindingKind {
     case .metadataDamaged:
       .init(
         .fault, "A metadata file is damaged.",
-        "Written again from the journal; if that does not know the entry, moved to the quarantine.",
+        "Written again from the journal; if that has no record of the entry, moved to the quarantine.",
         .all)
     case .metadataForeign:
       .init(
@@ -161,7 +161,7 @@ extension FindingKind {
     case .usageWrong:
       .init(
         .note, "The journal counts other bytes for an entry than it takes, so limits are wrong.",
-        "A right record is written.", .safe)
+        "A correct record is written.", .safe)
     }
   }
 }

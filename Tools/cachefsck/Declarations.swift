@@ -31,12 +31,11 @@ enum Declarations {
     "cachefsck",
     summary: "Checks stores of OfflineCache, and repairs them",
     discussion: [
-      "Without --repair nothing in the store is ever written. Other processes may use the store "
-        + "meanwhile, also during a repair.",
+      "Without --repair nothing in the store is written. Other processes may use the store, also "
+        + "during a repair.",
       "A quick check compares the journal with every directory and file, and takes seconds; it is "
-        + "the default without --repair. It does not see a body whose bytes have changed, but not "
-        + "its length: only a deep check, which reads everything, can be trusted for that. So a "
-        + "repair is deep unless --quick is given.",
+        + "the default without --repair. A body with changed bytes and the right length is found by "
+        + "a deep check only, which reads everything; it is the default with --repair.",
       "'--repair safe' loses nothing: journal, links, leftovers, counts, modes. '--repair all' also "
         + "moves damaged entries and foreign files to the folder quarantine of the store, with a note; "
         + "it deletes none of them.",

@@ -59,8 +59,8 @@ enum Declarations {
         + "the contents, not by the name. A private copy of the database is made in $TMPDIR, else "
         + "in /var/tmp.",
       "Responses arrive as if the store had cached them itself: a look-up for the URL finds them, and "
-        + "the order of eviction is that of the source. An entry that the destination has already, "
-        + "or has in a newer version, stays. Running it again changes nothing.",
+        + "the order of eviction is that of the source. An entry that is already in the destination, "
+        + "or a newer one, stays. Running it again changes nothing.",
       "Results go to standard output, messages and progress to standard error. Docs/Migrate.md has "
         + "all reasons why a row is skipped, and the names in the JSON.",
     ],
@@ -78,7 +78,7 @@ enum Declarations {
       .init("cachemigrate --resume Cache.db store", "Continues after an interruption"),
     ],
     exitStatuses: [
-      (.moved, "All was moved, or skipped for a reason that is not a fault"),
+      (.moved, "All rows were moved, or skipped for a reason that is no fault"),
       (.faults, "Some rows could not be converted, or there is no room for what is planned"),
       (.operationalError, "The source could not be read, or the destination not be written"),
       (.wrongUsage, "The command line is wrong"),

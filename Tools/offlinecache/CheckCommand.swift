@@ -25,8 +25,8 @@ enum CheckCommand {
       "Nothing is fetched and nothing changes. Each URL gets a line on standard output: 'current', "
         + "'changed', 'unknown' (the server gives no information), 'refused' (it answers with an "
         + "error, which is printed on standard error) or 'missing' (there is no copy).",
-      "The exit status is 0 when all are current, 2 if a server could not be asked or has failed "
-        + "(5xx), else 1.",
+      "The exit status is 0 when all are current, 2 if a server could not be reached or has failed "
+        + "(5xx), otherwise 1.",
     ],
     parameters: [urls],
     options: [folder, list, timeout, HeaderOption.option, FingerprintOption.option]

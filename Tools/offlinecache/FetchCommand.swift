@@ -28,11 +28,11 @@ enum FetchCommand {
     discussion: [
       "Bodies stay in the store; -o and --output-dir write them out as well. Each URL gets a line "
         + "on standard output: 'stored' (fetched and kept), 'passed' (fetched, not kept), 'hit' (from "
-        + "the store), 'remote' (from the second tier), 'valid' (from the store, after the server has confirmed it), 'stale' (from the "
-        + "store, if the server could not be asked) or 'local' (from a file of --substitute), the "
-        + "HTTP status, the length and the URL.",
-      "A URL that is not in the store (--offline), or that the server refuses with a 4xx, counts as "
-        + "not found, and any other status than 2xx as a failure; the others are still fetched.",
+        + "the store), 'remote' (from the second tier), 'valid' (from the store, confirmed by the "
+        + "server), 'stale' (from the store, because the server could not be reached) or 'local' "
+        + "(from a file of --substitute), the HTTP status, the length and the URL.",
+      "A URL that is not in the store (--offline), or that the server answers with a 4xx, counts as "
+        + "not found; any other status than 2xx is a failure. The other URLs are still fetched.",
     ],
     parameters: [urls],
     options: [

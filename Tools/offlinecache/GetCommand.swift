@@ -15,8 +15,8 @@ enum GetCommand {
   static let declaration = Command(
     "get", summary: "Writes the body of an entry to standard output, or to a file",
     discussion: [
-      "The body is read in pieces and checked against its digest. If it turns out damaged, the "
-        + "exit status is 2; a file named with -o is then not written at all.",
+      "The body is read in pieces and checked against its digest. If it is damaged, the exit "
+        + "status is 2, and a file named with -o is not written.",
       "The bytes are written as they are stored: a body sent compressed stays compressed. "
         + "'offlinecache fetch --offline URL -o FILE' writes the decoded content.",
     ],

@@ -5,11 +5,11 @@ import HTTPSemantics
 enum HistoryOption {
   private static let none = Flag(
     "no-history", group: "History",
-    help: "Keep nothing for --offline that may not be reused online, such as temporary redirects, "
-      + "or the last good copy of a page that is gone")
+    help: "Do not keep responses that only --offline may use, such as temporary redirects, or the "
+      + "last good copy of a page that is gone")
   private static let noStore = Flag(
     "keep-no-store", group: "History",
-    help: "Keep responses with no-store for --offline, too")
+    help: "Also keep responses with no-store, for --offline")
 
   static let all: [any OptionDeclaration] = [none, noStore]
 

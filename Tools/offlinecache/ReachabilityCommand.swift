@@ -15,15 +15,15 @@ enum ReachabilityCommand {
     help: "The time between two probes while nothing else changes")
   private static let constrained = Option(
     "constrained", .text.named("LINK"), defaultText: "'ww*', 'rmnet*', 'ppp*'", repeats: true,
-    help: "Count links of this name as constrained, not the default names; it may end with *")
+    help: "Treat links of this name as constrained, not the default names; it may end with *")
 
   static let declaration = Command(
     "reachability", summary: "Prints whether there is a network: none, constrained or free",
     discussion: [
       "There is a network if the system has a route to public addresses through a link that is "
-        + "up; loopback does not count. Modems count as constrained, by the names of their links: "
-        + "the system does not know what a connection costs.",
-      "Each line has the state and the reason; with --watch, also the time, in front.",
+        + "up; loopback does not count. Links with the names of modems count as constrained, because "
+        + "the system does not report what a connection costs.",
+      "Each line has the state and the reason, with --watch after the time.",
     ],
     options: [watch, probe, timeout, interval, constrained, Declarations.json],
     examples: [

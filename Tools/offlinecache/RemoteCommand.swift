@@ -21,7 +21,7 @@ enum RemoteCommand {
     "check", summary: "Finds out whether servers can be a second tier",
     discussion: [
       "Puts and reads objects with random names, and removes them where the server allows it. Each "
-        + "property gets a line: 'good', 'note' (it can be used, but) or 'bad' (it cannot be used). "
+        + "property gets a line: 'good', 'note' (a restriction) or 'bad' (the server cannot be used). "
         + "The exit status is 0 if all servers can be used, 1 if one cannot, and 2 if one was not "
         + "reached."
     ], options: RemoteOptions.all + NetworkOptions.allForRemote + [Declarations.json],

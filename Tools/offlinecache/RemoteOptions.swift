@@ -22,7 +22,7 @@ enum RemoteOptions {
   private static let secretFile = Option(
     "remote-secret-file", .path.named("FILE"), defaultText: "OFFLINECACHE_REMOTE_SECRET",
     group: group,
-    help: "The secret of the namespace, at least 16 bytes; line ends at the end do not count")
+    help: "The secret of the namespace, at least 16 bytes; line ends at the end are ignored")
   private static let region = Option(
     "remote-s3-region", .text.named("REGION"), group: group,
     help: "The servers are S3 services in this region; the keys are taken from AWS_ACCESS_KEY_ID, "

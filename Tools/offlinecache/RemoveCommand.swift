@@ -22,15 +22,14 @@ enum RemoveCommand {
         + "error. A named key that is not there gives exit status 1; a prefix, tag or age that "
         + "matches nothing gives 0.",
       "Removed entries are never served again, and their bodies are deleted at once. Their keys "
-        + "and header fields stay in the journal until a later command closes the store a day "
+        + "and header fields stay in the journal until a command closes the store a day or more "
         + "after the journal was begun, or in large stores until half of it is obsolete. With "
-        + "--purge they are removed at once; the bytes may still be found on the disk by somebody "
-        + "who has it.",
+        + "--purge they are removed at once. Disk blocks are not overwritten.",
     ],
     parameters: [keys], options: [prefix, tag, age, all, purge],
     examples: [
       .init("offlinecache rm --older-than 30d", "Removes entries stored over 30 days ago"),
-      .init("offlinecache rm --purge 'GET https://example.org/?token=1'", "Leaves no trace of it"),
+      .init("offlinecache rm --purge 'GET https://example.org/?token=1'", "Leaves no trace of it in the store"),
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {

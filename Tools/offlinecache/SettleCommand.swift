@@ -7,7 +7,7 @@ enum SettleCommand {
     "settle", summary: "Writes the files of entries that only the journal has so far",
     discussion: [
       "A small entry is first stored in the journal, and its files are written within seconds.",
-      "This command writes them now, also those that a program left that was killed.",
+      "This command writes them now, also those of programs that were killed.",
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {

@@ -139,7 +139,7 @@ extension Substitutes {
     }
     guard !isQuoted else {
       throw SubstituteError(
-        place, "a quotation mark has no other one", remedy: "close it, or leave it out")
+        place, "a quotation mark is not closed", remedy: "close it, or remove it")
     }
     if let word { words.append(word) }
     return words

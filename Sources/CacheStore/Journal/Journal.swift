@@ -146,7 +146,7 @@ package final class Journal: Sendable {
     default:
       throw StoreError(
         .damaged, path: path, cause: "it is no segment of this store's journal",
-        remedy: "what it said is taken from the tree")
+        remedy: "its entries are restored from their files")
     }
   }
 

@@ -28,8 +28,8 @@ extension Evictor {
       guard try evictOne(.freeSpace, olderThan: bound) != nil else {
         throw StoreError(
           .noSpace, path: path,
-          cause: "\(available) bytes are free, \(free) are to be left to others",
-          remedy: "free space on the disk, or leave less to others")
+          cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
+          remedy: "free space on the disk, or lower that limit")
       }
     }
   }

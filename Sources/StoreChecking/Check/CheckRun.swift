@@ -170,7 +170,7 @@ final class CheckRun: Sendable {
       guard !isSeedLost else {
         throw StoreError(
           .damaged, path: path, cause: "its hash seed is not known",
-          remedy: "see what is said of store.json")
+          remedy: "see the finding for store.json")
       }
       // With full durability, the files of a repair are on disk before those that they replace are
       // removed.

@@ -64,7 +64,7 @@ import Testing
     ("http://h/a site/index.html max-age=-1", "max-age=-1 is no number of seconds"),
     ("http://h/a site/index.html max-age=99999999999", "is no number of seconds"),
     ("http://h/a site/index.html more", "more is no option"),
-    ("http://h/a \"site/index.html", "a quotation mark has no other one"),
+    ("http://h/a \"site/index.html", "a quotation mark is not closed"),
     ("h/a site/index.html", "has no scheme"),
     ("http://h/b site/index.html", "has a substitute already in line 1"),
     ("http://h/a site/index.html type=html", "html is no media type"),
