@@ -59,11 +59,11 @@ extension FormatError.Code {
 
   /// A value has the right type but is outside the allowed range.
   package static let outOfBounds = Self(
-    "outOfBounds", remedy: "use a value within the bounds; if it was read from a file, that is damaged")
+    "outOfBounds", remedy: "use a value within the bounds; a file with this one is damaged")
 
   /// The document, or one of its collections, is larger than its limit.
   package static let tooLarge = Self(
-    "tooLarge", remedy: "use fewer or shorter items; if they were read from a file, that is damaged")
+    "tooLarge", remedy: "use fewer or shorter items; a file with these is damaged")
 
   /// The document was written by a newer version of this library.
   package static let newerFormat = Self(

@@ -79,14 +79,14 @@ public struct DownloadError: Error, Sendable, Hashable, CustomStringConvertible 
     case .disturbed:
       "\(path): the hidden file beside it was removed or changed by others while it was downloaded; "
         + "try again"
-    case .invalidPath: "\(path): it is no name of a file; give the name of the file, up to 255 bytes"
+    case .invalidPath: "\(path): it is no name of a file; give one of up to 255 bytes"
     case .isDirectory: "\(path): a directory is there; choose another name"
     case .fileExists:
       "\(path): a file is there that did not come from \(url), or was changed since; move it away, "
         + "or allow it to be replaced"
     case .othersFile(let name):
-      "\(path): the file \(name) there belongs to another user, and only that user may remove it; "
-        + "choose another folder, at best one of your own"
+      "\(path): the file \(name) there belongs to another user, and only that user may remove "
+        + "it; choose another folder, at best one of your own"
     case .file(.notFound): "\(path): its folder does not exist; make it, or correct the path"
     case .file(let error):
       "\(path): it cannot be used (\(error)); check its folder, its rights and the space on the disk"

@@ -51,7 +51,8 @@ public struct RemoteCacheOptions: Sendable {
   ) throws(RemoteCacheError) {
     guard (1...64).contains(servers.count), Set(servers.map(\.base)).count == servers.count else {
       throw RemoteCacheError(
-        .invalidServers, "the remote tier", problem: "the list of servers is empty, too long, or has one twice",
+        .invalidServers, "the remote tier",
+        problem: "the list of servers is empty, too long, or has one twice",
         remedy: "give 1 to 64 different URLs")
     }
     guard (1...128).contains(namespace.utf8.count), namespace.utf8.allSatisfy(Self.isNameByte)

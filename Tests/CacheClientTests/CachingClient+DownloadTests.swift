@@ -31,7 +31,7 @@ struct CachingClientDownloadTests {
     #expect(!folder.names.contains { $0.contains(GuardedOrigin.password) })
   }
 
-  @Test func `three tries are enough, and the 401 is told`() async throws {
+  @Test func `three tries are enough, and the 401 is reported`() async throws {
     let folder = DownloadSandbox()
     let answers = Answers(.password(user: "u", password: "no"))
     let origin = GuardedOrigin(.basic)

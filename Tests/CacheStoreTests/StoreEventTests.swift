@@ -28,7 +28,7 @@ import Testing
     StoreEvent(kind: kind, key: key, bytes: bytes)
   }
 
-  @Test func `what happens is told in order with its reason`() async throws {
+  @Test func `what happens is reported in order with its reason`() async throws {
     let events = try await events(Options(memoryBytes: 1 << 20)) { store in
       _ = store.lookUp("k")
       try store.put([1, 2], for: "k")
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test func `eviction is told with the limit that asked for it`() async throws {
+  @Test func `eviction is reported with the limit that caused it`() async throws {
     let count = try await events(Options(limits: Limits(entries: 2))) { store in
       for key: ByteString in ["a", "b", "c"] { try store.put([1], for: key) }
       store.waitUntilIdle()
@@ -64,7 +64,7 @@ import Testing
     #expect(!bytes.contains { $0.kind == .removed(.count) })
   }
 
-  @Test func `removal by age is told as such`() async throws {
+  @Test func `removal by age is reported as such`() async throws {
     let events = try await events { store in
       try store.put([1, 2, 3], for: "a")
       try store.remove(createdBefore: .distantFuture)
@@ -72,7 +72,7 @@ import Testing
     #expect(events.last == event(.removed(.age), nil, 3))
   }
 
-  @Test func `room made for others is told as such`() async throws {
+  @Test func `room made for others is reported as such`() async throws {
     let files = FaultyFiles()
     let events = try await events(Options(fileSystem: files)) { store in
       for number in 0..<20 { try store.put([1], for: ByteString("k\(number)")) }

@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3, 7])
-  func `short transfers are gone on with, at the right place`(step: Int) throws {
+  func `short transfers are resumed, at the right place`(step: Int) throws {
     let root = try files.open(userPath: folder.path, [.read, .directory])
     let file = try files.open("file", in: root, [.read, .write, .create])
     let text = Array("0123456789abcdef".utf8)

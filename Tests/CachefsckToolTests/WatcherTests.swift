@@ -74,7 +74,7 @@ private final class Saved: Sendable {
     #expect(watcher.tally[.foreignFile]?.found == 1000)
   }
 
-  @Test func `a state that cannot be written is told once and tried no more`() {
+  @Test func `a state that cannot be written is reported once and tried no more`() {
     let calls = Mutex(0)
     let watcher = Watcher(
       StoreChecker(at: "/nowhere"), line: ProgressLine(total: nil, isEnabled: false), json: nil

@@ -182,7 +182,7 @@ import ToolTesting
   }
 
   @Test(arguments: ["gone", "cut", "empty"])
-  func `a -wal that is gone or cut off is told`(how: String) throws {
+  func `a -wal that is gone or cut off is reported`(how: String) throws {
     let tool = ToolRun()
     let script = """
       import os, shutil, sqlite3, sys

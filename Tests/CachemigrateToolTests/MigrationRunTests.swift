@@ -151,7 +151,7 @@ import ToolTesting
     #expect(try tool.contents() == contents)
   }
 
-  @Test func `what the limits let go again is told`() throws {
+  @Test func `rows that a limit evicts again are reported`() throws {
     let tool = ToolRun()
     // The later rows were asked for later.
     let source = try tool.makeSource("m", rows: 1...30)

@@ -82,7 +82,7 @@ import ToolTesting
     #expect(try tool.contents() == contents)
   }
 
-  @Test func `a report that is gone is told`() throws {
+  @Test func `a report that is gone is reported`() throws {
     let tool = ToolRun()
     let source = try tool.makeSource("m", rows: 1...Self.rows)
     let report = tool.path("report.jsonl")

@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test(arguments: ["::1", "127.0.0.1"] + localNames)
-  func `listens where it is told`(host: String) async throws {
+  func `listens at the given address`(host: String) async throws {
     let server = ProxyServer(
       backend: ScriptedBackend(), options: ProxyOptions(listen: ListenAddress(host: host, port: 0)),
       pages: nil, observers: [], clock: FixedClock())

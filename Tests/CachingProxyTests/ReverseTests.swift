@@ -95,7 +95,7 @@ private let listenHosts: [(String, Bool)] =
     #expect(forwarding(asked.all.last).contains("X-Forwarded-For: 127.0.0.1"))
   }
 
-  @Test func `looks up what is stored without what the origin is told`() async throws {
+  @Test func `looks up what is stored without the fields for the origin`() async throws {
     let seen = Mutex<[HTTPRequest]>([])
     let backend = ScriptedBackend(stored: { request in
       seen.withLock { $0.append(request) }

@@ -196,7 +196,7 @@ struct TLSTests {
       try await answer(ours, origin, port: 4, host: "127.0.0.1") == .success("CN=somebody"))
   }
 
-  @Test("a locked key needs its passphrase, and what cannot be used is told")
+  @Test("a locked key needs its passphrase, and an unusable one is reported")
   func lockedKey() async throws {
     let origin = try await makeOrigin()
     let folder = origin.folder.path

@@ -198,7 +198,7 @@ struct FileCredentialVaultTests {
     #expect(try folder.bytes() == newer)
   }
 
-  @Test func `a full disk is told of, and the file is as before`() async throws {
+  @Test func `a full disk is reported, and the file is as before`() async throws {
     try await folder.vault().save(alice, for: Self.space())
     folder.files.faults.setFull(true)
     let error = await #expect(throws: CredentialVaultError.self) {

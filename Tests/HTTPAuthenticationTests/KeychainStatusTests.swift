@@ -14,7 +14,7 @@ import Testing
     #expect(KeychainStatus.failure(status, nil).code == code)
   }
 
-  @Test func `a locked keychain is told with the server, the cause and the remedy`() throws {
+  @Test func `a locked keychain is reported with the server, the cause and the remedy`() throws {
     let url = try NormalizedURL("https://example.org/a?secret")
     let space = ProtectionSpace(url: url, realm: "r", scheme: .basic)
     #expect(

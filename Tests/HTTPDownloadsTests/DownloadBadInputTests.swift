@@ -94,7 +94,7 @@ struct DownloadBadInputTests {
     #expect(await cause { _ in } == .unusableRedirect("ftp://h/x"))
   }
 
-  @Test func `a redirect to another host gets no credentials, and its URL is told`() async throws {
+  @Test func `a redirect to another host gets no credentials; its URL is reported`() async throws {
     server.fail(
       .init(status: 302, fields: [HTTPField("Location", "http://other.example/x")]))
     var request = sandbox.asked()

@@ -53,7 +53,7 @@ struct DownloadControlTests {
     #expect(sandbox.bytes() == big)
   }
 
-  @Test func `what was cancelled is gone on with by the next call`() async throws {
+  @Test func `a cancelled download is resumed by the next call`() async throws {
     let server = FileServer(big)
     let downloader = sandbox.downloader(server)
     let (download, _) = await held(downloader, server)

@@ -40,7 +40,7 @@ struct DownloadPlantedTests {
   }
 
   @Test(arguments: [".part", ".sums", ".part.json"])
-  func `nothing that another user has begun is gone on with`(planted: String) async throws {
+  func `a partial file of another user is not resumed`(planted: String) async throws {
     server.fail(.init(cut: 400_000))
     #expect(await sandbox.failure(sandbox.downloader(server), sandbox.asked()) != nil)
     give(try sandbox.hidden(planted))

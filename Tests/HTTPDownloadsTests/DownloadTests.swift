@@ -44,7 +44,7 @@ struct DownloadTests {
     #expect(sandbox.bytes() == big && file.record.length == 1_000_000)
   }
 
-  @Test func `what was cut off is gone on with, by the same call and by the next`() async throws {
+  @Test func `an interrupted download is resumed, by the same call and by the next`() async throws {
     let server = FileServer(big, faults: [.init(cut: 300_000), .init(cut: 300_000)])
     let downloader = sandbox.downloader(server)
     #expect(

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [204, 206, 301, 304, 400, 401, 403, 404, 410, 416, 501])
-  func `a status that stays is told at once, and nothing is written`(status: Int) async throws {
+  func `a status that stays is reported at once, and nothing is written`(status: Int) async throws {
     let server = FileServer(big, faults: [.init(status: status)])
     let cause = await sandbox.failure(
       sandbox.downloader(server, maximumRetries: 5), sandbox.asked())

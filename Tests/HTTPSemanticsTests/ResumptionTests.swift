@@ -25,7 +25,7 @@ struct ResumptionTests {
       HTTPField("Date", "Fri, 15 Jan 2027 08:00:00 GMT"),
     ],
   ])
-  func `without a strong validator nothing is gone on with`(fields: [HTTPField]) {
+  func `without a strong validator nothing is resumed`(fields: [HTTPField]) {
     #expect(resumption(HTTPFields(fields)) == nil)
     #expect(!Resumption.isPossible(HTTPFields(fields), now: now))
   }

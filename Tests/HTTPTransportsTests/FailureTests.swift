@@ -235,7 +235,7 @@ struct FailureTests {
     _ = origin
   }
 
-  @Test("a missing file of authorities is told as that")
+  @Test("a missing file of authorities is reported as that")
   func missingAuthorities() async throws {
     let plain = try LoopbackOrigin { _, _ in }
     let url = try NormalizedURL("https://127.0.0.1:\(plain.port)/")

@@ -66,7 +66,7 @@ struct PinTests {
   }
 
   @Test(
-    "what is no pin is told with the reason",
+    "an invalid pin is reported with the reason",
     arguments: [
       ("sha256/AAAA", "it has 3 bytes in place of the 32 of a SHA-256"),
       ("sha256/*", "what stands behind sha256/ is no Base 64"),

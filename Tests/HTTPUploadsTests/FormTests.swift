@@ -83,7 +83,7 @@ struct FormTests {
       types.allSatisfy { $0.count == "multipart/form-data; boundary=OfflineCache-".count + 48 })
   }
 
-  @Test("a large file comes whole, twice if need be, and progress is told")
+  @Test("a large file arrives whole, twice if necessary, and progress is reported")
   func largeFile() async throws {
     let file = folder.appendingPathComponent("large")
     var random = SplitMix64(seed: 1)
@@ -112,7 +112,7 @@ struct FormTests {
     #expect(try await text(form.body(boundary: "x")).hasSuffix("\r\n\r\n\r\n--x--\r\n"))
   }
 
-  @Test("what is missing, no file, or cannot be said is told before anything is sent")
+  @Test("a missing file, or a value that cannot be sent, is reported before anything is sent")
   func unreadable() throws {
     let missing = folder.appendingPathComponent("missing").path
     var form = MultipartForm()

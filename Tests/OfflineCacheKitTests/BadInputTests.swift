@@ -16,7 +16,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct BadInputTests {
-  @Test func `a pin for what is no host is told as that, and nothing is made`() throws {
+  @Test func `a pin for an invalid host is reported, and nothing is made`() throws {
     let temporary = TemporaryFolder()
     let folder = temporary.url.appendingPathComponent("store")
     var options = OfflineCacheOptions()

@@ -216,7 +216,7 @@ struct OfflineCacheCredentialsTests {
     #expect(problems.withLock { $0 }.isEmpty)
   }
 
-  @Test("a vault that cannot be used is told of, and the user is asked")
+  @Test("a vault that cannot be used is reported, and the user is asked")
   func unusableVault() async throws {
     let origin = try await makeOrigin()
     let folder = TemporaryFolder()

@@ -49,7 +49,7 @@ struct OfflineModeTests {
     #expect(await text(sandbox.cache, sandbox.request("/b")) == "x")
   }
 
-  @Test func `why the server could not be asked is told in words`() async throws {
+  @Test func `why the server could not be asked is reported in words`() async throws {
     let sandbox = try FaceSandbox { _ in fresh("x", seconds: 1) }
     _ = try await sandbox.cache.data(for: sandbox.request())
     sandbox.clock.advance(bySeconds: 100)

@@ -26,7 +26,7 @@ import ToolTesting
     #expect(third.text == "had           5 B  \(folder)/b c.txt  \(url)\n")
   }
 
-  @Test func `what fails does not stop the rest, and is told`() throws {
+  @Test func `a failure does not stop the rest, and is reported`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/a", page("a"))
@@ -91,7 +91,7 @@ import ToolTesting
     #expect(try tool.read("\(folder)/a") == Array("new".utf8))
   }
 
-  @Test func `what was to be replaced and was interrupted is gone on with`() throws {
+  @Test func `an interrupted replacement is resumed`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     let (url, folder) = ("\(origin.base)/a", tool.path("f"))

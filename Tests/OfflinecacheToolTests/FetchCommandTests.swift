@@ -91,7 +91,7 @@ import ToolTesting
     #expect(try tool.run("fetch", "-q", "\(origin.base)/a").errors == "")
   }
 
-  @Test func `an error that lets the stored answer be served is told`() throws {
+  @Test func `an error that lets the stored answer be served is reported`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     var first = page("hello")
@@ -104,7 +104,7 @@ import ToolTesting
     #expect(second.errors.contains("/a: the server answered 503"))
   }
 
-  @Test func `a redirect that is not stored is told`() throws {
+  @Test func `a redirect that is not stored is reported`() throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())
     defer { origin.stop() }
     origin.set("/b", page("hello"))

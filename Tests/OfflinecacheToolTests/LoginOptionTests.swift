@@ -105,7 +105,7 @@ import ToolTesting
     ("alice@host/path", "give a user and a host such as alice@example.org"),
     ("alice:pw@host", "set OFFLINECACHE_PASSWORD"),
   ])
-  func `what is no user of a host is told`(value: String, remedy: String) throws {
+  func `an invalid user is reported`(value: String, remedy: String) throws {
     let result = try run("fetch", origin.url().absoluteString, "--user", value)
     #expect(result.status == 64)
     #expect(result.errors.contains(remedy))

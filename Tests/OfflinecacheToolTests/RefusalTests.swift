@@ -52,7 +52,7 @@ import ToolTesting
     (404, "", "; check the URL"),
     (503, "", "; try again later"),
   ])
-  func `a status without content is told with what helps`(
+  func `a status without content is reported with what helps`(
     status: Int, fields: String, message: String
   ) throws {
     let (tool, origin) = (ToolRun(), try LoopbackOrigin())

@@ -156,7 +156,7 @@ struct RemoteCommandTests {
   }
 
   @Test
-  func `with credentials that may only read nothing is written, and the user is told`() throws {
+  func `with credentials that may only read nothing is written, and the message says so`() throws {
     let origin = try makeOrigin()
     let result = try run(ToolRun(), ["fetch", "\(origin.base)/a"], remote("/reading/"))
     #expect(result.status == 0)
@@ -178,7 +178,7 @@ struct RemoteCommandTests {
   }
 
   @Test
-  func `a wrong set-up is told before anything is sent`() throws {
+  func `a wrong set-up is reported before anything is sent`() throws {
     let tool = ToolRun()
     let url = ["--remote", "http://127.0.0.1:1/"]
     let file = ["--remote-secret-file", "\(secret.path)/key"]

@@ -107,7 +107,7 @@ import ToolTesting
     #expect(try tool.run("upload", address(origin), "-f", file).errors == "")
   }
 
-  @Test func `what cannot be sent is told with its cause`() throws {
+  @Test func `content that cannot be sent is reported with its cause`() throws {
     let (tool, origin) = (ToolRun(), try echo())
     let missing = try tool.run("upload", address(origin), "--file", tool.path("missing"))
     #expect(missing.status == 2)

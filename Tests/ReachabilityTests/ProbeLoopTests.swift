@@ -43,7 +43,7 @@ import Testing
     #expect(board.current.quality == .none)
   }
 
-  @Test func `a name that does not resolve is told as such`() async throws {
+  @Test func `a name that does not resolve is reported as such`() async throws {
     let probe = NetworkProbe(host: "nothing.invalid", port: 80, interval: .seconds(3600))
     let (board, loop) = try loop(probe, free)
     defer { loop.stop() }

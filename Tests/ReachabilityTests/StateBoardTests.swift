@@ -19,7 +19,7 @@ import Testing
     #expect(manual.current.quality == .free)
   }
 
-  @Test func `the same state is told once`() async {
+  @Test func `the same state is reported once`() async {
     let board = StateBoard(NetworkState(.free, reason: "a"))
     var reader = board.changes().makeAsyncIterator()
     _ = await reader.next()
@@ -55,7 +55,7 @@ import Testing
     while board.readerCount > 0 { await Task.yield() }
   }
 
-  @Test func `a reader may be cancelled while it is told`() throws {
+  @Test func `a reader may be cancelled while a state is sent`() throws {
     let board = StateBoard(NetworkState(.none, reason: "a"))
     let running = Monitor(2)
     try startThread {

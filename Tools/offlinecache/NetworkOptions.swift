@@ -9,8 +9,8 @@ enum NetworkOptions {
     help: "Trust only these certificate authorities (PEM)")
   private static let pins = Option(
     "pin", .pin, repeats: true, group: group,
-    help: "Connect to a host only if it has this key (sha256/BASE64) or certificate (the SHA-256 in "
-      + "hex); with several pins for one host, one must match")
+    help: "Connect to a host only if it has this key (sha256/BASE64) or certificate (the SHA-256 "
+      + "in hex); with several pins for one host, one must match")
   private static let certificate = Option(
     "client-cert", .path.named("FILE"), group: group,
     help: "Present this certificate (PEM) to servers that ask for one")

@@ -13,7 +13,8 @@ enum PutCommand {
   private static let tag = Option(
     "tag", .key.named("TAG"), repeats: true, help: "Give the entry this tag")
   private static let expires = Option(
-    "expires-in", .duration, help: "Record that the entry expires after this time; it is not removed")
+    "expires-in", .duration,
+    help: "Record that the entry expires after this time; it is not removed")
   private static let pin = Flag("pin", help: "Keep the entry until it is unpinned or removed")
   private static let durable = Flag(
     "durable", help: "Return only when the entry survives a loss of power")

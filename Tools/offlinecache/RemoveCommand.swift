@@ -29,7 +29,9 @@ enum RemoveCommand {
     parameters: [keys], options: [prefix, tag, age, all, purge],
     examples: [
       .init("offlinecache rm --older-than 30d", "Removes entries stored over 30 days ago"),
-      .init("offlinecache rm --purge 'GET https://example.org/?token=1'", "Leaves no trace of it in the store"),
+      .init(
+        "offlinecache rm --purge 'GET https://example.org/?token=1'",
+        "Leaves no trace of it in the store"),
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {

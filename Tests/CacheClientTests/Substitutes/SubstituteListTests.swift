@@ -69,7 +69,7 @@ import Testing
     ("http://h/b site/index.html", "has a substitute already in line 1"),
     ("http://h/a site/index.html type=html", "html is no media type"),
   ])
-  func `what is wrong is told with its line`(line: String, problem: String) throws {
+  func `a fault is reported with its line`(line: String, problem: String) throws {
     let error = #expect(throws: SubstituteError.self) {
       try table("http://h/b site/index.html\n\(line)\n")
     }
@@ -79,7 +79,7 @@ import Testing
     #expect(error?.remedy.isEmpty == false)
   }
 
-  @Test func `what is no table is told`() throws {
+  @Test func `a file that is no table is reported`() throws {
     let bytes = try folder.write("bytes", Array("http://h/a \u{1}\n".utf8) + [0xFF, 0x0A])
     for (path, line) in [(bytes, 1), ("\(folder.path)/none", nil), (folder.path, nil)] {
       let error = #expect(throws: SubstituteError.self) { try Substitutes(contentsOf: [path]) }

@@ -190,7 +190,7 @@ import Testing
     #expect(error?.problem == "\(file) cannot be read (Permission denied)")
   }
 
-  @Test func `a file that goes away is told once, one that a folder lacks never`() throws {
+  @Test func `a file that goes away is reported once, one that a folder lacks never`() throws {
     let told = Mutex<[String]>([])
     try folder.write("gone", "a")
     try folder.write("folder", "b")

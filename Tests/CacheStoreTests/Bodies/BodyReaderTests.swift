@@ -132,7 +132,7 @@ import Testing
     #expect(sandbox.quarantined.count == 1)
   }
 
-  @Test func `an error of the disk while reading is told with its path`() throws {
+  @Test func `an error of the disk while reading is reported with its path`() throws {
     let files = FaultyFiles()
     let store = try sandbox.open(Options(fileSystem: files))
     try store.put([1, 2, 3], for: "k")

@@ -64,7 +64,7 @@ import Testing
     #expect(try sandbox.check().kinds == [.metadataDamaged])
   }
 
-  @Test func `a metadata file of a newer version is told as such`() throws {
+  @Test func `a metadata file of a newer version is reported as such`() throws {
     let sandbox = try one()
     try sandbox.write(
       try sandbox.metadata(),
