@@ -1,7 +1,7 @@
 import CacheFormat
 import CacheSystem
 
-/// Runs work that nobody waits for: one piece for a key at a time, up to a limit.
+/// Runs work that no caller waits for: one piece for a key at a time, up to a limit.
 final class Background: Sendable {
   private struct State {
     var running: Set<ByteString> = []
@@ -15,7 +15,7 @@ final class Background: Sendable {
     self.limit = limit
   }
 
-  /// Starts work for a key, unless some is under way for it, or as much as is allowed.
+  /// Starts work for a key, unless the same key has some already, or the limit is reached.
   ///
   /// - Returns: whether it is started.
   @discardableResult

@@ -3,18 +3,19 @@ import HTTPCaching
 public import HTTPSemantics
 public import HTTPTransports
 
-// Who asks for credentials gets them.
+// Credentials.
 extension CachingClient {
-  /// Gives the client's way to the network, for what goes around the store, such as a `Downloader`:
-  /// servers that ask for credentials get those that the client has, or its provider gives.
+  /// The transport of the client for requests that bypass the store, such as those of a
+  /// `Downloader`: with the credentials of the client, or those that its provider returns.
   public var transport: any HTTPTransport {
     LoginTransport(transport: originFetcher.transport, authenticator: authenticator)
   }
 
-  /// Sends a credential to the directory of a URL, and what is below it, without being asked for.
+  /// Sends a credential to the directory of a URL, and below it, without waiting for a challenge.
   ///
-  /// So a program that knows its user finds what it has stored for that user while there is no
-  /// network. It is kept in memory until a server refuses it, or ``forgetCredentials()``.
+  /// So a program that knows its user finds the responses stored for that user while there is no
+  /// network. The credential is kept in memory until a server refuses it, or until
+  /// ``forgetCredentials()``.
   public func use(_ credential: Credential, for url: NormalizedURL) {
     let space = CredentialSession.Space(origin: NormalizedURL.Origin(url), realm: "")
     authenticator.session.keep(credential, in: space, at: url, everywhere: false)
@@ -31,11 +32,11 @@ extension CachingClient {
     try await authenticator.forgetCredentials()
   }
 
-  /// Changes with each log-in and log-out: what came between two equal values came with the
-  /// credential that is kept, or without one.
+  /// Changes with each log-in and log-out. Between two equal values, the credential in memory did
+  /// not change.
   package var loginState: UInt64 { authenticator.session.changes }
 
-  /// Returns a request as the store sees it: with the name of the credential that would be sent.
+  /// Returns a request with the name of the credential that would be sent, as the store needs it.
   func named(_ request: HTTPRequest, _ credential: Credential?) -> HTTPRequest {
     guard !request.fields.contains("Authorization"),
       let credential = Login(credential, for: request.url)
@@ -44,17 +45,16 @@ extension CachingClient {
     return AuthenticatingTransport.naming(credential, in: request)
   }
 
-  /// Tells whether a field of a request stands for a credential, as `mayReturnStored` may see it.
+  /// Returns whether a field of a request has the name of a credential, for `mayReturnStored`.
   package static func isPlaceholder(_ field: HTTPField) -> Bool {
     AuthenticatingTransport.name(in: field) != nil
   }
 
-  /// Answers a request, and asks for credentials where a server does.
+  /// Answers a request. If a server sends a challenge, gets a credential.
   func authenticated(
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions, login: inout Login
   ) async throws(ClientError) -> ClientResponse {
-    // A function and no closure, for which a caller on an actor would change threads, there and
-    // back.
+    // A function, because for a closure a caller on an actor would change threads, there and back.
     func send(
       _ request: HTTPRequest, _ body: RequestBody?
     ) async throws(ClientError) -> ClientResponse {

@@ -3,13 +3,13 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-// Answers from decisions and outcomes.
+// Responses made from decisions and outcomes.
 extension CachingClient {
-  /// Makes the answer from what asking the origin has given.
+  /// Makes the response from the outcome of a request to the origin.
   ///
-  /// - Parameter asker: tells whether it was asked for this caller; others can only have what may
+  /// - Parameter asker: whether the request was sent for this caller; others may only have what may
   ///   be stored.
-  /// - Returns: nil if the caller has to ask by itself.
+  /// - Returns: `nil` if the caller has to send a request of its own.
   func response(
     to forwarding: Forwarding, _ outcome: Outcome, _ asker: Flight.Asker
   ) throws(ClientError) -> ClientResponse? {
@@ -51,7 +51,7 @@ extension CachingClient {
     }
   }
 
-  /// Makes the answer from what is stored.
+  /// Makes the response from a stored one.
   func served(
     _ serving: Serving, _ request: HTTPRequest, detail: String? = nil
   ) -> ClientResponse {
@@ -83,7 +83,7 @@ extension CachingClient {
     _ forwarding: Forwarding, _ error: TransportError, _ status: CacheStatus, isFirst: Bool
   ) throws(ClientError) -> ClientResponse? {
     if error.code == .cancelled {
-      // Whoever was asked for has gone; this caller is still there.
+      // The caller for whom the request was sent has left.
       if !isFirst, !Task.isCancelled { return nil }
     } else if error.isUnreachable, let serving = cache.fallback(for: forwarding, now: now) {
       var status = status
@@ -126,7 +126,7 @@ extension CachingClient {
     if case .bytes(_, .memory) = serving.variant.body { .memory } else { .disk }
   }
 
-  /// Makes the body from its slices, in the form that saves most copies.
+  /// Makes the body from its slices, in the form that needs the fewest copies.
   private func body(of serving: Serving, _ request: HTTPRequest) -> ResponseBody {
     let url = request.url.string
     if serving.slices.isEmpty {

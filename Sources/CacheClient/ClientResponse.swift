@@ -3,75 +3,76 @@ public import CacheStore
 public import HTTPCaching
 public import HTTPSemantics
 
-/// Tells where an answer came from.
+/// The source of a response.
 public enum ResponseSource: Sendable, Hashable {
   /// A server sent it now.
   case network
-  /// The store had it in memory.
+  /// It was in the store's memory.
   case memory
-  /// The store had it on disk.
+  /// It was on disk.
   case disk
-  /// A file that ships with the program stands in for it (``Substitutes``).
+  /// It is a file that ships with the program (``Substitutes``).
   case substitute
 }
 
-/// Holds the answer to a fetch: where it came from and why, its head, and the way to its body.
+/// The response to a fetch: its source and the reason, its head and its body.
 public struct ClientResponse: Sendable {
-  /// Gives the request that was answered: the last of the redirects.
+  /// The request that was answered: after redirects, the last one.
   public internal(set) var request: HTTPRequest
 
-  /// Gives status and fields. They describe the bytes of ``body``: where a content coding was taken
-  /// off, `Content-Encoding` and `Content-Length` are gone. `Age` is set on what was stored, fields
-  /// of a connection are gone.
+  /// Status and fields. They describe the bytes of ``body``: if a content coding was removed,
+  /// `Content-Encoding` and `Content-Length` are missing. A stored response has an `Age`, and no
+  /// fields of a connection.
   public internal(set) var head: HTTPResponseHead
 
-  /// Tells where the body comes from.
+  /// The source of the body.
   public let source: ResponseSource
 
-  /// Tells why the origin was asked; nil if it was not.
+  /// The reason why the origin was contacted; `nil` if it was not.
   public let reason: ForwardReason?
 
-  /// Says what the cache did (RFC 9211).
+  /// What the cache did (RFC 9211).
   public let cacheStatus: CacheStatus
 
-  /// Gives all that the store knew of the answer; nil if it came from a substitute, or the network,
-  /// where ``ResponseBody/storing`` tells it once the body has been read.
+  /// The stored entry; `nil` for a substitute, and for a response from the network, whose
+  /// ``ResponseBody/storing`` has it at the end of the body.
   public let entry: EntryInfo?
 
-  /// Gives the body.
+  /// The body.
   public internal(set) var body: ResponseBody
 
-  /// Gives the length of a substitute, of which the answer may have a part or none; nil for others.
+  /// The length of the file of a substitute, even if the response has only a part of it or no body;
+  /// `nil` for other responses.
   package internal(set) var substituteLength: UInt64?
 
-  /// Gives the URL that answered.
+  /// The URL that answered.
   public var url: NormalizedURL { request.url }
 }
 
-/// Tells what becomes of an answer in the store.
+/// Whether a response is stored.
 public enum StoringState: Sendable {
-  /// The answer came from the store, or from a file that stands in for it.
+  /// The response came from the store, or from a substitute.
   case fromStore
-  /// The body is not read to its end yet.
+  /// The body has not been read to its end.
   case pending
-  /// The answer is stored.
+  /// The response is stored.
   case stored(EntryInfo)
-  /// The answer is not stored.
+  /// The response is not stored.
   case notStored(NotStored)
 }
 
-/// Tells why an answer is not stored.
+/// The reason why a response is not stored.
 public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
   /// The rules of HTTP forbid it.
   case forbidden(NotStoredReason)
   /// The body was not read to its end, or ended too early.
   case incomplete
-  /// Something that was done meanwhile made it invalid (RFC 9111, section 4.4).
+  /// An unsafe request or a removal has invalidated it meanwhile (RFC 9111, section 4.4).
   case invalidated
-  /// The store could not take it; the answer itself is not touched by that.
+  /// The store failed; the response itself is complete.
   case failed(StoreError)
 
-  /// Says the reason in a few words.
+  /// The reason in a few words.
   public var description: String {
     switch self {
     case .forbidden(let reason): reason.description

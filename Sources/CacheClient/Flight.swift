@@ -4,38 +4,38 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// Holds one request to the origin that any number of askers wait for.
+/// One request to the origin, for any number of callers that wait for it.
 ///
-/// It runs in a task of its own: an asker that leaves does not take it from the others. When nobody
-/// is left before the head has come, it is cancelled.
+/// It runs in a task of its own: a caller that leaves does not end it for the others. It is
+/// cancelled when all callers have left before the head has arrived.
 final class Flight: Sendable {
-  /// Says for whom an answer came.
+  /// The caller for whom an answer arrived.
   enum Asker: Sendable, Hashable {
-    /// It was asked for this one.
+    /// The caller whose request was sent.
     case first
-    /// For another one, for whom this one has waited.
+    /// A caller that waited for the request of another one.
     ///
-    /// - takesStale: whether it came before the answer and names the same user, so that its own
-    ///   answer would be no newer and no other one.
+    /// - takesStale: whether it waited before the answer arrived and names the same user, so that
+    ///   an answer of its own would be neither newer nor different.
     case waiter(takesStale: Bool)
   }
 
   struct State {
     var askers = 1
-    /// The origin has answered.
+    /// Whether the origin has answered.
     var hasHead = false
-    /// Nobody was left before the head had come.
+    /// Whether all callers have left before the head arrived.
     var isAbandoned = false
     var task: Task<Void, Never>?
-    /// Keeps the body going until all who waited for the head have their readers.
+    /// Keeps the body alive until all who waited for the head have their readers.
     var hold: SharedReader?
   }
 
-  /// The request of the first one.
+  /// The request of the first caller.
   let asked: HTTPRequest
-  /// What is known to select the answer.
+  /// The known fields that select the answer.
   let selection: Selection
-  /// Says how the request is sent.
+  /// How the request is sent.
   let sending: TransportOptions
   let outcome = Promise<Outcome>()
   let state = Lock(State(), .member)
@@ -53,12 +53,12 @@ final class Flight: Sendable {
     return options == sending
   }
 
-  /// Keeps the task, to cancel it when nobody waits any more.
+  /// Keeps the task, which is cancelled when no caller waits any more.
   func carry(_ task: Task<Void, Never>) {
     state.withLock { $0.task = task }
   }
 
-  /// Adds one who waits; nil if it is being cancelled, and no answer comes any more.
+  /// Adds a caller; `nil` if the request is being cancelled.
   func join(_ request: HTTPRequest) -> Asker? {
     let isSameUser = request.hasSameUser(as: asked)
     return state.withLock { state in
@@ -73,14 +73,13 @@ final class Flight: Sendable {
     state.withLock { $0.hasHead = true }
   }
 
-  /// Ends the wait of one who has begun or joined: with an answer or without.
+  /// Ends the wait of a caller, with an answer or without.
   func leave() {
     let (task, hold) = state.withLock { state -> (Task<Void, Never>?, SharedReader?) in
       state.askers -= 1
       guard state.askers == 0 else { return (nil, nil) }
       defer { state.hold = nil }
-      // In one step with the look: whoever joins from now on would lose its answer to the
-      // cancelling.
+      // Atomic with the check above, because a caller that joins later would get no answer.
       state.isAbandoned = outcome.valueNow == nil
       return (state.isAbandoned ? state.task : nil, state.hold)
     }
@@ -88,14 +87,14 @@ final class Flight: Sendable {
     if let hold { callOut { hold.cancel() } }
   }
 
-  /// Tells all who wait.
+  /// Gives the outcome to all callers.
   func settle(_ outcome: Outcome) {
     if let body = outcome.running {
       let hold = body.makeReader()
       state.withLock { $0.hold = hold }
     }
     self.outcome.settle(outcome)
-    // Who left meanwhile has not seen the reader that is held.
+    // If all callers have left meanwhile, none has made a reader of its own.
     let hold = state.withLock { state -> SharedReader? in
       guard state.askers == 0 else { return nil }
       defer { state.hold = nil }
@@ -105,13 +104,13 @@ final class Flight: Sendable {
   }
 }
 
-/// Knows the requests that are under way, by key and by what is known to select the answer.
+/// The running requests, by key and by the known fields that select the answer.
 final class Flights: Sendable {
   let flights = Lock<[ByteString: [Selection: Flight]]>([:], .registry)
 
-  /// Joins what is under way for the same, or begins; the one who begins must carry it out.
+  /// Joins the running request for the same response, or adds one, which the caller must carry out.
   ///
-  /// - Returns: nil where what is under way is sent with other timeouts than the caller's.
+  /// - Returns: `nil` if the running request is sent with other timeouts than the caller's.
   func join(
     _ forwarding: Forwarding, _ sending: TransportOptions
   ) -> (flight: Flight, asker: Flight.Asker)? {
@@ -126,7 +125,7 @@ final class Flights: Sendable {
     }
   }
 
-  /// Forgets a request: nobody can join it any more.
+  /// Removes a request, so that no caller can join it.
   func end(_ key: ByteString, _ flight: Flight) {
     flights.withLock { flights in
       guard flights[key]?[flight.selection] === flight else { return }
@@ -135,13 +134,13 @@ final class Flights: Sendable {
     }
   }
 
-  /// Forgets what is under way for a key: who asks now gets a newer answer.
+  /// Removes the running requests of a key, so that later callers get a newer answer.
   func end(_ key: ByteString) {
     // The closure returns the flight, so that its last reference ends after the lock is released.
     _ = flights.withLock { flights in flights.removeValue(forKey: key) }
   }
 
-  /// Forgets all that is under way.
+  /// Removes all running requests.
   func endAll() {
     _ = flights.withLock { flights in
       defer { flights = [:] }

@@ -5,21 +5,21 @@ import HTTPSemantics
 import HTTPTransports
 import Synchronization
 
-/// Gives the pieces of a body to one reader, one call at a time.
+/// The pieces of a body for one reader, one call at a time.
 protocol PieceSource: AnyObject, Sendable {
-  /// Returns the next piece, never an empty one, or nil at the end of a complete body.
+  /// Returns the next piece, never an empty one; `nil` at the end of a complete body.
   func next() async throws(ClientError) -> [UInt8]?
 
-  /// Returns all bytes that are left of a stored body, without waiting for anything but the disk;
-  /// nil where it comes from the network.
+  /// Returns the remaining bytes of a stored body, waiting for the disk at most; `nil` if the body
+  /// comes from the network.
   ///
-  /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` where it is longer than the limit in bytes.
+  /// - Throws: ``ClientError/Cause/tooLarge(limit:)`` if it is longer than the limit in bytes.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]?
 
-  /// Gives the trailer fields; empty before the end.
+  /// The trailer fields; empty before the end.
   var trailers: HTTPFields { get }
 
-  /// Lets go of what is behind it.
+  /// Releases the resources behind the body.
   func cancel()
 }
 
@@ -29,7 +29,7 @@ extension PieceSource {
   func cancel() {}
 }
 
-/// Gives bytes that are in memory.
+/// A source of bytes in memory.
 final class BytesSource: PieceSource {
   private let bytes: Mutex<[UInt8]>
 
@@ -42,7 +42,8 @@ final class BytesSource: PieceSource {
     return all.isEmpty ? nil : all
   }
 
-  /// What is in memory already is given whatever the limit; whoever joins pieces looks at the sum.
+  /// Bytes that are already in memory are returned regardless of the limit; the caller checks the
+  /// sum.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? { rest() }
 
   private func rest() -> [UInt8] {
@@ -53,17 +54,17 @@ final class BytesSource: PieceSource {
   }
 }
 
-/// Gives a slice of a stored body. The verdict on a whole body comes with its last piece, if it was
-/// not verified before.
+/// A source for a slice of a stored body. A whole body that was not verified before is verified
+/// with its last piece.
 final class FileSource: PieceSource {
-  /// How much is read at once, in bytes: a thousand slow readers must fit into memory.
+  /// The bytes that are read at once: a thousand slow readers must fit into memory.
   static let pieceBytes = 16 * 1024
 
   private let reader: BodyReader
   private let store: AsyncStore
   private let url: String
   private let range: Range<UInt64>
-  /// The next byte; nil: none has been read.
+  /// The position of the next byte; `nil` before the first read.
   private let position = Mutex<UInt64?>(nil)
 
   init(_ reader: BodyReader, _ range: Range<UInt64>, _ store: AsyncStore, url: String) {
@@ -106,8 +107,8 @@ final class FileSource: PieceSource {
     }
   }
 
-  /// Reads a piece: of a shorter body, whose reader may be shared, from where it is; of a longer
-  /// one in order, as that verifies it.
+  /// Reads a piece: of a shorter body, whose reader may be shared, at its position; of a longer one
+  /// in order, because that verifies it.
   private func read(
     at offset: UInt64, upTo count: Int, isFirst: Bool
   ) throws(StoreError) -> [UInt8] {
@@ -125,7 +126,7 @@ final class FileSource: PieceSource {
   }
 }
 
-/// Gives what comes from the network, to its only reader.
+/// A source of bytes from the network, for one reader.
 final class TransportSource: PieceSource {
   private let body: any TransportBody
   private let url: String
@@ -148,7 +149,7 @@ final class TransportSource: PieceSource {
   func cancel() { body.cancel() }
 }
 
-/// Gives several sources one after the other.
+/// Several sources, one after the other.
 final class JoinedSource: PieceSource {
   private let rest: Mutex<[any PieceSource]>
 
@@ -179,7 +180,7 @@ final class JoinedSource: PieceSource {
   }
 }
 
-/// Takes the content coding off another source.
+/// Removes the content coding of another source.
 final class DecodingSource: PieceSource {
   private let coded: any PieceSource
   private let url: String
@@ -205,7 +206,7 @@ final class DecodingSource: PieceSource {
     }
   }
 
-  /// Decodes piece by piece: what a few bytes stand for may be longer than the limit.
+  /// Decodes piece by piece, because a few coded bytes can decode to more than the limit.
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
     guard let all = try coded.storedBytes(limit: limit) else { return nil }
     decoder.withLock { $0.append(all) }

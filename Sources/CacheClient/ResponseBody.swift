@@ -2,29 +2,28 @@ public import CacheStore
 import ContentCoding
 public import HTTPSemantics
 
-/// Says in what form the content of an answer is there.
+/// The form in which the content of a response is available.
 public enum BodyContent: Sendable {
   /// All of it, in memory.
   case bytes([UInt8])
   /// A part of a file of the store, which this process has verified: for sendfile(2).
   case file(BodyReader, Range<UInt64>)
-  /// To be read piece by piece; nil: its length is not known.
+  /// A body to read piece by piece; `nil` if its length is unknown.
   case stream(length: UInt64?)
 }
 
-/// Gives the body of an answer piece by piece, to one reader.
+/// The body of a response, piece by piece, for one reader.
 ///
-/// The reader pulls: while nobody asks, nothing is fetched. An answer from the network that may be
-/// stored is stored while it is read, and is in the store when the end has been seen. A body that
-/// is cut short is never stored, and one that is not read to its end only if somebody else reads
-/// it.
+/// Bytes are requested only when they are read. A response from the network that may be stored is
+/// stored while it is read; at the end of the body it is in the store. A truncated body is never
+/// stored. One that is not read to its end is stored only if another caller reads it to the end.
 public final class ResponseBody: Sendable, AsyncSequence {
   /// A piece of the body, never empty.
   public typealias Element = [UInt8]
-  /// The error with which reading ends.
+  /// The error that ends reading.
   public typealias Failure = ClientError
 
-  /// Says in what form the content is there; to use that instead of ``next()`` saves copies.
+  /// The form of the content. Using it instead of ``next()`` saves copies.
   public let content: BodyContent
 
   let source: any PieceSource
@@ -39,34 +38,34 @@ public final class ResponseBody: Sendable, AsyncSequence {
     storingNow = storing
   }
 
-  /// Tells what becomes of the answer in the store; settled when the end of the body has been seen.
+  /// Whether the response is stored; final at the end of the body.
   public var storing: StoringState { storingNow() }
 
-  /// Returns the next piece, or nil at the end of a complete body.
+  /// Returns the next piece, or `nil` at the end of a complete body.
   ///
-  /// One call at a time.
+  /// Only one call at a time is allowed.
   ///
-  /// - Throws: ``ClientError``. What was read before is then no complete body. For a large stored
-  ///   body the verdict on its digest comes with its last piece.
+  /// - Throws: ``ClientError``. The bytes read before are then no complete body. A large stored
+  ///   body is verified with its last piece.
   public func next() async throws(ClientError) -> [UInt8]? {
     try await source.next()
   }
 
-  /// Gives the trailer fields of an answer from the network; empty before the end of the body.
+  /// The trailer fields of a response from the network; empty before the end of the body.
   public var trailers: HTTPFields { source.trailers }
 
-  /// Lets go of the body. The transfer behind it ends if nobody else reads it.
+  /// Releases the body. The transfer behind it ends if no other caller reads it.
   public func cancel() {
     source.cancel()
   }
 
-  /// Takes a content coding off.
+  /// Removes a content coding.
   func decoded(_ decoder: consuming ContentDecoder, url: String) -> ResponseBody {
     ResponseBody(
       DecodingSource(source, decoder, url: url), .stream(length: nil), storing: storingNow)
   }
 
-  /// Reads a short body to its end, so that it is stored, and lets go of a longer one.
+  /// Reads a short body to its end, so that it is stored; releases a longer one.
   func drain(upTo limit: Int) async {
     var count = 0
     while count <= limit, let piece = try? await next() { count += piece.count }
@@ -75,7 +74,7 @@ public final class ResponseBody: Sendable, AsyncSequence {
 }
 
 extension ResponseBody {
-  /// Reads the pieces in turn.
+  /// Reads the pieces in order.
   public struct Iterator: AsyncIteratorProtocol {
     let body: ResponseBody
 

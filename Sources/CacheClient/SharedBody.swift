@@ -7,15 +7,14 @@ import HTTPTransports
 import MessageDigests
 import Synchronization
 
-/// Stores a body while it comes from the network, and gives it to any number of readers.
+/// Stores a body while it arrives from the network, and gives it to any number of readers.
 ///
-/// The reader that is in front asks for more; one that lags behind reads what is kept: in memory up
-/// to ``ResponseCache/smallBody``, then in the file that becomes the store's. So memory is bounded,
-/// nobody waits for a slower reader, and who leaves takes nothing from the others. When nobody is
-/// left before the end, the transfer ends and nothing is stored.
+/// The fastest reader decides when more is requested. A slower one reads what is kept: in memory up
+/// to ``ResponseCache/smallBody``, then in the file that the store will use. So memory is bounded,
+/// and no reader waits for a slower one. If all readers leave before the end, the transfer ends and
+/// nothing is stored.
 ///
-/// Once the store has failed, nothing more can be kept: then the readers go in step, and the fast
-/// wait for the slow.
+/// Once the store has failed, nothing can be kept: then all readers go at the pace of the slowest.
 final class SharedBody: Sendable {
   enum Kept: Sendable {
     case memory([UInt8])
@@ -29,36 +28,36 @@ final class SharedBody: Sendable {
   }
 
   struct State {
-    /// The bytes that readers can have.
+    /// The number of bytes that readers can have.
     var received: UInt64 = 0
-    /// All before the last piece.
+    /// All bytes before the last piece.
     var kept = Kept.memory([])
-    /// The piece that came last, and its offset.
+    /// The last piece, and its offset.
     var last: (offset: UInt64, piece: [UInt8]) = (0, [])
-    /// Whether the store takes what comes.
+    /// Whether the store still takes the bytes.
     var isKept = true
     var end = End.open
     var storing = StoringState.pending
-    /// Those who have not left, by number.
+    /// The readers that have not left, by number.
     var readers: Set<UInt64> = []
     var nextReader: UInt64 = 0
-    /// Those who have had all that there is.
+    /// The readers that have read everything so far.
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var pump: CheckedContinuation<Void, Never>?
 
-    /// Gives a piece to the readers.
+    /// Makes a piece available to the readers.
     mutating func take(_ piece: [UInt8]) {
       last = (received, piece)
       received += UInt64(piece.count)
     }
 
-    /// Tells whether it is time to ask the network for more, or to stop doing so.
+    /// Whether it is time to request more from the network, or to stop.
     var mayPump: Bool {
       guard case .open = end else { return true }
       return isKept ? !waiters.isEmpty : waiters.count == readers.count
     }
 
-    /// Returns who moves the body, to be woken if it is time.
+    /// Returns the continuation of the task that moves the body, if it is time to resume it.
     mutating func takePump() -> CheckedContinuation<Void, Never>? {
       guard mayPump else { return nil }
       defer { pump = nil }
@@ -66,7 +65,7 @@ final class SharedBody: Sendable {
     }
   }
 
-  /// The length that the head promises; nil: not known.
+  /// The length that the head states; `nil` if it is unknown.
   let length: UInt64?
   let plan: StoringPlan
   let store: AsyncStore
@@ -74,7 +73,7 @@ final class SharedBody: Sendable {
   let body: any TransportBody
   let state = Lock(State())
   private let permit: StoringPermit
-  /// Is called once with the entry that is stored.
+  /// Called once with the stored entry.
   private let onStored: (@Sendable (EntryInfo) -> Void)?
   /// Computes the SHA-256 of a body that machines may share.
   private let digest: Mutex<MessageDigest?>
@@ -96,12 +95,13 @@ final class SharedBody: Sendable {
 
   var storing: StoringState { state.withLock { $0.storing } }
 
-  /// Says that the body has been given up: the caller's own doing, or that of all callers.
+  /// The error of a cancelled body.
   var cancelled: ClientError {
     ClientError(.transport(TransportError(.cancelled, url: url)), url: url)
   }
 
-  /// Adds a reader, which begins with the first byte; nil if that is not to be had any more.
+  /// Adds a reader, which begins with the first byte; `nil` if the first bytes are not available
+  /// any more.
   func makeReader() -> SharedReader? {
     let number = state.withLock { state -> UInt64? in
       if case .failed = state.end { return nil }
@@ -113,14 +113,14 @@ final class SharedBody: Sendable {
     return number.map { SharedReader(self, number: $0) }
   }
 
-  /// Takes a reader away; with the last one before the end the transfer ends.
+  /// Removes a reader. If it is the last one before the end, the transfer ends.
   func leave(_ number: UInt64) {
     let (waiter, pump, isOver) = state.withLock { state in
       let isReader = state.readers.remove(number) != nil
       let waiter = state.waiters.removeValue(forKey: number)
       var isOver = false
       if isReader, state.readers.isEmpty, case .open = state.end {
-        // From here on nobody can join what is going to be cancelled.
+        // From here on no reader can join the cancelled body.
         state.end = .failed(cancelled)
         isOver = true
       }
@@ -133,7 +133,8 @@ final class SharedBody: Sendable {
     }
   }
 
-  /// Moves the body from the network to the readers and into the store, as fast as they ask.
+  /// Moves the body from the network to the readers and into the store, at the pace of the fastest
+  /// reader.
   func run() async {
     while await isWanted() {
       let piece: [UInt8]?
@@ -160,8 +161,8 @@ final class SharedBody: Sendable {
     give(up: cancelled)
   }
 
-  /// Stores the body before its last piece is given away: who counts bytes knows that it is the
-  /// last one, and may ask again at once.
+  /// Stores the body before its last piece is made available: a client that counts bytes may send
+  /// the next request at once.
   private func finish(with piece: [UInt8]) async {
     do {
       guard try await body.next() == nil else {
@@ -178,7 +179,7 @@ final class SharedBody: Sendable {
     }
   }
 
-  /// Waits until more is to be asked for; false when nobody is left to ask for it.
+  /// Waits until more is needed; false if there are no readers any more.
   private func isWanted() async -> Bool {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let isNow = state.withLock { state in
@@ -193,12 +194,12 @@ final class SharedBody: Sendable {
     }
   }
 
-  /// Tells whether what was put together is not as long as its parts have said.
+  /// Returns whether a combined body has another length than its parts stated.
   private var isShort: Bool {
     plan.prefix != nil && length != state.withLock { $0.received }
   }
 
-  /// Changes the state and wakes all readers that wait.
+  /// Changes the state and wakes all waiting readers.
   private func wake(_ change: (inout State) -> Void) {
     let waiters = state.withLock { state in
       change(&state)
@@ -218,9 +219,9 @@ final class SharedBody: Sendable {
   }
 }
 
-// Keeping what comes.
+// Storing the body.
 extension SharedBody {
-  /// What is to be done on the disk.
+  /// A step on the disk.
   private enum Step: Sendable {
     case start([UInt8])
     case append(BodyWriter)
@@ -241,14 +242,14 @@ extension SharedBody {
     }
   }
 
-  /// Returns what is to be done for a piece; nil: nothing yet.
+  /// Returns the step for a piece; `nil` if there is nothing to do yet.
   private func step(for piece: [UInt8]) -> Step? {
     state.withLock { state in
       guard state.isKept else { return nil }
       switch state.kept {
       case .file(let writer): return .append(writer)
       case .memory(var bytes):
-        // Without a second reference nothing is copied.
+        // Without a second reference the array is not copied.
         state.kept = .memory([])
         bytes += piece
         state.kept = .memory(bytes)
@@ -264,7 +265,7 @@ extension SharedBody {
     state.withLock { $0.kept = .file(writer) }
   }
 
-  /// The answer goes on, but is not stored.
+  /// Stops storing; the readers still get the body.
   private func fail(_ error: StoreError) {
     state.withLock { state in
       state.isKept = false
@@ -272,7 +273,7 @@ extension SharedBody {
     }
   }
 
-  /// - Parameter pending: counts the bytes that are kept, but not given away yet.
+  /// - Parameter pending: the bytes that are kept, but not yet available to readers.
   private func commit(pending: Int = 0) async {
     guard let kept = keptWhole(pending: pending) else { return }
     defer { permit.endStoring() }
@@ -285,7 +286,7 @@ extension SharedBody {
           case .file(let writer): try writer.commit(metadata: plan.metadata)
           }
         if permit.isValid { return StoringState.stored(info) }
-        // It was made invalid while it was stored.
+        // It was invalidated while it was stored.
         try store.remove(plan.key, variant: plan.variant)
         return .notStored(.invalidated)
       }
@@ -296,14 +297,14 @@ extension SharedBody {
     }
   }
 
-  /// Returns what is to be stored, with the permit in use; nil if it must not be.
+  /// Returns the metadata to store, with the permit in use; `nil` if the body must not be stored.
   private func keptWhole(pending: Int) -> Kept? {
     state.withLock { state in
       if case .pending = state.storing {
         if let part = plan.response.contentRange,
           part.count != state.received + UInt64(pending)
         {
-          // A part must be as long as it says, or its bytes are not where they seem to be.
+          // A part must have the stated length, or its bytes have other positions than stated.
           state.storing = .notStored(.incomplete)
         } else if permit.beginStoring() {
           return state.kept

@@ -18,21 +18,21 @@ final class StoringPermit: Sendable {
 
   var isValid: Bool { permits.generation(of: key) == generation }
 
-  /// Begins to store, unless the permit was taken back; ``endStoring()`` must follow.
+  /// Begins to store, unless the permit was revoked; ``endStoring()`` must follow.
   func beginStoring() -> Bool { permits.beginStoring(key, generation) }
 
-  /// Says that what was begun is stored, or has failed.
+  /// Ends storing, successful or not.
   func endStoring() { permits.endStoring(key) }
 }
 
-/// Knows the keys that are asked for at the moment.
+/// The keys with requests to the origin.
 final class StoringPermits: Sendable {
   private struct Open {
     var count = 0
     var generation: UInt64 = 0
-    /// How many are being stored at the moment.
+    /// The number of responses that are being stored.
     var storing = 0
-    /// Those who wait until none is.
+    /// The callers that wait until none is being stored.
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -40,7 +40,7 @@ final class StoringPermits: Sendable {
 
   /// Makes a permit, before the request is sent.
   ///
-  /// - Parameter revokesOthers: takes all other permits for the key back, in the same step.
+  /// - Parameter revokesOthers: whether all other permits for the key are revoked, atomically.
   func make(_ key: ByteString, revokesOthers: Bool = false) -> StoringPermit {
     let generation = open.withLock { open in
       open[key, default: Open()].count += 1
@@ -50,13 +50,13 @@ final class StoringPermits: Sendable {
     return StoringPermit(key, generation, self)
   }
 
-  /// Takes all permits for a key back.
+  /// Revokes all permits for a key.
   func revoke(_ key: ByteString) {
     open.withLock { $0[key]?.generation += 1 }
   }
 
-  /// Takes all permits for a key back, and waits until what is being stored with one is stored: it
-  /// can be removed then, and nobody sees it later.
+  /// Revokes all permits for a key, and waits until responses that are being stored with one are
+  /// stored. Then they can be removed, and no look-up finds them later.
   func revokeAndWait(_ key: ByteString) async {
     await withCheckedContinuation { continuation in
       let isNow = open.withLock { open in
@@ -87,7 +87,7 @@ final class StoringPermits: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Takes all permits back.
+  /// Revokes all permits.
   func revokeAll() {
     open.withLock { open in
       for key in open.keys { open[key]?.generation += 1 }
