@@ -4,16 +4,16 @@ public import HTTPDownloads
 public import HTTPSemantics
 
 extension CachingClient {
-  /// Makes a downloader that reaches servers as this client does, with the same credentials.
+  /// Returns a downloader that uses the transport and the credentials of this client.
   public func makeDownloader(options: DownloaderOptions = DownloaderOptions()) -> Downloader {
     Downloader(transport: transport, options: options, clock: clock)
   }
 
-  /// Stores a downloaded file as the answer to a request, where the rules of HTTP let it be; reads
-  /// it whole.
+  /// Stores a downloaded file as the response to a request, if the rules of HTTP permit it; reads
+  /// the whole file.
   ///
   /// - Returns: whether it is stored.
-  /// - Throws: as `Store.put`; `DownloadError` where the file cannot be read.
+  /// - Throws: as `Store.put`; `DownloadError` if the file cannot be read.
   @discardableResult
   public func store(
     contentsOf file: DownloadedFile, for request: HTTPRequest,

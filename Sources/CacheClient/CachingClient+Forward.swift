@@ -5,7 +5,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-// The way to the origin.
+// Requests to the origin.
 extension CachingClient {
   func forward(
     _ forwarding: Forwarding, _ body: RequestBody?, _ options: FetchOptions
@@ -31,7 +31,7 @@ extension CachingClient {
     return response
   }
 
-  /// Asks the origin for all who wait.
+  /// Sends a request to the origin for all callers that wait.
   private func carry(
     out forwarding: Forwarding, _ flight: Flight,
     _ onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
@@ -56,7 +56,8 @@ extension CachingClient {
 
   /// Validates a stale response while it is served.
   func validateInBackground(_ forwarding: Forwarding) {
-    // The credential goes with the answer that is served now, but the validation comes later.
+    // The credential is released with the response that is served now, but the validation comes
+    // later.
     let session = authenticator.session
     let credential = AuthenticatingTransport.name(in: forwarding.request)
       .flatMap { session.credential(named: $0) }
@@ -70,7 +71,7 @@ extension CachingClient {
     if !isStarted, let credential { session.release(credential) }
   }
 
-  /// Remembers whether requests for the same have to wait for one another.
+  /// Records whether later requests for the same key have to wait for one another.
   private func note(_ outcome: Outcome, _ forwarding: Forwarding) {
     guard forwarding.isShareable else { return }
     let now = now

@@ -5,18 +5,18 @@ import HTTPSemantics
 import HTTPTransports
 import RemoteTier
 
-// The tier, between what is stored here and the origin.
+// The tier: between the local store and the origin.
 extension CachingClient {
-  /// Asks the tier for the answer to a request.
+  /// Looks the response to a request up in the tier.
   ///
-  /// - Returns: the decision with what is stored now. It is to serve the answer if the tier had one
-  ///   that is fresh, or else to forward the request, with what was found as the remark.
+  /// - Returns: the new decision. It is to serve the response if the tier had a fresh one,
+  ///   otherwise to forward the request, with the result of the look-up as the remark.
   func askTier(
     _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
   ) async -> (decision: Decision, isHit: Bool) {
     var remark: RemoteReason?
     var latest = forwarding
-    // A look-up for another request may have found what this one does not select.
+    // A look-up for another request may have stored a response that this one does not select.
     for _ in 0..<2 {
       guard let lookUps = remoteLookUps, latest.mayAskOthers else { break }
       let (reason, isOwn) = await lookUps.find(latest, decide)
@@ -34,7 +34,8 @@ extension CachingClient {
     return (.forward(latest), false)
   }
 
-  /// Asks the tier where the origin must not be asked (``ClientOptions/asksRemoteOffline``).
+  /// Looks a response up in the tier when the origin must not be contacted
+  /// (``ClientOptions/asksRemoteOffline``).
   ///
   /// - Returns: `nil` if the tier has no answer either.
   func askTierOffline(
@@ -55,18 +56,18 @@ extension CachingClient {
     return serving
   }
 
-  /// Offers stored entries to the tier, those that machines may share.
+  /// Offers stored entries to the tier, if machines may share them.
   ///
   /// - Parameter prefix: The beginning of their keys.
-  /// - Returns: the number of entries that are offered, and of those that must not be shared.
+  /// - Returns: the numbers of offered entries, and of those that must not be shared.
   package func offerStored(
     prefix: ByteString
   ) async throws(RemoteReason) -> (offered: Int, refused: Int) {
     guard let offers = remoteOffers else { return (0, 0) }
-    // What was purged is removed first.
+    // Purged entries are removed first.
     try await offers.tier.refreshPurges()
     let (seen, entries) = await asyncStore.perform { store in
-      // A store that cannot be written has kept what was purged.
+      // If the store cannot be written, purged entries may still be there.
       (
         RemotePurges.appliedNumber(offers.tier, in: store),
         store.entries().filter { $0.key.hasPrefix(prefix) && $0.status != nil }
@@ -75,7 +76,7 @@ extension CachingClient {
     var result = (offered: 0, refused: 0)
     for info in entries {
       if offers.offer(info, seen: seen) { result.offered += 1 } else { result.refused += 1 }
-      // Not so many at once that some would be dropped.
+      // At most so many at once that none is dropped.
       if result.offered % 100 == 99 { await offers.tier.drain() }
     }
     await offers.tier.drain()

@@ -3,46 +3,45 @@ public import CacheStore
 import HTTPCaching
 public import HTTPSemantics
 
-// What callers do to the store by hand, in terms of requests. Blocks as the store does.
+// The store in terms of requests. The calls block as those of the store do.
 extension CachingClient {
   /// Returns the key of a request in the store.
   public func key(of request: HTTPRequest) -> ByteString {
     cache.key(of: request)
   }
 
-  /// Returns when its server gave or last confirmed a response that came from the store; nil where
-  /// that was just now.
+  /// Returns when the server sent or last confirmed a stored response; `nil` if it was just now.
   package func lastConfirmed(_ response: ClientResponse) -> Timestamp? {
     guard response.cacheStatus.forwardStatus != 304 else { return nil }
     return response.entry.map { cache.responseTime(of: $0) }
   }
 
-  /// Stores an answer that the caller has, as if it had come from the network just now.
+  /// Stores a response of the caller as if it had come from the network just now.
   ///
   /// - Parameters:
-  ///   - body: Gives the content, with the content coding that the head states.
-  ///   - head: Gives status and fields.
-  ///   - request: Gives the request that it answers; the codings that ``fetch(_:body:options:)``
-  ///     would offer are added to it, and it counts as sent with the credential that would be.
-  ///   - userInfo: Gives what is kept beside it.
-  ///   - options: Says how the request would have been answered.
+  /// - body: The content, with the content coding that the head states.
+  ///   - head: Status and fields.
+  ///   - request: The request that it answers. The codings that ``fetch(_:body:options:)`` would
+  ///     offer are added, and it counts as sent with the credential that would be sent.
+  ///   - userInfo: Information that is stored with it.
+  ///   - options: The options with which the request would have been sent.
   ///   - inMemoryOnly: Whether it is kept in memory, up to ``ClientOptions/memoryOnlyBytes``, and
-  ///     not stored. It takes the place of a stored one, and ends with the client.
-  /// - Returns: what is stored, or why the rules of HTTP do not let it be.
+  ///     not stored. It replaces a stored one, and ends with the client.
+  /// - Returns: the stored entry, or why the rules of HTTP do not permit it.
   /// - Throws: as `Store.put`.
   /// - Durability: that of the store, once it has returned.
   public func store(
     _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
     options: FetchOptions = FetchOptions(), inMemoryOnly: Bool = false
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
-    // An unsafe method has done nothing to a server here, so it makes nothing invalid either.
+    // No request with an unsafe method was sent to a server here, so it invalidates nothing.
     let asked = named(ContentDecoding.offer(request, options), options.credential)
     let now = now
     guard request.method == .get else {
       return .failure(.forbidden(.method(request.method.rawValue)))
     }
     guard case .forward(let forwarding) = cache.decide(asked, policy: .reload, now: now) else {
-      // `only-if-cached`: it can have no answer but the one that is stored.
+      // With `only-if-cached`, only a stored response can be the answer.
       return .failure(.forbidden(.noStoreRequest))
     }
     let times = ResponseTimes(request: now, response: now)
@@ -66,10 +65,10 @@ extension CachingClient {
     }
   }
 
-  /// Removes all that is stored for a request, whatever selects it, and keeps answers that are
-  /// under way from being stored.
+  /// Removes all stored responses to a request, whatever selects them, and prevents running
+  /// responses from being stored.
   ///
-  /// - Returns: the number of stored responses that were there.
+  /// - Returns: the number of removed responses.
   /// - Throws: as `Store.remove`.
   @discardableResult
   public func remove(_ request: HTTPRequest) throws(StoreError) -> Int {
@@ -79,18 +78,18 @@ extension CachingClient {
     return cache.removeFromMemory(key) + (try store.remove(key))
   }
 
-  /// Whether a response is kept in memory and not stored.
+  /// Returns whether a response is kept in memory and not stored.
   package func keepsInMemoryOnly(_ info: EntryInfo) -> Bool { cache.keepsInMemory(info) }
 
-  /// The memory in bytes that responses take, roughly.
+  /// The approximate memory that responses take, in bytes.
   package var memoryBytes: Int { cache.memoryBytes }
 
-  /// Removes the responses that have been kept in memory, and not stored, since a moment.
+  /// Removes the responses that were kept in memory, and not stored, since a moment.
   package func removeFromMemory(since moment: Timestamp) {
     cache.removeAllFromMemory(since: moment)
   }
 
-  /// Removes everything, and keeps answers that are under way from being stored.
+  /// Removes everything, and prevents running responses from being stored.
   ///
   /// - Throws: as `Store.removeAll`.
   public func removeAll() throws(StoreError) {

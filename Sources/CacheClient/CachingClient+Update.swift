@@ -7,18 +7,18 @@ public import HTTPSemantics
 public import HTTPTransports
 
 extension CachingClient {
-  /// Asks the server whether it has something newer than what is stored, without changing what is
-  /// stored.
+  /// Asks the server whether it has something newer than the stored response, without changing
+  /// that.
   ///
-  /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), and a `GET` whose
-  /// body is not read where the server does not allow `HEAD`. The whole time-out of the options
-  /// bounds all of it.
+  /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1). If the server does
+  /// not allow `HEAD`, sends a `GET` whose body is not read. The whole timeout of the options
+  /// limits all of it.
   ///
   /// - Parameters:
   ///   - request: The request whose answer is stored.
   ///   - credential: As in ``FetchOptions/credential``.
   ///   - options: How the request is sent; `nil` for the options of the client.
-  /// - Throws: ``ClientError/Cause/transport(_:)`` if the server cannot be asked in time; the copy
+  /// - Throws: ``ClientError/Cause/transport(_:)`` if the server does not answer in time; the copy
   ///   stays as it is.
   public func updateState(
     of request: HTTPRequest, credential: Credential? = nil, options: TransportOptions? = nil

@@ -9,17 +9,17 @@ import RemoteTier
 
 /// Answers HTTP requests from a store and from the network, by the rules of RFC 9111.
 ///
-/// Many that ask for the same thing at the same time share one request to the origin. What may be
-/// stored is stored while it is read, as it came; content codings are taken off for callers who
-/// want that. Safe to use from many tasks at once.
+/// Equal requests at the same time share one request to the origin. A response that may be stored
+/// is stored while it is read, as it was received; content codings are removed for callers who want
+/// that. Many tasks may use a client at the same time.
 public final class CachingClient: Sendable {
-  /// Gives the store.
+  /// The store.
   public let store: Store
-  /// Says how the client works.
+  /// The options.
   public let options: ClientOptions
 
   let cache: ResponseCache
-  /// Runs what blocks on the disk on threads of its own.
+  /// The store, with threads of its own for calls that block on the disk.
   let asyncStore: AsyncStore
   let clock: any WallClock
   let flights = Flights()
@@ -32,7 +32,7 @@ public final class CachingClient: Sendable {
   let remoteOffers: RemoteOffers?
   private let remotePurges: RemotePurges?
 
-  /// Makes a client on a store and a transport, which may be shared with others.
+  /// Creates a client on a store and a transport, which may be shared with others.
   public init(
     store: Store, transport: any HTTPTransport, options: ClientOptions = ClientOptions(),
     clock: any WallClock = SystemClock()
@@ -63,14 +63,14 @@ public final class CachingClient: Sendable {
 
   /// Answers a request from the store or the network, as soon as the head is there.
   ///
-  /// Redirects are followed for requests whose body, if there is one, can be had again; each step
-  /// goes through the store. To another origin go only fields that are known to be harmless, and
-  /// from `https` to `http` only what `TransportOptions.allowsInsecureRedirects` allows. Where a
-  /// server wants credentials, the provider of the options is asked, up to three times; then the
+  /// Redirects are followed if the request has no body, or one that can be sent again; each step
+  /// goes through the store. Only fields that are known to be harmless are sent to another origin.
+  /// From `https` to `http`, only redirects that `TransportOptions.allowsInsecureRedirects` allows
+  /// are followed. After a 401, the provider of the options is called, up to three times; then the
   /// 401 is the answer.
   ///
-  /// - Throws: ``ClientError`` when there is neither; ``ClientError/Cause/notStored(_:)`` tells why
-  ///   the store has no answer where the network was not to be asked.
+  /// - Throws: ``ClientError``; ``ClientError/Cause/notStored(_:)`` has the reason why the store
+  ///   has no answer, if the network must not be used.
   public func fetch(
     _ request: HTTPRequest, body: RequestBody? = nil, options: FetchOptions = FetchOptions()
   ) async throws(ClientError) -> ClientResponse {
@@ -93,10 +93,10 @@ public final class CachingClient: Sendable {
       .tooManyRedirects(maximum: options.maximumRedirects), url: asked.string)
   }
 
-  /// Answers from the store alone, at once; nil if the network has to be asked, or the answer is
-  /// not to be had without waiting.
+  /// Answers from the store alone, at once; `nil` if the network is needed, or if the answer is not
+  /// available without waiting.
   ///
-  /// Blocks on the disk for a few microseconds. Starts the validation of a stale answer in the
+  /// Blocks on the disk for a few microseconds. Starts the validation of a stale response in the
   /// background where that is allowed.
   public func storedAnswer(
     to request: HTTPRequest, options: FetchOptions = FetchOptions()
@@ -124,7 +124,7 @@ public final class CachingClient: Sendable {
         do throws(ClientError) {
           next = try self.next(after: response, to: request, nil, nil, options)
         } catch {
-          // The way with the network tells of it.
+          // `fetch` reports the error.
           return nil
         }
       }
@@ -134,7 +134,7 @@ public final class CachingClient: Sendable {
     return nil
   }
 
-  /// Returns what to send after a redirect; nil if the response is none that can be followed.
+  /// Returns the request after a redirect; `nil` if the response is not a redirect to follow.
   private func next(
     after response: ClientResponse, to request: HTTPRequest, _ body: RequestBody?,
     _ again: RepeatedBody?, _ options: FetchOptions
@@ -152,6 +152,7 @@ public final class CachingClient: Sendable {
   }
 
   /// Waits until no response is validated in the background any more, and none is being offered to
+  /// the tier.
   /// the tier.
   public func waitForBackground() async {
     await background.waitUntilIdle()
@@ -200,7 +201,7 @@ public final class CachingClient: Sendable {
     }
   }
 
-  /// Looks for a substitute off the cooperative pool.
+  /// Looks for a substitute, outside of the cooperative pool.
   private func substitute(
     for request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions,
     isLastResort: Bool = false

@@ -3,11 +3,11 @@ public import ContentCoding
 public import HTTPCaching
 public import HTTPTransports
 
-/// Tells why a fetch failed.
+/// An error of a fetch.
 public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause.
+  /// The cause of an error.
   public enum Cause: Sendable, Hashable {
-    /// The network was not to be asked, and the store has no answer, for this reason.
+    /// The network must not be used, and the store has no answer, for this reason.
     case notStored(ForwardReason)
     /// The network failed.
     case transport(TransportError)
@@ -15,35 +15,35 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case store(StoreError)
     /// The content coding of the body is damaged.
     case coding(ContentCodingError)
-    /// There were more redirects in a row than the caller allowed.
+    /// There were more redirects in a row than allowed.
     case tooManyRedirects(maximum: Int)
-    /// The body is longer than the caller allowed, in bytes.
+    /// The body is longer than allowed, in bytes.
     case tooLarge(limit: Int)
   }
 
-  /// Names the cause.
+  /// The cause.
   public let cause: Cause
 
-  /// Gives the URL that was asked for, without credentials.
+  /// The URL of the request, without credentials.
   public let url: String
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ cause: Cause, url: String) {
     self.cause = cause
     self.url = url
   }
 
-  /// Tells whether somebody ended the request, so that nothing has failed.
+  /// Whether the request was cancelled, so that nothing has failed.
   var isCancellation: Bool {
     if case .transport(let error) = cause { error.code == .cancelled } else { false }
   }
 
-  /// Tells whether the server is not the pinned one, for which nothing stands in.
+  /// Whether the server is not the pinned one. No stored response or substitute is used instead.
   var isPinMismatch: Bool {
     if case .transport(let error) = cause { error.code == .pinMismatch } else { false }
   }
 
-  /// Says which URL, what is wrong, and what to do.
+  /// The URL, what is wrong, and what to do.
   public var description: String {
     switch cause {
     case .notStored(.method(let method)):

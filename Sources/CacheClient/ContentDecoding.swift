@@ -1,9 +1,10 @@
 import ContentCoding
 import HTTPSemantics
 
-/// Takes content codings off answers for callers who want the content (RFC 9110, section 8.4).
+/// Removes content codings from responses, for callers who want the content (RFC 9110, section
+/// 8.4).
 enum ContentDecoding {
-  /// Adds the codings that can be decoded to a request that leaves the choice open.
+  /// Adds the codings that can be decoded to a request without codings of its own.
   static func offer(_ request: HTTPRequest, _ options: FetchOptions) -> HTTPRequest {
     guard mayDecode(request, options) else { return request }
     var offered = request
@@ -11,13 +12,13 @@ enum ContentDecoding {
     return offered
   }
 
-  /// Returns the answer with its coding taken off, if that was asked for and is known.
+  /// Returns the response without its content coding, if that is wanted and possible.
   static func decode(
     _ response: ClientResponse, asked request: HTTPRequest, _ options: FetchOptions
   ) -> ClientResponse {
     var response = response
     response.request.fields = request.fields
-    // An answer without content may still tell how the content would be coded.
+    // A response without content may still state how the content would be coded.
     guard mayDecode(request, options), request.method != .head,
       response.head.status != 204, response.head.status != 304,
       let codings = response.head.fields.contentCodings,
@@ -30,7 +31,8 @@ enum ContentDecoding {
     return response
   }
 
-  /// Who names codings wants to see them, and a part of coded content cannot be decoded.
+  /// Returns whether a body may be decoded: not if the request names codings, and not a part of
+  /// coded content.
   private static func mayDecode(_ request: HTTPRequest, _ options: FetchOptions) -> Bool {
     options.decodesContent && !request.fields.contains("Accept-Encoding")
       && !request.fields.contains("Range")

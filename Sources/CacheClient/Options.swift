@@ -4,26 +4,26 @@ public import HTTPSemantics
 public import HTTPTransports
 public import RemoteTier
 
-/// Says how a client works.
+/// The options of a client.
 public struct ClientOptions: Sendable {
-  /// Says how requests are sent.
+  /// How requests are sent.
   public var transport: TransportOptions
 
-  /// Gives the rules: private or shared, heuristics, targeted fields.
+  /// The rules: private or shared, heuristics, targeted fields.
   public var rules: CacheRules
 
-  /// Makes the keys.
+  /// The rule for keys.
   public var keyRule: KeyRule
 
-  /// Conceals `Authorization` and `Cookie` of requests where they select stored responses: by
-  /// default with a key in the user's folder for the state of programs.
+  /// The key that conceals `Authorization` and `Cookie` where they select stored responses. By
+  /// default it is in the user's folder for the state of programs.
   public var fingerprintKey = FingerprintKey()
 
-  /// Names this cache in Cache-Status (RFC 9211); a token.
+  /// The name of this cache in Cache-Status (RFC 9211); a token.
   public var cacheName: String
 
-  /// Bounds the memory, in bytes, for stored responses that are kept ready because they are asked
-  /// for often, bodies up to 64 KiB included; 0 keeps none. Up to 128 larger bodies stay open.
+  /// The limit of memory, in bytes, for frequent stored responses, with bodies up to 64 KiB; 0
+  /// keeps none. Up to 128 larger bodies stay open.
   public var hotBytes: Int
 
   /// The limit of memory, in bytes, for responses that are kept there and not stored
@@ -31,34 +31,35 @@ public struct ClientOptions: Sendable {
   /// first.
   public var memoryOnlyBytes = 4 << 20
 
-  /// Bounds how many stale responses are validated in the background at the same time; what is
-  /// above is served stale without a validation.
+  /// The limit of stale responses that are validated in the background at the same time; further
+  /// ones are served stale without a validation.
   public var maximumBackgroundFetches: Int
 
-  /// Names files that ship with the program and answer for remote URLs; they are asked before the
-  /// store. nil: none.
+  /// The files that ship with the program and answer for URLs, before the store does; `nil` for
+  /// none.
   public var substitutes: Substitutes?
 
-  /// Decides, after the rules, whether a stored response may be returned for a request; nil: it
-  /// may.
+  /// Decides, after the rules, whether a stored response may be returned for a request; `nil` to
+  /// return all.
   public var mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
-  /// Answers servers that want credentials; nil: a 401 is an answer like others.
+  /// Provides credentials for servers that ask for them; with `nil`, a 401 is an answer like
+  /// others.
   public var credentials: CredentialProvider?
 
-  /// Keeps credentials when the program ends; it is asked before ``credentials``. nil: they are
-  /// kept in memory only.
+  /// The vault that keeps credentials when the program ends; it is searched before ``credentials``
+  /// is called. With `nil`, they are kept in memory only.
   public var credentialVault: (any CredentialVault)?
 
-  /// The servers on which many machines share responses, asked between the store and the origin;
-  /// nil: none.
+  /// The servers on which many machines share responses, queried between the store and the origin;
+  /// `nil` for none.
   public var remote: RemoteCache?
 
-  /// Asks the tier also where the policy of a request forbids the network: for machines that reach
-  /// the tier, but not the origin.
+  /// Whether the tier is also queried if the policy of a request forbids the network: for machines
+  /// that reach the tier, but not the origin.
   public var asksRemoteOffline = false
 
-  /// Makes options: a private cache by the rules of RFC 9111.
+  /// Creates options: a private cache by the rules of RFC 9111.
   public init(
     transport: TransportOptions = TransportOptions(), rules: CacheRules = CacheRules(),
     keyRule: KeyRule = .url, cacheName: String = "OfflineCache", hotBytes: Int = 4 << 20,
@@ -77,40 +78,42 @@ public struct ClientOptions: Sendable {
   }
 }
 
-/// Says how one request is answered.
+/// The options of one request.
 public struct FetchOptions: Sendable {
-  /// Says what the caller wants of stored responses.
+  /// How stored responses may be used.
   public var policy: CachePolicy
 
-  /// The seconds for which a stored response is good after it came or was last confirmed, whatever
-  /// its server says (also `no-cache`), with the policy `CachePolicy.protocolRules`; nil: as the
-  /// server says. What is older is validated. Makes nothing stored that may not be.
+  /// The seconds for which a stored response may be used after it was received or last confirmed,
+  /// whatever its server says (also `no-cache`), with the policy `CachePolicy.protocolRules`; `nil`
+  /// to do as the server says. Older responses are validated. It does not change what may be
+  /// stored.
   public var lifetime: Int64?
 
-  /// Offers `gzip` and `deflate` to the server, and takes them off the body. Not for requests that
-  /// have an `Accept-Encoding` or a `Range` of their own: those get the bytes as they are stored.
+  /// Whether `gzip` and `deflate` are offered to the server, and removed from the body. A request
+  /// with its own `Accept-Encoding` or `Range` gets the bytes as they are stored.
   public var decodesContent: Bool
 
-  /// Bounds how many redirects in a row are followed; 0 hands redirects over. One more is an error.
+  /// The limit of redirects in a row; one more is an error. With 0, redirects are returned as
+  /// responses.
   public var maximumRedirects: Int
 
-  /// Says how the request is sent; nil: as the client's options say. Requests wait for the answer
-  /// to one another only where these are the same.
+  /// How the request is sent; `nil` for the options of the client. Requests share an answer only if
+  /// these options are equal.
   public var transport: TransportOptions?
 
-  /// Is sent to the origin of the request, by the scheme that the server wants, before anybody is
-  /// asked for one; nil: what is kept for the session. Not for requests with an `Authorization` of
-  /// their own.
+  /// A credential for the origin of the request, sent by the scheme that the server wants, before
+  /// the vault or the provider is called; `nil` for the credential of the session. It does not
+  /// apply to requests with their own `Authorization`.
   public var credential: Credential?
 
-  /// Looks into the store on the caller's thread, which blocks for the microseconds that the disk
-  /// takes: a hop to another thread and back costs more.
+  /// Whether the store is read on the caller's thread, which then blocks for some microseconds:
+  /// changing threads would cost more.
   package var decidesAtOnce = false
 
-  /// Gets each interim answer (1xx) before the final one comes; must not block.
+  /// Called for each interim response (1xx) before the final one; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 
-  /// Makes options; the defaults suit a program that wants the content.
+  /// Creates options; the defaults suit a program that wants the content.
   public init(
     policy: CachePolicy = .protocolRules, lifetime: Int64? = nil, decodesContent: Bool = true,
     maximumRedirects: Int = 20, transport: TransportOptions? = nil,

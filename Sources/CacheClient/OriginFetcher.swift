@@ -7,15 +7,15 @@ import HTTPTransports
 
 /// The result of a request to the origin.
 enum Outcome: Sendable {
-  /// No answer came.
+  /// No response was received.
   case failed(TransportError)
-  /// A stored response is the answer: a 304 has confirmed it, or an error lets it be served stale.
+  /// A stored response is the answer: a 304 has confirmed it, or it is served stale after an error.
   case stored(Serving, status: Int)
-  /// The origin's own answer, for one reader.
+  /// The origin's response, for one reader.
   case direct(HTTPResponseHead, any TransportBody, NotStored)
-  /// The origin's own answer, which is stored while it is read.
+  /// The origin's response, which is stored while it is read.
   case shared(HTTPResponseHead, SharedBody)
-  /// The origin's own answer, for one reader, which is kept in the history while it is read.
+  /// The origin's response, for one reader, which is kept in the history while it is read.
   case remembered(HTTPResponseHead, SharedBody, NotStored)
 }
 
@@ -29,7 +29,7 @@ extension Outcome {
   }
 }
 
-/// Sends requests to the origin, and judges its answers by the rules.
+/// Sends requests to the origin, and applies the rules to its responses.
 struct OriginFetcher: Sendable {
   let cache: ResponseCache
   let store: AsyncStore
@@ -39,9 +39,9 @@ struct OriginFetcher: Sendable {
   let flights: Flights
   let offers: RemoteOffers?
 
-  /// Asks the origin; once more where it confirms something that is not stored.
+  /// Sends a request to the origin; a second time if a 304 confirms a response that is not stored.
   ///
-  /// - Parameter onHead: is called as soon as the origin has answered, before the answer is judged.
+  /// - Parameter onHead: Called when the origin has answered, before the rules are applied.
   func run(
     _ forwarding: Forwarding, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void,
@@ -49,7 +49,7 @@ struct OriginFetcher: Sendable {
   ) async -> Outcome {
     var forwarding = forwarding
     let permit = permits.make(forwarding.key)
-    // What is purged from here on must not be offered.
+    // Responses that are purged after this must not be offered.
     let seen = offers?.tier.purgeNumber ?? 0
     while true {
       let sent = Timestamp(nanoseconds: clock.now())
@@ -69,8 +69,8 @@ struct OriginFetcher: Sendable {
       }
       let times = ResponseTimes(request: sent, response: Timestamp(nanoseconds: clock.now()))
       let receipt = await judge(answer.head, forwarding, times)
-      // An answer that is not passed on is read to its end where that is near: its connection
-      // lives.
+      // The body of a response that is not returned is read to its end if that is near, so that the
+      // connection can be reused.
       if case .pass = receipt {} else { await answer.body.end(within: ResponseCache.smallBody) }
       switch receipt {
       case .again(let next): forwarding = next
@@ -85,13 +85,13 @@ struct OriginFetcher: Sendable {
     }
   }
 
-  /// Hands the origin's own answer on.
+  /// Returns the origin's response to the callers.
   private func pass(
     _ head: HTTPResponseHead, _ body: any TransportBody, storing: Storing,
     forwarding: Forwarding, permit: StoringPermit, seen: UInt64
   ) async -> Outcome {
     let isUnsafe = await invalidate(forwarding.original, head)
-    // What is stored may be known to be outdated now (RFC 9111, section 4.3.5).
+    // A stored response may be known to be outdated now (RFC 9111, section 4.3.5).
     if forwarding.original.method == .head, forwarding.hasStored {
       offers?.tier.invalidate(forwarding.key)
     }
@@ -105,13 +105,13 @@ struct OriginFetcher: Sendable {
         url: forwarding.request.url.string)
       return .remembered(head, body, .forbidden(reason))
     }
-    // Whoever shares a body that is not kept has to read as fast as the others.
+    // All readers of a shared body that is not stored would have the pace of the slowest.
     if let error = await refusal(of: head.fields.contentLength) {
       return .direct(head, body, .failed(error))
     }
     let url = forwarding.request.url.string
     let whole = PrefixedBody.joining(plan.prefix, body, store, url: url)
-    // The answer to a POST is newer than what the POST has made invalid.
+    // The answer to a POST is newer than the responses that the POST has invalidated.
     let permit = isUnsafe ? permits.make(plan.key, revokesOthers: true) : permit
     let stored: @Sendable (EntryInfo) -> Void = { [offers] info in
       offers?.offer(info, seen: seen)
@@ -123,11 +123,11 @@ struct OriginFetcher: Sendable {
         url: url, isDigested: offers?.mayOffer(plan) ?? false, onStored: stored))
   }
 
-  /// Keeps answers that are under way from being stored after an unsafe request has changed what
-  /// they tell. One that was stored after the cache removed what there was, or is being stored, is
-  /// removed before the answer to the unsafe request is handed on.
+  /// Prevents running responses from being stored after an unsafe request has changed their
+  /// resource. One that was stored after the invalidation, or is being stored, is removed before
+  /// the answer to the unsafe request is returned.
   ///
-  /// - Returns: whether there was anything to keep.
+  /// - Returns: whether the request invalidates any key.
   private func invalidate(_ request: HTTPRequest, _ head: HTTPResponseHead) async -> Bool {
     let keys = cache.invalidated(by: request, head)
     for key in keys {
@@ -140,7 +140,7 @@ struct OriginFetcher: Sendable {
     return !keys.isEmpty
   }
 
-  /// Returns why the store will not take a body of a length.
+  /// Returns the reason why the store cannot take a body of this length.
   private func refusal(of length: UInt64?) async -> StoreError? {
     guard let length, length > UInt64(ResponseCache.smallBody) else { return nil }
     do throws(StoreError) {
@@ -151,7 +151,8 @@ struct OriginFetcher: Sendable {
     }
   }
 
-  /// Judges, off the cooperative pool where that may touch the disk: a 304 writes to the store.
+  /// Applies the rules, outside of the cooperative pool if that may use the disk: a 304 writes to
+  /// the store.
   private func judge(
     _ head: HTTPResponseHead, _ forwarding: Forwarding, _ times: ResponseTimes
   ) async -> Receipt {

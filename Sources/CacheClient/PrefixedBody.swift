@@ -3,7 +3,7 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 
-/// Gives bytes that are stored already, then those that come from the network.
+/// Stored bytes, followed by those that come from the network.
 final class PrefixedBody: TransportBody {
   private let prefix: any PieceSource
   private let rest: any TransportBody
@@ -42,7 +42,7 @@ final class PrefixedBody: TransportBody {
 }
 
 extension BodySlice {
-  /// Gives the pieces of the slice.
+  /// Returns the pieces of the slice.
   func source(_ store: AsyncStore, url: String) -> any PieceSource {
     switch body {
     case .file(let reader): FileSource(reader, range, store, url: url)
@@ -50,7 +50,7 @@ extension BodySlice {
     }
   }
 
-  /// Cuts the slice out of a body in memory.
+  /// Returns the slice of a body in memory.
   func bytes(of all: [UInt8]) -> [UInt8] {
     range.count == all.count
       ? all : Array(all[Int(range.lowerBound)..<Int(range.upperBound)])

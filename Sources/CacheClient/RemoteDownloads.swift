@@ -9,10 +9,10 @@ import MessageDigests
 package import RemoteTier
 import Synchronization
 
-/// Lets downloads share a tier, although they bypass the store: the transport asks the tier before
-/// the origin, and the finished files are offered.
+/// A transport through which downloads share a tier, although they bypass the store: it queries the
+/// tier before the origin, and offers the finished files.
 ///
-/// The tier is asked for whole files only. What is resumed or validated comes from the origin.
+/// The tier is queried for whole files only. Resumed and validated content comes from the origin.
 package final class RemoteDownloads: HTTPTransport {
   /// An answer of the origin whose file will be offered.
   private struct Answer {

@@ -8,7 +8,7 @@ import RemoteTier
 /// Looks responses up in the tier, and stores them as if they had come from the origin.
 ///
 /// Requests for one key share a look-up. It runs in a task of its own, which the time limits of the
-/// tier end, so that a caller who leaves does not take it from the others.
+/// tier end: a caller that leaves does not end it for the others.
 final class RemoteLookUps: Sendable {
   let tier: RemoteCache
   private let cache: ResponseCache
@@ -85,7 +85,7 @@ final class RemoteLookUps: Sendable {
     var best: (index: Int, date: HTTPDate)?
     for (index, response) in responses.enumerated() {
       guard let plan = plan(response, forwarding) else { continue }
-      // By which clock it is fresh cannot be told.
+      // Whether it is fresh by the clock of the other machine is unknown.
       guard response.received <= latest else {
         reason = .clock
         continue
@@ -104,7 +104,7 @@ final class RemoteLookUps: Sendable {
     cache.adopting(SharedForm(response), for: forwarding, now: Timestamp(nanoseconds: clock.now()))
   }
 
-  /// Stores a response once its whole body is there and is the right one.
+  /// Stores a response once its whole body has been received and verified.
   private func store(
     _ found: RemoteFinding, _ plan: StoringPlan, _ permit: StoringPermit
   ) async throws(RemoteReason) {
@@ -133,7 +133,7 @@ final class RemoteLookUps: Sendable {
     let whole = bytes
     try await perform { [permit] store throws(StoreError) in
       if let writer { _ = try writer.commit() } else { _ = try plan.store(whole, in: store) }
-      // It was made invalid while it was stored.
+      // It was invalidated while it was stored.
       if !permit.isValid { try store.remove(plan.key, variant: plan.variant) }
     }
   }

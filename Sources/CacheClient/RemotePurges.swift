@@ -4,8 +4,8 @@ import CacheSystem
 import HTTPCaching
 import RemoteTier
 
-/// Follows the purge list of the tier, and removes from the store what was purged, also while this
-/// machine was away: the number of the last purge is kept in the store.
+/// Follows the purge list of the tier, and removes purged responses from the store, also those that
+/// were purged while this machine was away: the number of the last purge is kept in the store.
 final class RemotePurges: Sendable {
   /// The time between two readings. Look-ups read the list, too, if that was longer ago.
   static let interval = Duration.seconds(5)
@@ -50,7 +50,7 @@ final class RemotePurges: Sendable {
     task.withLock { $0 = running }
   }
 
-  /// Reads the list. If no server can be asked, the next time is soon enough.
+  /// Reads the list. If no server answers, it is read again at the next interval.
   private func refresh() async {
     try? await tier.refreshPurges(within: 4_000_000_000)
   }
@@ -86,7 +86,7 @@ final class RemotePurges: Sendable {
   }
 
   private func remove(_ scope: PurgeList.Scope, _ store: Store) {
-    // Answers that are under way must not be stored any more.
+    // Responses that are being received must not be stored any more.
     if case .key(let key) = scope {
       flights.end(key)
       permits.revoke(key)
@@ -102,7 +102,7 @@ final class RemotePurges: Sendable {
     case .prefix(let prefix): _ = try? store.remove(prefix: prefix)
     case .tag(let tag): _ = try? store.remove(tag: tag)
     case .everything:
-      // What programs keep without HTTP is not part of the tier.
+      // Entries of programs without HTTP are not part of the tier.
       for prefix in ["GET ", "HEAD "] as [ByteString] { _ = try? store.remove(prefix: prefix) }
     }
   }

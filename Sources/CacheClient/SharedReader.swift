@@ -85,7 +85,7 @@ final class SharedReader: PieceSource {
     }
   }
 
-  /// Returns where the bytes at an offset are, which have come already.
+  /// Returns the place of received bytes.
   private func held(at offset: UInt64, _ state: borrowing SharedBody.State) -> Step {
     let last = state.last
     if offset >= last.offset {
@@ -100,7 +100,7 @@ final class SharedReader: PieceSource {
     }
   }
 
-  /// Asks for more, and waits until there is.
+  /// Requests more, and waits for it.
   private func wait(at offset: UInt64) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

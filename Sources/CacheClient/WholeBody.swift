@@ -4,13 +4,12 @@ public import HTTPSemantics
 public import HTTPTransports
 
 extension CachingClient {
-  /// The longest body that ``data(for:body:options:limit:)`` gives unless told otherwise: 1 GiB.
+  /// The default limit of ``data(for:body:options:limit:)``: 1 GiB.
   public static let defaultBodyLimit = 1 << 30
 
-  /// Answers a request and returns the answer and its whole body.
+  /// Answers a request, and returns the response with its whole body.
   ///
-  /// A stored body that turns out to be damaged while it is read is fetched again, where the policy
-  /// allows to ask the network.
+  /// A stored body that proves damaged is fetched again, if the policy permits a request.
   ///
   /// - Throws: ``ClientError``; ``ClientError/Cause/tooLarge(limit:)`` as soon as the body is
   ///   longer than the limit in bytes.
@@ -24,14 +23,15 @@ extension CachingClient {
     } catch {
       guard case .store = error.cause, options.policy.allowsNetwork else { throw error }
     }
-    // A request with a body is not answered from the store, so there is none to send again.
+    // A request with a body is not answered from the store, so nothing has to be sent again.
     var again = options
     again.policy = .reload
     let fresh = try await fetch(request, options: again)
     return (try await wholeBody(of: fresh, limit: limit), fresh)
   }
 
-  /// Fetches a URL with `GET` and returns the answer and its whole body; see
+  /// Fetches a URL with `GET`, and returns the response with its whole body; see
+  /// ``data(for:body:options:limit:)``.
   /// ``data(for:body:options:limit:)``.
   public func data(
     for url: NormalizedURL, options: FetchOptions = FetchOptions(), limit: Int = defaultBodyLimit
@@ -39,7 +39,7 @@ extension CachingClient {
     try await data(for: HTTPRequest(url: url), options: options, limit: limit)
   }
 
-  /// Reads the body of an answer to its end; a stored one at once, on a thread of the store.
+  /// Reads the body of a response to its end; a stored one at once, on a thread of the store.
   ///
   /// - Throws: as ``data(for:body:options:limit:)``.
   public func wholeBody(
@@ -57,7 +57,7 @@ extension CachingClient {
         response.body.cancel()
         throw ClientError(.tooLarge(limit: limit), url: response.request.url.string)
       }
-      // Most bodies come in one piece, which then need not be copied.
+      // Most bodies have one piece, which then need not be copied.
       if bytes.isEmpty { bytes = piece } else { bytes += piece }
     }
     return bytes
@@ -65,10 +65,10 @@ extension CachingClient {
 }
 
 extension ClientResponse {
-  /// Returns all bytes of a body from the store that have not been read yet, without waiting for
-  /// anything but the disk; nil where the body comes from the network.
+  /// Returns the remaining bytes of a stored body, waiting for the disk at most; `nil` if the body
+  /// comes from the network.
   ///
-  /// - Throws: ``ClientError``; ``ClientError/Cause/tooLarge(limit:)`` where there are more bytes.
+  /// - Throws: ``ClientError``; ``ClientError/Cause/tooLarge(limit:)`` if there are more bytes.
   public func storedBytes(
     limit: Int = CachingClient.defaultBodyLimit
   ) throws(ClientError) -> [UInt8]? {

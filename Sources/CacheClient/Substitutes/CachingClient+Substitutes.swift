@@ -3,13 +3,14 @@ import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 
-// Files that ship with the program in place of what is remote.
+// Files that ship with the program and answer for URLs.
 extension CachingClient {
-  /// Answers with a substitute; nil where there is none for the request, or it is not to answer.
+  /// Answers with a substitute; `nil` if the request has none, or it must not answer.
   ///
-  /// Blocks on the disk. Costs nothing where there is no table.
+  /// Blocks on the disk. Without a table it costs nothing.
   ///
-  /// - Parameter isLastResort: There is no other answer, so a newer one that is stored does not count.
+  /// - Parameter isLastResort: Whether there is no other answer, so that a newer stored response
+  ///   does not matter.
   func substitute(
     for request: HTTPRequest, hasBody: Bool = false, _ policy: CachePolicy,
     isLastResort: Bool = false
@@ -26,7 +27,7 @@ extension CachingClient {
     return answer(request, file, rule: rule, digests: substitutes.digests, now: now)
   }
 
-  /// Tells whether a request takes what is no answer of the origin.
+  /// Returns whether a request accepts an answer that is not the origin's.
   private static func allows(_ request: HTTPRequest, _ policy: CachePolicy) -> Bool {
     guard request.method == .get || request.method == .head else { return false }
     switch policy {
@@ -36,12 +37,11 @@ extension CachingClient {
       if directives.noCache || directives.noStore { return false }
     case .storedElseLoad, .storedOnly, .offline: break
     }
-    // As for stored responses, these are for the origin (RFC 9111, section 4.3.2).
+    // As for stored responses, only the origin evaluates these (RFC 9111, section 4.3.2).
     return !request.fields.contains("If-Match") && !request.fields.contains("If-Unmodified-Since")
   }
 
-  /// Returns when a file was changed; no server may say a time that is still to come (RFC 9110, section
-  /// 8.8.2.1).
+  /// Returns when a file was changed, at most now (RFC 9110, section 8.8.2.1).
   private func modified(_ file: SubstituteFile, _ now: HTTPDate) -> HTTPDate {
     min(Timestamp(nanoseconds: file.status.modified).date, now)
   }
@@ -87,8 +87,8 @@ extension CachingClient {
     return response
   }
 
-  /// Judges conditions and ranges as for a stored response; makes the head say what it comes to, and
-  /// returns what of the content is sent.
+  /// Evaluates conditions and ranges as for a stored response. Completes the head, and returns the
+  /// part of the content to send.
   private func part(
     of length: UInt64, _ head: inout HTTPResponseHead, _ request: HTTPRequest, _ now: HTTPDate
   ) -> Range<UInt64> {

@@ -1,15 +1,15 @@
-/// Tells what is wrong with a table of substitutes, or with a file that it names.
+/// An error in a table of substitutes, or in a file that it names.
 public struct SubstituteError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the table's file, or what a rule is for where there is none.
+  /// The file of the table; without one, the URL of the rule.
   public var subject: String
 
-  /// Gives the line of the table, from 1; nil where it is about no line.
+  /// The line in the table, from 1; `nil` if no line is at fault.
   public var line: Int?
 
-  /// Says what is wrong.
+  /// What is wrong.
   public var problem: String
 
-  /// Says what to do.
+  /// What to do.
   public var remedy: String
 
   init(_ place: SubstitutePlace, _ problem: String, remedy: String) {
@@ -19,13 +19,13 @@ public struct SubstituteError: Error, Sendable, Hashable, CustomStringConvertibl
     self.remedy = remedy
   }
 
-  /// Gives "file:line: problem; remedy".
+  /// The error as "file:line: problem; remedy".
   public var description: String {
     "\(subject)\(line.map { ":\($0)" } ?? ""): \(problem); \(remedy)"
   }
 }
 
-/// Tells where a rule stands, for messages.
+/// The place of a rule, for messages.
 struct SubstitutePlace: Sendable, Hashable {
   var subject: String
   var line: Int?

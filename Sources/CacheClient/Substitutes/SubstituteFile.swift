@@ -3,7 +3,7 @@ import CacheSystem
 import HTTPCaching
 import Synchronization
 
-/// Holds an open file that stands in for a remote resource.
+/// An open file that answers for a URL.
 final class SubstituteFile: Sendable {
   /// The path, for messages.
   let path: String
@@ -13,7 +13,8 @@ final class SubstituteFile: Sendable {
 
   /// Opens a file that the user named; links are followed.
   ///
-  /// - Throws: `notAFile` for a folder, a device or a pipe; `othersFile` for one that may be planted.
+  /// - Throws: `notAFile` for a folder, a device or a pipe; `othersFile` for one that another user
+  ///   may have put there.
   init(path: String) throws(SystemError) {
     self.path = path
     descriptor = try Self.files.open(userPath: path, [.read])
@@ -21,8 +22,8 @@ final class SubstituteFile: Sendable {
     if UserPath.isPlanted(path) { throw .othersFile }
   }
 
-  /// Opens a file below a folder that the user named, name by name. No link below it is followed, so
-  /// nothing leads out of it.
+  /// Opens a file below a folder that the user named. No link below it is followed, so no path
+  /// leads out of it.
   init(_ names: [[UInt8]], below folder: String) throws(SystemError) {
     let shown = names.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     path = folder.hasSuffix("/") ? folder + shown : folder + "/" + shown
@@ -46,12 +47,13 @@ final class SubstituteFile: Sendable {
     return status
   }
 
-  /// Reads bytes; all of them, or it fails: with `wrongLength` where the file was changed since it was
-  /// opened.
+  /// Reads all of the requested bytes.
+  ///
+  /// - Throws: `wrongLength` if the file was changed since it was opened.
   func read(at offset: UInt64, count: Int) throws(SystemError) -> [UInt8] {
     let bytes = try Self.files.readBytes(descriptor, count: count, at: Int64(offset))
-    // Looked at afterwards: what was read before the change is whole. One that was replaced by another
-    // file, as updates do it, is still the same here.
+    // Checked after reading: bytes that were read before a change are right. If an update replaced
+    // the file by another one, the open file is still the same.
     let now = try Self.files.status(of: descriptor.raw)
     guard bytes.count == count, now.length == status.length, now.modified == status.modified else {
       throw .wrongLength
@@ -59,7 +61,7 @@ final class SubstituteFile: Sendable {
     return bytes
   }
 
-  /// Hashes the content.
+  /// Returns the digest of the content.
   func digest() throws(SystemError) -> Digest {
     var hasher = DigestHasher()
     var offset: UInt64 = 0
@@ -72,7 +74,7 @@ final class SubstituteFile: Sendable {
   }
 }
 
-/// Remembers the digests of files that are hashed for their entity tags.
+/// The digests of files that were hashed for their entity tags.
 final class SubstituteDigests: Sendable {
   private struct Key: Hashable {
     let path: String
@@ -81,13 +83,13 @@ final class SubstituteDigests: Sendable {
     let modified: Int64
   }
 
-  /// The most that are remembered; then it begins anew.
+  /// The limit of digests; at the limit all are discarded.
   private static let limit = 4096
 
   private let digests = Mutex<[Key: Digest]>([:])
 
-  /// Returns the entity tag of a file: of its content, of a long one of its length and time. Strong: a
-  /// change of the content changes it.
+  /// Returns the entity tag of a file: made of its content, or for a long file of its length and
+  /// time. It is strong, because a change of the content changes it.
   func tag(of file: SubstituteFile, _ content: [UInt8]?) throws(SystemError) -> String {
     if let content { return "\"\(Digest(hashing: content))\"" }
     guard file.status.length <= ResponseCache.verifiedBytes else {

@@ -1,14 +1,14 @@
 import CacheSystem
 
-// Tables in files: a line for each rule. Docs/Offline.md has the format.
+// Tables in files, with a line for each rule (Docs/Offline.md, "The table").
 extension Substitutes {
   /// The longest file that is read, in bytes.
   public static let maximumListBytes = 16 << 20
 
   /// Reads tables from files; relative paths in them are relative to their folder.
   ///
-  /// Here each file and folder that is named has to be there: what is missing at the start is a mistake
-  /// in the table. What goes away later is told to `onMissing`.
+  /// Each file and folder in a table must exist. `onMissing` is called for those that are deleted
+  /// later.
   ///
   /// - Throws: ``SubstituteError`` with file, line and remedy.
   public convenience init(
@@ -53,7 +53,7 @@ extension Substitutes {
     return lines
   }
 
-  /// Reads one line; nil for an empty one and a comment.
+  /// Reads one line; `nil` for an empty line or a comment.
   private static func rule(
     _ line: String, _ folder: String, _ place: SubstitutePlace
   ) throws(SubstituteError) -> SubstituteRule? {
@@ -69,7 +69,7 @@ extension Substitutes {
     return rule
   }
 
-  /// Tells by what is there whether a path is a file or a folder.
+  /// Returns whether a path is a file or a folder, by what exists there.
   static func target(
     _ path: String, _ place: SubstitutePlace
   ) throws(SubstituteError) -> SubstituteRule.Target {
@@ -113,7 +113,7 @@ extension Substitutes {
     }
   }
 
-  /// Parts a line at blanks, but not between quotation marks, which are left out.
+  /// Splits a line at blanks, except in quotation marks, which are removed.
   private static func words(
     of line: String, _ place: SubstitutePlace
   ) throws(SubstituteError) -> [String] {
@@ -134,7 +134,7 @@ extension Substitutes {
         }
       default: word = (word ?? "") + String(character)
       }
-      // Nothing in a comment is looked at.
+      // The text of a comment is ignored.
       if words.isEmpty, word == "#" { return [] }
     }
     guard !isQuoted else {

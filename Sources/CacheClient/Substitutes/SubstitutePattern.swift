@@ -1,17 +1,17 @@
 import HTTPSemantics
 
-/// Tells which URLs a rule is for.
+/// The URLs of a rule.
 enum SubstitutePattern: Sendable, Hashable {
   /// One URL.
   case exact(NormalizedURL)
-  /// All targets of an origin that begin so and have a path below it.
+  /// All targets of an origin with this beginning and a path after it.
   case below(NormalizedURL.Origin, prefix: [UInt8])
-  /// All targets of an origin that have these pieces in this order, with anything between them.
+  /// All targets of an origin with these pieces in this order, and anything between them.
   case pieces(NormalizedURL.Origin, [[UInt8]])
 
   private static let star = UInt8(ascii: "*")
 
-  /// - Throws: with what is wrong, in words.
+  /// - Throws: the problem, in words.
   init(_ rule: SubstituteRule, at place: SubstitutePlace) throws(SubstituteError) {
     let url: NormalizedURL
     do throws(InvalidURL) {
@@ -40,7 +40,7 @@ enum SubstitutePattern: Sendable, Hashable {
     }
   }
 
-  /// Gives the origin of patterns for several URLs; nil for one URL.
+  /// The origin of a pattern for several URLs; `nil` for one URL.
   var origin: NormalizedURL.Origin? {
     switch self {
     case .exact: nil
@@ -48,8 +48,8 @@ enum SubstitutePattern: Sendable, Hashable {
     }
   }
 
-  /// Tells whether a target begins with one piece, ends with another, and has the rest between them in
-  /// order. The first place for each is the best: what follows has most room then.
+  /// Returns whether a target begins with one piece, ends with another, and has the rest between
+  /// them in order. The first place of each piece is the best one, because it leaves the most room.
   ///
   /// - Complexity: O(bytes of the target x bytes of the longest piece).
   static func matches(_ target: [UInt8], _ pieces: [[UInt8]]) -> Bool {
@@ -65,8 +65,8 @@ enum SubstitutePattern: Sendable, Hashable {
     return true
   }
 
-  /// Returns the names of a path below a prefix, escapes decoded; nil where it leads nowhere: a name is
-  /// `.` or `..`, has a slash or a NUL in it, or is empty. What ends in a slash means `index.html`.
+  /// Returns the names of a path below a prefix, with escapes decoded; `nil` for an invalid path: a
+  /// name is `.` or `..`, has a slash or a NUL, or is empty. A slash at the end means `index.html`.
   static func names(of target: [UInt8], below prefix: [UInt8]) -> [[UInt8]]? {
     let path = target.prefix { $0 != UInt8(ascii: "?") }
     guard path.starts(with: prefix) else { return nil }
@@ -86,7 +86,7 @@ enum SubstitutePattern: Sendable, Hashable {
     return names
   }
 
-  /// Decodes percent-escapes; nil where one is none.
+  /// Decodes percent-escapes; `nil` if one is invalid.
   private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
     var result: [UInt8] = []
     var index = bytes.startIndex

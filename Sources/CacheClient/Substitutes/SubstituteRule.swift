@@ -1,12 +1,12 @@
 import HTTPSemantics
 
-/// Says which file answers for which URLs.
+/// A file or folder that answers for URLs.
 public struct SubstituteRule: Sendable, Hashable {
-  /// Names what answers.
+  /// The file or folder of a rule.
   public enum Target: Sendable, Hashable {
     /// One file, for every URL of the rule.
     case file(String)
-    /// A folder: what follows the beginning of the URL is a path below it.
+    /// A folder: the URL after the pattern is a path below it.
     case folder(String)
 
     /// The path of the file or folder.
@@ -16,7 +16,7 @@ public struct SubstituteRule: Sendable, Hashable {
       }
     }
 
-    /// What the path has to be, in a word.
+    /// The kind of the path, in a word.
     var kind: String {
       switch self {
       case .file: "file"
@@ -25,34 +25,35 @@ public struct SubstituteRule: Sendable, Hashable {
     }
   }
 
-  /// Says how long those who get an answer may keep it.
+  /// How long clients may keep an answer.
   public enum Lifetime: Sendable, Hashable {
-    /// For so many seconds; with 0 they have to ask each time, and get a 304 where nothing has changed.
+    /// For this many seconds; with 0 they have to validate it each time, and get a 304 if nothing
+    /// has changed.
     case seconds(Int)
-    /// For ever: what the URL means never changes.
+    /// For ever: the answer for this URL never changes.
     case always
   }
 
-  /// Gives the URL. Each `*` in its path or query stands for any characters, also none and `/`.
+  /// The URL. Each `*` in its path or query stands for any characters, also none and `/`.
   ///
-  /// For a folder it ends in `/*` and has no other. URLs are compared in their normal form, without
-  /// fragment and credentials; the query counts, but not for a folder.
+  /// For a folder it ends in `/*` and has no other `*`. URLs are compared in their normal form,
+  /// without fragment and credentials; the query is compared, except for a folder.
   public var pattern: String
 
-  /// Names what answers.
+  /// The file or folder.
   public var target: Target
 
-  /// Gives the value of `Content-Type`; nil: it is told by the name of the file.
+  /// The value of `Content-Type`; `nil` to derive it from the name of the file.
   public var mediaType: String?
 
-  /// Says how long those who get an answer may keep it. The substitute itself answers at any age.
+  /// How long clients may keep an answer. The substitute itself answers at any age.
   public var lifetime: Lifetime
 
-  /// Lets a stored response go first that its server changed (`Last-Modified`, else `Date`) after the
-  /// file was last changed: one that a reload has brought.
+  /// Whether a stored response is preferred if its server changed it (`Last-Modified`, else `Date`)
+  /// after the file was last changed.
   public var yieldsToNewer: Bool
 
-  /// Makes a rule.
+  /// Creates a rule.
   ///
   /// The pattern is a URL with scheme, host and path.
   public init(
@@ -66,7 +67,7 @@ public struct SubstituteRule: Sendable, Hashable {
     self.yieldsToNewer = yieldsToNewer
   }
 
-  /// Gives the seconds for `max-age`.
+  /// The seconds for `max-age`.
   var seconds: Int64 {
     switch lifetime {
     case .seconds(let seconds): Int64(max(0, seconds))
@@ -74,7 +75,7 @@ public struct SubstituteRule: Sendable, Hashable {
     }
   }
 
-  /// Gives the value of `Cache-Control`; what is fresh for ever need not be validated (RFC 8246).
+  /// The value of `Cache-Control`. An answer that never changes need not be validated (RFC 8246).
   var cacheControl: String {
     lifetime == .always ? "max-age=\(seconds), immutable" : "max-age=\(seconds)"
   }

@@ -3,8 +3,8 @@ import CacheSystem
 import HTTPSemantics
 import Synchronization
 
-/// Gives a part of a substitute's file. One that is changed while it is read ends with an error, so no
-/// body is made of two files.
+/// A part of a substitute's file. If the file is changed while it is read, reading ends with an
+/// error, so no body has bytes of two versions.
 final class SubstituteSource: PieceSource {
   private let file: SubstituteFile
   private let store: AsyncStore
@@ -24,7 +24,7 @@ final class SubstituteSource: PieceSource {
     let offset = position.withLock { $0 }
     let count = Int(min(end - offset, UInt64(FileSource.pieceBytes)))
     guard count > 0 else { return nil }
-    // Off the cooperative pool, as every read of a file.
+    // Outside of the cooperative pool, as every read of a file.
     let bytes = try await store.perform { [self] _ throws(ClientError) in
       try read(offset, count)
     }

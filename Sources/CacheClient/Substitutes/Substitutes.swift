@@ -2,12 +2,11 @@ import CacheSystem
 import HTTPSemantics
 import Synchronization
 
-/// Holds which files that ship with a program answer for which remote URLs.
+/// The files that ship with a program and answer for URLs.
 ///
-/// A URL is looked for among the exact ones first, then the rules for several URLs are tried in their
-/// order, and the first one that has a file answers. A rule whose file is not there is passed over: the
-/// store and the network are asked as if it were none, and whoever wants to know is told. Docs/Offline.md
-/// describes what an answer is like.
+/// Rules for one URL are tried first, then the rules for several URLs in their order. The first one
+/// with a file answers. A rule whose file does not exist is skipped, and reported to `onMissing`;
+/// without any other rule, store and network answer. Docs/Offline.md describes the answers.
 public final class Substitutes: Sendable {
   struct Entry: Sendable {
     let rule: SubstituteRule
@@ -22,16 +21,17 @@ public final class Substitutes: Sendable {
   private let told = Mutex<Set<String>>([])
   let digests = SubstituteDigests()
 
-  /// The most files of which it is told that they are missing.
+  /// The limit of missing files that are reported.
   private static let toldLimit = 1000
 
-  /// Makes a table.
-  /// - Parameter rules: Those without `*` are tried first, then the others in their order.
+  /// Creates a table.
   ///
-  /// - Parameter onMissing: is told once of each file that can no longer be read, on the thread of
-  ///   whoever asked for it. That a folder does not have a file is nothing to tell.
-  /// - Throws: ``SubstituteError`` for a pattern that is no URL, two rules for one URL, and a file or
-  ///   folder that is missing, cannot be read, or is not of the kind that the rule states.
+  /// - Parameters:
+  ///   - rules: Those without `*` are tried first, then the others in their order.
+  ///   - onMissing: Called once for each file that can no longer be read, on the thread of the
+  ///     request. A file that a folder does not have is not reported.
+  /// - Throws: ``SubstituteError`` for a pattern that is no URL, two rules for one URL, and a file
+  ///   or folder that is missing, cannot be read, or is not of the kind that the rule states.
   public convenience init(
     _ rules: [SubstituteRule],
     onMissing: @escaping @Sendable (SubstituteError) -> Void = { _ in }
@@ -42,7 +42,7 @@ public final class Substitutes: Sendable {
     for entry in entries { try Self.checkTarget(entry) }
   }
 
-  /// Checks that the file or folder of a rule is there.
+  /// Checks that the file or folder of a rule exists.
   private static func checkTarget(_ entry: Entry) throws(SubstituteError) {
     let wanted = entry.rule.target
     let found = try target(wanted.path, entry.place)
@@ -90,7 +90,7 @@ public final class Substitutes: Sendable {
     }
   }
 
-  /// Opens the file that answers for a URL; nil where there is none.
+  /// Opens the file that answers for a URL; `nil` if there is none.
   func open(_ url: NormalizedURL) -> (SubstituteFile, SubstituteRule)? {
     if let index = exact[url], let file = open(entries[index], url.target) {
       return (file, entries[index].rule)
@@ -130,7 +130,7 @@ public final class Substitutes: Sendable {
     }
   }
 
-  /// Tells of a file that cannot be read, once.
+  /// Reports a file that cannot be read, once.
   func tell(_ path: String, _ error: SystemError, _ place: SubstitutePlace) {
     let isNew = told.withLock { told in
       told.count < Self.toldLimit && told.insert(path).inserted
