@@ -1,23 +1,25 @@
 public import HTTPSemantics
 
-/// Fetches over HTTP: request in; head, then body pieces at the reader's pace, then trailers out.
+/// Sends HTTP requests, and receives the responses: the head, then the body at the reader's pace,
+/// then the trailers.
 ///
-/// A transport knows nothing of caching. It hands over every answer as it came: it takes no content
-/// coding off, follows no redirect and repeats no request on its own accord, but for one that a
-/// server closed an idle connection on. Implementations are safe to use from many tasks at once.
+/// A transport does not cache. It returns every response as it was received: it removes no content
+/// coding, follows no redirect, and repeats a request only if the server has closed an idle
+/// connection. Many tasks may use it at the same time.
 public protocol HTTPTransport: Sendable {
-  /// Sends a request and waits for the head of the final answer.
+  /// Sends a request, and waits for the head of the final response.
   ///
-  /// `Content-Length` and `Transfer-Encoding` of the request are replaced by what is really sent.
-  /// Any status is a good answer: only what keeps a whole head from coming is an error. Cancelling
-  /// the task ends the transfer at once, its upload included.
+  /// `Content-Length` and `Transfer-Encoding` of the request are replaced by the values that are
+  /// really sent. Every status is a success: an error means that no whole head was received.
+  /// Cancelling the task ends the transfer at once, with its upload.
   ///
   /// - Parameters:
-  ///   - request: Says what is asked for.
-  ///   - body: Gives the content; nil: none. An answer may come before all of it is sent.
-  ///   - options: Says how.
-  ///   - onInterim: Gets each interim answer (1xx), in order, before this returns; must not block.
-  /// - Throws: ``TransportError``; ``TransportError/Code/cancelled`` when the task is cancelled.
+  /// - request: The request.
+  ///   - body: The content; `nil` for none. A response may arrive before all of it is sent.
+  ///   - options: How the request is sent.
+  ///   - onInterim: Called for each interim response (1xx), in order, before this returns; must not
+  ///     block.
+  /// - Throws: ``TransportError``; ``TransportError/Code/cancelled`` if the task is cancelled.
   func send(
     _ request: HTTPRequest, body: RequestBody?, options: TransportOptions,
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
@@ -34,22 +36,21 @@ extension HTTPTransport {
   }
 }
 
-/// Holds the head of an answer, where it came from, and the way to its body.
+/// A response: its head, the URL, and its body.
 public struct TransportResponse: Sendable {
-  /// Gives status and fields as the server sent them, in the order of the wire.
+  /// Status and fields as the server sent them, in their order.
   public let head: HTTPResponseHead
 
-  /// Gives the URL that answered: that of the request.
+  /// The URL that answered: that of the request.
   public let url: NormalizedURL
 
-  /// Gives the version of HTTP, such as `1.1` or `2`.
+  /// The version of HTTP, such as `1.1` or `2`.
   public let version: String
 
-  /// Gives the body, with the content coding that the head states; to let go of it ends the
-  /// transfer.
+  /// The body, with the content coding that the head states. Releasing it ends the transfer.
   public let body: any TransportBody
 
-  /// Makes an answer.
+  /// Creates a response.
   public init(
     head: HTTPResponseHead, url: NormalizedURL, version: String = "1.1", body: any TransportBody
   ) {
@@ -60,24 +61,24 @@ public struct TransportResponse: Sendable {
   }
 }
 
-/// Gives the body of one answer, piece by piece, to one reader.
+/// The body of one response, piece by piece, for one reader.
 ///
-/// The reader pulls: while it does not ask, the transfer is paused and memory is bounded. When the
-/// last reference goes away before the end, the transfer is cancelled.
+/// While the reader does not call ``next()``, the transfer is paused, so memory is bounded. If the
+/// last reference is released before the end, the transfer is cancelled.
 public protocol TransportBody: AnyObject, Sendable {
-  /// Returns the next piece, never an empty one, or nil at the end of a complete body.
+  /// Returns the next piece, never an empty one, or `nil` at the end of a complete body.
   ///
-  /// One call at a time: to call it while another call waits is a programmer's error and traps.
-  /// Once it has returned nil or thrown, it does the same for ever.
+  /// Only one call at a time is allowed; a second one traps. After `nil` or an error, every call
+  /// has the same result.
   ///
-  /// - Throws: ``TransportError``, also when the body was cut short. What was read before is then
+  /// - Throws: ``TransportError``, also if the body was truncated. The bytes read before are then
   ///   no complete body.
   func next() async throws(TransportError) -> [UInt8]?
 
-  /// Gives the trailer fields; empty before ``next()`` has returned nil.
+  /// The trailer fields; empty before ``next()`` has returned `nil`.
   var trailers: HTTPFields { get }
 
-  /// Ends the transfer now; a call of ``next()`` that waits throws
-  /// ``TransportError/Code/cancelled``. After the end it does nothing.
+  /// Ends the transfer now: a waiting call of ``next()`` throws ``TransportError/Code/cancelled``.
+  /// Does nothing after the end.
   func cancel()
 }

@@ -2,7 +2,8 @@ import HTTPSemantics
 
 /// The configuration of a transport, the same for all its transfers.
 ///
-/// `CurlTransport` uses all of it. `URLSessionTransport` says which parts it cannot use.
+/// `CurlTransport` uses all of it. `URLSessionTransport` throws an error for parts that it cannot
+/// use.
 public struct NetworkSetup: Sendable, Hashable {
   /// The proxy for connections.
   public enum Proxy: Sendable, Hashable {

@@ -1,21 +1,22 @@
-/// Tells why a transfer did not end well.
+/// An error of a transfer.
 public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Names the cause; open, so that later versions can add causes.
+  /// The kind of an error; open, so that later versions can add kinds.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// Gives the name.
+    /// The name.
     public let rawValue: String
 
-    /// Makes a name; see the constants for those that are in use.
+    /// Creates a code; see the constants for those that are used.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
 
-    /// The request cannot be sent: a field or the method has a character that it must not have, or
-    /// the method is one that a transport cannot serve, such as `CONNECT`.
+    /// The request cannot be sent: a field or the method has an invalid character, or a transport
+    /// does not support the method, such as `CONNECT`.
     public static let invalidRequest = Code(rawValue: "invalidRequest")
-    /// The source of the request's body threw, or gave more or less than the stated length.
+    /// The source of the request's body has thrown an error, or had more or fewer bytes than
+    /// stated.
     public static let requestBodyFailed = Code(rawValue: "requestBodyFailed")
-    /// The name of the host, or of the proxy, is not known.
+    /// The name of the host, or of the proxy, does not resolve.
     public static let cannotResolve = Code(rawValue: "cannotResolve")
     /// No connection could be made.
     public static let cannotConnect = Code(rawValue: "cannotConnect")
@@ -23,61 +24,61 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     public static let timeout = Code(rawValue: "timeout")
     /// The TLS handshake failed.
     public static let tls = Code(rawValue: "tls")
-    /// The server's certificate is not accepted: of no trusted authority, for another name, or expired.
+    /// The server's certificate is not accepted: it has no trusted authority, another name, or has
+    /// expired.
     public static let certificate = Code(rawValue: "certificate")
-    /// The server is not the one that is pinned for its host; the detail tells host and what was found.
+    /// The server has none of the pins of its host; the detail has the host and what was found.
     public static let pinMismatch = Code(rawValue: "pinMismatch")
     /// The client certificate, its key or its passphrase cannot be used.
     public static let clientCertificate = Code(rawValue: "clientCertificate")
     /// The file of the trusted certificate authorities is missing or has none.
     public static let authoritiesFile = Code(rawValue: "authoritiesFile")
-    /// What the transport is made with cannot mean anything.
+    /// The configuration of the transport is invalid.
     public static let invalidSetup = Code(rawValue: "invalidSetup")
-    /// The connection ended before a whole head had come.
+    /// The connection ended before a whole head was received.
     public static let connectionLost = Code(rawValue: "connectionLost")
-    /// The connection ended, or the body's framing broke, before the body was complete.
+    /// The connection ended, or the body's framing was wrong, before the body was complete.
     public static let truncatedBody = Code(rawValue: "truncatedBody")
     /// The answer's head or trailers are larger than the transport's limits.
     public static let headTooLarge = Code(rawValue: "headTooLarge")
-    /// The server's answer breaks the rules of HTTP.
+    /// The server's response violates HTTP.
     public static let protocolViolation = Code(rawValue: "protocolViolation")
-    /// A redirect leads from `https` to `http`, which the caller has not allowed; the detail tells
-    /// where to.
+    /// A redirect leads from `https` to `http`, which is not allowed; the detail has its target.
     public static let insecureRedirect = Code(rawValue: "insecureRedirect")
-    /// The caller cancelled the transfer, or the transport went away.
+    /// The caller cancelled the transfer, or the transport was released.
     public static let cancelled = Code(rawValue: "cancelled")
     /// The credential provider cancelled the request when the server asked for a credential.
     public static let loginCancelled = Code(rawValue: "loginCancelled")
-    /// Something else failed, such as memory or the transport's own library.
+    /// Another failure, such as of memory or of the transport's library.
     public static let failed = Code(rawValue: "failed")
   }
 
-  /// Names the cause.
+  /// The kind of the error.
   public let code: Code
 
-  /// Gives the URL that was asked for, without credentials.
+  /// The URL of the request, without credentials.
   public let url: String
 
-  /// Gives the words of the transport's library, for a log; may be empty, never has credentials.
+  /// Details from the transport's library, for a log; may be empty, never has credentials.
   public let detail: String
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ code: Code, url: String, detail: String = "") {
     self.code = code
     self.url = url
     self.detail = detail
   }
 
-  /// Says which URL, what happened, and what to do.
+  /// The URL, what happened, and what to do.
   public var description: String {
     let (cause, remedy) = explanation
     let words = detail.isEmpty ? cause : "\(cause) (\(detail))"
     return remedy.isEmpty ? "\(url): \(words)" : "\(url): \(words); \(remedy)"
   }
 
-  /// Tells whether there was no way to the origin, none that held, or nothing at its end that speaks
-  /// HTTP: then, and only then, may what is stored stand in for it (RFC 9111, section 4.2.4). Whoever
-  /// showed a wrong certificate was reached.
+  /// Whether the origin was not reached: no connection could be made or kept, or the server does
+  /// not speak HTTP. Only then may a stored response replace the answer (RFC 9111, section 4.2.4).
+  /// A server with a wrong certificate was reached.
   public var isUnreachable: Bool {
     switch code {
     case .cannotResolve, .cannotConnect, .timeout, .tls, .connectionLost, .truncatedBody,
@@ -92,13 +93,13 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     left.code == right.code && left.url == right.url
   }
 
-  /// Hashes what ``==(_:_:)`` compares.
+  /// Hashes the properties that ``==(_:_:)`` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(code)
     hasher.combine(url)
   }
 
-  /// Says what happened, in a few words without the URL.
+  /// What happened, in a few words without the URL.
   package var cause: String { explanation.cause }
 
   private var explanation: (cause: String, remedy: String) {

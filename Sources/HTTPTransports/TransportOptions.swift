@@ -1,38 +1,41 @@
-/// Says how one request is to be sent.
+/// The options for sending one request.
 public struct TransportOptions: Sendable, Hashable {
-  /// Bounds the time to make a connection, looking up the name included; nil: the system's bound.
+  /// The limit of the time to make a connection, with the look-up of the name; `nil` for the
+  /// system's limit.
   ///
-  /// Fractions of a second count, down to a millisecond; so for all three.
+  /// This and the other limits are exact to a millisecond.
   public var connectTimeout: Duration?
 
-  /// Bounds the time without any byte from or to the server once there is a connection; nil: no
-  /// bound.
+  /// The limit of the time without a byte from or to the server, once there is a connection; `nil`
+  /// for no limit.
   ///
-  /// It does not run while the transfer waits for its reader or for the source of its request's
-  /// body.
+  /// The time while the transfer waits for its reader, or for the source of the request's body,
+  /// does not count.
   public var idleTimeout: Duration?
 
-  /// Bounds the whole transfer, waiting for a slow reader or source included; nil: no bound.
+  /// The limit of the time of the whole transfer, including waits for a slow reader or source;
+  /// `nil` for none.
   public var wholeTimeout: Duration?
 
-  /// Adds `User-Agent` and `Accept` where the request does not have them.
+  /// Whether `User-Agent` and `Accept` are added to requests without them.
   ///
-  /// Otherwise nothing but `Host` and the fields that frame the body is added to the request's
-  /// own fields, as a proxy wants it. `Accept-Encoding` and `Expect` are never added.
+  /// Otherwise, as a proxy needs it, only `Host` and the fields that frame the body are added to
+  /// the request's own fields. `Accept-Encoding` and `Expect` are never added.
   public var addsDefaultFields: Bool
 
-  /// Lets redirects lead from `https` to `http`; otherwise one is an error
-  /// (``TransportError/Code/insecureRedirect``). For those that follow redirects: transports do not.
+  /// Whether redirects may lead from `https` to `http`; otherwise one is an error
+  /// (``TransportError/Code/insecureRedirect``). This is for callers that follow redirects:
+  /// transports do not.
   public var allowsInsecureRedirects = false
 
-  /// The place of the request among those that wait for a connection: higher ones first, equal ones in
-  /// the order in which they were sent.
+  /// The place of the request among those that wait for a connection: higher ones first, equal ones
+  /// in the order in which they were sent.
   ///
-  /// Requests wait if a transport has as many connections to their server as it may have. A request that
-  /// does not wait is sent at once, whatever its priority is.
+  /// Requests wait if a transport has its maximum number of connections to their server. A request
+  /// that does not wait is sent at once, whatever its priority.
   public var priority: Int
 
-  /// Makes options; the defaults suit an interactive program.
+  /// Creates options; the defaults suit an interactive program.
   public init(
     connectTimeout: Duration? = .seconds(30), idleTimeout: Duration? = .seconds(60),
     wholeTimeout: Duration? = nil, addsDefaultFields: Bool = true, priority: Int = 0
