@@ -38,7 +38,7 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     if case .transport(let error) = cause { error.code == .cancelled } else { false }
   }
 
-  /// Whether the server is not the pinned one. No stored response or substitute is used instead.
+  /// Whether the server has none of the pins of its host. No stored response or substitute is used instead.
   var isPinMismatch: Bool {
     if case .transport(let error) = cause { error.code == .pinMismatch } else { false }
   }
@@ -49,7 +49,7 @@ public struct ClientError: Error, Sendable, Hashable, CustomStringConvertible {
     case .notStored(.method(let method)):
       "\(url): \(method) is not answered offline; send it when there is a network"
     case .notStored(let reason):
-      "\(url): cannot be answered offline, as \(reason); fetch it once while there is a network"
+      "\(url): cannot be answered offline, because \(reason); fetch it once while there is a network"
     case .transport(let error): error.description
     case .store(let error): "\(url): the stored body cannot be read (\(error)); fetch it again"
     case .coding(let error): "\(url): the body cannot be decoded (\(error)); fetch it again"

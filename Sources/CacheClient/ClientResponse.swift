@@ -77,7 +77,7 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .forbidden(let reason): reason.description
     case .incomplete: "the body was not read to its end"
-    case .invalidated: "a request made it invalid while it came"
+    case .invalidated: "it was invalidated while it was received"
     case .failed(let error): error.description
     }
   }

@@ -52,18 +52,18 @@ public enum ForwardReason: Sendable, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .absent: "nothing is stored for it"
-    case .damaged: "what is stored is damaged"
+    case .damaged: "the stored response is damaged"
     case .collision: "another key with the same hash is stored"
-    case .notAResponse: "what is stored is no response of a server"
-    case .otherVariant: "what is stored was chosen by other request fields, or for another login"
+    case .notAResponse: "the stored entry is no HTTP response"
+    case .otherVariant: "the stored response is for other request fields, or another login"
     case .otherPart: "other parts of it are stored"
-    case .mustValidate(let reason): "what is stored must be validated: \(reason)"
+    case .mustValidate(let reason): "the stored response must be validated: \(reason)"
     case .policy(let policy): "the policy is \(policy.rawValue)"
     case .requestNoStore: "the request says no-store"
     case .method(let method): "answers to \(method) are not stored"
     case .requestBody: "the request has a body"
-    case .condition(let field): "the origin alone can judge \(field)"
-    case .refused: "the user's own rule refused what is stored"
+    case .condition(let field): "only the origin can evaluate \(field)"
+    case .refused: "a rule of the program refused the stored response"
     }
   }
 

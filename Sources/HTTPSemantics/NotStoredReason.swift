@@ -49,7 +49,7 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
     case .varyAll: "the response says Vary: * or names more than can be compared"
     case .noExplicitFreshness(let status):
       "the response has no explicit lifetime, and status \(status) gives it none"
-    case .partNotRequested: "the response is partial, but no range was asked for"
+    case .partNotRequested: "the response is partial, but no range was requested"
     case .partial(let refusal): "the response is \(refusal)"
     }
   }

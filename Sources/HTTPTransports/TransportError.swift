@@ -107,13 +107,14 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case .invalidRequest:
       ("the request cannot be sent", "check the method and the characters of the fields")
     case .requestBodyFailed:
-      ("the request's body could not be had", "check what gives it and the stated length")
+      ("the request's body could not be read", "check its source and the stated length")
     case .cannotResolve:
       ("the host name cannot be resolved", "check its spelling and the network")
     case .cannotConnect:
       ("no connection can be made", "check that the server runs and the network is up")
-    case .timeout: ("the time is over", "try again, or allow more time")
-    case .tls: ("the TLS connection failed", "check what both sides ask of it, and the network")
+    case .timeout: ("a time limit was exceeded", "try again, or allow more time")
+    case .tls:
+      ("the TLS connection failed", "check the TLS versions of both sides, and the network")
     case .certificate:
       (
         "the server's certificate is not accepted",
@@ -121,27 +122,28 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
       )
     case .pinMismatch:
       (
-        "the server is not the pinned one",
+        "the server does not have the pinned key or certificate",
         url.hasPrefix("http:")
           ? "write the URL with https"
-          : "if it has a new key, add its pin; if not, somebody stands in between"
+          : "if it has a new key, add its pin; otherwise the connection may be intercepted"
       )
     case .clientCertificate:
       ("the client certificate cannot be used", "check its file, its key and the passphrase")
     case .authoritiesFile:
-      ("the file of trusted authorities cannot be used", "check that it is there and has PEM")
+      ("the file of trusted authorities cannot be used", "check that it exists and contains PEM")
     case .invalidSetup:
-      ("the transport cannot be made so", "name hosts without scheme, port and path")
+      ("the configuration of the transport is invalid", "name hosts without scheme, port and path")
     case .connectionLost:
       ("the connection ended before there was an answer", "try again")
     case .truncatedBody: ("the body ended too early", "try again")
     case .headTooLarge:
-      ("the fields of the answer are too large", "tell those who run the server")
-    case .protocolViolation: ("the answer is not valid HTTP", "tell those who run the server")
+      ("the fields of the answer are too large", "report this to the operator of the server")
+    case .protocolViolation:
+      ("the answer is not valid HTTP", "report this to the operator of the server")
     case .insecureRedirect:
       (
         "the redirect leads from https to http, which anybody on the way can read and change",
-        "ask for that URL itself, or allow such redirects"
+        "request that URL itself, or allow such redirects"
       )
     case .cancelled: ("the transfer was cancelled", "")
     case .loginCancelled: ("the log-in was cancelled", "send the request again to log in")

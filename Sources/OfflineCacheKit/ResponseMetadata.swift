@@ -64,9 +64,9 @@ public struct ResponseMetadata: Sendable, Hashable {
       case .forwarded(let reason): reason
       case .download(.file): "it was downloaded before, and has not expired"
       case .download(.confirmed): "it was downloaded before, and the server has confirmed it"
-      case .download: "it was not there, or no longer good"
+      case .download: "there was no file, or it was outdated"
       case .instead(let standIn): standIn.description
-      case .substitute: "a file that ships with the program stands in for it"
+      case .substitute: "a file that ships with the program answers for it"
       }
     }
   }
@@ -95,7 +95,7 @@ public struct ResponseMetadata: Sendable, Hashable {
       } else if response.source != .network, let detail = status.detail,
         detail.hasPrefix("origin-")
       {
-        .forwarded("it is stored, and the server could not be asked: \(Self.words(detail))")
+        .forwarded("it is stored, and the server could not be reached: \(Self.words(detail))")
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {

@@ -155,7 +155,7 @@ struct CachingClientTests {
     let error = await sandbox.outcome(request(), offline).error
     #expect(error == ClientError(.notStored(.absent), url: url))
     #expect(
-      error?.description == "http://example.com/a: cannot be answered offline, as nothing is "
+      error?.description == "http://example.com/a: cannot be answered offline, because nothing is "
         + "stored for it; fetch it once while there is a network")
     #expect(
       await sandbox.outcome(request(method: "POST"), offline).error

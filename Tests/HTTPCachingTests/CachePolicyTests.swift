@@ -11,10 +11,10 @@ struct CachePolicyTests {
 
   private static let reasons: [Stored: String] = [
     .nothing: "nothing is stored for it",
-    .stale: "what is stored must be validated: it has been stale for 90 s",
-    .mustRevalidate: "what is stored must be validated: it has been stale for 90 s",
-    .noCache: "what is stored must be validated: the response says no-cache",
-    .otherVariant: "what is stored was chosen by other request fields, or for another login",
+    .stale: "the stored response must be validated: it has been stale for 90 s",
+    .mustRevalidate: "the stored response must be validated: it has been stale for 90 s",
+    .noCache: "the stored response must be validated: the response says no-cache",
+    .otherVariant: "the stored response is for other request fields, or another login",
   ]
 
   private static func expected(_ policy: CachePolicy, _ stored: Stored) -> String {

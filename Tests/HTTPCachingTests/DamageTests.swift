@@ -78,7 +78,7 @@ struct DamageTests {
     try sandbox.load(request(), head(200, fresh), content(size))
     try apply(.flipMiddle, to: try #require(sandbox.bodies.first))
     let asked = request("/a", [HTTPField("Range", "bytes=0-9")])
-    #expect(words(sandbox.decide(asked)) == "forward: what is stored is damaged")
+    #expect(words(sandbox.decide(asked)) == "forward: the stored response is damaged")
   }
 
   @Test(arguments: [100, 150_000])

@@ -18,7 +18,7 @@ struct ResponseCacheDecideTests {
     #expect(try sandbox.served(asked, at: 59)?.body == content(10))
     #expect(
       words(sandbox.decide(asked, at: 70))
-        == "refuse: what is stored must be validated: it has been stale for 10 s")
+        == "refuse: the stored response must be validated: it has been stale for 10 s")
   }
 
   @Test(
@@ -26,10 +26,10 @@ struct ResponseCacheDecideTests {
       (request(method: "POST"), false, "answers to POST are not stored"),
       (request(method: "get"), false, "answers to get are not stored"),
       (request(), true, "the request has a body"),
-      (request("/a", [HTTPField("If-Match", "*")]), false, "the origin alone can judge If-Match"),
+      (request("/a", [HTTPField("If-Match", "*")]), false, "only the origin can evaluate If-Match"),
       (
         request("/a", [HTTPField("if-unmodified-since", "x")]), false,
-        "the origin alone can judge If-Unmodified-Since"
+        "only the origin can evaluate If-Unmodified-Since"
       ),
       (
         request("/a", [HTTPField("Cache-Control", "no-store")]), false,
@@ -61,7 +61,7 @@ struct ResponseCacheDecideTests {
     try sandbox.load(request(), head(200, fresh), content(10))
     let asked = request("/a", [HTTPField("Cache-Control", control)])
     let decision = sandbox.decide(asked, at: 10)
-    #expect(words(decision) == "forward: what is stored must be validated: \(reason)")
+    #expect(words(decision) == "forward: the stored response must be validated: \(reason)")
     guard case .forward(let forwarding) = decision else { return }
     #expect(forwarding.request.fields.first(named: "If-None-Match")?.text == "\"1\"")
     #expect(forwarding.reason.forwarded == .request)
@@ -94,10 +94,11 @@ struct ResponseCacheDecideTests {
     }
     try sandbox.load(request(), head(200, fresh), content(10))
     #expect(
-      words(sandbox.decide(request())) == "forward: the user's own rule refused what is stored")
+      words(sandbox.decide(request()))
+        == "forward: a rule of the program refused the stored response")
     #expect(
       words(sandbox.decide(request(), policy: .offline))
-        == "refuse: the user's own rule refused what is stored")
+        == "refuse: a rule of the program refused the stored response")
     let asked = request("/a", [HTTPField("X-May", "1")])
     #expect(try sandbox.served(asked)?.body == content(10))
   }

@@ -29,7 +29,8 @@ import Testing
     let client: any Error = ClientError(.transport(transport), url: "http://h/")
     #expect((transport as any Error).localizedDescription == transport.description)
     #expect(
-      client.localizedDescription == "http://h/: the time is over; try again, or allow more time")
+      client.localizedDescription
+        == "http://h/: a time limit was exceeded; try again, or allow more time")
     let url = try #require(throws: InvalidURL.self) { try NormalizedURL("nothing") }
     #expect((url as any Error).localizedDescription == url.description)
     let server = try #require(throws: RemoteCacheError.self) { try RemoteServer("http://a:b@c/") }

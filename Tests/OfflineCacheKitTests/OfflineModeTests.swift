@@ -56,7 +56,7 @@ struct OfflineModeTests {
     sandbox.origin.stop()
     sandbox.cache.offlineMode = .never
     let (_, response) = try await sandbox.cache.data(for: sandbox.request())
-    let reason = "it is stored, and the server could not be asked: no connection can be made"
+    let reason = "it is stored, and the server could not be reached: no connection can be made"
     #expect(response.metadata?.reason == reason)
     #expect(response.metadata?.cacheStatus.contains("origin-cannotConnect") == true)
   }

@@ -43,7 +43,7 @@ import Testing
     #expect(metadata.source == .substitute)
     #expect(!metadata.isStale)
     #expect(metadata.age == 0)
-    #expect(metadata.reason == "a file that ships with the program stands in for it")
+    #expect(metadata.reason == "a file that ships with the program answers for it")
     #expect(try sandbox.cache.cachedResponse(for: request)?.data == data)
     #expect(sandbox.cache.size.logical == 0)
   }

@@ -193,8 +193,8 @@ import ToolTesting
     let result = try tool.run("fetch", "--offline", url, "-o", tool.path("page"))
     #expect(result.status == 1)
     #expect(
-      result.errors == "offlinecache: \(url): cannot be answered offline, as nothing is stored "
-        + "for it; fetch it once while there is a network\n")
+      result.errors == "offlinecache: \(url): cannot be answered offline, because nothing is "
+        + "stored for it; fetch it once while there is a network\n")
     #expect(!exists(tool.path("page")))
   }
 
