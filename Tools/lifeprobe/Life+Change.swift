@@ -106,7 +106,7 @@ extension Life {
     }
   }
 
-  /// Lets the oracle do what the store has done.
+  /// Repeats a change of the store in the oracle.
   private func apply(_ plan: Plan) {
     let old = oracle.entries[plan.key]
     oracle.entries[plan.key] = plan.entry

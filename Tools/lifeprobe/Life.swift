@@ -30,7 +30,7 @@ final class Life {
   var evictionCount = 0
   /// The most bytes of bodies in the journal: few, so that its segments are often dropped.
   private static let logBytes: Int64 = 64 << 10
-  /// The most findings that are told.
+  /// The limit of reported findings.
   private static let maximumFindings = 20
 
   init(seed: UInt64, settling: Settling) {
@@ -71,7 +71,7 @@ final class Life {
     say("seed \(seed), step \(stepCount), \(use.name): \(text)", to: .error)
   }
 
-  /// Takes so many steps, and looks at everything at the end.
+  /// Takes a number of steps, and checks everything at the end.
   func run(steps: Int) {
     for number in 1...steps where findings.count < Self.maximumFindings {
       stepCount = number
@@ -97,7 +97,7 @@ final class Life {
       store.close()
       programs[active] = open()
     case .switchProcess:
-      // The other program knows the accesses of this one after a second.
+      // The other program reads the accesses of this one after a second.
       flush()
       active = (active + 1) % programs.count
     case .crash:
@@ -118,7 +118,8 @@ final class Life {
     }
   }
 
-  /// Waits until the background has done its work, and often also until all entries have files.
+  /// Waits until the background thread has no more work, and often also until all entries have
+  /// files.
   func settle() {
     if settling != .atOnce, random.below(4) == 0 { writeFiles() }
     store.waitUntilIdle()
@@ -129,20 +130,20 @@ final class Life {
     attempt("settle") { () throws(StoreError) in try store.settle() }
   }
 
-  /// Writes the accesses to the journal, as the background does after a second.
+  /// Writes the accesses to the journal, as the background thread does after a second.
   private func flush() {
     attempt("flush") { () throws(StoreError) in try store.flush() }
     settle()
   }
 
-  /// Carries out what has to succeed.
+  /// Carries out a call that has to succeed.
   func attempt(_ what: String, _ body: () throws(StoreError) -> some Any) {
     do throws(StoreError) { _ = try body() } catch { complain("\(what) fails: \(error)") }
   }
 
   func key(_ number: Int) -> ByteString { ByteString("https://example.org/\(number)/page") }
 
-  /// A key; the first ones are asked for more often.
+  /// A key; the first ones are requested more often.
   func anyKey() -> ByteString {
     key(min(random.below(use.keys), random.below(use.keys)))
   }
@@ -184,7 +185,7 @@ final class Life {
       oracle.limits = limits
       oracle.keepLimits()
     } catch {
-      // More is pinned than they would allow.
+      // More is pinned than these limits allow.
       if error.code != .invalidLimits { complain("setLimits fails: \(error)") }
     }
     settle()
@@ -192,13 +193,13 @@ final class Life {
 
   // MARK: Checks
 
-  /// What the store says of itself, against the oracle.
+  /// Compares the statistics of the store with the oracle.
   private func checkNumbers() {
     let now = store.statistics
     let live = Int64(now.journalBytes - now.deadJournalBytes)
     if now.entries != oracle.entries.count { return compareEntries() }
     let records = oracle.entries.values.reduce(0) { $0 + $1.record }
-    // Bodies in the journal that are nowhere else are live, too.
+    // Bodies in the journal that have no file are live, too.
     if now.unsettledEntries == 0 && live != records {
       complain("\(live) bytes of live records, not \(records)")
       compareMetadata()
@@ -218,8 +219,8 @@ final class Life {
     if let most = limit.entries, now.entries > most { complain("\(now.entries) entries") }
   }
 
-  /// Tells which entries are there and should not be, and the reverse; the oracle goes on with what
-  /// there is.
+  /// Reports the entries that should not be there, and those that are missing; then the oracle
+  /// takes the entries of the store.
   func compareEntries() {
     let there = Set(store.entries().map(\.key))
     for key in Set(oracle.entries.keys).subtracting(there) { complain("\(key) was lost") }
@@ -227,7 +228,7 @@ final class Life {
     oracle.entries = oracle.entries.filter { there.contains($0.key) }
   }
 
-  /// Tells which entries are not as they should be; the oracle goes on with what there is.
+  /// Reports the entries that differ from the oracle; then the oracle takes those of the store.
   private func compareMetadata() {
     for info in store.entries() {
       guard var expected = oracle.entries[info.key] else { continue }
@@ -240,7 +241,7 @@ final class Life {
     }
   }
 
-  /// What stands on the volume beside the entries.
+  /// Checks the files beside the entries.
   private func checkPlace() {
     settle()
     for (path, status) in volume.tree where status.kind == .file {
@@ -249,7 +250,7 @@ final class Life {
     }
   }
 
-  /// Closes the store; then it has to be clean, and to hold just what it should.
+  /// Closes the store, and checks that it is clean and has exactly the expected entries.
   private func finish() {
     for program in programs { program.store.close() }
     let checked = SimulatedProcess(on: volume)
@@ -270,7 +271,7 @@ final class Life {
   }
 }
 
-/// Tells what is wrong. A clock that was set back leaves many notes.
+/// Returns what is wrong. A clock that was set back leaves many notes.
 private struct FindingPrinter: CheckObserver {
   private let seed: UInt64
 

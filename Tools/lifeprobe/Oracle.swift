@@ -14,9 +14,9 @@ struct Expected: Hashable {
   var record: Int64 = 0
 }
 
-/// Says which entries a store has to hold, by the documented rules alone (Docs/Architecture.md, "Put"
-/// and "The journal"): a put evicts the least recently accessed entries, as many as it
-/// needs; if it needed any, more go as long as 95 percent of the limit stay in use.
+/// The entries that a store has to have, by the documented rules alone (Docs/Architecture.md, "Put"
+/// and "The journal"): a put evicts the least recently accessed entries, as many as it needs; if it
+/// needed any, more go as long as 95 percent of the limit stay in use.
 struct Oracle {
   var entries: [ByteString: Expected] = [:]
   var limits: Limits
