@@ -87,7 +87,7 @@ final class Flight: Sendable {
     if let hold { callOut { hold.cancel() } }
   }
 
-  /// Gives the outcome to all callers.
+  /// Sets the outcome, for all callers.
   func settle(_ outcome: Outcome) {
     if let body = outcome.running {
       let hold = body.makeReader()

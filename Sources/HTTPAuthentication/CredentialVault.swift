@@ -25,7 +25,7 @@ public protocol CredentialVault: Sendable {
   /// Removes all credentials of the vault, when the user logs out.
   func removeAll() async throws(CredentialVaultError)
 
-  /// Takes note of a failed call that was made for a request. The request goes on when this
+  /// Takes note of a failed call that was made for a request. The request continues when this
   /// returns.
   func report(_ error: CredentialVaultError)
 }

@@ -20,15 +20,14 @@ package struct UpdateCheck {
   private let transport: any HTTPTransport
   private let options: TransportOptions
 
-  /// Creates a check; the whole time-out of the options bounds all of its requests together.
+  /// Creates a check; the whole timeout of the options limits all of its requests together.
   package init(transport: any HTTPTransport, options: TransportOptions) {
     self.transport = transport
     self.options = options
   }
 
-  /// Asks the server with a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or
-  /// with a
-  /// `GET` whose body is not read if the server does not allow `HEAD`.
+  /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or if the server does
+  /// not allow that, a `GET` whose body is not read.
   package func state(
     of copy: HTTPResponseHead, _ request: HTTPRequest
   ) async throws(TransportError) -> UpdateState {

@@ -62,7 +62,7 @@ package final class RemoteBody: Sendable {
     return piece
   }
 
-  /// Gives the body up.
+  /// Ends reading the body.
   package func cancel() { end(.cancelled) }
 
   private var isWhole: Bool {

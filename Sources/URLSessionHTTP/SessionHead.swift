@@ -47,7 +47,7 @@ struct SessionHead {
     return HTTPFields(all.sorted { $0.name < $1.name })
   }
 
-  /// Gives the tag of a 304 the weak form under which the response was returned before.
+  /// Makes the tag of a 304 weak, as it was in the response that was returned before.
   private static func weakenTag(_ fields: inout HTTPFields, toMatch request: HTTPFields) {
     guard let tag = fields.first(named: "ETag")?.text, tag.hasPrefix("\"") else { return }
     let asked = ListSyntax.members(of: "If-None-Match", in: request).map {

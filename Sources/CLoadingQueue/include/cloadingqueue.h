@@ -5,7 +5,7 @@
 
 /// Returns the queue on which the caller runs, retained; NULL where there is none.
 void *clq_retain_current(void);
-/// Lets a queue go.
+/// Releases a queue.
 void clq_release(void *queue);
 /// Runs `work` on a queue, later.
 void clq_async(void *queue, void *context, void (*work)(void *context));

@@ -21,9 +21,9 @@ extension Recovery {
     }
   }
 
-  /// Gives a body file of its own, in its record, to each entry that shares a body and has no file
-  /// left. Called before a journal that is not whole is written anew. Such an entry may have been
-  /// removed, so it must not be made again from the body of another one.
+  /// Records a body file of its own for each entry that shares a body and has no file left. Called
+  /// before a journal that is not whole is written anew. Such an entry may have been removed, so it
+  /// must not be made again from the body of another one.
   package func separateMissing() throws(StoreError) {
     if catalog.isJournalWhole { return }
     var cursor = SlotCursor()

@@ -28,7 +28,7 @@ extension Mender {
     return true
   }
 
-  /// Gives an entry up that only the journal has. Its bytes are copied into the quarantine.
+  /// Removes an entry that only the journal has. Its bytes are copied into the quarantine.
   func mendLogged(_ slot: Slot, _ suspicion: Suspicion) -> MendAttempt {
     if !level.reaches(suspicion.kind) { return .none }
     recovery.setLoggedAside(slot)
