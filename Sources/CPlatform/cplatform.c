@@ -76,18 +76,27 @@ int cp_open(int directory, const char *path, int options, uint16_t mode) {
   if (options & CP_OPEN_FOLLOW) RETURN_RESULT(openat(AT_FDCWD, path, flags, (mode_t)mode));
 #if defined(__linux__)
   static volatile int without_openat2 = 0;
-  if (!without_openat2) {
-    struct open_how how;
-    memset(&how, 0, sizeof how);
-    how.flags = (uint64_t)(flags | O_NOFOLLOW);
-    how.mode = (options & CP_OPEN_CREATE) ? mode : 0;
-    how.resolve = RESOLVE_NO_SYMLINKS;
-    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
-    if (result >= 0) return (int)result;
-    if (errno != ENOSYS && errno != EPERM) return -errno;
-    if (errno == ENOSYS) without_openat2 = 1;
-  }
-  return open_by_component(directory, path, flags, (mode_t)mode);
+  // A read does not change the inode (the time of its last access), which would be written to the
+  // disk later. Only the owner may ask for that.
+  int quiet = (options & CP_OPEN_READ) ? O_NOATIME : 0;
+  int result = -EPERM;
+  do {
+    if (!without_openat2) {
+      struct open_how how;
+      memset(&how, 0, sizeof how);
+      how.flags = (uint64_t)(flags | quiet | O_NOFOLLOW);
+      how.mode = (options & CP_OPEN_CREATE) ? mode : 0;
+      how.resolve = RESOLVE_NO_SYMLINKS;
+      long opened = syscall(SYS_openat2, directory, path, &how, sizeof how);
+      result = opened < 0 ? -errno : (int)opened;
+      if (result == -ENOSYS) without_openat2 = 1;
+    }
+    // A sandbox may refuse openat2(2) with EPERM.
+    if (without_openat2 || (result == -EPERM && !quiet))
+      result = open_by_component(directory, path, flags | quiet, (mode_t)mode);
+    if (result != -EPERM || !quiet) return result;
+    quiet = 0;
+  } while (1);
 #else
   RETURN_RESULT(openat(directory, path, flags | O_NOFOLLOW_ANY, (mode_t)mode));
 #endif
