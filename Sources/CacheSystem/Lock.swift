@@ -1,5 +1,8 @@
 internal import CPlatform
-public import Synchronization
+
+#if !canImport(Glibc)
+  public import Synchronization
+#endif
 
 /// The order in which a thread may take locks, the outermost first. The rule is in
 /// Docs/Architecture.md.
@@ -38,12 +41,15 @@ package enum LockOrder: Int32, Sendable {
 ///
 /// A debug build traps if that rule or the ``LockOrder`` is violated. A release build has only the
 /// mutex.
-@usableFromInline
-package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
-  @usableFromInline let mutex: Mutex<Value>
+@safe @usableFromInline
+package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   #if canImport(Glibc)
-    // Held around the mutex, which is never contended therefore.
-    @usableFromInline let barging = BargingMutex()
+    // Unchecked: the value is accessed only by the holder of the mutex. It is on the heap, because
+    // a struct that is not copyable has no cell of its own.
+    @usableFromInline let value: UnsafeMutablePointer<Value>
+    @usableFromInline let mutex = BargingMutex()
+  #else
+    @usableFromInline let mutex: Mutex<Value>
   #endif
   #if DEBUG
     @usableFromInline let order: LockOrder
@@ -52,11 +58,23 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
   /// Creates a lock around a value.
   @inlinable
   package init(_ value: consuming sending Value, _ order: LockOrder = .inner) {
-    mutex = Mutex(value)
+    #if canImport(Glibc)
+      unsafe self.value = .allocate(capacity: 1)
+      unsafe self.value.initialize(to: value)
+    #else
+      mutex = Mutex(value)
+    #endif
     #if DEBUG
       self.order = order
     #endif
   }
+
+  #if canImport(Glibc)
+    deinit {
+      unsafe value.deinitialize(count: 1)
+      unsafe value.deallocate()
+    }
+  #endif
 
   /// Calls the closure with the value; no other thread can access the value meanwhile.
   ///
@@ -70,10 +88,13 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
       defer { LockOrder.leave(to: outer) }
     #endif
     #if canImport(Glibc)
-      barging.enter()
-      defer { barging.leave() }
+      mutex.enter()
+      defer { mutex.leave() }
+      // Safety: the pointer is valid as long as the lock, and only this thread uses it now.
+      return unsafe try body(&value.pointee)
+    #else
+      return try mutex.withLock(body)
     #endif
-    return try mutex.withLock(body)
   }
 }
 
