@@ -15,7 +15,7 @@ extension Store {
   package func checkBounds(
     _ key: ByteString, _ metadata: EntryMetadata, length: UInt64 = 0
   ) throws(StoreError) {
-    try checkLength(length, path)
+    if length > 0 { try checkLength(length, path) }
     if key.bytes.isEmpty {
       throw StoreError(
         .keyEmpty, path: path, cause: "the key is empty", remedy: "give it at least one byte")
@@ -57,8 +57,10 @@ extension Store {
   }
 
   /// Throws `entryTooLarge` if the limits do not allow a body of this length.
-  func checkLength(_ length: UInt64, _ place: String) throws(StoreError) {
-    let limits = limits
+  func checkLength(
+    _ length: UInt64, _ place: String, _ limits: Limits? = nil
+  ) throws(StoreError) {
+    let limits = limits ?? self.limits
     // A delegate may count in other units than bytes.
     let all = evictor.delegate == nil ? limits.bytes : nil
     let most = min(limits.entryBytes ?? .max, all ?? .max)

@@ -37,11 +37,12 @@ extension Store {
 
   /// Adds an entry to the tree and the journal.
   func commit(_ entry: NewEntry) throws(StoreError) -> EntryInfo {
-    try checkLength(entry.length, path)
+    let limits = evictor.limits
+    try checkLength(entry.length, path, limits)
     let hash = catalog.hash(entry.key)
     // If the tree cannot be read, its files for this key count as damaged and are replaced.
     try? recovery.askTree(hash)
-    let isFull = try evictor.makeRoom(for: entry, hash)
+    let isFull = try evictor.makeRoom(for: entry, hash, limits)
     var hasMadeSpace = false
     for _ in 0..<Self.maximumCommits {
       do throws(StoreError) {

@@ -224,16 +224,16 @@ package final class Journal: Sendable {
   func write(
     _ records: [[UInt8]], to segment: Segment, at position: Int64, after sequence: UInt64
   ) throws(StoreError) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(records.reduce(0) { $0 + $1.count })
-    var sequence = sequence
-    for var record in records {
-      sequence &+= 1
+    var placed = records
+    var end = position
+    for number in placed.indices {
       RecordFrame.place(
-        &record, sequence: sequence,
-        seed: segment.seed(hashSeed, position + Int64(bytes.count)))
-      bytes.append(contentsOf: record)
+        &placed[number], sequence: sequence &+ UInt64(number) &+ 1,
+        seed: segment.seed(hashSeed, end))
+      end += Int64(placed[number].count)
     }
+    // Mostly there is one record, which is not copied.
+    let bytes = placed.count == 1 ? placed[0] : Array(placed.joined())
     do throws(SystemError) {
       try files.write(segment.file, bytes, at: position)
     } catch {

@@ -54,7 +54,6 @@ extension Evictor {
   ) -> RemovalReason? {
     let delegate = delegate
     let (reason, most) = catalog.state.withLock { state -> (RemovalReason?, UInt64?) in
-      catalog.follow(&state)
       let (entries, totals, live) = planned(state)
       if let most = state.limits.entries, UInt64(entries) > most { return (.count, nil) }
       guard let most = state.limits.bytes else { return (nil, nil) }
@@ -100,8 +99,9 @@ extension Evictor {
   ///   mark after the entry is stored.
   /// - Throws: `noSpace` if only pinned entries are left; `leastRecent` if only entries are left
   ///   that were accessed later than a new entry with a `ImportedTimes`.
-  func makeRoom(for entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> Bool {
-    let limits = limits
+  func makeRoom(
+    for entry: NewEntry, _ hash: KeyHash, _ limits: Limits
+  ) throws(StoreError) -> Bool {
     if limits == .none { return false }
     // The entry that will be replaced counts as accessed at the time of the new one, so that it is
     // not evicted before the new one is stored.
