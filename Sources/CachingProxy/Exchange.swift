@@ -155,9 +155,9 @@ final class Exchange: Sendable {
     case .capabilities:
       note(head.target)
       return begin(head, OwnAnswers.capabilities())
-    case .page(let path):
+    case .page(let path, let query):
       note(path)
-      return beginPage(head, path)
+      return beginPage(head, path, query)
     }
   }
 
@@ -174,15 +174,21 @@ final class Exchange: Sendable {
     return 0
   }
 
-  private func beginPage(_ head: RequestHead, _ path: String) -> Int? {
-    guard head.method == .get || head.method == .head else {
-      return begin(head, OwnAnswers.refusal(RequestRefusal(405, "pages are for GET and HEAD")))
+  private func beginPage(_ head: RequestHead, _ path: String, _ query: String) -> Int? {
+    let isChange = head.method == .post && !head.hasBody
+    guard head.method == .get || head.method == .head || isChange else {
+      return begin(head, OwnAnswers.noChange())
     }
     guard !head.hasBody else {
       return send(OwnAnswers.refusal(RequestRefusal(400, "a request for a page has no body")))
     }
     state.withLock { $0.phase = .waiting }
-    start { [core] in OwnAnswers.page(core.pages?.answer(path: path)) }
+    let isOwn = core.router.isOwnPage(asking: head)
+    start { [core] in
+      guard isChange else { return OwnAnswers.page(core.pages?.answer(path: path, query: query)) }
+      let page = core.pages?.change(path: path, query: query, isOwn: isOwn)
+      return page.map(OwnAnswers.page) ?? OwnAnswers.noChange()
+    }
     return 0
   }
 

@@ -82,6 +82,11 @@ enum OwnAnswers {
 
   private static let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
+  /// Returns the answer to a request that would change a page of the proxy.
+  static func noChange() -> ProxyAnswer {
+    refusal(RequestRefusal(405, "pages are for GET and HEAD"))
+  }
+
   /// Returns the answer with a page of the proxy.
   static func page(_ page: ProxyPage?) -> ProxyAnswer {
     var status = CacheStatus(cacheName: cacheName)

@@ -11,7 +11,7 @@ struct ServedNames: Sendable, Hashable {
   /// Further names, in lower case. They are valid with any port, because a proxy in front may have
   /// another one.
   private let hosts: Set<String>
-  private let scheme: NormalizedURL.Scheme
+  let scheme: NormalizedURL.Scheme
   /// The values of `Host` that nearly all requests have. They are compared without creating a URL.
   private let usual: [[UInt8]]
 
@@ -36,8 +36,12 @@ struct ServedNames: Sendable, Hashable {
   func contains(_ authority: [UInt8]) -> Bool {
     if usual.contains(authority) { return true }
     guard let url = url(authority) else { return false }
-    if hosts.contains(url.host) { return true }
-    return url.port == Int(address.port)
+    return hosts.contains(url.host) || isOwn(url)
+  }
+
+  /// Returns whether a URL is one of the address at which the server listens.
+  func isOwn(_ url: NormalizedURL) -> Bool {
+    url.scheme == scheme && url.port == Int(address.port)
       && (url.isLoopback || url.host == self.url(Array(address.description.utf8))?.host)
   }
 

@@ -7,7 +7,7 @@ struct TargetRouter: Sendable {
     /// An origin server, for this URL.
     case forward(NormalizedURL)
     /// The proxy, with one of its own pages.
-    case page(path: String)
+    case page(path: String, query: String = "")
     /// The proxy itself: `OPTIONS *` asks for its capabilities.
     case capabilities
   }
@@ -41,8 +41,10 @@ struct TargetRouter: Sendable {
     }
     if head.target.hasPrefix("/") { return try route(path: head.target, head) }
     let url = try absolute(head.target)
-    // A reverse proxy has one server, whatever name the client uses for it.
-    return origin == nil ? .forward(url) : try route(path: url.target, head)
+    // A reverse proxy has one server, whatever name the client uses for it. A browser that sends
+    // everything to a forward proxy asks for the proxy's own pages like this.
+    if origin != nil || names?.isOwn(url) == true { return try route(path: url.target, head) }
+    return .forward(url)
   }
 
   /// Returns who answers a request for a path of this server.
@@ -51,7 +53,7 @@ struct TargetRouter: Sendable {
       let plain = path.prefix { $0 != "?" }
       if plain == Self.pages || plain.hasPrefix(Self.pages + "/") {
         try checkName(head)
-        return .page(path: String(plain))
+        return .page(path: String(plain), query: String(path[plain.endIndex...].dropFirst()))
       }
     }
     guard let origin else {
@@ -75,6 +77,16 @@ struct TargetRouter: Sendable {
         "the requested host is not served here; request \(names.base), or start the "
           + "server with --host and that name")
     }
+  }
+
+  /// Returns whether a request comes from a page of this server, by what the browser says.
+  func isOwnPage(asking head: RequestHead) -> Bool {
+    guard let names, let origin = head.fields.first(named: "Origin")?.text,
+      let page = try? NormalizedURL(origin), page.target == "/",
+      let asked = Self.authority(of: head)
+    else { return false }
+    let own = "\(page.scheme.rawValue)://\(String(decoding: asked, as: UTF8.self))/"
+    return names.scheme == page.scheme && (try? NormalizedURL(own)) == page
   }
 
   /// Returns the host and port that a client has asked for: those of an absolute URL, or else those

@@ -151,7 +151,7 @@ import Testing
 
   @Test func `serves its pages, also to HEAD`() async throws {
     struct Pages: ProxyStatusPages {
-      func answer(path: String) -> ProxyPage? {
+      func answer(path: String, query: String) -> ProxyPage? {
         path == "/.offlinecache/a"
           ? ProxyPage(contentType: "text/x", body: Array("page".utf8)) : nil
       }

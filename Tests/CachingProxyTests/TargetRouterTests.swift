@@ -75,6 +75,20 @@ private func head(_ target: String, host: String, method: String = "GET") throws
       try router.route(head("/.offlinecache/", host: "[::1]:1")) == .page(path: "/.offlinecache/"))
   }
 
+  @Test func `of a forward proxy answers for its own address alone`() throws {
+    let names = ServedNames(
+      ListenAddress(host: "127.0.0.1", port: 81), isLoopback: true, hosts: ["mine.test"])
+    let router = TargetRouter(origin: nil, names: names)
+    for own in ["127.0.0.1:81", "localhost:81", "[::1]:81"] {
+      let page = try router.route(head("http://\(own)/.offlinecache/sites?q=a", host: own))
+      #expect(page == .page(path: "/.offlinecache/sites", query: "q=a"))
+    }
+    for other in ["127.0.0.1", "127.0.0.1:82", "mine.test", "mine.test:81", "a.test:81"] {
+      let url = "http://\(other)/.offlinecache/"
+      #expect(try router.route(head(url, host: other)) == .forward(try NormalizedURL(url)))
+    }
+  }
+
   @Test func `beyond loopback serves every name unless some are given`() {
     let address = ListenAddress(host: "0.0.0.0", port: 80)
     #expect(ServedNames(address, isLoopback: false, hosts: []) == nil)
@@ -98,10 +112,11 @@ private func head(_ target: String, host: String, method: String = "GET") throws
     arguments: [nil, "http://o.test"],
     [
       ("/.offlinecache", "/.offlinecache"), ("/.offlinecache/", "/.offlinecache/"),
-      ("/.offlinecache/status?x=1", "/.offlinecache/status"),
+      ("/.offlinecache/status", "/.offlinecache/status"),
     ])
   func `knows the pages of the proxy`(origin: String?, target: (String, String)) throws {
     #expect(try route(target.0, origin: origin) == .page(path: target.1))
+    #expect(try route("\(target.0)?x=1?", origin: origin) == .page(path: target.1, query: "x=1?"))
   }
 
   @Test func `knows the question of what the proxy can do`() throws {

@@ -20,6 +20,9 @@ package struct ProxyFacts: Sendable, Hashable {
   /// The URL at which clients reach it, such as `http://127.0.0.1:8080`.
   package var address: String
 
+  /// Whether other machines can connect. Then nothing can be changed from its pages.
+  package var isOpenToOthers = true
+
   /// Creates the facts of a proxy.
   package init(isShared: Bool, origin: String?, isOffline: Bool, address: String) {
     self.isShared = isShared
@@ -43,6 +46,8 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   /// The hosts that are tunnelled for an hour, and the ends of the hours.
   private let leftAlone = Mutex<[String: Timestamp]>([:])
   private static let maximumLeftAlone = 1_024
+  /// Known to the list of sites only, so that no other page can have a site removed.
+  private let token = ProxyStatus.makeNonce()
   private let remote: @Sendable () -> RemoteStatistics?
 
   /// Creates the status of a proxy that starts now.
@@ -60,10 +65,17 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     surveyor = StoreSurveyor(store, clock: clock)
   }
 
-  /// Sets the URL at which clients reach the proxy. A server knows its port only once it listens.
-  package func setAddress(_ address: String) {
-    facts.withLock { $0.address = address }
+  /// Sets the URL at which clients reach the proxy, and whether other machines can. A server knows
+  /// its port only once it listens.
+  package func setAddress(_ address: String, isOpenToOthers: Bool) {
+    facts.withLock { facts in
+      facts.address = address
+      facts.isOpenToOthers = isOpenToOthers
+    }
   }
+
+  /// The path of the list of all sites.
+  package static var sitesPath: String { StatusPaths.sites }
 
   /// Records an answer.
   ///
@@ -89,7 +101,7 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   /// The first call, and then at most one every two seconds, starts a walk through the store on a
   /// thread, and waits for it up to a tenth of a second. The result of a longer walk appears in a
   /// later page.
-  package func answer(path: String) -> ProxyPage? {
+  package func answer(path: String, query: String) -> ProxyPage? {
     switch path {
     case StatusPaths.page, String(StatusPaths.page.dropLast()):
       let nonce = Self.makeNonce()
@@ -99,8 +111,47 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
     case StatusPaths.json:
       return ProxyPage(
         contentType: "application/json", body: Array((report().json + "\n").utf8))
+    case StatusPaths.sites: return sites(query)
     default: return nil
     }
+  }
+
+  /// Removes a site, if the list of sites asks, and no other machine can use the proxy.
+  package func change(path: String, query: String, isOwn: Bool) -> ProxyPage? {
+    guard path == StatusPaths.forget else { return nil }
+    let query = SitesQuery(query)
+    guard isOwn, !facts.withLock({ $0.isOpenToOthers }), query.token == token,
+      let host = query.host
+    else {
+      return Self.text(
+        403, "This needs the list of sites, of a proxy that no other machine can use.")
+    }
+    do throws(StoreError) {
+      for prefix in SitesQuery.prefixes(of: host) { try store.remove(prefix: prefix) }
+    } catch {
+      return Self.text(500, "The site could not be removed: \(error)")
+    }
+    surveyor.renew()
+    return ProxyPage(
+      status: 303, contentType: "text/plain",
+      fields: [HTTPField("Location", query.list)], body: [])
+  }
+
+  private static func text(_ status: Int, _ words: String) -> ProxyPage {
+    ProxyPage(
+      status: status, contentType: "text/plain; charset=utf-8", body: Array((words + "\n").utf8))
+  }
+
+  private func sites(_ query: String) -> ProxyPage {
+    let nonce = Self.makeNonce()
+    let facts = facts.withLock { $0 }
+    let page = SitesPage(
+      survey: surveyor.survey(), query: SitesQuery(query), nonce: nonce,
+      token: facts.isOpenToOthers ? nil : token, isOffline: facts.isOffline)
+    return ProxyPage(
+      contentType: "text/html; charset=utf-8",
+      fields: Self.pageFields(nonce: nonce, hasForms: true),
+      body: Array(page.html.text.utf8))
   }
 
   /// Ends all background work. It must be called before the store is closed.
@@ -126,15 +177,19 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
 extension ProxyStatus {
   /// Returns the fields that allow only the contents of the page itself: its style, its script, and
   /// requests for the page.
-  private static func pageFields(nonce: String) -> HTTPFields {
+  ///
+  /// - Parameter hasForms: Whether the page has forms. Their requests carry the field `Origin` only
+  ///   if the referrer is not hidden from the page's own server.
+  private static func pageFields(nonce: String, hasForms: Bool = false) -> HTTPFields {
     let policy = [
       "default-src 'none'", "style-src 'nonce-\(nonce)'", "script-src 'nonce-\(nonce)'",
-      "connect-src 'self'", "img-src data:", "base-uri 'none'", "form-action 'none'",
+      "connect-src 'self'", "img-src data:", "base-uri 'none'",
+      "form-action \(hasForms ? "'self'" : "'none'")",
       "frame-ancestors 'none'",
     ]
     return [
       HTTPField("Content-Security-Policy", policy.joined(separator: "; ")),
-      HTTPField("Referrer-Policy", "no-referrer"),
+      HTTPField("Referrer-Policy", hasForms ? "same-origin" : "no-referrer"),
     ]
   }
 

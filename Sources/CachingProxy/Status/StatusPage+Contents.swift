@@ -81,6 +81,7 @@ extension StatusPage {
       \(entries("Largest", survey.largest, "Stored") { $0.stored })
       \(entries("Longest unused", survey.oldest, "Used") { $0.accessed })
       </div>
+      <p><a href="\(StatusPaths.sites)">All sites: search and forget</a></p>
       <p class="note">Counted \(StatusText.ago(survey.time, at: report.now)), in \
       \(StatusText.took(microseconds: UInt64(clamping: survey.nanoseconds / 1000))).</p>
       """

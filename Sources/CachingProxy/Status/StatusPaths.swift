@@ -6,4 +6,8 @@ enum StatusPaths {
   static let page = folder
   /// The same data as JSON.
   static let json = "/.offlinecache/status"
+  /// The list of all sites, for people.
+  static let sites = "/.offlinecache/sites"
+  /// Removes a site.
+  static let forget = "/.offlinecache/forget"
 }

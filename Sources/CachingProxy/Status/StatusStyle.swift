@@ -106,6 +106,16 @@ enum StatusStyle {
     .names, .entries { table-layout: fixed; align-self: start; }
     .names th.number, .entries th.number { width: 5.5rem; }
     .names th.number:nth-child(2) { width: 4rem; }
+    .sites th.number:nth-child(4) { width: 6rem; }
+    .search { display: flex; gap: 0.5rem; }
+    .search input {
+      flex: 1; max-width: 24rem; font: inherit; color: inherit; background: var(--card);
+      border: 1px solid var(--rule); border-radius: 0.5rem; padding: 0.375rem 0.75rem;
+    }
+    .search button, .sites button {
+      font: inherit; font-size: 0.8125rem; color: var(--soft); background: none;
+      border: 1px solid var(--rule); border-radius: 99px; padding: 0.25rem 0.75rem; cursor: pointer;
+    }
     .cut { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
     .bar { height: 3px; margin-top: 0.125rem; border-radius: 99px; }
     .url { overflow-wrap: anywhere; }

@@ -18,6 +18,8 @@ struct StoreSurvey: Sendable {
   var hosts: [WeightedNames.Weight] = []
   var folders: [WeightedNames.Weight] = []
   var types: [WeightedNames.Weight] = []
+  /// Scheme and host of all sites that can be counted, the one with the most bytes first.
+  var sites: [WeightedNames.Weight] = []
   /// The entries with the longest bodies, the longest first.
   var largest: [SurveyedEntry] = []
   /// The least recently used entries, which are evicted next.
@@ -30,6 +32,7 @@ struct StoreSurvey: Sendable {
   /// - Complexity: O(entries), about one read(2) each.
   init?(of store: Store, isStopped: () -> Bool) {
     var hosts = WeightedNames()
+    var sites = WeightedNames()
     var folders = WeightedNames()
     var types = WeightedNames()
     var largest = BoundedTop<UInt64, SurveyedEntry>(capacity: Self.listLength)
@@ -40,6 +43,9 @@ struct StoreSurvey: Sendable {
       let length = info.length
       entries += 1
       hosts.add(name.host?.shortened(toBytes: Self.maximumNameBytes) ?? "", bytes: length)
+      if let scheme = name.scheme, let host = name.host, host.utf8.count <= Self.maximumNameBytes {
+        sites.add("\(scheme)://\(host)", bytes: length)
+      }
       folders.add(name.folder?.shortened(toBytes: Self.maximumNameBytes) ?? "", bytes: length)
       types.add(Self.mediaType(of: info), bytes: length)
       largest.offer(length, SurveyedEntry(info, name))
@@ -47,6 +53,7 @@ struct StoreSurvey: Sendable {
       oldest.offer(~info.accessed.nanoseconds, SurveyedEntry(info, name))
     }
     self.hosts = hosts.heaviest(Self.listLength)
+    self.sites = sites.heaviest(WeightedNames.maximumNames)
     self.folders = folders.heaviest(Self.listLength)
     self.types = types.heaviest(Self.listLength)
     self.largest = largest.elements

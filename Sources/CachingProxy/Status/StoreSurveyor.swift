@@ -57,6 +57,9 @@ final class StoreSurveyor: Sendable {
     return found ?? state.change { $0.newest }
   }
 
+  /// Forgets the newest survey: the store has changed.
+  func renew() { state.change { $0.newest = nil } }
+
   /// Ends a running walk and prevents new ones. Returns when no walk is running.
   func stop() {
     state.change { $0.isStopped = true }

@@ -6,6 +6,8 @@ struct StoredName {
   let url: String
   /// Host and port, or `nil` for an entry without a URL.
   let host: String?
+  /// The scheme of the URL, or `nil` for an entry without a URL.
+  let scheme: String?
   /// Host and first part of the path, such as `example.org/images/`, or `nil` for an entry without
   /// a URL.
   let folder: String?
@@ -19,11 +21,13 @@ struct StoredName {
     guard let colon = Self.firstSchemeEnd(bytes) else {
       url = text
       host = nil
+      scheme = nil
       folder = nil
       return
     }
     let begin = bytes[..<colon].lastIndex(of: UInt8(ascii: " ")).map(bytes.index(after:))
     url = String(text[(begin ?? text.startIndex)...])
+    scheme = String(text[(begin ?? text.startIndex)..<colon])
     let rest = text[bytes.index(colon, offsetBy: 3)...]
     let hostEnd = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
     host = String(rest[..<(hostEnd ?? rest.endIndex)])

@@ -31,7 +31,7 @@ import Testing
     #expect(try page.nodes(forXPath: "//svg[not(@aria-label or @aria-hidden)]").isEmpty)
     #expect(try page.nodes(forXPath: "//@style | //img | //iframe | //form").isEmpty)
     let links = try page.nodes(forXPath: "//@href | //@src").compactMap(\.stringValue)
-    #expect(links == ["data:,", "/.offlinecache/status"])
+    #expect(links == ["data:,", "/.offlinecache/sites", "/.offlinecache/status"])
     let labels = try page.nodes(forXPath: "//@aria-labelledby").compactMap(\.stringValue)
     let ids = try page.nodes(forXPath: "//@id").compactMap(\.stringValue)
     #expect(Set(labels).isSubset(of: ids))
@@ -163,9 +163,11 @@ import Testing
     #expect(nonces.count == 3)
   }
 
-  @Test func `There is nothing below the folder but the two pages`() throws {
+  @Test func `There is nothing below the folder but the pages`() throws {
     let tested = try StatusUnderTest()
-    for path in ["/.offlinecache/", "/.offlinecache", "/.offlinecache/status"] {
+    for path in [
+      "/.offlinecache/", "/.offlinecache", "/.offlinecache/status", "/.offlinecache/sites",
+    ] {
       #expect(tested.status.answer(path: path)?.status == 200)
     }
     for path in ["", "/", "/.offlinecache/status/", "/.offlinecache/../", "/.offlinecachestatus"] {
