@@ -1,0 +1,71 @@
+import Foundation
+import TestSupport
+import Testing
+import ToolTesting
+
+/// `ca trust`, without changes of this system.
+@Suite struct TrustCommandTests {
+  private let state = TemporaryFolder()
+  private static let certutil = "/usr/bin/certutil"
+
+  private func trust(_ words: String..., variables: [String] = []) throws -> ToolResult {
+    try run(["ca", "trust"] + words, variables)
+  }
+
+  private func run(_ words: [String], _ variables: [String] = []) throws -> ToolResult {
+    let start = ["/usr/bin/env", "-u", "APT_CONFIG", "XDG_STATE_HOME=\(state.path)"] + variables
+    let program = start + [try ToolRun.executable()] + words
+    return try ToolRun().run(program: program.map { Array($0.utf8) })
+  }
+
+  private var folder: String { "\(state.path)/offlinecache" }
+
+  @Test func `runs one command that trusts the authority, with its status`() throws {
+    #expect(try run(["ca", "create"]).status == 0)
+    let result = try trust("--", "sh", "-c", "env; exit 7")
+    #expect(result.status == 7)
+    for name in [
+      "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
+    ] {
+      #expect(result.lines.contains("\(name)=\(folder)/ca-bundle.pem"))
+    }
+    #expect(result.lines.contains("NODE_EXTRA_CA_CERTS=\(folder)/ca.pem"))
+    #expect(result.lines.contains("APT_CONFIG=\(folder)/ca-apt.conf"))
+    let own = try trust("--", "env", variables: ["APT_CONFIG=/own", "CURL_CA_BUNDLE=/own"])
+    #expect(own.lines.contains("APT_CONFIG=/own"))
+    #expect(!own.lines.contains("CURL_CA_BUNDLE=/own"))
+    #expect(try trust("--", "none-such").errors.contains("there is no such command"))
+  }
+
+  @Test func `tells how to undo it, also without an authority`() throws {
+    let result = try trust("--undo")
+    #expect(result.status == 0)
+    #expect(result.text.hasPrefix("unset SSL_CERT_FILE "))
+  }
+
+  @Test func `takes one thing that is to trust it`() throws {
+    #expect(try trust("--profile", "a", "--system").status == 64)
+    #expect(try trust("--undo", "--", "env").status == 64)
+    #expect(try trust("--system", "--", "env").status == 64)
+  }
+
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: certutil), "install libnss3-tools"))
+  func `makes a browser profile trust it, and undoes that`() throws {
+    #expect(try run(["ca", "create"]).status == 0)
+    let profile = TemporaryFolder()
+    func certutil(_ word: String...) throws -> ToolResult {
+      try ToolRun().run(
+        program: ([Self.certutil, "-d", "sql:\(profile.path)"] + word).map { Array($0.utf8) })
+    }
+    let none = try trust("--profile", profile.path)
+    #expect(none.status == 2)
+    #expect(none.errors.contains("no file cert9.db"))
+    #expect(try certutil("-N", "--empty-password").status == 0)
+    #expect(try trust("--profile", profile.path).status == 0)
+    #expect(try certutil("-L").text.contains("C,,"))
+    #expect(try trust("--profile", profile.path, "--undo").status == 0)
+    #expect(try !certutil("-L").text.contains("C,,"))
+    #expect(try trust("--profile", profile.path, "--undo").status == 2)
+  }
+}

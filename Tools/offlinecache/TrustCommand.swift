@@ -1,0 +1,195 @@
+import CommandLineTools
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// `ca trust`: what makes programs trust the authority.
+enum TrustCommand {
+  private static let words = Parameter(
+    "command", .bytes, .any, help: "After --: a command that is run so that it trusts the authority"
+  )
+  private static let profile = Option(
+    "profile", .path.named("DIR"),
+    help: "Make a browser profile trust it: the folder with cert9.db, for Chromium ~/.pki/nssdb")
+  private static let system = Flag(
+    "system", help: "Make all programs of this Debian system trust it; only for root")
+  private static let undo = Flag(
+    "undo", help: "Undo it: with --profile or --system, or the variables")
+
+  static let declaration = Command(
+    "trust", summary: "Makes one command, browser profile or the system trust the authority",
+    discussion: [
+      "Without options it prints lines for a shell: those with export make the commands that are "
+        + "started from it trust the authority, the comments tell the rest. Nothing but the files of "
+        + "the authority in the state folder is changed then.",
+      "Undo it before 'ca remove'.",
+    ],
+    parameters: [words], options: [profile, system, undo],
+    examples: [
+      .init(
+        "eval \"$(offlinecache ca trust)\"",
+        "Makes curl, git, pip, Python, node and apt trust it, in this shell"),
+      .init(
+        "eval \"$(offlinecache ca trust --undo)\"", "Undoes that"),
+      .init("offlinecache ca trust -- git fetch", "Makes this one command trust it"),
+      .init(
+        "offlinecache ca trust --profile ~/.pki/nssdb", "Makes the user's Chromium trust it"),
+    ], usesGlobalOptions: false)
+
+  static func run(_ invocation: Invocation, _ files: AuthorityFiles) throws -> ExitStatus {
+    let command = invocation[words]
+    let ways = [invocation[profile] != nil, invocation[system], !command.isEmpty]
+    guard ways.count(where: { $0 }) < 2, command.isEmpty || !invocation[undo] else {
+      throw invocation.usageError(
+        "it is not clear what is to trust the authority",
+        remedy: "give one of --profile, --system and a command, and --undo only without a command")
+    }
+    if !invocation[undo] {
+      guard try files.read() != nil else {
+        printMessage("offlinecache: there is no authority; 'offlinecache ca create' makes one")
+        return .notFound
+      }
+    }
+    if let folder = invocation[profile] {
+      try change(folder, invocation[undo], files)
+    } else if invocation[system] {
+      try SystemTrust.change(files.certificatePath, undoes: invocation[undo])
+    } else if invocation[undo] {
+      try write(["unset \(TrustVariables.names.joined(separator: " "))"])
+    } else if command.isEmpty {
+      try write(explanation(files))
+    } else {
+      try become(command, files)
+    }
+    return .success
+  }
+
+  private static func change(
+    _ folder: Argument, _ undoes: Bool, _ files: AuthorityFiles
+  ) throws {
+    guard let path = folder.text,
+      unsafe access("\(path)/cert9.db", F_OK) == 0
+    else {
+      throw ToolError(
+        subject: folder.description, problem: "is not a browser profile: it has no file cert9.db",
+        remedy: "name the profile's folder, for Chromium ~/.pki/nssdb, and start the browser once")
+    }
+    let database = try CertificateDatabase(in: path)
+    if undoes {
+      try database.distrust()
+      printMessage("offlinecache: \(folder) does not trust the authority any more")
+    } else {
+      try database.trust(files.certificatePath)
+      printMessage("offlinecache: \(folder) trusts the authority; --undo undoes it")
+    }
+  }
+
+  private static func become(_ command: [Argument], _ files: AuthorityFiles) throws -> Never {
+    let name = command[0]
+    guard let path = name.text.flatMap(ProgramRun.find) else {
+      throw ToolError(
+        subject: name.description, problem: "there is no such command", remedy: "check its name")
+    }
+    _ = try files.saveBundle()
+    let variables = TrustVariables.all(files).map { ($0.name, Optional($0.value)) }
+    try ProgramRun.become(
+      path, Array(command.dropFirst()),
+      environment: ProgramRun.environment(Dictionary(uniqueKeysWithValues: variables)))
+  }
+
+  private static func explanation(_ files: AuthorityFiles) throws -> [String] {
+    let hasSystem = try files.saveBundle()
+    let bundle = quoted(files.bundlePath)
+    return [
+      "# These variables hold for the commands that are started from this shell.",
+      "# Undo: eval \"$(offlinecache ca trust --undo)\"",
+      hasSystem
+        ? "# The bundle has the authorities of the system, and this one."
+        : "# No authorities of the system were found: the bundle has this one alone.",
+    ] + TrustVariables.all(files).map { "export \($0.name)=\(quoted($0.value))" } + [
+      "# For one command: offlinecache ca trust -- COMMAND",
+      "# wget: wget --ca-certificate=\(bundle) URL",
+      "# One profile of Firefox, or Chromium's ~/.pki/nssdb (certutil is in libnss3-tools):",
+      "#   offlinecache ca trust --profile DIR          # undo: offlinecache ca trust --undo --profile DIR",
+      "# All programs of a Debian system, for root (think twice; name constraints help):",
+      "#   offlinecache ca trust --system               # undo: offlinecache ca trust --undo --system",
+    ]
+  }
+
+  private static func quoted(_ path: String) -> String {
+    "'\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+  }
+
+  private static func write(_ lines: [String]) throws {
+    let output = Output.standard()
+    for line in lines { try output.writeLine(line) }
+    try output.flush()
+  }
+}
+
+/// The variables that make programs trust the authority.
+enum TrustVariables {
+  /// The variables that name the bundle, in which the authorities of the system are, too.
+  private static let ofBundle = [
+    "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
+  ]
+  /// Variables that add to what the program trusts: the certificate, and the file for apt.
+  private static let (own, apt) = ("NODE_EXTRA_CA_CERTS", "APT_CONFIG")
+
+  static let names = ofBundle + [own, apt]
+
+  /// Returns the variables with their values. A file of the user's own for apt is left alone.
+  static func all(_ files: AuthorityFiles) -> [(name: String, value: String)] {
+    var all = ofBundle.map { (name: $0, value: files.bundlePath) } + [(own, files.certificatePath)]
+    let user = Argument.environment(apt)?.text
+    if user == nil || user == files.aptPath { all.append((apt, files.aptPath)) }
+    return all
+  }
+}
+
+/// What all programs of a Debian system trust.
+enum SystemTrust {
+  private static let folder = "/usr/local/share/ca-certificates"
+  private static let path = "\(folder)/offlinecache.crt"
+
+  /// Adds the certificate, or removes it.
+  static func change(_ certificate: String, undoes: Bool) throws {
+    guard let update = ProgramRun.find("update-ca-certificates"), unsafe access(folder, F_OK) == 0
+    else {
+      throw ToolError(
+        subject: folder, problem: "this is not a Debian system with ca-certificates",
+        remedy: "add \(certificate) with this system's own tools")
+    }
+    guard geteuid() == 0 else {
+      throw ToolError(
+        subject: path, problem: "only root can change what the system trusts",
+        remedy: "run: sudo \(commands(certificate, undoes: undoes))")
+    }
+    if undoes {
+      _ = unsafe unlink(path)
+    } else {
+      let file = try OutputFile(Argument(path))
+      try file.write(try InputFile.bytes(of: Argument(certificate)))
+      try file.finish()
+      _ = unsafe chmod(path, 0o644)
+    }
+    // Without --fresh, the link of a certificate that is gone would stay.
+    let status = try undoes ? ProgramRun.run(update, "--fresh") : ProgramRun.run(update)
+    guard status == 0 else {
+      throw ToolError(
+        subject: update, problem: "has failed with status \(status)",
+        remedy: "see its messages above")
+    }
+  }
+
+  private static func commands(_ certificate: String, undoes: Bool) -> String {
+    undoes
+      ? "sh -c 'rm \(path) && update-ca-certificates --fresh'"
+      : "sh -c 'cp \(certificate) \(path) && chmod 644 \(path) && update-ca-certificates'"
+  }
+}
