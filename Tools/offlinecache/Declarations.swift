@@ -24,8 +24,8 @@ enum Declarations {
     options: [store],
     subcommands: [
       FetchCommand.declaration, DownloadCommand.declaration, CheckCommand.declaration,
-      UploadCommand.declaration, ServeCommand.declaration, PutCommand.declaration,
-      GetCommand.declaration,
+      UploadCommand.declaration, ServeCommand.declaration, BrowseCommand.declaration,
+      PutCommand.declaration, GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
       SettleCommand.declaration,

@@ -17,6 +17,7 @@ enum OfflinecacheTool {
       case "check": try await CheckCommand.run(invocation)
       case "upload": try await UploadCommand.run(invocation)
       case "serve": try await ServeCommand.run(invocation)
+      case "browse": try await BrowseCommand.run(invocation)
       case "put": try PutCommand.run(invocation)
       case "get": try GetCommand.run(invocation)
       case "show": try ShowCommand.run(invocation)

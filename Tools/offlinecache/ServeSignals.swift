@@ -15,7 +15,7 @@ import Synchronization
 /// can be repeated, but a server has to finish the responses to its clients. This type is used
 /// instead: the first SIGTERM or SIGINT asks the server to stop, the second one ends the process,
 /// and SIGHUP reopens the log.
-struct ServeSignals {
+struct ServeSignals: Sendable {
   /// The request that a signal makes.
   enum Event: Sendable {
     case stop, reopen
@@ -23,6 +23,11 @@ struct ServeSignals {
 
   /// The requests, in the order of the signals.
   let events: AsyncStream<Event>
+
+  private let more: AsyncStream<Event>.Continuation
+
+  /// Makes the server stop as a signal does.
+  func stop() { more.yield(.stop) }
 
   /// Installs the signal handlers; must be called only once.
   ///
@@ -35,6 +40,7 @@ struct ServeSignals {
     serveWakeUp.store(ends[1], ordering: .releasing)
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     self.events = events
+    more = continuation
     try Self.startThread(ServeSignalReader(descriptor: ends[0], events: continuation))
     for number in [SIGINT, SIGTERM] where Self.isIgnored(signal(number, noteServeSignal)) {
       // The parent process set it to be ignored, as shells do for background jobs.
