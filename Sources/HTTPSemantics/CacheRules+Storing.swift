@@ -20,6 +20,7 @@ extension CacheRules {
     if let reason = whyNotUsable(head, for: request) { return reason }
     if RequestDirectives(request.fields).noStore { return .noStoreRequest }
     if let reason = whyForbidden(head.status, facts.directives) { return reason }
+    if isEndless(head.fields) { return .endless }
     if isShared, request.fields.contains("Authorization"),
       !allowsSharedUseWithAuthorization(facts.directives)
     {
@@ -76,6 +77,16 @@ extension CacheRules {
       return .noStoreResponse
     }
     return isShared && directives.isPrivate.isAll ? .privateResponse : nil
+  }
+
+  /// Returns whether the body is of a type that is written as long as the client reads (HTML,
+  /// section 9.2; `multipart/x-mixed-replace`), and no length says otherwise. Not storing is always
+  /// allowed.
+  private func isEndless(_ fields: HTTPFields) -> Bool {
+    guard let type = fields.first(named: "Content-Type")?.text, !fields.contains("Content-Length")
+    else { return false }
+    let name = type.prefix { $0 != ";" && $0 != " " }.lowercased()
+    return name == "text/event-stream" || name == "multipart/x-mixed-replace"
   }
 
   /// Returns whether the response may be shared although its request had `Authorization` (RFC 9111,

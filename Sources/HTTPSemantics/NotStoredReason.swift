@@ -26,6 +26,8 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
   case varyAll
   /// No field or rule allows storing a response with this status.
   case noExplicitFreshness(Int)
+  /// The response is a stream of events or pictures, which usually does not end.
+  case endless
   /// The response is partial although no range was requested.
   case partNotRequested
   /// The part of the representation that the response contains is uncertain.
@@ -49,6 +51,7 @@ public enum NotStoredReason: Error, Sendable, Hashable, CustomStringConvertible 
     case .varyAll: "the response says Vary: * or names more than can be compared"
     case .noExplicitFreshness(let status):
       "the response has no explicit lifetime, and status \(status) gives it none"
+    case .endless: "the response is a stream without an end"
     case .partNotRequested: "the response is partial, but no range was requested"
     case .partial(let refusal): "the response is \(refusal)"
     }

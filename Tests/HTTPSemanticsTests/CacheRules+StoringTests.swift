@@ -82,6 +82,26 @@ struct CacheRulesStoringTests {
     #expect(try reason([HTTPField("Last-Modified", date(-5))], status: status) == expected)
   }
 
+  @Test(
+    arguments: [
+      "text/event-stream", "Text/Event-Stream; charset=utf-8",
+      "multipart/x-mixed-replace;boundary=a",
+    ])
+  func `a stream without an end is not stored`(type: String) throws {
+    for directives in ["max-age=10", "no-cache", "public"] {
+      var fields = cacheControl(directives)
+      fields.append(HTTPField("Content-Type", type))
+      for rules in roles { #expect(try reason(fields, rules: rules) == .endless) }
+      // With a length, it has an end.
+      fields.append(HTTPField("Content-Length", "10"))
+      for rules in roles { #expect(try reason(fields, rules: rules) == nil) }
+    }
+    #expect(
+      !CacheRules.withHistory.mayRemember(
+        HTTPResponseHead(status: 200),
+        to: HTTPRequest(url: try NormalizedURL("http://a.test/")), notStored: .endless))
+  }
+
   @Test
   func `private says explicitly that private caches may store, s-maxage that shared ones may`()
     throws
@@ -176,6 +196,7 @@ struct CacheRulesStoringTests {
       (.noStoreRequest, "request says no-store"), (.noStoreResponse, "response says no-store"),
       (.privateResponse, "private"), (.authorization, "Authorization"),
       (.notUnderstood(599), "599"), (.varyAll, "Vary"), (.noExplicitFreshness(201), "201"),
+      (.endless, "without an end"),
       (.partNotRequested, "range"), (.partial(.noContentRange), "Content-Range"),
     ])
   func `every reason says what it is`(reason: NotStoredReason, part: String) {
