@@ -46,6 +46,31 @@ extension ResponseCache {
     _ = try? copy(reader, to: plan.key, Self.historyVariant(plan.variant), metadata)
   }
 
+  /// Keeps a response that a 304 has confirmed for a request that does not select it, so that the
+  /// same request finds it without a network. If that fails, it does not.
+  func rememberConfirmed(
+    _ confirmed: StoredVariant, _ forwarding: Forwarding, _ times: ResponseTimes
+  ) {
+    let (old, request) = (confirmed.response, forwarding.original)
+    guard rules.hasHistory, request.method == .get, CacheRules.isGood(old.status),
+      old.status != 206, !isSelected(old.selection, by: request),
+      let selection = Selection(
+        varyOf: old.fields, request: request.fields, and: implicitlySelecting(request),
+        conceal: conceal)
+    else { return }
+    let (key, variant) = (forwarding.key, Self.historyVariant(Self.variant(selection, nil)))
+    guard store.info(for: key, variant: variant)?.digest != confirmed.info.digest,
+      case .hit(_, let reader) = store.read(key, variant: confirmed.info.variant)
+    else { return }
+    let response = StoredResponse(
+      status: old.status, fields: old.fields, requestTime: times.request.date,
+      responseTime: times.response.date, selection: selection, isPersonal: old.isPersonal,
+      rules: rules)
+    var metadata = EntryFields.metadata(response, url: request.url, times: times, expires: nil)
+    EntryFields.markAsHistory(&metadata)
+    _ = try? copy(reader, to: key, variant, metadata)
+  }
+
   private func copy(
     _ reader: BodyReader, to key: ByteString, _ variant: UInt64, _ metadata: EntryMetadata
   ) throws(StoreError) {

@@ -73,6 +73,7 @@ extension ResponseCache {
       let stored = representation(of: fresh, forwarding, now: now),
       var serving = serving(stored, forwarding.original, at: now, isValidated: true)
     {
+      rememberConfirmed(fresh, forwarding, times)
       serving.isForAll = isForAll
       serving.head.fields.append(contentsOf: rules.fieldsForCaller(of: head.fields))
       return .validated(serving)

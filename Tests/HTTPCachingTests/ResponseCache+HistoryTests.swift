@@ -134,6 +134,34 @@ struct ResponseCacheHistoryTests {
     #expect(sandbox.cache.fallback(for: noCache, now: moment(10)) == nil)
   }
 
+  @Test(arguments: [10, 100_000])
+  func `a page that was confirmed for another client is there for it without a network`(
+    length: Int
+  ) throws {
+    func asking(_ language: String) -> HTTPRequest {
+      request("/a", [HTTPField("Accept-Language", language)])
+    }
+    let fields: HTTPFields = [HTTPField("Vary", "Accept-Language"), HTTPField("ETag", "\"1\"")]
+    for keepsHistory in [true, false] {
+      let sandbox = try CacheSandbox(keepsHistory: keepsHistory)
+      try sandbox.load(asking("de"), head(200, fields), content(length))
+      for time in [5, 6] as [Int64] {
+        let forwarding = try #require(
+          sandbox.forward(asking("en"), policy: .protocolRules, at: time))
+        guard case .validated = sandbox.receive(head(304, fields), forwarding, at: time) else {
+          throw Unexpected()
+        }
+        // Online it is not reused.
+        #expect(try sandbox.served(asking("en"), at: time + 1) == nil)
+      }
+      let english = try sandbox.served(asking("en"), policy: .offline, at: 9)
+      #expect(english?.body == (keepsHistory ? content(length) : nil))
+      #expect(try sandbox.served(asking("de"), policy: .offline, at: 9)?.body == content(length))
+      #expect(try sandbox.served(asking("fr"), policy: .offline, at: 9) == nil)
+      #expect(sandbox.store.statistics.entries == (keepsHistory ? 2 : 1))
+    }
+  }
+
   @Test func `who removes a page removes its history`() throws {
     let sandbox = try CacheSandbox(keepsHistory: true)
     try sandbox.load(request("/a"), page(), content(10))
