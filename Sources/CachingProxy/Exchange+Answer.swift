@@ -58,7 +58,7 @@ extension Exchange {
   /// Passes an interim answer on, if the client supports it and it can be sent now.
   private func interim(_ head: HTTPResponseHead) {
     // The library itself sends 100, and 101 must not be passed on.
-    guard !isEncrypted, head.status >= 102, head.status < 200 else { return }
+    guard head.status >= 102, head.status < 200 else { return }
     state.withLock { state in
       guard !state.isEnded, state.answer == nil, state.note.isHTTP11 else { return }
       guard case .waiting = state.phase else { return }
@@ -76,7 +76,7 @@ extension Exchange {
   private static let maximumInterim = 16
 
   private func write(_ head: HTTPResponseHead) {
-    InterimAnswer.write(head, to: connection.socket, via: core.identity.via)
+    InterimAnswer.write(head, to: connection, via: core.identity.via)
   }
 
   /// Writes the interim answers that came too early; must be called with the lock held, on the

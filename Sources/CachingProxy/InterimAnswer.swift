@@ -1,3 +1,4 @@
+import CMicrohttpd
 import HTTPSemantics
 
 #if canImport(Darwin)
@@ -29,12 +30,16 @@ enum InterimAnswer {
     return bytes + Array("Via: \(via)\r\n\r\n".utf8)
   }
 
-  /// Writes an interim answer to a socket that no other code writes to now.
+  /// Writes an interim answer to a connection to which no other code writes now.
   ///
   /// It is left out if the socket accepts no bytes: a client that does not read has no use for
   /// hints.
-  static func write(_ head: HTTPResponseHead, to socket: Int32, via: String) {
+  static func write(_ head: HTTPResponseHead, to connection: ClientConnection, via: String) {
+    let socket = connection.socket
     guard socket >= 0, let bytes = bytes(of: head, via: via) else { return }
+    if let session = unsafe connection.session {
+      return unsafe write(bytes, to: session, socket)
+    }
     var sent = 0
     while sent < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { buffer in
@@ -49,6 +54,28 @@ enum InterimAnswer {
         // A part of an answer cannot be taken back: the following bytes would be read as its
         // fields.
         if sent > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+        return
+      }
+    }
+  }
+
+  /// Writes to a client with TLS. A record that was begun must be finished.
+  private static func write(
+    _ bytes: [UInt8], to session: UnsafeMutableRawPointer, _ socket: Int32
+  ) {
+    var sent = 0
+    var isRetry = false
+    while sent < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        // Safety: the rest of the buffer is read; the session is valid as long as the request.
+        unsafe ocmhd_session_write(
+          session, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, isRetry ? 1 : 0)
+      }
+      isRetry = count == -1
+      if count > 0 {
+        sent += count
+      } else if !isRetry || !isWritable(socket) {
+        shutdown(socket, Int32(SHUT_RDWR))
         return
       }
     }

@@ -50,6 +50,38 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "install curl"))
+  func `passes interim answers on`() async throws {
+    let hinting = ScriptedBackend(answering: { _, _, onInterim in
+      for link in ["</a>", "</b>"] {
+        onInterim(HTTPResponseHead(status: 103, fields: [HTTPField("Link", link)]))
+      }
+      return .text("ok")
+    })
+    var options = ProxyOptions(listen: ListenAddress(host: "127.0.0.1", port: 0))
+    options.origin = try NormalizedURL("http://origin.test")
+    options.certificate = Self.certificate
+    let server = ProxyServer(
+      backend: hinting, options: options, pages: nil, observers: [], clock: FixedClock())
+    let text = try await run(server) { port, _ in
+      try await onThread {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/curl")
+        process.arguments = ["-s", "-i", "-k", "https://localhost:\(port)/"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+      }
+    }
+    let heads = text.components(separatedBy: "\r\n\r\n")
+    #expect(heads.count == 4)
+    #expect(heads.prefix(2).allSatisfy { $0.hasPrefix("HTTP/1.1 103 Early Hints\r\nLink: </") })
+    #expect(heads.last == "ok")
+  }
+
   @Test func `is reached by https, also at the usual port`() throws {
     let names = try #require(
       ServedNames(
