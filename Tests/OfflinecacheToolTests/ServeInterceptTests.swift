@@ -134,6 +134,11 @@ struct ServeInterceptTests {
         "-H", "Host: other.test", "https://localhost:\(port)/a", status[0], status[1],
         status[2], status[3]) == "421")
     #expect(
+      try curl(
+        "--request-target", "https://other.test:\(port)/a", "https://localhost:\(port)/a",
+        status[0],
+        status[1], status[2], status[3]) == "421")
+    #expect(
       try curl("https://localhost:\(port)/a", status[0], status[1], status[2], status[3]) == "404")
     // The authority may not vouch for it.
     #expect(
@@ -143,6 +148,26 @@ struct ServeInterceptTests {
     let client = try TunnelClient(own)
     #expect(client.ask("CONNECT localhost:22 HTTP/1.1\r\nHost: a\r\n\r\n").contains(" 403 "))
     _ = try end(proxy, server)
+  }
+
+  @Test(arguments: [
+    (["-servername", "localhost"], true), (["-noservername"], true),
+    (["-servername", "LOCALHOST", "-tls1_2"], true), (["-servername", "other.test"], false),
+    (["-servername", "*"], false), (["-servername", String(repeating: "a", count: 300)], false),
+    (["-tls1_1", "-cipher", "ALL@SECLEVEL=0"], false),
+    (["-tls1", "-cipher", "ALL@SECLEVEL=0"], false),
+  ])
+  func `a handshake is for the host of CONNECT, by TLS 1.2 or later`(
+    options: [String], isAccepted: Bool
+  ) throws {
+    #expect(try ca("create").status == 0)
+    let proxy = try Serving(
+      "--intercept", "--connect-port", "1", "--log", "none", state: state.path)
+    let own = String(proxy.base.dropFirst("http://".count))
+    let words = ["/usr/bin/env", "openssl", "s_client", "-proxy", own, "-connect", "localhost:1"]
+    let result = try ToolRun().run(program: (words + options).map { Array($0.utf8) })
+    #expect(result.text.contains("BEGIN CERTIFICATE") == isAccepted, "\(result.errors)")
+    _ = try end(proxy)
   }
 
   @Test func `the authority is made once, shown, explained and removed`() throws {

@@ -70,8 +70,8 @@ struct AuthorityFiles {
     }.first
     do throws(StateFile.Problem) {
       let own = try certificate.load(limit: Self.maximumBytes) ?? []
-      try bundle.save((system ?? []) + own)
-      try apt.save(Array(aptText.utf8))
+      for (file, bytes) in [(bundle, (system ?? []) + own), (apt, Array(aptText.utf8))]
+      where (try? file.load(limit: bytes.count)) != bytes { try file.save(bytes) }
     } catch { throw Self.failure(error) }
     return system != nil
   }
