@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -41,10 +42,38 @@ def build():
     return os.path.join(folder.stdout.decode().strip(), "offlinecache")
 
 
+class Certificates:
+    """An authority of the tool's, and a certificate for the origin."""
+
+    def __init__(self, tool):
+        self.folder = tempfile.TemporaryDirectory(prefix="conformance-")
+        self.state = {**os.environ, "XDG_STATE_HOME": self.folder.name}
+        self.path = f"{self.folder.name}/origin.pem"
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                   "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=origin",
+                   "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.path, "-out",
+                   f"{self.path}.cert"]
+        subprocess.run(command, check=True, capture_output=True)
+        with open(self.path, "a", encoding="ascii") as file, open(f"{self.path}.cert") as more:
+            file.write(more.read())
+        subprocess.run([tool, "ca", "create"], check=True, capture_output=True, env=self.state)
+
+    def for_origin(self):
+        """Returns the context of the origin."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path)
+        return context
+
+    def for_client(self):
+        """Returns the context of a client that trusts the tool's authority alone."""
+        return ssl.create_default_context(cafile=f"{self.folder.name}/offlinecache/ca.pem")
+
+
 class Running:
     """A cache as a process of its own, with a temporary folder."""
 
-    def __init__(self, name, role, tool, origin_port, port):
+    def __init__(self, name, role, tool, origin_port, port, tls=None):
+        self.environment = tls and tls.state
         self.name = name
         self.port = port
         self.folder = tempfile.TemporaryDirectory(prefix="conformance-")
@@ -55,9 +84,12 @@ class Running:
             self.command = ["nginx", "-p", folder, "-c", f"{folder}/conf"]
         else:
             self.command = [
-                tool, "--store", f"{folder}/store", "serve",
-                "--origin", f"http://127.0.0.1:{origin_port}", "--listen", f"127.0.0.1:{port}",
+                tool, "--store", f"{folder}/store", "serve", "--listen", f"127.0.0.1:{port}",
                 "--log", "none"]
+            self.command += (
+                ["--intercept", "--connect-port", str(origin_port), "--ca-file",
+                 f"{tls.path}.cert"]
+                if tls else ["--origin", f"http://127.0.0.1:{origin_port}"])
             self.command += ["--shared", "--set-cookie", "keep"] if role == "shared" else []
         self.log = open(f"{folder}/log", "w+b")
         self.process = None
@@ -65,7 +97,7 @@ class Running:
     async def start(self):
         """Starts it and waits until it takes connections."""
         self.process = await asyncio.create_subprocess_exec(
-            *self.command, stdout=self.log, stderr=self.log)
+            *self.command, stdout=self.log, stderr=self.log, env=self.environment)
         for _ in range(200):
             if self.process.returncode is not None:
                 raise CacheFailure(f"{self.command}: ended at once: {self.words()}")

@@ -41,8 +41,9 @@ class Answer:
 class Connection:
     """A connection to the cache that is kept open from one request to the next."""
 
-    def __init__(self, port):
+    def __init__(self, port, tunnel=None):
         self.port = port
+        self.tunnel = tunnel
         self.reader = None
         self.writer = None
 
@@ -51,6 +52,8 @@ class Connection:
         if self.writer is None:
             self.reader, self.writer = await asyncio.open_connection(
                 "127.0.0.1", self.port, limit=wire.LINE_LIMIT)
+            if self.tunnel:
+                await self.begin_tls(*self.tunnel)
         if body:
             fields = fields + [("Content-Length", str(len(body)))]
         is_kept = False
@@ -62,6 +65,15 @@ class Connection:
         finally:
             if not is_kept:
                 self.close()
+
+    async def begin_tls(self, port, context):
+        """Asks the proxy for the origin, and begins TLS."""
+        host = f"127.0.0.1:{port}"
+        self.writer.write(wire.head_bytes(f"CONNECT {host} HTTP/1.1", [("Host", host)]))
+        words, _ = await wire.read_head(self.reader)
+        if words[1] != "200":
+            raise wire.BrokenMessage(f"CONNECT was answered with {words[1]}")
+        await self.writer.start_tls(context, server_hostname="127.0.0.1")
 
     async def receive(self, method):
         """Reads interim answers and the final one."""
@@ -90,16 +102,19 @@ class Connection:
 class Player:
     """Plays cases against a cache on loopback."""
 
-    def __init__(self, port):
+    def __init__(self, port, tunnel=None):
+        """`tunnel` is the port of the origin behind a proxy, and the context for TLS."""
         self.port = port
+        self.tunnel = tunnel
+        self.host = f"127.0.0.1:{tunnel[0] if tunnel else port}"
         self.slowest = 0
 
     async def play(self, test, after=0):
         """Plays a case, some seconds later. Returns True, or kind and text of its failure."""
         await asyncio.sleep(after)
         token = str(uuid.uuid4())
-        connection = Connection(self.port)
-        host = [("Host", f"127.0.0.1:{self.port}")]
+        connection = Connection(self.port, self.tunnel)
+        host = [("Host", self.host)]
         answers = []
         try:
             script = json.dumps(test["requests"]).encode()
@@ -154,7 +169,7 @@ class Player:
     def fields(self, test, config, number, previous):
         """Returns the fields of a request: the case's, and those of `fetch` where it has none."""
         fields = [
-            ("Host", f"127.0.0.1:{self.port}"), ("Test-ID", test["id"]), ("Req-Num", str(number))]
+            ("Host", self.host), ("Test-ID", test["id"]), ("Req-Num", str(number))]
         now = time.time()
         if config.get("magic_ims") and previous is not None:
             now = previous.number("Server-Now") / 1000

@@ -36,10 +36,11 @@ class Origin:
         self.server = None
         self.connections = set()
 
-    async def start(self, port):
-        """Listens on loopback; port 0 takes a free one. Returns the port."""
+    async def start(self, port, tls=None):
+        """Listens on loopback, with TLS if there is a context; port 0 takes a free one. Returns the
+        port."""
         self.server = await asyncio.start_server(
-            self.serve, "127.0.0.1", port, limit=wire.LINE_LIMIT, backlog=1024)
+            self.serve, "127.0.0.1", port, limit=wire.LINE_LIMIT, backlog=1024, ssl=tls)
         return self.server.sockets[0].getsockname()[1]
 
     async def stop(self):
