@@ -21,10 +21,20 @@ def find():
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+def trust(authority, folder):
+    """Makes a HOME whose browser trusts the authority of a file; returns it."""
+    database = f"{folder}/home/.pki/nssdb"
+    os.makedirs(database)
+    for words in [["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "a", "-i", authority]]:
+        subprocess.run(["certutil", "-d", f"sql:{database}", *words], check=True)
+    return f"{folder}/home"
+
+
 class Browser:
     """A running browser with one page. Use it in a `with`, and it ends with it."""
 
-    def __init__(self, proxy=None, seconds=30):
+    def __init__(self, proxy=None, seconds=30, authority=None, rules=None):
+        """Starts it; `authority` is the file of what it trusts for https, `rules` map names."""
         self.seconds = seconds
         self.profile = tempfile.mkdtemp(prefix="offlinecache-chromium-")
         self.count = 0
@@ -39,12 +49,17 @@ class Browser:
         if proxy:
             # Without the second option, loopback addresses would go past the proxy.
             command += [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"]
+        if rules:
+            command.append(f"--host-resolver-rules={rules}")
+        environment = dict(os.environ)
+        if authority:
+            environment["HOME"] = trust(authority, self.profile)
         # The browser reads from descriptor 3 and writes to 4.
         shell = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
         self.process = subprocess.Popen(
             ["bash", "-c", shell, "bash", *command, "about:blank"],
             pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            stderr=subprocess.DEVNULL, env=environment)
         os.close(to_browser)
         os.close(from_browser)
         self.session = None
