@@ -72,7 +72,10 @@ static struct MHD_Daemon *start_daemon(
     struct ocmhd_server *server, const struct ocmhd_configuration *configuration) {
   unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
                    MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_UPGRADE;
-  flags |= MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES ? MHD_USE_EPOLL : MHD_USE_POLL;
+  // With epoll, libmicrohttpd 0.9.75 does not wait for the client during a handshake with TLS, but
+  // tries again and again: one silent client would keep a processor busy.
+  int has_epoll = MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES;
+  flags |= has_epoll && !configuration->is_encrypted ? MHD_USE_EPOLL : MHD_USE_POLL;
   // The library does not accept a pool of one thread, and ignores a pool without a listener.
   unsigned pool = configuration->thread_count > 1 ? configuration->thread_count : 0;
   struct MHD_OptionItem listener[] = {
