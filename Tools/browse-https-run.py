@@ -275,6 +275,16 @@ def look_with_firefox(tool, folder, port, options, is_offline):
           f"{len(got)} answers{'' if wanted <= got else f', without {wanted - got}'}")
 
 
+def check_silence(way, proxy, connect):
+    """Leaves a client in the middle of its handshake: the proxy must wait for it, not look again."""
+    with connect() as client:
+        client.sendall(b"\x16\x03")
+        before = proxy.cpu_seconds()
+        time.sleep(2)
+        used = proxy.cpu_seconds() - before
+    check(used < 0.2, f"{way}: a client that stops in its handshake costs {used:.2f} s of CPU in 2 s")
+
+
 def play_streams(tool, folder):
     """Plays streams directly, intercepted, and through a reverse proxy with TLS."""
     files = f"{folder}/origin.pem", f"{folder}/origin.key"
@@ -288,12 +298,15 @@ def play_streams(tool, folder):
                            *network) as proxy:
             streams.play(check, "intercepted", server, lambda: streams.Client(
                 streams.tunnelled(proxy.port, host), own, "site.test"), host, store)
+            check_silence("intercepted", proxy, streams.tunnelled(proxy.port, host))
         store = f"{folder}/streams-reverse"
         with serving.serve(tool, store, folder, "--origin", f"https://{host}", "--host", "site.test",
                            "--tls-cert", files[0], "--tls-key", files[1], *network) as proxy:
             streams.play(check, "reverse over TLS", server, lambda: streams.Client(
                 lambda: socket.create_connection(("127.0.0.1", proxy.port)), files[0],
                 "site.test"), f"site.test:{proxy.port}", store)
+            check_silence("reverse over TLS", proxy,
+                          lambda: socket.create_connection(("127.0.0.1", proxy.port)))
 
 
 def ask_reverse(options, folder, port, wanted):
