@@ -29,7 +29,9 @@ extension ResponseCache {
   }
 
   private func decide(_ question: Question) -> Decision {
-    let found = find(question.request, question.key)
+    let found = find(
+      question.request, question.key,
+      takesOtherCodings: question.policy == .offline && rules.hasHistory)
     var question = question
     question.found = found
     if question.policy == .offline, let serving = remembered(question) { return .serve(serving) }

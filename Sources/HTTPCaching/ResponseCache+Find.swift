@@ -16,7 +16,15 @@ struct FoundVariants {
 
 extension ResponseCache {
   /// Finds the stored responses for a request.
-  func find(_ request: HTTPRequest, _ key: ByteString) -> FoundVariants {
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - key: Its key.
+  ///   - takesOtherCodings: Whether the request also selects responses to requests with another
+  ///     `Accept-Encoding`, if it accepts their content coding.
+  func find(
+    _ request: HTTPRequest, _ key: ByteString, takesOtherCodings: Bool = false
+  ) -> FoundVariants {
     var found = FoundVariants()
     var variants = stored(key, &found.reason)
     let kept = memory.find(key)
@@ -26,12 +34,13 @@ extension ResponseCache {
       variants = stored(keyRule.headKey(of: request), &ignored)
     }
     for variant in variants where rules.mayUse(variant.response) {
+      let isSelected =
+        isSelected(variant.response.selection, by: request)
+        || (takesOtherCodings && isSelectedButForCoding(variant.response, by: request))
       if variant.isHistory {
         // Another process may have stored it, with other rules.
-        guard rules.hasHistory, isSelected(variant.response.selection, by: request)
-        else { continue }
-        found.history.append(variant)
-      } else if isSelected(variant.response.selection, by: request) {
+        if rules.hasHistory, isSelected { found.history.append(variant) }
+      } else if isSelected {
         found.matching.append(variant)
       } else {
         found.others.append(variant)

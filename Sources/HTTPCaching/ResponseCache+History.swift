@@ -112,6 +112,36 @@ extension ResponseCache {
     return serving(stored, request, at: now)
   }
 
+  /// Returns whether a request would select a response if it had its `Accept-Encoding`, and accepts
+  /// its content coding. Without a network, a page that was fetched by another client is better than
+  /// none; `identity` is always accepted (RFC 9110, section 12.5.3).
+  func isSelectedButForCoding(_ response: StoredResponse, by request: HTTPRequest) -> Bool {
+    let others = response.selection.fields.filter { $0.name != "accept-encoding" }
+    guard others.count < response.selection.fields.count,
+      isSelected(Selection(fields: others), by: request)
+    else { return false }
+    let accepted = Self.acceptedCodings(request.fields)
+    return (response.fields.contentCodings ?? []).allSatisfy {
+      accepted.contains($0.lowercased())
+    }
+  }
+
+  /// Returns the codings that a request names, in lower case, without those of weight 0. A request
+  /// without the field accepts all by the letter, but its client seldom decodes any.
+  private static func acceptedCodings(_ fields: HTTPFields) -> Set<String> {
+    let list = String(
+      decoding: fields.combinedValue(of: "Accept-Encoding") ?? [], as: UTF8.self)
+    var accepted: Set<String> = ["identity"]
+    for member in list.lowercased().split(separator: ",") {
+      let parts = member.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+      let isRefused = parts.dropFirst().contains { part in
+        part.hasPrefix("q=") && Double(part.dropFirst(2)) == 0
+      }
+      if let coding = parts.first, !isRefused { accepted.insert(coding) }
+    }
+    return accepted
+  }
+
   /// The number of the variant for the history of a variant.
   static func historyVariant(_ variant: UInt64) -> UInt64 { variant ^ 0x7365_656E_7365_656E }
 }

@@ -171,4 +171,32 @@ struct ResponseCacheHistoryTests {
     #expect(try sandbox.store.remove(prefix: sandbox.cache.key(of: request("/"))) == 3)
     #expect(sandbox.store.statistics.entries == 0)
   }
+
+  @Test(arguments: [
+    ("gzip, deflate, br", true), ("br;q=1.0, GZIP;q=0.5", true), ("br", false),
+    ("br, gzip;q=0", false), ("", false),
+  ])
+  func `a content coding that the client accepts is there without a network`(
+    accepted: String, isThere: Bool
+  ) throws {
+    let vary: HTTPFields = [HTTPField("Vary", "Accept-Encoding")]
+    func asked(_ path: String, _ value: String, _ more: HTTPField...) -> HTTPRequest {
+      let coding = value.isEmpty ? [] : [HTTPField("Accept-Encoding", value)]
+      return request(path, HTTPFields(coding + more))
+    }
+    let sandbox = try CacheSandbox(keepsHistory: true)
+    let coded = head(200, [vary[0], HTTPField("Content-Encoding", "gzip")])
+    try sandbox.load(asked("/coded", "gzip, deflate"), coded, content(10))
+    try sandbox.load(asked("/plain", "identity"), head(200, vary), content(20))
+    try sandbox.load(asked("/go", "identity"), redirect("/b", vary), content(30))
+    for (path, isThere) in [("/coded", isThere), ("/plain", true), ("/go", true)] {
+      let ask = asked(path, accepted)
+      #expect((try sandbox.served(ask, policy: .offline) != nil) == isThere, "\(path)")
+      #expect(try sandbox.served(ask) == nil && sandbox.served(ask, policy: .storedOnly) == nil)
+    }
+    let other = head(200, [HTTPField("Vary", "Accept-Encoding, Accept-Language")])
+    try sandbox.load(asked("/a", "identity", HTTPField("Accept-Language", "de")), other, [])
+    let english = asked("/a", accepted, HTTPField("Accept-Language", "en"))
+    #expect(try sandbox.served(english, policy: .offline) == nil)
+  }
 }
