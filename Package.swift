@@ -83,6 +83,7 @@ let package = Package(
     systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev", "sqlite"),
     systemLibrary("CZlib", "zlib", "zlib1g-dev", "zlib"),
     systemLibrary("CCryptoLibrary", "libcrypto", "libssl-dev", "openssl"),
+    systemLibrary("CXML", "libxml-2.0", "libxml2-dev", "libxml2"),
     systemLibrary("CMicrohttpdLibrary", "libmicrohttpd", "libmicrohttpd-dev", "libmicrohttpd"),
     systemLibrary("CGnuTLSLibrary", "gnutls", "libgnutls28-dev", "gnutls"),
     .target(
@@ -153,6 +154,12 @@ let package = Package(
         "CacheStore", "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
       ]),
 
+    // Sites as a whole.
+    library("SiteParsing", ["HTTPSemantics", "CXML"]),
+    library(
+      "SiteCrawling",
+      ["SiteParsing", "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics"]),
+
     // The Foundation face.
     .target(
       name: "CLoadingQueue",
@@ -182,8 +189,9 @@ let package = Package(
     tool(
       "offlinecache",
       [
-        "CommandLineTools", "CachingProxy", "CacheClient", "HTTPCaching", "RemoteTier", "CurlHTTP",
-        "Reachability", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheStore",
+        "CommandLineTools", "CachingProxy", "SiteCrawling", "CacheClient", "HTTPCaching",
+        "RemoteTier", "CurlHTTP", "Reachability", "HTTPTransports", "HTTPSemantics",
+        "MessageDigests", "CacheStore",
         "CacheFormat",
         "CacheSystem",
       ]),
@@ -353,6 +361,13 @@ let package = Package(
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "ClientTesting",
         "LoopbackOrigin",
       ]),
+    tests("SiteParsing", ["SiteParsing", "HTTPSemantics"]),
+    tests(
+      "SiteCrawling",
+      [
+        "SiteCrawling", "CacheClient", "HTTPTransports", "HTTPSemantics", "CacheStore",
+        "CacheSystem", "ClientTesting",
+      ]),
     tests("Reachability", ["Reachability", "CacheSystem"]),
     tests("ReaderModel", ["ReaderModel", "OfflineCacheKit", "LoopbackOrigin"]),
     tests("CommandLineTools", ["CommandLineTools"]),
@@ -380,7 +395,8 @@ let package = Package(
     .testTarget(
       name: "FuzzTests",
       dependencies: [
-        "StoreMigration", "CacheStore", "CacheFormat", "CacheSystem", "HTTPSemantics",
+        "StoreMigration", "CacheStore", "CacheFormat", "CacheSystem", "SiteParsing",
+        "HTTPSemantics",
       ],
       swiftSettings: house),
   ]

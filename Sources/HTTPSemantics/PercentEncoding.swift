@@ -34,6 +34,13 @@ package enum PercentEncoding {
     return result
   }
 
+  /// Returns path and query, or a pattern for them, in normal form; dot segments stay.
+  ///
+  /// - Complexity: O(*n*).
+  package static func normalizedTarget(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    normalized(bytes, isAllowed: ASCII.isTargetByte)
+  }
+
   /// Returns the byte of the escape that begins at an index, or nil if none does.
   package static func escapedByte(in bytes: ArraySlice<UInt8>, at index: Int) -> UInt8? {
     guard bytes.endIndex - index >= 3, let high = ASCII.hexValue(bytes[index + 1]),

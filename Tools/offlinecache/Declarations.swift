@@ -23,9 +23,9 @@ enum Declarations {
     ],
     options: [store],
     subcommands: [
-      FetchCommand.declaration, DownloadCommand.declaration, CheckCommand.declaration,
-      UploadCommand.declaration, ServeCommand.declaration, BrowseCommand.declaration,
-      PutCommand.declaration, GetCommand.declaration,
+      FetchCommand.declaration, CrawlCommand.declaration, DownloadCommand.declaration,
+      CheckCommand.declaration, UploadCommand.declaration, ServeCommand.declaration,
+      BrowseCommand.declaration, PutCommand.declaration, GetCommand.declaration,
       ShowCommand.declaration, ListCommand.declaration, RemoveCommand.declaration,
       PinCommand.pinDeclaration, PinCommand.unpinDeclaration, TrimCommand.declaration,
       SettleCommand.declaration,

@@ -13,6 +13,7 @@ enum OfflinecacheTool {
       }
       return switch invocation.command {
       case "fetch": try await FetchCommand.run(invocation)
+      case "crawl": try await CrawlCommand.run(invocation)
       case "download": try await DownloadCommand.run(invocation)
       case "check": try await CheckCommand.run(invocation)
       case "upload": try await UploadCommand.run(invocation)

@@ -6,14 +6,17 @@ enum FuzzTarget: String, CaseIterable {
   case dates
   case dictionary
   case fields
+  case html
   case journal
   case json
   case metadata
   case propertyList = "property-list"
   case range
   case records
+  case robots
   case segmentHeader = "segment-header"
   case storeDescription = "store-description"
+  case style
 
   /// Reads one input; a property that does not hold ends the program.
   func run(_ bytes: [UInt8]) {
@@ -24,14 +27,17 @@ enum FuzzTarget: String, CaseIterable {
     case .dates: fuzzDates(bytes)
     case .dictionary: fuzzDictionary(bytes)
     case .fields: fuzzFields(bytes)
+    case .html: fuzzHTML(bytes)
     case .journal: fuzzJournal(bytes)
     case .json: fuzzJSON(bytes)
     case .metadata: fuzzMetadata(bytes)
     case .propertyList: fuzzPropertyList(bytes)
     case .range: fuzzRange(bytes)
     case .records: fuzzRecords(bytes)
+    case .robots: fuzzRobots(bytes)
     case .segmentHeader: fuzzSegmentHeader(bytes)
     case .storeDescription: fuzzStoreDescription(bytes)
+    case .style: fuzzStyle(bytes)
     }
   }
 }

@@ -1,0 +1,2 @@
+// The system's libxml2, found through pkg-config.
+#include <libxml/HTMLparser.h>

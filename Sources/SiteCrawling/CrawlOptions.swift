@@ -1,0 +1,106 @@
+package import HTTPSemantics
+
+/// What a crawl fetches.
+package struct CrawlOptions: Sendable {
+  /// How many links away from the start pages are followed.
+  package var depth: Int
+  /// Whether links to other hosts than those of the start pages are left out. Parts of a page are
+  /// fetched from any host, and redirects lead to any host.
+  package var staysOnHost: Bool
+  /// The limit of the bytes of content from servers; `nil` for none.
+  package var limitBytes: UInt64?
+  /// The connections to one host.
+  package var connectionsPerHost: Int
+  /// The seconds for which a stored response is used without asking its server; `nil`: as the
+  /// server says.
+  package var lifetime: Int64?
+  /// The product token in a robots.txt (RFC 9309, section 2.2.1); it has to be in the `User-Agent`.
+  package var agent = "OfflineCache"
+  /// The limit of the memory for URLs and for the rules of hosts, in bytes: about 250,000 URLs.
+  package var frontierBytes = 128 << 20
+
+  /// The limit of the requests at once, to all hosts.
+  package static let maximumRequests = 16
+  /// How much of a document is searched for references, in bytes.
+  package static let maximumPageBytes = 16 << 20
+  /// The limit of parts within parts, such as style sheets that import one another.
+  package static let maximumNesting = 10
+  /// The limit of redirects in a row.
+  package static let maximumRedirects = 20
+  /// After so many failed connections in a row, a host is not asked any more.
+  package static let maximumFailures = 5
+
+  /// Creates options.
+  package init(
+    depth: Int, staysOnHost: Bool = false, limitBytes: UInt64? = nil, connectionsPerHost: Int = 1,
+    lifetime: Int64? = nil
+  ) {
+    self.depth = depth
+    self.staysOnHost = staysOnHost
+    self.limitBytes = limitBytes
+    self.connectionsPerHost = connectionsPerHost
+    self.lifetime = lifetime
+  }
+}
+
+/// A URL to fetch, and why.
+package struct CrawlItem: Sendable {
+  /// The URL.
+  package var url: NormalizedURL
+  /// The document that has the reference; `nil` for a start page.
+  package var referrer: NormalizedURL?
+  /// How many links it is away from a start page.
+  package var depth = 0
+  /// How deep it is in parts of the page: 0 for a page.
+  package var nesting = 0
+  /// The redirects that have led here.
+  package var redirects: [NormalizedURL] = []
+
+  /// Creates an item.
+  package init(_ url: NormalizedURL, referrer: NormalizedURL? = nil) {
+    self.url = url
+    self.referrer = referrer
+  }
+}
+
+/// What became of a URL.
+package enum CrawlOutcome: Sendable {
+  /// It is in the store; fetched now, or there already.
+  case kept(isNew: Bool)
+  /// The server answered, but there is no such page.
+  case refused(status: Int)
+  /// There is no good answer, or it could not be kept.
+  case failed(String)
+  /// The robots.txt of the host does not allow it.
+  case disallowed
+  /// It was not fetched, because a limit was reached.
+  case leftOut
+}
+
+/// The numbers of a crawl.
+package struct CrawlSummary: Sendable, Hashable {
+  /// The URLs that were fetched and kept.
+  package var fetched = 0
+  /// The URLs that were in the store already.
+  package var stored = 0
+  /// The URLs that servers refused (4xx).
+  package var notFound = 0
+  /// The URLs that failed.
+  package var failed = 0
+  /// The URLs that a robots.txt does not allow.
+  package var disallowed = 0
+  /// The URLs that were known, but not fetched, because a limit was reached or the crawl ended.
+  package var leftOut = 0
+  /// The bytes of content from servers.
+  package var bytes: UInt64 = 0
+  /// Whether ``CrawlOptions/limitBytes`` was reached.
+  package var reachedLimit = false
+  /// Whether ``CrawlOptions/frontierBytes`` was reached.
+  package var filledFrontier = false
+
+  /// Creates empty numbers.
+  package init() {}
+
+  /// The URLs that are done.
+  package var done: Int { fetched + stored + notFound + failed + disallowed }
+}

@@ -1,0 +1,216 @@
+import CacheClient
+import HTTPCaching
+import HTTPSemantics
+import HTTPTransports
+import SiteParsing
+import Synchronization
+
+/// What the fetch of one URL gave.
+struct FetchedPage: Sendable {
+  var item: CrawlItem
+  var outcome: CrawlOutcome
+  /// The parts of the document, each once.
+  var requisites: [NormalizedURL] = []
+  /// What the document links to, each URL once.
+  var links: [NormalizedURL] = []
+  /// The target of a redirect.
+  var redirect: NormalizedURL?
+  /// Whether the host has answered.
+  var isReachable = true
+}
+
+/// Why the rules of a host are not known, so that nothing of it may be fetched.
+struct NoRules: Error, Sendable {
+  let reason: String
+}
+
+/// Counts the bytes from servers, for many tasks, against a limit.
+final class ByteBudget: Sendable {
+  private let limit: UInt64
+  private let used = Atomic<UInt64>(0)
+
+  init(limit: UInt64?) { self.limit = limit ?? .max }
+
+  var bytes: UInt64 { used.load(ordering: .relaxed) }
+  var isSpent: Bool { bytes >= limit }
+
+  func add(_ count: Int) { used.wrappingAdd(UInt64(count), ordering: .relaxed) }
+}
+
+/// Fetches URLs through the store, and finds the references in them.
+struct PageFetcher: Sendable {
+  /// Tells that the limit of bytes was reached.
+  private struct LimitReached: Error {}
+
+  let client: CachingClient
+  let options: CrawlOptions
+  let budget: ByteBudget
+
+  /// Fetches one URL. A redirect is not followed.
+  func fetch(_ item: CrawlItem) async -> FetchedPage {
+    do {
+      return try await receive(item, .protocolRules)
+    } catch let error as ClientError {
+      if case .store = error.cause {
+        // The stored body proved to be damaged while it was read.
+        if let page = try? await receive(item, .reload) { return page }
+      }
+      return failed(item, error)
+    } catch {
+      return FetchedPage(item: item, outcome: .leftOut)
+    }
+  }
+
+  /// Returns the rules of a host (RFC 9309, section 2.3.1). They come from the store while they are
+  /// fresh there.
+  func rules(at url: NormalizedURL) async -> Result<RobotsRules, NoRules> {
+    do throws(ClientError) {
+      let response = try await client.fetch(
+        HTTPRequest(url: url), options: FetchOptions(lifetime: options.lifetime))
+      let status = response.head.status
+      guard (200...299).contains(status) else {
+        response.body.cancel()
+        return status < 500
+          ? .success(.allowingAll)
+          : .failure(NoRules(reason: "\(url): the server answered \(status); try again later"))
+      }
+      var bytes: [UInt8] = []
+      while bytes.count <= RobotsRules.maximumBytes, let piece = try await response.body.next() {
+        bytes += piece
+        if response.source == .network { budget.add(piece.count) }
+      }
+      response.body.cancel()
+      return .success(RobotsRules(bytes, for: options.agent))
+    } catch {
+      if case .tooManyRedirects = error.cause { return .success(.allowingAll) }
+      return .failure(NoRules(reason: "\(error)"))
+    }
+  }
+
+  private func receive(_ item: CrawlItem, _ policy: CachePolicy) async throws -> FetchedPage {
+    // What is not coded suits every client that asks for it without a network.
+    let request = HTTPRequest(url: item.url, fields: [HTTPField("Accept-Encoding", "identity")])
+    let fetchOptions = FetchOptions(
+      policy: policy, lifetime: options.lifetime, maximumRedirects: 0)
+    let response = try await client.fetch(request, options: fetchOptions)
+    let type = MediaType(response.head.fields)
+    var bytes: [UInt8] = []
+    while let piece = try await response.body.next() {
+      if response.source == .network {
+        budget.add(piece.count)
+        if budget.isSpent {
+          response.body.cancel()
+          throw LimitReached()
+        }
+      }
+      let room = CrawlOptions.maximumPageBytes - bytes.count
+      if type.hasReferences, room > 0 { bytes += piece.prefix(room) }
+    }
+    if bytes.count == CrawlOptions.maximumPageBytes {
+      // The last reference may be cut, and would be another one.
+      let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
+      bytes.removeSubrange((end ?? 0)...)
+    }
+    var page = FetchedPage(item: item, outcome: .kept(isNew: response.source == .network))
+    if let detail = response.cacheStatus.detail, detail.hasPrefix("origin-") || detail == "history"
+    {
+      page.isReachable = false
+      page.outcome = .failed("the server does not answer (\(detail)); the stored copy is kept")
+    } else if let reason = await whyNotOffline(response, request) {
+      page.outcome = .failed("it is fetched, but not there offline: \(reason)")
+    } else if type.hasReferences, response.head.fields.contentCodings != nil {
+      page.outcome = .failed("it came with a content coding, so its links are not seen")
+    }
+    try read(response.head, bytes, type, into: &page)
+    return page
+  }
+
+  /// Takes the references or the redirect out of an answer.
+  private func read(
+    _ head: HTTPResponseHead, _ bytes: [UInt8], _ type: MediaType, into page: inout FetchedPage
+  ) throws(ClientError) {
+    let url = page.item.url
+    do throws(TransportError) {
+      page.redirect = try Redirection.next(
+        after: head, to: HTTPRequest(url: url), nil,
+        allowsInsecure: client.options.transport.allowsInsecureRedirects)?.0.url
+    } catch {
+      throw ClientError(.transport(error), url: url.string)
+    }
+    if let target = page.redirect {
+      if page.item.redirects.contains(target) || target == url {
+        page.outcome = .failed("it redirects in a circle")
+        page.redirect = nil
+      } else if page.item.redirects.count == CrawlOptions.maximumRedirects {
+        throw ClientError(
+          .tooManyRedirects(maximum: CrawlOptions.maximumRedirects), url: url.string)
+      }
+    } else if (200...299).contains(head.status), head.status != 206 {
+      Self.addReferences(in: bytes, type, to: &page)
+    } else {
+      page.outcome = .refused(status: head.status)
+    }
+  }
+
+  /// Adds the references of a document, resolved.
+  private static func addReferences(
+    in bytes: [UInt8], _ type: MediaType, to page: inout FetchedPage
+  ) {
+    var found = References()
+    if type.isStyle {
+      found.add(style: bytes)
+    } else if type.hasReferences {
+      found = LinkExtractor.references(in: bytes, charset: type.charset)
+    }
+    let base = found.base.flatMap { try? page.item.url.resolving($0) } ?? page.item.url
+    // A link may lead to what is a part of the document, too.
+    var seen: [Reference.Kind: Set<NormalizedURL>] = [:]
+    for reference in found.all {
+      guard let target = try? base.resolving(reference.text),
+        seen[reference.kind, default: []].insert(target).inserted
+      else { continue }
+      switch reference.kind {
+      case .requisite: page.requisites.append(target)
+      case .link where !found.forbidsFollowing: page.links.append(target)
+      case .link: break
+      }
+    }
+  }
+
+  /// Returns why an answer is not there without a network; `nil` if it is.
+  private func whyNotOffline(_ response: ClientResponse, _ request: HTTPRequest) async -> String? {
+    guard case .notStored(let reason) = response.body.storing else { return nil }
+    // The history may have it.
+    let stored = try? await client.fetch(
+      request, options: FetchOptions(policy: .offline, maximumRedirects: 0))
+    stored?.body.cancel()
+    return stored == nil && response.head.status < 400 ? "\(reason)" : nil
+  }
+
+  private func failed(_ item: CrawlItem, _ error: ClientError) -> FetchedPage {
+    var page = FetchedPage(item: item, outcome: .failed("\(error)"))
+    if case .transport(let error) = error.cause {
+      page.isReachable = !error.isUnreachable
+      if error.code == .cancelled { page.outcome = .leftOut }
+    }
+    return page
+  }
+}
+
+/// The parts of a `Content-Type` that matter here.
+private struct MediaType {
+  let isStyle: Bool
+  let hasReferences: Bool
+  let charset: String?
+
+  init(_ fields: HTTPFields) {
+    let parts = (fields.first(named: "Content-Type")?.text ?? "").split(separator: ";")
+    let essence = parts.first.map { References.trimmed($0).lowercased() } ?? ""
+    isStyle = essence == "text/css"
+    hasReferences =
+      isStyle || ["text/html", "application/xhtml+xml", "image/svg+xml"].contains(essence)
+    charset = parts.dropFirst().lazy.map { References.trimmed($0) }
+      .first { $0.lowercased().hasPrefix("charset=") }
+      .map { String($0.dropFirst(8).filter { $0 != "\"" && $0 != "'" }) }
+  }
+}

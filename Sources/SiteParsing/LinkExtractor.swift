@@ -1,0 +1,128 @@
+import CXML
+
+/// Finds the references of an HTML document, of XHTML or of SVG, with libxml2.
+///
+/// libxml2 mends broken documents, converts from other encodings, and reports one element after the
+/// other, so no tree is made.
+package enum LinkExtractor {
+  /// The limit of the nesting of elements. What is nested deeper, and all that follows, is not
+  /// read: the time that libxml2 takes for an end tag grows with the nesting.
+  package static let maximumDepth: Int32 = 2000
+
+  private static let isReady: Bool = {
+    xmlInitParser()
+    return true
+  }()
+
+  /// Returns the references of a document.
+  ///
+  /// - Parameters:
+  ///   - bytes: The document, or its beginning; less than 2 GiB.
+  ///   - charset: The `charset` of its `Content-Type`. Without one, the document says it, or is
+  ///     UTF-8, or ISO 8859-1 if it is not UTF-8.
+  package static func references(in bytes: [UInt8], charset: String?) -> References {
+    precondition(isReady && bytes.count < Int32.max)
+    // Safety: the context, its handlers and `run` live until the end of this function, which is the
+    // only one that uses them; libxml2 calls the handlers on this thread.
+    guard let context = unsafe htmlNewParserCtxt() else { return References() }
+    defer { unsafe htmlFreeParserCtxt(context) }
+    let run = unsafe ParserRun(context)
+    unsafe context.pointee.userData = Unmanaged.passUnretained(run).toOpaque()
+    unsafe context.pointee.sax.pointee = handlers
+    let options =
+      HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
+      | HTML_PARSE_NONET.rawValue
+    let text = TagLimit.applied(to: bytes)
+    let encoding = encoding(of: bytes, charset)
+    unsafe text.withUnsafeBufferPointer { buffer in
+      unsafe buffer.withMemoryRebound(to: CChar.self) { buffer in
+        let document = unsafe htmlCtxtReadMemory(
+          context, buffer.baseAddress, Int32(buffer.count), nil, encoding, Int32(options))
+        if let document = unsafe document { unsafe xmlFreeDoc(document) }
+      }
+    }
+    return withExtendedLifetime(run) { run.references }
+  }
+
+  /// Returns the name of the encoding for libxml2; `nil` if it has to look into the document.
+  private static func encoding(of bytes: [UInt8], _ charset: String?) -> String? {
+    if let charset {
+      if let handler = unsafe xmlFindCharEncodingHandler(charset) {
+        unsafe xmlCharEncCloseFunc(handler)
+        return charset
+      }
+    }
+    // ISO 2022 is ASCII with escapes.
+    let isUTF8 = String(validating: bytes, as: UTF8.self) != nil && !bytes.contains(0x1B)
+    return isUTF8 ? "UTF-8" : nil
+  }
+
+  /// The functions that libxml2 calls.
+  private static var handlers: xmlSAXHandler {
+    var handlers = unsafe xmlSAXHandler()
+    unsafe handlers.startElement = { run, name, attributes in
+      guard let run = unsafe ParserRun.from(run), let name = unsafe text(name) else { return }
+      var values: [String: String] = [:]
+      if var next = unsafe attributes {
+        while let name = unsafe text(next.pointee) {
+          let value = unsafe text(next.successor().pointee)
+          if values[name] == nil { values[name] = value ?? "" }
+          unsafe next += 2
+        }
+      }
+      run.start(name, values)
+    }
+    unsafe handlers.endElement = { run, name in
+      guard let run = unsafe ParserRun.from(run), let name = unsafe text(name) else { return }
+      run.end(name)
+    }
+    unsafe handlers.characters = characters
+    unsafe handlers.cdataBlock = characters
+    return unsafe handlers
+  }
+}
+
+private let characters: charactersSAXFunc = { run, start, count in
+  guard let run = unsafe ParserRun.from(run), run.isInStyle, let start = unsafe start
+  else { return }
+  // Safety: libxml2 passes `count` bytes that stay during the call.
+  unsafe run.style += Array(UnsafeBufferPointer(start: start, count: Int(count)))
+}
+
+/// Returns the copy of a text of libxml2; `nil` for no text.
+private func text(_ start: UnsafePointer<xmlChar>?) -> String? {
+  // Safety: the texts of libxml2 end with a zero and live during the call.
+  unsafe start.map { unsafe String(cString: $0) }
+}
+
+/// What one run of the parser has found.
+@safe
+private final class ParserRun {
+  private let context: htmlParserCtxtPtr
+  private let elements = ElementReader()
+  var references: References { elements.references }
+  /// The text of the `style` element that is open.
+  var style: [UInt8] = []
+  private(set) var isInStyle = false
+
+  init(_ context: htmlParserCtxtPtr) { unsafe self.context = context }
+
+  /// Returns the object that was given to libxml2.
+  static func from(_ pointer: UnsafeMutableRawPointer?) -> ParserRun? {
+    unsafe pointer.map { unsafe Unmanaged<ParserRun>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  func start(_ name: String, _ values: [String: String]) {
+    // Safety: the context lives as long as the parser runs.
+    if unsafe context.pointee.nameNr > LinkExtractor.maximumDepth { unsafe xmlStopParser(context) }
+    isInStyle = name == "style"
+    elements.read(name, values)
+  }
+
+  func end(_ name: String) {
+    guard isInStyle, name == "style" else { return }
+    isInStyle = false
+    elements.references.add(style: style)
+    style = []
+  }
+}

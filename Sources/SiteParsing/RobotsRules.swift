@@ -1,0 +1,140 @@
+package import HTTPSemantics
+
+/// The rules of a robots.txt for one crawler (RFC 9309).
+package struct RobotsRules: Sendable, Hashable {
+  /// The limit of the part of a robots.txt that is read, in bytes; RFC 9309, section 2.5, wants at
+  /// least this.
+  package static let maximumBytes = 500 * 1024
+
+  /// Allows everything.
+  package static let allowingAll = RobotsRules()
+  private var rules: [RobotsRule]
+
+  private init() { rules = [] }
+
+  /// Reads a robots.txt.
+  ///
+  /// - Parameters:
+  ///   - bytes: The file; what is beyond ``maximumBytes`` is not used.
+  ///   - agent: The product token of this crawler, compared without regard to case. If no group has
+  ///     it, the groups for `*` count.
+  package init(_ bytes: [UInt8], for agent: String) {
+    let agent = agent.lowercased()
+    var own: [RobotsRule]?
+    var general: [RobotsRule] = []
+    // The groups that the lines belong to, and whether the line before named one.
+    var (isOwn, isGeneral, isNaming) = (false, false, false)
+    for (key, value) in Self.lines(bytes) {
+      switch key {
+      case "user-agent":
+        if !isNaming { (isOwn, isGeneral) = (false, false) }
+        isNaming = true
+        let name = Self.productToken(value)
+        if name == agent {
+          isOwn = true
+          own = own ?? []
+        }
+        if value == "*" { isGeneral = true }
+      case "allow", "disallow":
+        isNaming = false
+        guard let first = value.first, first == "/" || first == "*" else { continue }
+        let rule = RobotsRule(pattern: value, isAllowed: key == "allow")
+        if isOwn { own?.append(rule) }
+        if isGeneral { general.append(rule) }
+      default: break
+      }
+    }
+    // Of rules of one length the allowing one counts (RFC 9309, section 2.2.2).
+    rules = (own ?? general).sorted {
+      $0.length != $1.length ? $0.length > $1.length : $0.isAllowed && !$1.isAllowed
+    }
+  }
+
+  /// The memory that the rules take, in bytes, roughly.
+  package var cost: Int { rules.reduce(0) { $0 + $1.length + 64 } }
+
+  /// Returns whether a URL may be fetched.
+  package func allows(_ url: NormalizedURL) -> Bool {
+    if rules.isEmpty || url.target == "/robots.txt" { return true }
+    let path = Self.literal(Array(url.target.utf8)[...])
+    return rules.first { $0.matches(path) }?.isAllowed ?? true
+  }
+
+  /// Returns the keys, in lower case, and values of the lines; comments are left out.
+  private static func lines(_ bytes: [UInt8]) -> some Sequence<(key: String, value: String)> {
+    var text = bytes.prefix(maximumBytes)
+    if bytes.count > maximumBytes {
+      // The last line is cut, and would mean something else.
+      text = text[..<(text.lastIndex { $0 == 10 || $0 == 13 } ?? 0)]
+    }
+    if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
+    return text.split { $0 == 10 || $0 == 13 }.lazy.compactMap { line in
+      let line = line.prefix { $0 != UInt8(ascii: "#") }
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+      let value = FieldBytes.trimmed(line[(colon + 1)...])
+      return (
+        String(decoding: FieldBytes.trimmed(line[..<colon]), as: UTF8.self).lowercased(),
+        String(decoding: value, as: UTF8.self)
+      )
+    }
+  }
+
+  /// Returns the name in a `User-agent` line, in lower case, without a version.
+  private static func productToken(_ value: String) -> String {
+    String(value.prefix { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }).lowercased()
+  }
+
+  /// Replaces the escapes of the characters that patterns have a meaning for (RFC 9309, section
+  /// 2.2.3).
+  fileprivate static func literal(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var result: [UInt8] = []
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let escaped =
+        bytes[index] == UInt8(ascii: "%")
+        ? PercentEncoding.escapedByte(in: bytes, at: index) : nil
+      if let escaped, escaped == UInt8(ascii: "*") || escaped == UInt8(ascii: "$") {
+        result.append(escaped)
+        index += 3
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return result
+  }
+}
+
+/// One line of a robots.txt that allows or forbids.
+private struct RobotsRule: Sendable, Hashable {
+  /// The texts between the asterisks; the first one stands at the start of the path.
+  private let parts: [[UInt8]]
+  /// Whether the pattern has to reach the end of the path.
+  private let isAnchored: Bool
+  let isAllowed: Bool
+  /// The length of the pattern, in bytes: the longest pattern that matches decides.
+  let length: Int
+
+  init(pattern: String, isAllowed: Bool) {
+    var bytes = PercentEncoding.normalizedTarget(Array(pattern.utf8)[...])[...]
+    length = bytes.count
+    isAnchored = bytes.last == UInt8(ascii: "$")
+    if isAnchored { bytes = bytes.dropLast() }
+    parts = bytes.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+      .map(RobotsRules.literal)
+    self.isAllowed = isAllowed
+  }
+
+  /// Returns whether the pattern matches the start of a path; each part is taken where it comes
+  /// first, so there is no way back.
+  func matches(_ path: [UInt8]) -> Bool {
+    guard path.starts(with: parts[0]) else { return false }
+    var rest = path.dropFirst(parts[0].count)
+    guard let last = parts.dropFirst().last else { return !isAnchored || rest.isEmpty }
+    for part in parts.dropFirst().dropLast(isAnchored ? 1 : 0) where !part.isEmpty {
+      guard let place = rest.firstRange(of: part) else { return false }
+      rest = rest[place.upperBound...]
+    }
+    return !isAnchored || (rest.count >= last.count && rest.suffix(last.count).elementsEqual(last))
+  }
+}

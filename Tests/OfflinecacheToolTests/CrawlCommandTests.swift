@@ -1,0 +1,91 @@
+import LoopbackOrigin
+import Testing
+import ToolTesting
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+@Suite(.timeLimit(.minutes(2))) struct CrawlCommandTests {
+  private let html = ["Content-Type: text/html", "Cache-Control: max-age=1000"]
+
+  private func site() throws -> LoopbackOrigin {
+    let origin = try LoopbackOrigin()
+    origin.set("/", OriginAnswer("<a href=/b></a><a href=/gone></a><img src=i.png>", fields: html))
+    origin.set("/b", OriginAnswer("<a href=/go></a><a href=/no></a>", fields: html))
+    origin.set("/go", OriginAnswer.redirect("/c"))
+    origin.set("/c", OriginAnswer("the end", fields: html))
+    origin.set("/i.png", OriginAnswer("image"))
+    origin.set("/robots.txt", OriginAnswer("User-agent: offlinecache\nDisallow: /no"))
+    return origin
+  }
+
+  @Test func `a site is there without its server`() throws {
+    let (tool, origin) = (ToolRun(), try site())
+    let run = try tool.run("crawl", "\(origin.base)/", "--depth", "3", "--same-host")
+    #expect(run.status == 1)
+    #expect(
+      run.lines == [
+        "\(origin.base)/gone: the server answered 404; correct the link",
+        "  linked from \(origin.base)/",
+      ])
+    #expect(
+      run.errors.hasPrefix(
+        "5 fetched, 0 in the store before, 1 not found, 0 failed, 1 not allowed by robots.txt"))
+    origin.stop()
+    for path in ["", "b", "go", "c", "i.png"] {
+      let page = try tool.run("fetch", "--offline", "\(origin.base)/\(path)", "-o", "-")
+      #expect(page.status == 0, "\(path): \(page.errors)")
+    }
+    #expect(try tool.run("fetch", "--offline", "\(origin.base)/no").status == 1)
+  }
+
+  @Test func `the report is there for programs, too`() throws {
+    let (tool, origin) = (ToolRun(), try site())
+    defer { origin.stop() }
+    let run = try tool.run("crawl", "\(origin.base)/", "-d", "2", "--json", "-q")
+    #expect(run.errors.isEmpty && run.lines.count == 3)
+    #expect(
+      run.lines.first == """
+        {"url":"\(origin.base)/gone","linked_from":"\(origin.base)/","outcome":"not_found",\
+        "reason":"\(origin.base)/gone: the server answered 404; correct the link"}
+        """)
+    #expect(run.lines.last?.hasPrefix("{\"fetched\":5,\"stored\":0,\"not_found\":1,") == true)
+  }
+
+  @Test func `the limit and mistakes have statuses of their own`() throws {
+    let (tool, origin) = (ToolRun(), try site())
+    let full = try tool.run("crawl", "\(origin.base)/", "--limit", "20")
+    #expect(full.status == 3)
+    #expect(full.errors.contains("--limit was reached: "))
+    origin.stop()
+    let failed = try tool.run("crawl", "http://localhost:1/")
+    #expect(failed.status == 2 && failed.text.contains("no connection can be made"))
+    #expect(try tool.run("crawl").status == 64)
+    #expect(try tool.run("crawl", "ftp://a/").status == 64)
+    #expect(try tool.run("crawl", "http://me:secret@localhost/").status == 2)
+  }
+
+  @Test func `Ctrl-C ends it with a report, and it goes on`() async throws {
+    let (tool, origin) = (ToolRun(), try site())
+    defer { origin.stop() }
+    origin.set("/b", .silence)
+    let input = try openFile("/dev/null", O_RDONLY)
+    defer { close(input) }
+    let running = try tool.start(
+      ["crawl", "\(origin.base)/", "-d", "2"].map { Array($0.utf8) }, input: input)
+    while !origin.requests.contains(where: { $0.target == "/b" }) { await Task.yield() }
+    running.child.send(SIGINT)
+    let result = try running.finish()
+    #expect(result.status == 130)
+    #expect(result.errors.contains("fetched, ") && result.errors.contains("left out"))
+    origin.set("/b", OriginAnswer("<a href=/c></a>", fields: html))
+    #expect(try tool.run("crawl", "\(origin.base)/", "-d", "2").status == 1)
+    #expect(origin.requests.count { $0.target == "/" } == 1)
+    #expect(origin.requests.contains { $0.target == "/c" })
+  }
+}

@@ -1,0 +1,75 @@
+import HTTPSemantics
+import SiteParsing
+import Testing
+
+@Suite struct RobotsRulesTests {
+  private func allows(_ text: String, _ target: String) throws -> Bool {
+    RobotsRules(Array(text.utf8), for: "OfflineCache")
+      .allows(try NormalizedURL("http://a.test\(target)"))
+  }
+
+  /// The examples of RFC 9309, section 5, and of section 2.2.
+  @Test(arguments: [
+    ("/a", "/a/b", false), ("/a", "/b", true), ("/fish", "/fishheads", false),
+    ("/fish/", "/fish", true), ("/fish*", "/fish.html", false), ("/*.php", "/a.php?b", false),
+    ("/*.php$", "/a.php", false), ("/*.php$", "/a.php?b", true), ("/*.php$", "/a.php/b.php", false),
+    ("/a*b*c$", "/a1b2c3c", false), ("/a*b*c$", "/ab", true), ("*/x", "/y/x", false),
+    ("/a$", "/a", false), ("/a$", "/ab", true), ("/", "/", false), ("", "/a", true),
+    ("/a%3cd.html", "/a%3Cd.html", false), ("/%7Ejoe/", "/~joe/a", false),
+    ("/foo/bar/\u{30C4}", "/foo/bar/%E3%83%84", false),
+    ("/foo/bar/%62%61%7A", "/foo/bar/baz", false),
+    ("/a-%2A.html", "/a-*.html", false), ("/a-%2A.html", "/a-b.html", true),
+    ("/a-%24", "/a-$b", false), ("/.", "/a", true), ("/.git", "/.git/x", false), ("a", "/a", true),
+    ("/a?b", "/a?bc", false), ("/", "/robots.txt", true), ("/***b", "/aab", false),
+  ])
+  func `a pattern matches from the start of the path`(
+    pattern: String, target: String, isAllowed: Bool
+  ) throws {
+    #expect(try allows("User-agent: *\nDisallow: \(pattern)\n", target) == isAllowed)
+  }
+
+  @Test func `the longest pattern decides, and allowing wins`() throws {
+    let text = "user-agent: *\ndisallow: /a\nallow: /a/b\ndisallow: /a/b/c\nallow: /d\ndisallow: /d"
+    for (target, isAllowed) in [("/a/x", false), ("/a/b/x", true), ("/a/b/c", false), ("/d", true)]
+    {
+      #expect(try allows(text, target) == isAllowed, "\(target)")
+    }
+    #expect(try allows("user-agent: *\nallow: /page\ndisallow: /*.htm", "/page.htm") == false)
+  }
+
+  @Test func `the groups for this crawler count, else those for all`() throws {
+    let text = """
+      \u{FEFF}# comment
+      User-Agent: other
+      Disallow: /other
+      User-agent : OFFLINECACHE/1.0 # that is us
+      Sitemap: http://a.test/x
+      User-agent: third
+      Disallow: /own # and more
+
+      Disallow: /also\r
+      User-agent: *
+      Disallow: /
+      User-agent: offlinecache
+      Disallow: /later
+      """
+    for (target, isAllowed) in [
+      ("/other", true), ("/own", false), ("/also", false), ("/later", false), ("/x", true),
+    ] { #expect(try allows(text, target) == isAllowed, "\(target)") }
+    #expect(try allows("user-agent: offlinecacher\ndisallow: /", "/a"))
+    #expect(try allows("user-agent: *\ndisallow: /\nuser-agent: offlinecache\ndisallow:", "/a"))
+    #expect(try allows("disallow: /", "/a"))
+    #expect(try allows("user-agent: *\ndisallow: /a\nuser-agent: *\ndisallow: /b", "/b") == false)
+  }
+
+  @Test func `a file of 10 MB is read up to the limit`() throws {
+    let line = "disallow: /\(String(repeating: "a", count: 89))\n"
+    let many = String(repeating: line, count: 100_000)
+    #expect(try allows("user-agent: *\ndisallow: /b\n" + many + "disallow: /c\n", "/b") == false)
+    #expect(try allows("user-agent: *\ndisallow: /b\n" + many + "disallow: /c\n", "/c"))
+    // The line at the limit is cut, and would forbid more than it says.
+    let start = "user-agent: *\n"
+    let filler = String(repeating: "#", count: RobotsRules.maximumBytes - start.utf8.count - 13)
+    #expect(try allows("\(start)\(filler)\ndisallow: /abc\n", "/axy"))
+  }
+}

@@ -1,0 +1,105 @@
+import CommandLineTools
+import HTTPSemantics
+import SiteCrawling
+import Synchronization
+
+/// Prints what a crawl could not fetch, its progress, and its numbers at the end.
+final class CrawlReport: Sendable {
+  private let isQuiet: Bool
+  private let asJSON: Bool
+  private let progress: ProgressLine
+  private let output = Mutex(Output.standard())
+  private let start = ContinuousClock.now
+
+  init(isQuiet: Bool, asJSON: Bool) {
+    self.isQuiet = isQuiet
+    self.asJSON = asJSON
+    progress = ProgressLine(total: nil, isEnabled: !isQuiet && Terminal.isTerminal(2))
+  }
+
+  /// Reports one URL.
+  ///
+  /// - Throws: ``OutputError`` if standard output fails.
+  @Sendable
+  func add(
+    _ item: CrawlItem, _ outcome: CrawlOutcome, _ summary: CrawlSummary, known: Int
+  ) throws(OutputError) {
+    progress.set(done: summary.done, total: known, bytes: summary.bytes, totalBytes: nil)
+    guard let (word, reason) = failure(item, outcome) else { return }
+    if asJSON {
+      return try print([
+        JSONText.object([
+          ("url", .string(item.url.string)),
+          ("linked_from", source(of: item).map { .string($0) } ?? .null),
+          ("outcome", .string(word)), ("reason", .string(reason)),
+        ]).line
+      ])
+    }
+    let source = source(of: item).map { ["  linked from \(terminalSafe($0))"] } ?? []
+    try print([terminalSafe(reason)] + source)
+  }
+
+  /// Prints the summary, also that of a crawl that was interrupted.
+  ///
+  /// - Throws: the error of the crawl.
+  func finish(_ result: Result<CrawlSummary, any Error>) throws -> CrawlSummary {
+    progress.finish()
+    let summary = try result.get()
+    if asJSON { try print([json(summary).line]) }
+    try output.withLock { output throws(OutputError) in try output.flush() }
+    guard !isQuiet else { return summary }
+    let seconds = ((ContinuousClock.now - start) / .milliseconds(10)).rounded() / 100
+    printMessage(
+      "\(summary.fetched) fetched, \(summary.stored) in the store before, "
+        + "\(summary.notFound) not found, \(summary.failed) failed, "
+        + "\(summary.disallowed) not allowed by robots.txt; "
+        + "\(ByteCount(summary.bytes)) in \(seconds) s")
+    guard summary.leftOut > 0 else { return summary }
+    let cause =
+      summary.reachedLimit
+      ? "--limit was reached"
+      : summary.filledFrontier ? "there are too many URLs to remember" : "the crawl has ended"
+    printMessage(
+      "offlinecache: \(cause): \(summary.leftOut) known URLs are left out; run it again to go on")
+    return summary
+  }
+
+  /// Returns a word for a failure and the message; `nil` if there is nothing to report.
+  private func failure(_ item: CrawlItem, _ outcome: CrawlOutcome) -> (String, String)? {
+    let url = item.url.string
+    switch outcome {
+    case .kept, .leftOut: return nil
+    case .refused(let status):
+      let word = Refusal.isNotFound(status) ? "not_found" : "failed"
+      return (word, "\(url): \(Refusal.text(status, nil, remedy: "correct the link"))")
+    case .failed(let reason):
+      return ("failed", reason.hasPrefix(url) ? reason : "\(url): \(reason)")
+    case .disallowed:
+      // Links to what robots.txt excludes are usual; a start page is not.
+      guard asJSON || item.referrer == nil else { return nil }
+      return ("disallowed", "\(url): the robots.txt of its host does not allow it")
+    }
+  }
+
+  /// Returns the page that led to a URL: what links to it, or redirects to it.
+  private func source(of item: CrawlItem) -> String? {
+    (item.redirects.last ?? item.referrer)?.string
+  }
+
+  private func print(_ lines: [String]) throws(OutputError) {
+    try progress.aside { () throws(OutputError) in
+      try output.withLock { output throws(OutputError) in
+        for line in lines { try output.writeLine(line) }
+      }
+    }
+  }
+
+  private func json(_ summary: CrawlSummary) -> JSONText {
+    .object([
+      ("fetched", .count(summary.fetched)), ("stored", .count(summary.stored)),
+      ("not_found", .count(summary.notFound)), ("failed", .count(summary.failed)),
+      ("disallowed", .count(summary.disallowed)), ("left_out", .count(summary.leftOut)),
+      ("bytes", .count(summary.bytes)), ("reached_limit", .bool(summary.reachedLimit)),
+    ])
+  }
+}
