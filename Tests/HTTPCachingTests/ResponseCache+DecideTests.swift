@@ -107,7 +107,7 @@ struct ResponseCacheDecideTests {
     let sandbox = try CacheSandbox()
     let key = sandbox.cache.key(of: request())
     try sandbox.store.put(content(10), for: key)
-    #expect(words(sandbox.decide(request())).hasSuffix("no response of a server"))
+    #expect(words(sandbox.decide(request())).hasSuffix("the stored entry is no HTTP response"))
     let odd = EntryMetadata(status: 200, userInfo: [Field("http-selecting", "a b:c")])
     try sandbox.store.put(content(10), for: key, metadata: odd)
     #expect(words(sandbox.decide(request(), policy: .offline)).hasPrefix("refuse"))
