@@ -1,8 +1,9 @@
 /// Keeps requests from a server that fails.
 ///
 /// Three failures in a row, or 30 percent of the last 20 results, open it for 1 second. Then one
-/// request is let through as a probe. If that fails, too, it stays open twice as long, up to 60
-/// seconds; if it succeeds, the breaker is closed. Times are nanoseconds of a monotonic clock.
+/// request is let through as a probe; for look-ups, ``TierServer`` sends it in the background. If
+/// that fails, too, it stays open twice as long, up to 60 seconds; if it succeeds, the breaker is
+/// closed. Times are nanoseconds of a monotonic clock.
 struct Breaker: Sendable {
   /// The state, for statistics.
   enum State: String, Sendable {

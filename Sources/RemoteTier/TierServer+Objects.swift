@@ -26,9 +26,16 @@ extension TierServer {
   ) async throws(RemoteReason) -> Fetched {
     var fields = [HTTPField("Accept", "application/json")]
     if let tag { fields.append(HTTPField("If-None-Match", tag)) }
-    let response = try await send(use, "GET", name.path, fields: fields)
+    return try await document(
+      try await send(use, "GET", name.path, fields: fields), use, hasTag: tag != nil)
+  }
+
+  /// Reads the answer to a request for a document, and records its result.
+  func document(
+    _ response: TransportResponse, _ use: Use, hasTag: Bool
+  ) async throws(RemoteReason) -> Fetched {
     do throws(RemoteReason) {
-      let fetched = try await read(response, hasTag: tag != nil)
+      let fetched = try await read(response, hasTag: hasTag)
       finish(use, nil)
       return fetched
     } catch {

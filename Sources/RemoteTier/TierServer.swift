@@ -24,6 +24,8 @@ final class TierServer: Sendable {
   private let transport: any HTTPTransport
   private let clock: TierClock
   private let maximumLookUps: Int
+  /// The document that a probe asks for.
+  private let probed: ObjectName
   private let onNotice: @Sendable (RemoteNotice) -> Void
   private let health = Lock(Health())
 
@@ -34,6 +36,7 @@ final class TierServer: Sendable {
     self.server = server
     limits = options.limits
     maximumLookUps = options.maximumLookUps
+    probed = .purgeList(of: options.namespace)
     onNotice = options.onNotice
     self.transport = transport
     self.clock = clock
@@ -42,13 +45,26 @@ final class TierServer: Sendable {
   var url: String { server.base.string }
 
   /// Returns why the server would not be asked now; `nil` if it would.
+  ///
+  /// If the breaker for look-ups is open, this sends the probe when it is time. It runs in the
+  /// background, because a look-up must not wait for a server that has failed.
   func refusal(of use: Use) -> RemoteReason? {
     let now = clock.monotonic()
-    return health.withLock { health in
-      if health.isReadingOff || use == .writing && health.isWritingOff { return .off }
-      let breaker = use == .reading ? health.reading : health.writing
-      return breaker.mayAdmit(at: now) ? nil : .open
+    let (reason, isProbe) = health.withLock { health -> (RemoteReason?, Bool) in
+      if health.isReadingOff || use == .writing && health.isWritingOff { return (.off, false) }
+      if use == .writing { return (health.writing.mayAdmit(at: now) ? nil : .open, false) }
+      if health.reading.state == .closed { return (nil, false) }
+      let isProbe = health.reading.admit(at: now)
+      if isProbe { health.running += 1 }
+      return (.open, isProbe)
     }
+    if isProbe { Task { [self] in await probe() } }
+    return reason
+  }
+
+  private func probe() async {
+    guard let response = try? await request(.reading, "GET", probed.path) else { return }
+    _ = try? await document(response, .reading, hasTag: false)
   }
 
   /// Sends a request; the caller must call ``finish(_:_:)`` with the result of the whole answer.
@@ -59,6 +75,15 @@ final class TierServer: Sendable {
     body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0
   ) async throws(RemoteReason) -> TransportResponse {
     try admit(use)
+    return try await request(
+      use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
+  }
+
+  /// Sends a request that was admitted.
+  private func request(
+    _ use: Use, _ method: String, _ path: String, fields: [HTTPField] = [],
+    body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0
+  ) async throws(RemoteReason) -> TransportResponse {
     do throws(RemoteReason) {
       let response = try await exchange(
         use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
@@ -95,9 +120,9 @@ final class TierServer: Sendable {
   }
 
   private func admit(_ use: Use) throws(RemoteReason) {
+    if let refusal = refusal(of: use) { throw refusal }
     let now = clock.monotonic()
     let reason = health.withLock { health -> RemoteReason? in
-      if health.isReadingOff || use == .writing && health.isWritingOff { return .off }
       if use == .reading, health.running >= maximumLookUps { return .busy }
       let isAdmitted =
         use == .reading ? health.reading.admit(at: now) : health.writing.admit(at: now)

@@ -53,6 +53,13 @@ struct Machine {
     tier = RemoteCache(options: options, transport: transport, clock: time.clock)
   }
 
+  /// Waits until a probe that a look-up has started has a result.
+  func waitForProbe() async {
+    while tier.statistics.servers.contains(where: { $0.reading == "probing" }) {
+      await Task.yield()
+    }
+  }
+
   /// Offers a response and waits until it is uploaded.
   func offer(
     _ key: ByteString, _ body: [UInt8], selecting: [ByteString] = [], tags: [ByteString] = [],
