@@ -11,21 +11,24 @@ import Testing
 
 /// Random faults in each transfer: no wrong byte may come out, whatever a server does.
 ///
-/// `OFFLINECACHE_TEST_TRANSFERS` is the number of look-ups and offers, 20,000 by default.
+/// `OFFLINECACHE_TEST_TRANSFERS` is the number of transfers with a fault, 20,000 by default.
 @Suite(.timeLimit(.minutes(60)))
 struct FaultLoopTests {
   private static let transfers =
     ProcessInfo.processInfo.environment["OFFLINECACHE_TEST_TRANSFERS"].flatMap { Int($0) } ?? 20_000
 
-  /// Draws what happens to a request from its path, method and a number that grows.
+  /// Draws what happens, and counts the faults.
   private final class Dice: Sendable {
     private let state: Mutex<SplitMix64>
+    let faults = Mutex(0)
     init(seed: UInt64) { state = Mutex(SplitMix64(seed: seed)) }
     func roll(_ sides: Int) -> Int { state.withLock { $0.below(sides) } }
   }
 
   private static func fault(_ dice: Dice) -> MemoryServer.Fault? {
-    switch dice.roll(40) {
+    let kind = dice.roll(40)
+    if kind < 7 { dice.faults.withLock { $0 += 1 } }
+    return switch kind {
     case 0:
       .status([200, 204, 206, 301, 304, 404, 409, 412, 413, 429, 500, 503, 507][dice.roll(13)])
     case 1: .failure([.timeout, .connectionLost, .protocolViolation, .tls][dice.roll(4)])
@@ -57,9 +60,14 @@ struct FaultLoopTests {
     let time = TierTime()
     let machines = try (0..<3).map { _ in try Machine(server, time: time) }
     server.setFault { _ in Self.fault(dice) }
-    var (hits, wrong, lost) = (0, 0, 0)
+    var (step, hits, wrong, lost) = (0, 0, 0, 0)
     var strange: Set<RemoteReason> = []
-    for step in 0..<(Self.transfers / 4) {
+    var memory: [Int] = []
+    while true {
+      step += 1
+      let faults = dice.faults.withLock(\.self)
+      if faults >= memory.count * Self.transfers / 16 { memory.append(Self.residentMegabytes()) }
+      if faults >= Self.transfers / 4 { break }
       let machine = machines[dice.roll(3)]
       let (key, kind) = (dice.roll(50), dice.roll(2))
       let name = ByteString("GET http://a.test/\(key)")
@@ -83,5 +91,16 @@ struct FaultLoopTests {
     #expect(wrong == 0, "seed \(seed)")
     #expect(lost == 0 && strange.isEmpty, "seed \(seed): \(strange)")
     #expect(hits > Self.transfers / 100, "seed \(seed): the loop finds something")
+    // The first quarter fills what is bounded. Other tests run beside this one.
+    #expect(memory.last ?? 0 <= 2 * memory[1] + 200, "seed \(seed): \(memory) MB")
+    print("seed \(seed): \(step) look-ups and offers, \(hits) hits; resident: \(memory) MB")
+  }
+
+  /// Returns the memory that the process occupies; 0 where the kernel does not tell.
+  private static func residentMegabytes() -> Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first).flatMap { Int($0) }
+      .map { $0 / 1000 } ?? 0
   }
 }
