@@ -95,3 +95,23 @@ struct LibraryCache: CacheUnderTest {
 
   func settle() async { await client.waitForBackground() }
 }
+
+/// Asks several machines in turn.
+final class RotatingCache: CacheUnderTest {
+  private let machines: [LibraryCache]
+  private let turn = Mutex(0)
+
+  init(_ machines: [LibraryCache]) { self.machines = machines }
+
+  func answer(_ request: HTTPRequest, body: String?) async -> Result<ReceivedAnswer, NoAnswer> {
+    let number = turn.withLock { turn in
+      turn += 1
+      return turn % machines.count
+    }
+    return await machines[number].answer(request, body: body)
+  }
+
+  func settle() async {
+    for machine in machines { await machine.settle() }
+  }
+}

@@ -28,37 +28,57 @@ struct Laboratory {
   /// Names the ways from the client to what is stored; all have to give the same answers.
   enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case disk, memory
-    /// From disk, with a tier between the store and the origin.
+    /// From disk, with a tier between the store and the origin, on each of three machines.
     case tier
+    /// As ``tier``, but each request of a case goes to the next machine. What must not be done
+    /// must not be done there either; what may be stored is not on all machines.
+    case team
 
     var testDescription: String { "from \(rawValue)" }
   }
 
-  /// Plays those cases that are meant for a role against the library, on one store.
+  /// Plays those cases that are meant for a role against the library.
+  ///
+  /// - Returns: the scores of each machine that plays all of them.
   static func play(
     _ cases: [ConformanceCase], role: Role, way: Way = .disk
-  ) async throws -> Scores {
-    let folder = TemporaryFolder()
+  ) async throws -> [Scores] {
     let clock = VirtualClock()
-    let store = try Store(
-      at: folder.path, options: Options(memoryBytes: way == .memory ? 1 << 20 : 0, clock: clock))
-    defer { store.close() }
     let origin = ScriptedOrigin(clock: clock)
-    var options = ClientOptions()
-    options.rules = role.rules
-    if way == .tier { options.remote = try makeTier(clock) }
-    let client = CachingClient(
-      store: store, transport: OriginTransport(origin: origin), options: options, clock: clock)
-    let cache = LibraryCache(client: client, asksStoreFirst: way == .memory)
-    let replay = Replay(cache: cache, origin: origin, clock: clock)
-    return try await play(cases, role: role, replay)
+    let server = MemoryServer(isBazel: true)
+    let folder = TemporaryFolder()
+    var machines: [LibraryCache] = []
+    for number in 0..<(way == .tier || way == .team ? 3 : 1) {
+      let store = try Store(
+        at: "\(folder.path)/\(number)",
+        options: Options(memoryBytes: way == .memory ? 1 << 20 : 0, clock: clock))
+      var options = ClientOptions()
+      options.rules = role.rules
+      if way == .tier || way == .team { options.remote = try makeTier(server, clock) }
+      let client = CachingClient(
+        store: store, transport: OriginTransport(origin: origin), options: options, clock: clock)
+      machines.append(LibraryCache(client: client, asksStoreFirst: way == .memory))
+    }
+    defer { for machine in machines { machine.client.store.close() } }
+    if way == .team {
+      let replay = Replay(cache: RotatingCache(machines), origin: origin, clock: clock)
+      return [try await play(cases, role: role, replay)]
+    }
+    var scores: [Scores] = []
+    for (number, machine) in machines.enumerated() {
+      let replay = Replay(cache: machine, origin: origin, clock: clock)
+      scores.append(try await play(cases, role: role, replay, first: number * 10_000))
+    }
+    return scores
   }
 
-  private static func makeTier(_ clock: VirtualClock) throws -> RemoteCache {
+  private static func makeTier(
+    _ server: MemoryServer, _ clock: VirtualClock
+  ) throws -> RemoteCache {
     let options = try RemoteCacheOptions(
       servers: [try RemoteServer("http://cache.test/")], secret: Array("0123456789abcdef".utf8))
     return RemoteCache(
-      options: options, transport: MemoryServer(isBazel: true),
+      options: options, transport: server,
       clock: TierClock(monotonic: { clock.now() }, wall: clock))
   }
 
@@ -72,12 +92,12 @@ struct Laboratory {
 
   /// Plays in the order of the file: cases on which others depend come first there.
   private static func play(
-    _ cases: [ConformanceCase], role: Role, _ replay: Replay
+    _ cases: [ConformanceCase], role: Role, _ replay: Replay, first: Int = 0
   ) async throws -> Scores {
     let meant = cases.filter { $0.modes.contains(role.rawValue) && !$0.isProxyOnly }
     var outcomes: [String: Outcome] = [:]
     for (number, test) in meant.enumerated() {
-      outcomes[test.id] = try await replay.outcome(of: test, number: number)
+      outcomes[test.id] = try await replay.outcome(of: test, number: first + number)
     }
     return Scores(meant, outcomes: outcomes)
   }
