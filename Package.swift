@@ -338,7 +338,8 @@ let package = Package(
       [
         "CacheClient", "HTTPDownloads", "HTTPAuthentication", "HTTPCaching", "RemoteTier",
         "HTTPTransports", "HTTPSemantics", "ContentCoding", "MessageDigests", "CacheStore",
-        "CacheFormat", "CacheSystem", "ClientTesting", "SimulatedFiles",
+        "CacheFormat", "CacheSystem", "ClientTesting", "SimulatedFiles", "CurlHTTP",
+        "LoopbackOrigin", "NginxOrigin",
       ]),
     tests(
       "OfflineCacheKit",

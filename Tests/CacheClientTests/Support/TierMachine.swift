@@ -14,11 +14,11 @@ struct TierMachine {
   var client: CachingClient { sandbox.client }
 
   init(
-    _ origin: ScriptedTransport, _ server: MemoryServer, role: CacheRules.Role = .privateCache,
-    mode: RemoteMode = .both, offline: Bool = false
+    _ origin: ScriptedTransport, _ server: any HTTPTransport, base: String = "http://cache.test/",
+    role: CacheRules.Role = .privateCache, mode: RemoteMode = .both, offline: Bool = false
   ) throws {
     let options = try RemoteCacheOptions(
-      servers: [try RemoteServer("http://cache.test/")], secret: Array("0123456789abcdef".utf8),
+      servers: [try RemoteServer(base)], secret: Array("0123456789abcdef".utf8),
       mode: mode)
     tier = RemoteCache(options: options, transport: server)
     var clientOptions = ClientOptions(rules: CacheRules(role: role))
