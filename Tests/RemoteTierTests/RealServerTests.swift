@@ -104,6 +104,11 @@ struct RealServerTests {
     // The emulator answers 500 if an object is replaced while it reads it.
     try await exercise(
       "\(server.base)/bucket/team/", NetworkSetup(proxy: .none), access, mayMiss: .serverError)
+    // The bucket in the host.
+    let (host, port) = ("bucket.s3.amazonaws.com", try #require(URL(string: server.base)?.port))
+    var setup = NetworkSetup(proxy: .none)
+    setup.resolves = ["\(host):\(port):127.0.0.1"]
+    try await exercise("http://\(host):\(port)/host/", setup, access, mayMiss: .serverError)
     let machine = try Machine(
       transport, bases: ["\(server.base)/no-such-bucket/"], access: access)
     await machine.offer("k", [1])
