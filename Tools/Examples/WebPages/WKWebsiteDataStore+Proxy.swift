@@ -3,8 +3,8 @@
   public import WebKit
 
   extension WKWebsiteDataStore {
-    /// Returns a store whose requests go through `offlinecache serve --listen 127.0.0.1:3128`. Read
-    /// Docs/WebView.md first: it stores plain http only.
+    /// Returns a store whose requests go through `offlinecache serve --listen 127.0.0.1:3128
+    /// --intercept`. Read Docs/WebView.md first: without `--intercept` it stores plain http only.
     public static func throughLocalProxy() -> WKWebsiteDataStore {
       let store = WKWebsiteDataStore.nonPersistent()
       let proxy = NWEndpoint.hostPort(host: "127.0.0.1", port: 3128)
