@@ -2,8 +2,9 @@
 ///
 /// Three failures in a row, or 30 percent of the last 20 results, open it for 1 second. Then one
 /// request is let through as a probe; for look-ups, ``TierServer`` sends it in the background. If
-/// that fails, too, it stays open twice as long, up to 60 seconds; if it succeeds, the breaker is
-/// closed. Times are nanoseconds of a monotonic clock.
+/// it succeeds, the breaker is closed; otherwise it is open again. It is open twice as long each
+/// time, up to 60 seconds, until 20 results in a row were good. Times are nanoseconds of a
+/// monotonic clock.
 struct Breaker: Sendable {
   /// The state, for statistics.
   enum State: String, Sendable {
@@ -20,6 +21,7 @@ struct Breaker: Sendable {
   private var inRow = 0
   /// The last results, the newest last; true for a failure.
   private var results: [Bool] = []
+  /// The time for which it is open the next time.
   private var wait = Breaker.shortest
   private var openUntil: Int64 = 0
   /// The end of the time after which a probe without a result is forgotten.
@@ -48,18 +50,15 @@ struct Breaker: Sendable {
   mutating func record(isFailure: Bool, at now: Int64) {
     switch state {
     case .probing:
-      guard isFailure else {
-        self = Breaker()
-        return
-      }
-      wait = min(2 * wait, Self.longest)
-      open(at: now)
+      if isFailure { open(at: now) } else { state = .closed }
     case .closed:
       inRow = isFailure ? inRow + 1 : 0
       results.append(isFailure)
       if results.count > Self.window { results.removeFirst() }
       if inRow >= Self.failuresInRow || results.count(where: { $0 }) >= Self.failuresInWindow {
         open(at: now)
+      } else if results.count == Self.window, !results.contains(true) {
+        wait = Self.shortest
       }
     // A request that was sent before the breaker was opened.
     case .open: break
@@ -76,6 +75,7 @@ struct Breaker: Sendable {
   private mutating func open(at now: Int64) {
     state = .open
     openUntil = now + wait
+    wait = min(2 * wait, Self.longest)
     inRow = 0
     results = []
   }

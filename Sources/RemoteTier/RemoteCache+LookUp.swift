@@ -41,37 +41,54 @@ extension RemoteCache {
     if absent.contains(name, at: clock.monotonic()) { throw .absent }
     let server = try server(for: name, .reading)
     try await purges.refresh(within: Self.purgeAge)
-    let document: SharedDocument
-    switch try await server.document(name) {
+    switch try await server.document(name, isResult: false) {
     case .bytes(let bytes, _):
+      let response: SharedResponse
       do throws(RemoteReason) {
-        document = try self.document(bytes, of: key)
+        response = try self.response(in: bytes, of: key, name, choose)
       } catch {
-        // It would be the same one in the next seconds.
-        absent.note(name, at: clock.monotonic())
+        server.record(.reading, nil)
         throw error
       }
+      // The result of a look-up is its body: otherwise a server that has documents, and hangs in
+      // each body, would fail every second time only.
+      if response.inlineBody != nil { server.record(.reading, nil) }
+      return try await finding(response, of: key, name, server)
     case .absent, .unchanged:
       absent.note(name, at: clock.monotonic())
       throw .absent
     }
-    return try await finding(in: document, name, server, choose)
   }
 
-  private func finding(
-    in document: SharedDocument, _ name: ObjectName, _ server: TierServer,
+  /// Returns the response to use of a document.
+  private func response(
+    in bytes: [UInt8], of key: ByteString, _ name: ObjectName,
     _ choose: @Sendable ([SharedResponse]) -> Result<Int, RemoteReason>
-  ) async throws(RemoteReason) -> RemoteFinding {
+  ) throws(RemoteReason) -> SharedResponse {
+    let document: SharedDocument
+    do throws(RemoteReason) {
+      document = try self.document(bytes, of: key)
+    } catch {
+      // It would be the same one in the next seconds.
+      absent.note(name, at: clock.monotonic())
+      throw error
+    }
     let list = purges.list
     let valid = document.responses.filter {
-      !list.covers(document.key, tags: $0.tags, generation: document.generation)
+      !list.covers(key, tags: $0.tags, generation: document.generation)
     }
     guard !valid.isEmpty || document.responses.isEmpty else { throw .purged }
     let response = valid[try choose(valid).get()]
     guard response.length <= options.maximumBodyBytes else { throw .tooLarge }
+    return response
+  }
+
+  private func finding(
+    _ response: SharedResponse, of key: ByteString, _ name: ObjectName, _ server: TierServer
+  ) async throws(RemoteReason) -> RemoteFinding {
     let transfer =
-      response.inlineBody == nil ? try await open(response, document.key, name, server) : nil
-    let body = RemoteBody(response, of: document.key, from: transfer) { [weak self] reason, bytes in
+      response.inlineBody == nil ? try await open(response, key, name, server) : nil
+    let body = RemoteBody(response, of: key, from: transfer) { [weak self] reason, bytes in
       guard let self else { return }
       if reason == .wrongBytes { absent.note(name, at: clock.monotonic()) }
       count { numbers in

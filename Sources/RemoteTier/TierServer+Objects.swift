@@ -20,23 +20,28 @@ extension TierServer {
 
   /// Gets a document.
   ///
-  /// - Parameter tag: The entity tag of the one that is known.
+  /// - Parameters:
+  ///   - name: Its name.
+  ///   - use: The use, for which the result is recorded.
+  ///   - tag: The entity tag of the one that is known.
+  ///   - isResult: Whether a document is a result; if not, the caller records one.
   func document(
-    _ name: ObjectName, use: Use = .reading, unless tag: String? = nil
+    _ name: ObjectName, use: Use = .reading, unless tag: String? = nil, isResult: Bool = true
   ) async throws(RemoteReason) -> Fetched {
     var fields = [HTTPField("Accept", "application/json")]
     if let tag { fields.append(HTTPField("If-None-Match", tag)) }
     return try await document(
-      try await send(use, "GET", name.path, fields: fields), use, hasTag: tag != nil)
+      try await send(use, "GET", name.path, fields: fields), use, hasTag: tag != nil,
+      isResult: isResult)
   }
 
   /// Reads the answer to a request for a document, and records its result.
   func document(
-    _ response: TransportResponse, _ use: Use, hasTag: Bool
+    _ response: TransportResponse, _ use: Use, hasTag: Bool, isResult: Bool = true
   ) async throws(RemoteReason) -> Fetched {
     do throws(RemoteReason) {
       let fetched = try await read(response, hasTag: hasTag)
-      finish(use, nil)
+      if case .bytes = fetched, !isResult { end() } else { finish(use, nil) }
       return fetched
     } catch {
       finish(use, error)

@@ -95,11 +95,19 @@ final class TierServer: Sendable {
     }
   }
 
-  /// Records the result of an answer: `nil` for a success.
+  /// Ends a request, and records its result: `nil` for a success.
   func finish(_ use: Use, _ reason: RemoteReason?) {
+    end()
+    record(use, reason)
+  }
+
+  /// Ends a request that is not a result yet.
+  func end() { health.withLock { $0.running -= 1 } }
+
+  /// Records a result: `nil` for a success.
+  func record(_ use: Use, _ reason: RemoteReason?) {
     let now = clock.monotonic()
     health.withLock { health in
-      health.running -= 1
       var breaker = use == .reading ? health.reading : health.writing
       if reason == .cancelled {
         breaker.forget(at: now)

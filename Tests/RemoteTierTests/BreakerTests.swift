@@ -38,6 +38,20 @@ struct BreakerTests {
     #expect(breaker.admit(at: now))
   }
 
+  @Test("it is open twice as long each time, until twenty results were good")
+  func failuresAfterProbe() {
+    for (good, wait) in [(19, 2 * Self.second), (20, Self.second)] {
+      let breaker = Switch()
+      for _ in 0..<3 { breaker.record(isFailure: true, at: 0) }
+      #expect(breaker.admit(at: Self.second))
+      breaker.record(isFailure: false, at: Self.second)
+      for _ in 0..<good { breaker.record(isFailure: false, at: Self.second) }
+      for _ in 0..<3 { breaker.record(isFailure: true, at: Self.second) }
+      #expect(!breaker.admit(at: Self.second + wait - 1))
+      #expect(breaker.admit(at: Self.second + wait))
+    }
+  }
+
   @Test("six failures among the last twenty results open it, five do not")
   func failuresInWindow() {
     for failures in [5, 6] {

@@ -184,6 +184,26 @@ struct FailureTests {
     #expect(await machine.lookUp(key) == .success(body))
   }
 
+  @Test("a server that has documents, and hangs in each body, is given up after three")
+  func hangingBodies() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    let keys = (0..<20).map { ByteString("GET http://a.test/\($0)") }
+    for key in keys { await machine.offer(key, body) }
+    server.setFault { $0.url.target.contains("/cas/") ? .failure(.timeout) : nil }
+    for key in keys { _ = await machine.lookUp(key) }
+    #expect(machine.tier.statistics.misses == [.timeout: 3, .open: 17])
+    // The probe succeeds, and the bodies hang again: open for 2 s now.
+    machine.time.advance(seconds: 1.1)
+    _ = await machine.lookUp(keys[0])
+    await machine.waitForProbe()
+    for key in keys { _ = await machine.lookUp(key) }
+    #expect(machine.tier.statistics.misses == [.timeout: 6, .open: 35])
+    machine.time.advance(seconds: 1.1)
+    #expect(await machine.lookUp(keys[0]) == .failure(.open))
+    #expect(machine.tier.statistics.servers.first?.reading == "open")
+  }
+
   @Test("more look-ups at once than allowed are misses")
   func busy() async throws {
     let server = MemoryServer()
