@@ -21,12 +21,11 @@ extension CachingClient {
       guard let lookUps = remoteLookUps, latest.mayAskOthers else { break }
       let (reason, isOwn) = await lookUps.find(latest, decide)
       remark = reason
-      if reason == nil || !isOwn {
-        switch await asyncStore.perform({ _ in decide() }) {
-        case .serve(let serving): return (.serve(serving), reason == nil)
-        case .refuse(let reason): return (.refuse(reason), false)
-        case .forward(let next): latest = next
-        }
+      // After a miss, too: a request to the origin may have ended while this one asked the tier.
+      switch await asyncStore.perform({ _ in decide() }) {
+      case .serve(let serving): return (.serve(serving), reason == nil)
+      case .refuse(let reason): return (.refuse(reason), false)
+      case .forward(let next): latest = next
       }
       if isOwn { break }
     }
