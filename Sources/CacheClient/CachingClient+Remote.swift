@@ -19,11 +19,17 @@ extension CachingClient {
     // A look-up for another request may have stored a response that this one does not select.
     for _ in 0..<2 {
       guard let lookUps = remoteLookUps, latest.mayAskOthers else { break }
-      let (reason, isOwn) = await lookUps.find(latest, decide)
-      remark = reason
-      // After a miss, too: a request to the origin may have ended while this one asked the tier.
-      switch await asyncStore.perform({ _ in decide() }) {
-      case .serve(let serving): return (.serve(serving), reason == nil)
+      let (result, isOwn) = await lookUps.find(latest, decide)
+      let decision: Decision
+      switch result {
+      case .success(let made) where isOwn: (remark, decision) = (nil, made)
+      case .success: (remark, decision) = (nil, await asyncStore.perform { _ in decide() })
+      // A request to the origin may have ended while this one asked the tier.
+      case .failure(let reason):
+        (remark, decision) = (reason, await asyncStore.perform { _ in decide() })
+      }
+      switch decision {
+      case .serve(let serving): return (.serve(serving), remark == nil)
       case .refuse(let reason): return (.refuse(reason), false)
       case .forward(let next): latest = next
       }
@@ -49,7 +55,7 @@ extension CachingClient {
       cache.decide(request, policy: .storedElseLoad, lifetime: options.lifetime, now: now)
     }
     guard case .forward(let forwarding) = asked, forwarding.mayAskOthers,
-      await lookUps.find(forwarding, decide).reason == nil,
+      case .success = await lookUps.find(forwarding, decide).result,
       case .serve(let serving) = await asyncStore.perform({ _ in decide() })
     else { return nil }
     return serving

@@ -10,12 +10,15 @@ import RemoteTier
 /// Requests for one key share a look-up. It runs in a task of its own, which the time limits of the
 /// tier end: a caller that leaves does not end it for the others.
 final class RemoteLookUps: Sendable {
+  /// The end of a look-up: the reason why it found nothing, or the decision with what it has stored.
+  typealias Result = Swift.Result<Decision, RemoteReason>
+
   let tier: RemoteCache
   private let cache: ResponseCache
   private let store: AsyncStore
   private let permits: StoringPermits
   private let clock: any WallClock
-  private let running = Lock<[ByteString: Promise<RemoteReason?>]>([:])
+  private let running = Lock<[ByteString: Promise<Result>]>([:])
 
   init(
     _ tier: RemoteCache, _ cache: ResponseCache, _ store: AsyncStore, _ permits: StoringPermits,
@@ -31,42 +34,42 @@ final class RemoteLookUps: Sendable {
   /// Looks the answer to a request up.
   ///
   /// - Parameter decide: Decides with what is stored now: another look-up may just have ended.
-  /// - Returns: the reason why there is none, or `nil` if one is stored now; and whether the
-  ///   look-up was made for this request.
+  /// - Returns: the end of the look-up, and whether it was made for this request. If it was not, the
+  ///   decision is that of another one.
   func find(
     _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
-  ) async -> (reason: RemoteReason?, isOwn: Bool) {
-    let (promise, isOwn) = running.withLock { running -> (Promise<RemoteReason?>, Bool) in
+  ) async -> (result: Result, isOwn: Bool) {
+    let (promise, isOwn) = running.withLock { running -> (Promise<Result>, Bool) in
       if let promise = running[forwarding.key] { return (promise, false) }
-      let promise = Promise<RemoteReason?>()
+      let promise = Promise<Result>()
       running[forwarding.key] = promise
       return (promise, true)
     }
     if isOwn {
       Task { [self] in
-        let reason = await isStored(decide) ? nil : await fetch(forwarding)
+        let result = await result(forwarding, decide)
         _ = running.withLock { $0.removeValue(forKey: forwarding.key) }
-        promise.settle(reason)
+        promise.settle(result)
       }
     }
-    guard let result = await promise.value() else { return (.cancelled, isOwn) }
+    guard let result = await promise.value() else { return (.failure(.cancelled), isOwn) }
     return (result, isOwn)
   }
 
-  private func isStored(_ decide: @escaping @Sendable () -> Decision) async -> Bool {
-    if case .serve = await store.perform({ _ in decide() }) { true } else { false }
-  }
-
-  /// Fetches a response and stores it; returns why that was not possible.
-  private func fetch(_ forwarding: Forwarding) async -> RemoteReason? {
+  /// Fetches a response and stores it, unless one is stored now.
+  private func result(
+    _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
+  ) async -> Result {
+    let decision = await store.perform { _ in decide() }
+    if case .serve = decision { return .success(decision) }
     let permit = permits.make(forwarding.key)
     do throws(RemoteReason) {
       let found = try await tier.lookUp(forwarding.key) { [self] in choose($0, forwarding) }
       guard let plan = plan(found.response, forwarding) else { throw .noVariant }
-      try await store(found, plan.with(sha256: found.response.bodyDigest), permit)
-      return nil
+      return .success(
+        try await store(found, plan.with(sha256: found.response.bodyDigest), permit, decide))
     } catch {
-      return error
+      return .failure(error)
     }
   }
 
@@ -79,7 +82,7 @@ final class RemoteLookUps: Sendable {
   /// Returns the index of the newest response that the request selects.
   private func choose(
     _ responses: [SharedResponse], _ forwarding: Forwarding
-  ) -> Result<Int, RemoteReason> {
+  ) -> Swift.Result<Int, RemoteReason> {
     let latest = Timestamp(nanoseconds: clock.now()).advanced(bySeconds: Self.tolerance)
     var reason = RemoteReason.noVariant
     var best: (index: Int, date: HTTPDate)?
@@ -104,10 +107,11 @@ final class RemoteLookUps: Sendable {
     cache.adopting(SharedForm(response), for: forwarding, now: Timestamp(nanoseconds: clock.now()))
   }
 
-  /// Stores a response once its whole body has been received and verified.
+  /// Stores a response once its whole body has been received and verified, and decides with it.
   private func store(
-    _ found: RemoteFinding, _ plan: StoringPlan, _ permit: StoringPermit
-  ) async throws(RemoteReason) {
+    _ found: RemoteFinding, _ plan: StoringPlan, _ permit: StoringPermit,
+    _ decide: @escaping @Sendable () -> Decision
+  ) async throws(RemoteReason) -> Decision {
     let isLong = found.response.length > UInt64(ResponseCache.smallBody)
     let writer = isLong ? try await makeWriter(found, plan) : nil
     var bytes: [UInt8] = []
@@ -131,10 +135,11 @@ final class RemoteLookUps: Sendable {
     }
     defer { permit.endStoring() }
     let whole = bytes
-    try await perform { [permit] store throws(StoreError) in
+    return try await perform { [permit] store throws(StoreError) in
       if let writer { _ = try writer.commit() } else { _ = try plan.store(whole, in: store) }
       // It was invalidated while it was stored.
       if !permit.isValid { try store.remove(plan.key, variant: plan.variant) }
+      return decide()
     }
   }
 
@@ -153,11 +158,11 @@ final class RemoteLookUps: Sendable {
     }
   }
 
-  private func perform(
-    _ work: @escaping @Sendable (Store) throws(StoreError) -> Void
-  ) async throws(RemoteReason) {
+  private func perform<Value: Sendable>(
+    _ work: @escaping @Sendable (Store) throws(StoreError) -> Value
+  ) async throws(RemoteReason) -> Value {
     do throws(StoreError) {
-      try await store.perform(work)
+      return try await store.perform(work)
     } catch {
       throw .notStored
     }

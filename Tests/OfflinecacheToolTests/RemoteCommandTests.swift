@@ -87,6 +87,21 @@ struct RemoteCommandTests {
   }
 
   @Test
+  func `the secret may come from the environment`() throws {
+    let origin = try makeOrigin()
+    let (one, two) = (ToolRun(), ToolRun())
+    _ = try run(one, ["fetch", "-q", "\(origin.base)/a"], remote())
+    let words = [
+      "/usr/bin/env", "OFFLINECACHE_REMOTE_SECRET=a secret of enough bytes",
+      try ToolRun.executable(), "--store", two.store, "fetch", "\(origin.base)/a",
+    ]
+    let result = try two.run(
+      program: (words + remote().filter { !$0.contains("secret-file") && !$0.hasSuffix("/key") })
+        .map { Array($0.utf8) })
+    #expect(result.text.hasPrefix("remote"), "\(result.text)\(result.errors)")
+  }
+
+  @Test
   func `a file that one machine has downloaded comes from the tier`() throws {
     let origin = try makeOrigin()
     let (one, two) = (ToolRun(), ToolRun())
