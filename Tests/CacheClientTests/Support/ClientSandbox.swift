@@ -38,10 +38,11 @@ final class ClientSandbox: Sendable {
 
   var path: String { folder.path + "/store" }
 
-  /// Names the files of bodies that are being written.
+  /// Names the files of bodies that are being written, without the directories of replaced keys
+  /// (`a07c…-0000…`), which lie there until the next entries are settled.
   var staged: [String] {
     let names = (try? FileManager.default.subpathsOfDirectory(atPath: "\(path)/staging")) ?? []
-    return names.filter { $0.contains("/") && !$0.hasSuffix("/lock") }
+    return names.filter { $0.contains("/") && !$0.hasSuffix("/lock") && !$0.contains("-") }
   }
 
   /// Fetches and reads to the end.
