@@ -19,6 +19,9 @@ extension CachingClient {
     // A look-up for another request may have stored a response that this one does not select.
     for _ in 0..<2 {
       guard let lookUps = remoteLookUps, latest.mayAskOthers else { break }
+      // Without a change of threads if there is nothing to wait for.
+      remark = lookUps.tier.refusal(of: latest.key)
+      if remark != nil { break }
       let (result, isOwn) = await lookUps.find(latest, decide)
       let decision: Decision
       switch result {

@@ -14,6 +14,17 @@ extension RemoteCache {
   /// The time within which a purge list must have been read for a document to be used.
   package static let purgeAge: Int64 = 5_000_000_000
 
+  /// Returns why a key would not be looked up now, and counts that; `nil` if it would.
+  package func refusal(of key: ByteString) -> RemoteReason? {
+    do throws(RemoteReason) {
+      _ = try server(of: key)
+      return nil
+    } catch {
+      count { $0.misses[error, default: 0] += 1 }
+      return error
+    }
+  }
+
   /// Looks a response up.
   ///
   /// - Parameters:
@@ -35,11 +46,7 @@ extension RemoteCache {
   private func find(
     _ key: ByteString, _ choose: @Sendable ([SharedResponse]) -> Result<Int, RemoteReason>
   ) async throws(RemoteReason) -> RemoteFinding {
-    guard options.mode.reads else { throw .mode }
-    if blocked.contains(key) { throw .purged }
-    let name = name(of: key)
-    if absent.contains(name, at: clock.monotonic()) { throw .absent }
-    let server = try server(for: name, .reading)
+    let (name, server) = try server(of: key)
     try await purges.refresh(within: Self.purgeAge)
     switch try await server.document(name, isResult: false) {
     case .bytes(let bytes, _):
@@ -58,6 +65,15 @@ extension RemoteCache {
       absent.note(name, at: clock.monotonic())
       throw .absent
     }
+  }
+
+  /// Returns the name of the document of a key, and the server to ask for it.
+  private func server(of key: ByteString) throws(RemoteReason) -> (ObjectName, TierServer) {
+    guard options.mode.reads else { throw .mode }
+    if blocked.contains(key) { throw .purged }
+    let name = name(of: key)
+    if absent.contains(name, at: clock.monotonic()) { throw .absent }
+    return (name, try server(for: name, .reading))
   }
 
   /// Returns the response to use of a document.
