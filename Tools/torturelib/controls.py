@@ -34,6 +34,9 @@ def arguments(kit, bug, tool, level, words, more, seed):
         return found + more
     if tool == "multikill":
         run = run.replace("env ", "env STOREPROBE_PREFIX=w{w}- ", 1)
+    if bug == "inplace":
+        # It changes files, which a store that settles later does not write here.
+        run = run.replace("env ", "env -u STOREPROBE_SETTLING ", 1)
     # A killed process leaves half a record; the next one to write has the bug, too.
     verifier = bug if bug == "tornblind" else ""
     seeded = ["--seed", str(seed)] if tool in ("powerloss", "multikill") else []
