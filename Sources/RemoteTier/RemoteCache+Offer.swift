@@ -20,8 +20,6 @@ package struct RemoteOffer: Sendable {
 extension RemoteCache {
   /// The number of times that a document is read and written again when another writer was faster.
   private static let attempts = 4
-  /// The longest body that is put without asking first whether it is there.
-  private static let probedBytes: UInt64 = 4096
 
   /// The newest purge that this machine has seen: to be read before a response is requested, and
   /// given to ``offer(_:variant:length:seen:_:)``.
@@ -98,11 +96,7 @@ extension RemoteCache {
     let response = offer.response
     guard response.inlineBody == nil else { return }
     let name = ObjectName.body(response.bodyDigest)
-    if response.length > Self.probedBytes,
-      try await server.hasBody(name, length: response.length)
-    {
-      return
-    }
+    if try await server.hasBody(name, length: response.length) { return }
     for attempt in 0..<2 {
       guard let body = offer.body() else { throw .notStored }
       let status = try await server.put(

@@ -35,7 +35,7 @@ struct CachingClientRemoteTests {
 
   @Test(
     "what one machine has fetched, another one gets without the origin",
-    arguments: [0, 1, 1023, 1024, 65_536, 65_537, 3_000_000])
+    arguments: [0, 1, 4096, 4097, 65_536, 65_537, 3_000_000])
   func remoteHit(length: Int) async throws {
     let body = content(length)
     let origin = ScriptedTransport(answer(body, fresh(tag: "a")))

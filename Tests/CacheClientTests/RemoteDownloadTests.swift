@@ -44,7 +44,7 @@ struct RemoteDownloadTests {
 
   @Test(
     "what one machine has downloaded, another one gets from the tier",
-    arguments: [0, 1, 1023, 1024, 3_000_000])
+    arguments: [0, 1, 4096, 4097, 3_000_000])
   func shared(length: Int) async throws {
     let (origin, server) = (server(content(length)), MemoryServer(isBazel: true))
     let first = try await download(origin, server)

@@ -49,7 +49,7 @@ struct FaultLoopTests {
   /// The only right bytes of a key, a kind and a version.
   private static func body(_ key: Int, _ kind: Int, _ version: Int) -> [UInt8] {
     var random = SplitMix64(seed: UInt64(key * 1000 + kind * 100 + version))
-    let length = [0, 10, 900, 1024, 3000, 6000][random.below(6)]
+    let length = [0, 10, 900, 4097, 5000, 9000][random.below(6)]
     return Array("\(key)/\(kind)/\(version)/".utf8) + random.bytes(length)
   }
 
