@@ -28,7 +28,8 @@ struct RemoteCacheTests {
     #expect(await two.lookUp(key) == .success(body))
     #expect(two.tier.statistics.hits == 1)
     #expect(one.tier.statistics.offersStored == 1)
-    #expect(server.objects.keys.contains { $0.contains("/cas/") } == (length > SharedResponse.inlineBytes))
+    let isLong = length > SharedResponse.inlineBytes
+    #expect(server.objects.keys.contains { $0.contains("/cas/") } == isLong)
   }
 
   @Test("no path and no document of a server contains a URL in clear text outside of base 64")
