@@ -99,7 +99,7 @@ extension FindingKind {
     case .entryMissing:
       .init(
         .damage, "The journal has an entry without files.",
-        "If the journal is whole, the body is linked from an entry with the same one; otherwise the entry is given up.",
+        "If the journal is whole, the files are written from a record that still has the body, or the body is linked from an entry with the same one; otherwise the entry is given up.",
         .all, losesData: true)
     case .entryUnrecorded:
       .init(
@@ -135,7 +135,7 @@ extension FindingKind {
     case .bodyMissing:
       .init(
         .damage, "A body is missing.",
-        "Linked from an entry with the same body; if there is none, the entry is moved to the quarantine.",
+        "Written from the journal if that still has it, else linked from an entry with the same body; if there is none, the entry is moved to the quarantine.",
         .all, losesData: true)
     case .bodyShort:
       .init(

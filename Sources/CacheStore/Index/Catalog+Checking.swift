@@ -71,6 +71,17 @@ extension Catalog {
     }
   }
 
+  /// Returns the body of an entry if its record still carries it: a settled entry keeps it until its
+  /// segment is dropped.
+  ///
+  /// - Returns: `nil` if the record does not carry it, cannot be read, or is no longer current.
+  package func carriedBody(of slot: Slot) -> [UInt8]? {
+    guard slot.carriesBody, let located = locate(slot.keyHash, slot.variant),
+      located.slot.isSameRecord(as: slot), let segment = located.segment
+    else { return nil }
+    return (try? readWhole(located, in: segment))?.body
+  }
+
   /// Returns whether the journal has a segment with this number now.
   package func hasSegment(_ number: UInt32) -> Bool {
     state.withLock { $0.journal.segment(number) != nil }

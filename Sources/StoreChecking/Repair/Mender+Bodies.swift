@@ -44,7 +44,7 @@ extension Mender {
     _ = try recovery.release(slot, shard.entries)
   }
 
-  /// Recovers a body from another entry that had the same body file.
+  /// Recovers a body from the record of its entry, or from another entry that had the same body file.
   ///
   /// Other entries with the same digest are not used. The bytes of these were compared when the
   /// link was made; those of others may differ, because a digest can be forged.
@@ -53,6 +53,15 @@ extension Mender {
   ) throws(StoreError) -> Bool {
     let name = Layout.body(slot.digest)
     if try isWhole(name, in: directory, slot) { return true }
+    if let body = catalog.carriedBody(of: slot) {
+      let session = try catalog.ownSession()
+      let new = session.unusedName()
+      try guarded(scene.path(name)) { () throws(SystemError) in
+        try fileSystem.writeNew(new, in: session.directory, body, synced: true)
+      }
+      try rename(new, of: session, to: name, in: directory, scene)
+      return true
+    }
     let entries = catalog.entriesDirectory
     var tried: Set<UInt64> = []
     var failure: StoreError?

@@ -11,7 +11,7 @@ extension Mender {
   ) throws(StoreError) -> Bool {
     guard let slot else { return false }
     // If the journal has lost records, the entry may have been removed.
-    if journalDecides, !recovery.sharers(of: slot, most: 1).isEmpty {
+    if journalDecides, slot.carriesBody || !recovery.sharers(of: slot, most: 1).isEmpty {
       let directory = try makeKey(scene, shard)
       if try recover(slot, in: directory, scene) {
         try recovery.writeMetadata(of: slot, in: directory, shard.entries)
