@@ -49,11 +49,13 @@ extension Store {
     }
   }
 
-  /// Throws an error if the limits do not allow a body of so many bytes.
+  /// Throws an error if the limits do not allow a body of so many bytes, or if the volume has no room
+  /// for it, even without all entries that may be evicted.
   ///
-  /// - Throws: `entryTooLarge`.
+  /// - Throws: `entryTooLarge`, `noSpace`.
   public func checkBodyLength(_ length: UInt64) throws(StoreError) {
     try checkLength(length, path)
+    try evictor.checkSpace(for: length)
   }
 
   /// Throws `entryTooLarge` if the limits do not allow a body of this length.

@@ -56,7 +56,8 @@ extension Store {
         return info
       } catch  where error.code == .noSpace && !hasMadeSpace {
         hasMadeSpace = true
-        guard evictor.makeSpace(entry.length) else { throw error }
+        // The bytes of a staged body are on the disk already.
+        guard evictor.makeSpace(entry.isStaged ? 0 : entry.length) else { throw error }
       }
     }
     throw StoreError(

@@ -25,7 +25,10 @@ extension Evictor {
         if dropDeadRecords(of: free - available) { continue }
       }
       volume.withLock { $0.written = .max - bytes - bytes }
-      guard try evictOne(.freeSpace, olderThan: bound) != nil else {
+      // Nothing is evicted for a body that cannot be stored anyway.
+      guard !isTooLong(bytes, leaving: free),
+        try evictOne(.freeSpace, olderThan: bound) != nil
+      else {
         throw StoreError(
           .noSpace, path: path,
           cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
@@ -61,11 +64,50 @@ extension Evictor {
     return true
   }
 
+  /// Returns about how many bytes the store could free: those of dead records, and of the entries that
+  /// may be evicted.
+  private func removableBytes(evicting: Bool) -> UInt64 {
+    catalog.state.withLock { state in
+      let dead = UInt64(clamping: state.journal.spareBytes)
+      if !evicting { return dead }
+      let totals = state.index.totals
+      let all = totals.bodyBytes + totals.overheadBytes
+      return dead + all - min(all, totals.pinnedBytes)
+    }
+  }
+
+  /// Returns whether the volume has no room for a body and the free bytes that the limits demand, even
+  /// without all entries; false if it has not even room for the free bytes alone.
+  private func isTooLong(_ bytes: UInt64, leaving free: UInt64) -> Bool {
+    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else {
+      return false
+    }
+    let (most, isLarge) = volume.availableBytes.addingReportingOverflow(
+      removableBytes(evicting: true))
+    return !isLarge && most >= free && most - free < bytes
+  }
+
+  /// Throws `noSpace` if the volume has no room for a body, even without all entries that may be
+  /// evicted for it. So nothing is evicted for a body that cannot be stored anyway.
+  func checkSpace(for length: UInt64) throws(StoreError) {
+    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else { return }
+    let removable = removableBytes(evicting: evictsOnFullDisk)
+    if length > volume.availableBytes, length - volume.availableBytes > removable {
+      throw StoreError(
+        .noSpace, path: path,
+        cause: "the body has \(length) bytes, \(volume.availableBytes) are free on the volume, and "
+          + "the store could free \(removable)",
+        remedy: "free space on the disk")
+    }
+  }
+
   /// Makes room on a full disk.
   ///
+  /// - Parameter bytes: the bytes that are to be written.
   /// - Returns: whether something was removed.
   func makeSpace(_ bytes: UInt64) -> Bool {
     if dropDeadRecords(of: bytes) { return true }
+    if (try? checkSpace(for: bytes)) == nil { return false }
     if !evictsOnFullDisk { return false }
     var freed: UInt64 = 0
     var count = 0

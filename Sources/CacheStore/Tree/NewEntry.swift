@@ -36,6 +36,11 @@ struct NewEntry {
   /// The times in another cache; `nil` for a new response.
   var past: ImportedTimes? = nil
 
+  /// Whether the body is in a file already.
+  var isStaged: Bool {
+    if case .staged = body { true } else { false }
+  }
+
   /// Makes the description of the entry.
   func stored(
     digest: Digest, created: Timestamp, accessed: Timestamp, isPinned: Bool

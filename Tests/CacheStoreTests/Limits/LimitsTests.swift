@@ -314,6 +314,21 @@ import Testing
     #expect(store.lookUp("k").entry?.body == [1])
   }
 
+  @Test(arguments: [UInt64(0), 100_000])
+  func `nothing is evicted for a body that the volume cannot hold`(free: UInt64) throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(limits: Limits(freeBytes: free), fileSystem: files))
+    for number in 0..<10 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    files.faults.availableBytes = 200_000
+    files.faults.set { $0.kind == .write ? SystemError(ENOSPC) : nil }
+    let error = #expect(throws: StoreError.self) { try store.put(body(17 << 20, 1), for: "k") }
+    #expect(error?.code == .noSpace)
+    #expect(throws: StoreError.self) { try store.checkBodyLength(17 << 20) }
+    files.faults.set(nil)
+    try store.checkBodyLength(100_000)
+    #expect(store.statistics.entries == 10 && store.statistics.evictions == 0)
+  }
+
   @Test func `a volume that cannot be asked is no crash`() async {
     await #expect(processExitsWith: .success) {
       let sandbox = StoreSandbox()
