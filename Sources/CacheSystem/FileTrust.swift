@@ -17,6 +17,9 @@ extension FileStatus {
   /// Whether the file is such a file that nobody else may write to.
   package var isPrivateFile: Bool { isOwnFile && mode & 0o022 == 0 }
 
+  /// Whether the file is such a file that nobody else may read, either.
+  package var isSecretFile: Bool { isPrivateFile && mode & 0o077 == 0 }
+
   /// Returns whether a user who may write to the folder may also replace this file. If the sticky
   /// bit of the folder is set, other users' files cannot be replaced; see chmod(2).
   package func isReplaceable(in folder: FileStatus, by user: UInt32? = nil) -> Bool {

@@ -7,6 +7,8 @@ package struct StateFile: Sendable {
   /// The reason why the file cannot be used, as text.
   package struct Problem: Error, Sendable {
     package var text: String
+    /// Whether others may have read a secret.
+    package var isExposed = false
 
     /// Creates a problem.
     package init(text: String) { self.text = text }
@@ -64,17 +66,20 @@ package struct StateFile: Sendable {
 
   /// Reads the file; returns `nil` if there is none.
   ///
+  /// - Parameters:
+  ///   - limit: The most bytes that it may have.
+  ///   - isSecret: Whether nobody else may be able to read it.
   /// - Throws: ``Problem`` if it cannot be read, is longer than the limit, or others may have
-  ///   written it.
-  package func load(limit: Int) throws(Problem) -> [UInt8]? {
+  ///   written it, or read it if it is secret.
+  package func load(limit: Int, isSecret: Bool = false) throws(Problem) -> [UInt8]? {
+    var status: FileStatus?
+    let bytes: [UInt8]
     do throws(SystemError) {
       let directory = try files.open(userPath: folder, [.read, .directory])
-      var status: FileStatus?
-      let bytes = try files.readFile(name, in: directory, limit: limit, &status)
+      bytes = try files.readFile(name, in: directory, limit: limit, &status)
       guard let status, status.isPrivateFile, status.linkCount == 1 else {
         throw SystemError.othersFile
       }
-      return bytes
     } catch  where error == .othersFile {
       throw Problem(text: "\(path) may have been written by others; remove it")
     } catch  where error == .notFound {
@@ -82,6 +87,13 @@ package struct StateFile: Sendable {
     } catch {
       throw Problem(text: "\(path) cannot be read: \(error)")
     }
+    if isSecret, let status, !status.isSecretFile {
+      var problem = Problem(
+        text: "\(path) can be read by others (mode \(String(status.mode, radix: 8)))")
+      problem.isExposed = true
+      throw problem
+    }
+    return bytes
   }
 
   /// Replaces the file with a rename, so that after a kill it is the old one or the new one.
@@ -95,10 +107,22 @@ package struct StateFile: Sendable {
     }
   }
 
-  /// Removes the file, if there is one.
-  package func remove() {
-    guard let directory = try? files.open(userPath: folder, [.read, .directory]) else { return }
-    try? files.removeFile(name, in: directory.raw)
+  /// Removes the file, if there is one. Errors are not reported.
+  package func remove() { _ = try? removeIfThere() }
+
+  /// Removes the file; returns false if there is none.
+  ///
+  /// - Throws: ``Problem`` if it cannot be removed.
+  package func removeIfThere() throws(Problem) -> Bool {
+    do throws(SystemError) {
+      let directory = try files.open(userPath: folder, [.read, .directory])
+      try files.removeFile(name, in: directory.raw)
+      return true
+    } catch  where error == .notFound {
+      return false
+    } catch {
+      throw Problem(text: "\(path) cannot be removed: \(error)")
+    }
   }
 
   /// Creates the missing folders. Errors are not checked here: opening the folder afterwards fails.

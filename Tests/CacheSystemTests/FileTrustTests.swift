@@ -18,6 +18,10 @@ struct FileTrustTests {
     #expect(!status(owner: user &+ 1).isOwnFile && !status(owner: user &+ 1).isPrivateFile)
     #expect(!status(owner: user, kind: .link).isOwnFile)
     #expect(status(owner: user, mode: 0o644).isPrivateFile)
+    #expect(status(owner: user).isSecretFile)
+    for mode: UInt16 in [0o644, 0o640, 0o602] {
+      #expect(!status(owner: user, mode: mode).isSecretFile)
+    }
     for mode: UInt16 in [0o620, 0o602, 0o666] {
       #expect(status(owner: user, mode: mode).isOwnFile)
       #expect(!status(owner: user, mode: mode).isPrivateFile)

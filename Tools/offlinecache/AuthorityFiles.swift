@@ -29,12 +29,20 @@ struct AuthorityFiles {
     } catch { throw Self.failure(error) }
   }
 
-  /// Reads the authority; `nil` if there is none.
+  /// Reads the authority; `nil` if there is none. It may have expired.
+  ///
+  /// - Throws: ``ToolError`` if a file cannot be used or is missing, or others can read the key.
   func read() throws -> LocalAuthority? {
     do {
-      guard let certificate = try certificate.load(limit: Self.maximumBytes),
-        let key = try key.load(limit: Self.maximumBytes)
-      else { return nil }
+      let certificate = try certificate.load(limit: Self.maximumBytes)
+      let key = try key.load(limit: Self.maximumBytes, isSecret: true)
+      if certificate == nil, key == nil { return nil }
+      guard let certificate, let key else {
+        throw ToolError(
+          subject: certificate == nil ? certificatePath : keyPath,
+          problem: "this part of the authority is missing",
+          remedy: "remove the rest with 'offlinecache ca remove'; 'ca create' makes another one")
+      }
       return try LocalAuthority(certificate: certificate, key: key, path: certificatePath)
     } catch let problem as StateFile.Problem {
       throw Self.failure(problem)
@@ -43,14 +51,32 @@ struct AuthorityFiles {
 
   /// Reads the authority.
   ///
-  /// - Throws: ``ToolError`` that says how to make one, if there is none.
+  /// - Throws: ``ToolError`` that says how to make one, if there is none that is valid now.
   func require() throws -> LocalAuthority {
     guard let authority = try read() else {
       throw ToolError(
         subject: certificatePath, problem: "there is no authority for https",
         remedy: "make one with 'offlinecache ca create'")
     }
+    try check(authority)
     return authority
+  }
+
+  /// Throws ``ToolError`` if the authority is not valid now.
+  func check(_ authority: LocalAuthority) throws {
+    switch authority.validity {
+    case .valid: return
+    case .expired:
+      throw ToolError(
+        subject: certificatePath, problem: "it has expired on \(dateText(authority.to))",
+        remedy: "undo what trusts it ('offlinecache ca trust --undo'), then replace it with "
+          + "'offlinecache ca remove' and 'ca create'")
+    case .tooEarly:
+      throw ToolError(
+        subject: certificatePath, problem: "it is not valid before \(dateText(authority.from))",
+        remedy: "check the clock of this machine, or replace it with 'offlinecache ca remove' and "
+          + "'ca create'")
+    }
   }
 
   /// Writes a new authority. The key is written first: a certificate without a key is of no use.
@@ -88,10 +114,35 @@ struct AuthorityFiles {
   private static func failure(_ problem: StateFile.Problem) -> ToolError {
     ToolError(
       subject: "the authority", problem: problem.text,
-      remedy: "check the folder, or set XDG_STATE_HOME to another one")
+      remedy: problem.isExposed
+        ? "if nobody has read it, run chmod 600, else undo what trusts it, and replace it with "
+          + "'offlinecache ca remove' and 'ca create'"
+        : "check the folder, or set XDG_STATE_HOME to another one")
   }
 
-  func remove() {
-    for file in [key, certificate, bundle, apt] { file.remove() }
+  /// Removes all files of the authority; returns false if there is neither a key nor a certificate.
+  func remove() throws -> Bool {
+    do throws(StateFile.Problem) {
+      let hadKey = try key.removeIfThere()
+      let hadCertificate = try certificate.removeIfThere()
+      for file in [bundle, apt] { _ = try file.removeIfThere() }
+      return hadKey || hadCertificate
+    } catch { throw Self.failure(error) }
+  }
+}
+
+extension LocalAuthority {
+  /// Whether it is valid now, as text for people and programs.
+  enum Validity: String {
+    case valid
+    case expired
+    case tooEarly = "not yet valid"
+  }
+
+  /// Whether it is valid now.
+  var validity: Validity {
+    let now = secondsFromNow(0)
+    if now < from { return .tooEarly }
+    return now > to ? .expired : .valid
   }
 }

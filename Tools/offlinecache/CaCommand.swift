@@ -25,10 +25,12 @@ enum CaCommand {
 
   private static let showing = Command(
     "show", summary: "Prints the authority's name, fingerprint, times and files",
+    discussion: ["The state is valid, expired or not yet valid."],
     options: [Declarations.json], usesGlobalOptions: false)
 
   private static let removing = Command(
     "remove", summary: "Removes the authority; what trusts it has to be undone by hand",
+    discussion: ["'offlinecache ca trust --undo' works before and after it."],
     usesGlobalOptions: false)
 
   static let declaration = Command(
@@ -42,7 +44,7 @@ enum CaCommand {
     case "create": return try create(invocation, files)
     case "show": return try show(invocation, files)
     case "trust": return try TrustCommand.run(invocation, files)
-    default: return remove(files)
+    default: return try remove(files)
     }
   }
 
@@ -71,12 +73,10 @@ enum CaCommand {
   }
 
   private static func show(_ invocation: Invocation, _ files: AuthorityFiles) throws -> ExitStatus {
-    guard let authority = try files.read() else {
-      printMessage("offlinecache: there is no authority; 'offlinecache ca create' makes one")
-      return .notFound
-    }
+    guard let authority = try files.read() else { return noAuthority() }
     let members = [
       ("name", authority.name), ("sha256", authority.fingerprint.hexadecimal),
+      ("state", authority.validity.rawValue),
       ("from", dateText(authority.from)), ("to", dateText(authority.to)),
       ("certificate", files.certificatePath), ("key", files.keyPath),
     ]
@@ -92,9 +92,17 @@ enum CaCommand {
     return .success
   }
 
-  private static func remove(_ files: AuthorityFiles) -> ExitStatus {
-    files.remove()
-    printMessage("offlinecache: removed; undo what 'offlinecache ca trust' told, if you did it")
+  private static func remove(_ files: AuthorityFiles) throws -> ExitStatus {
+    guard try files.remove() else { return noAuthority() }
+    printMessage(
+      "offlinecache: removed; what trusts it still has to be undone with 'offlinecache ca trust "
+        + "--undo', for a profile or the system with --profile DIR or --system")
     return .success
+  }
+
+  /// Says that there is no authority; returns the status for that.
+  static func noAuthority() -> ExitStatus {
+    printMessage("offlinecache: there is no authority; 'offlinecache ca create' makes one")
+    return .notFound
   }
 }

@@ -27,7 +27,8 @@ enum TrustCommand {
       "Without options it prints lines for a shell: those with export make the commands that are "
         + "started from it trust the authority, the comments tell the rest. Nothing but the files of "
         + "the authority in the state folder is changed then.",
-      "Undo it before 'ca remove'.",
+      "The undo needs no authority, so it also works after 'ca remove'. Programs with the "
+        + "variables fail in between: their files are gone.",
     ],
     parameters: [words], options: [profile, system, undo],
     examples: [
@@ -50,13 +51,11 @@ enum TrustCommand {
         remedy: "give one of --profile, --system and a command, and --undo only without a command")
     }
     if !invocation[undo] {
-      guard try files.read() != nil else {
-        printMessage("offlinecache: there is no authority; 'offlinecache ca create' makes one")
-        return .notFound
-      }
+      guard let authority = try files.read() else { return CaCommand.noAuthority() }
+      try files.check(authority)
     }
     if let folder = invocation[profile] {
-      try change(folder, invocation[undo], files)
+      return try change(folder, invocation[undo], files)
     } else if invocation[system] {
       try SystemTrust.change(files.certificatePath, undoes: invocation[undo])
     } else if invocation[undo] {
