@@ -64,8 +64,16 @@ import ToolTesting
     #expect(try certutil("-N", "--empty-password").status == 0)
     #expect(try trust("--profile", profile.path).status == 0)
     #expect(try certutil("-L").text.contains("C,,"))
+    // Another authority has the same name in the profile.
+    #expect(try run(["ca", "remove"]).status == 0)
+    #expect(try run(["ca", "create"]).status == 0)
+    #expect(try trust("--profile", profile.path).status == 0)
+    #expect(try certutil("-L").text.split(separator: "\n").count { $0.contains("C,,") } == 2)
+    #expect(try run(["ca", "remove"]).status == 0)
     #expect(try trust("--profile", profile.path, "--undo").status == 0)
     #expect(try !certutil("-L").text.contains("C,,"))
-    #expect(try trust("--profile", profile.path, "--undo").status == 2)
+    let again = try trust("--profile", profile.path, "--undo")
+    #expect(again.status == 1)
+    #expect(!again.errors.contains("SEC_ERROR") && again.errors.contains("does not trust"))
   }
 }

@@ -4,6 +4,8 @@ import CommandLineTools
 /// changes.
 struct CertificateDatabase {
   private static let nickname = "offlinecache"
+  /// The most certificates that are removed at once.
+  private static let maximumCertificates = 1_000
 
   private let folder: String
   private let certutil: String
@@ -34,14 +36,31 @@ struct CertificateDatabase {
     try run("-A", "-t", "C,,", "-n", Self.nickname, "-i", certificate)
   }
 
-  /// Undoes ``trust(_:)``.
-  func distrust() throws {
-    try run("-D", "-n", Self.nickname)
+  /// Undoes ``trust(_:)``: removes all authorities that were ever added, and not only the last one.
+  ///
+  /// - Returns: false if there was none.
+  func distrust() throws -> Bool {
+    // Tells apart a database that cannot be read from one without such a certificate.
+    try run("-L", discarded: [1])
+    var count = 0
+    while count < Self.maximumCertificates, try status("-L", "-n", Self.nickname) == 0 {
+      try run("-D", "-n", Self.nickname)
+      count += 1
+    }
+    return count > 0
   }
 
-  private func run(_ arguments: String...) throws {
-    let words = (["-d", "sql:\(folder)"] + arguments).map { Argument($0) }
-    let status = try ProgramRun(certutil, words).wait()
+  /// Runs certutil without its output and messages; returns its status.
+  private func status(_ arguments: String...) throws -> Int32 {
+    try ProgramRun(certutil, words(arguments), discarded: [1, 2]).wait()
+  }
+
+  private func words(_ arguments: [String]) -> [Argument] {
+    (["-d", "sql:\(folder)"] + arguments).map { Argument($0) }
+  }
+
+  private func run(_ arguments: String..., discarded: [Int32] = []) throws {
+    let status = try ProgramRun(certutil, words(arguments), discarded: discarded).wait()
     guard status == 0 else {
       throw ToolError(
         subject: folder,

@@ -19,11 +19,11 @@ struct ProgramRun: Sendable {
   ///   - path: The path of the program.
   ///   - arguments: Its arguments, without its name.
   ///   - environment: Its environment, each member with an equals sign.
-  ///   - isQuiet: Whether its output is thrown away.
+  ///   - discarded: The descriptors whose output is thrown away: 1, 2, both or none.
   /// - Throws: ``ToolError`` if it cannot be started.
   init(
     _ path: String, _ arguments: [Argument], environment: [Argument] = ProgramRun.environment(),
-    isQuiet: Bool = false
+    discarded: [Int32] = []
   ) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -40,7 +40,9 @@ struct ProgramRun: Sendable {
       unsafe posix_spawnattr_destroy(&attributes)
     }
     unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    if isQuiet { unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0) }
+    for number in discarded {
+      unsafe posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_WRONLY, 0)
+    }
     // Signals that this program ignores would be ignored by the other, too.
     var defaults = sigset_t()
     // Safety: the set is a local, which the attributes copy.
@@ -79,8 +81,8 @@ struct ProgramRun: Sendable {
   /// Runs a program to its end.
   ///
   /// - Returns: Its exit status.
-  static func run(_ path: String, _ arguments: String..., isQuiet: Bool = false) throws -> Int32 {
-    try ProgramRun(path, arguments.map { Argument($0) }, isQuiet: isQuiet).wait()
+  static func run(_ path: String, _ arguments: String...) throws -> Int32 {
+    try ProgramRun(path, arguments.map { Argument($0) }).wait()
   }
 
   /// Becomes another program: with its arguments, its environment, and all files that are open here.

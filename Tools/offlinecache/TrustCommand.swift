@@ -70,7 +70,7 @@ enum TrustCommand {
 
   private static func change(
     _ folder: Argument, _ undoes: Bool, _ files: AuthorityFiles
-  ) throws {
+  ) throws -> ExitStatus {
     guard let path = folder.text,
       unsafe access("\(path)/cert9.db", F_OK) == 0
     else {
@@ -80,12 +80,16 @@ enum TrustCommand {
     }
     let database = try CertificateDatabase(in: path)
     if undoes {
-      try database.distrust()
+      guard try database.distrust() else {
+        printMessage("offlinecache: \(folder) does not trust an authority of offlinecache")
+        return .notFound
+      }
       printMessage("offlinecache: \(folder) does not trust the authority any more")
     } else {
       try database.trust(files.certificatePath)
       printMessage("offlinecache: \(folder) trusts the authority; --undo undoes it")
     }
+    return .success
   }
 
   private static func become(_ command: [Argument], _ files: AuthorityFiles) throws -> Never {
