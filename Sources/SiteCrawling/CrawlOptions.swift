@@ -89,6 +89,8 @@ package struct CrawlSummary: Sendable, Hashable {
   package var failed = 0
   /// The URLs that a robots.txt does not allow.
   package var disallowed = 0
+  /// The start pages, and targets of their redirects, among ``disallowed``.
+  package var disallowedStarts = 0
   /// The URLs that were known, but not fetched, because a limit was reached or the crawl ended.
   package var leftOut = 0
   /// The bytes of content from servers.

@@ -51,7 +51,7 @@ package struct Crawler: Sendable {
               group.addTask { [fetcher] in .page(await fetcher.fetch(item)) }
               running += 1
             case .leave(let item, let outcome):
-              state.count(outcome)
+              state.count(outcome, of: item)
               try report(item, outcome, state.summary, state.frontier.knownCount)
             }
           }
@@ -103,7 +103,7 @@ private struct CrawlState {
     summary.bytes = bytes
     let item = page.item
     frontier.finish(item.url, isReachable: page.isReachable)
-    count(page.outcome)
+    count(page.outcome, of: item)
     if let target = page.redirect {
       var next = item
       next.url = target
@@ -129,13 +129,15 @@ private struct CrawlState {
     }
   }
 
-  mutating func count(_ outcome: CrawlOutcome) {
+  mutating func count(_ outcome: CrawlOutcome, of item: CrawlItem) {
     switch outcome {
     case .kept(isNew: true): summary.fetched += 1
     case .kept(isNew: false): summary.stored += 1
     case .refused(let status) where (400...499).contains(status): summary.notFound += 1
     case .refused, .failed: summary.failed += 1
-    case .disallowed: summary.disallowed += 1
+    case .disallowed:
+      summary.disallowed += 1
+      if item.referrer == nil { summary.disallowedStarts += 1 }
     case .leftOut: summary.leftOut += 1
     }
   }

@@ -70,6 +70,17 @@ import ToolTesting
     #expect(try tool.run("crawl", "http://me:secret@localhost/").status == 2)
   }
 
+  @Test func `a start page that robots_txt does not allow is a failure`() throws {
+    let (tool, origin) = (ToolRun(), try site())
+    defer { origin.stop() }
+    origin.set("/to", OriginAnswer.redirect("/no"))
+    for path in ["no", "to"] {
+      let run = try tool.run("crawl", "\(origin.base)/\(path)")
+      #expect(run.status == 2)
+      #expect(run.text.contains("/no: the robots.txt of its host does not allow it; start with"))
+    }
+  }
+
   @Test func `Ctrl-C ends it with a report, and it goes on`() async throws {
     let (tool, origin) = (ToolRun(), try site())
     defer { origin.stop() }

@@ -112,7 +112,8 @@ import Testing
     ])
     let summary = try await crawl.run()
     #expect(Set(crawl.asked) == ["a.test/", "a.test/go", "a.test/meta", "a.test/i"])
-    #expect(summary.disallowed == 3)
+    #expect(summary.disallowed == 3 && summary.disallowedStarts == 0)
+    #expect(try await crawl.run("http://a.test/no").disallowedStarts == 1)
   }
 
   @Test(arguments: [(404, true), (403, true), (429, true), (500, false), (503, false)])

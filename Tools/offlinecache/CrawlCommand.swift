@@ -52,8 +52,12 @@ enum CrawlCommand {
     exitStatuses: [
       (.success, "Everything is in the store"),
       (.notFound, "Pages do not exist (4xx); everything else is in the store"),
-      (.failure, "Pages failed, or could not be stored"),
-      (incomplete, "A limit was reached, and nothing failed"),
+      (
+        .failure,
+        "Pages failed or could not be stored, or robots.txt does not allow a start page; takes "
+          + "precedence over 3 and 1"
+      ),
+      (incomplete, "A limit was reached; takes precedence over 1"),
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -91,7 +95,7 @@ enum CrawlCommand {
   }
 
   private static func status(of summary: CrawlSummary) -> ExitStatus {
-    if summary.failed > 0 { return .failure }
+    if summary.failed + summary.disallowedStarts > 0 { return .failure }
     if summary.leftOut > 0 { return incomplete }
     return summary.notFound > 0 ? .notFound : .success
   }

@@ -77,7 +77,8 @@ final class CrawlReport: Sendable {
     case .disallowed:
       // Links to what robots.txt excludes are usual; a start page is not.
       guard asJSON || item.referrer == nil else { return nil }
-      return ("disallowed", "\(url): the robots.txt of its host does not allow it")
+      let words = "\(url): the robots.txt of its host does not allow it"
+      return ("disallowed", item.referrer == nil ? "\(words); start with another page" : words)
     }
   }
 
