@@ -51,6 +51,7 @@ extension ServeCommand {
     defer { status.stop() }
     var observers: [any ProxyObserver] = [status]
     if let log { observers.append(log) }
+    if options.authority != nil { observers.append(TunnelNotice()) }
     let server = ProxyServer(
       client: client, options: options, pages: status, observers: observers,
       tunnels: transport)
@@ -170,6 +171,21 @@ extension ServeCommand {
   }
 
   @Sendable private static func complain(_ words: String) { printMessage("offlinecache: \(words)") }
+}
+
+/// Prints that a host is tunnelled because a client does not trust the authority.
+private struct TunnelNotice: ProxyObserver {
+  func answered(_ record: AnswerRecord) {}
+
+  func leftAlone(_ host: String) {
+    // The threads of the server must not wait for a terminal.
+    Task.detached {
+      printMessage(
+        "offlinecache: \(terminalSafe(host)) is tunnelled for an hour, and not stored: a client has "
+          + "not accepted our certificate; make it trust the authority ('offlinecache ca trust'), "
+          + "and start the proxy again")
+    }
+  }
 }
 
 /// Waits for work to end, but at most for a time. After that the work continues alone.

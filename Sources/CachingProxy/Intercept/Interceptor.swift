@@ -86,7 +86,8 @@ final class Interceptor: Sendable {
       core.leftAlone(target.url.host)
       record(
         target, client,
-        "the client has not accepted our certificate; this host is tunnelled for an hour")
+        "the client has not accepted our certificate; this host is tunnelled for an hour; "
+          + "make the client trust the authority, and start the proxy again")
     case ocmhd_handshake_other:
       record(target, client, "the client asked for a certificate of another host (SNI)")
     default: break
