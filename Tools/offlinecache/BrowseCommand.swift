@@ -11,6 +11,9 @@ enum BrowseCommand {
     "browser", .text.named("chromium|firefox|PATH"), defaultText: "the first that is installed",
     help: "The browser to open")
 
+  private static let connectPort = Option(
+    "connect-port", .port, repeats: true,
+    help: "Let the browser use https at this port as well as at 443 and the port of the page")
   private static let log = Option(
     "log", .path.named("FILE"), defaultText: "none",
     help: "Add a line for each response to a file; - is standard output")
@@ -27,7 +30,7 @@ enum BrowseCommand {
     ],
     parameters: [words],
     options: [
-      browser, ServeCommand.offline, ServeCommand.tunnelled, ServeCommand.connectPort,
+      browser, ServeCommand.offline, ServeCommand.tunnelled, connectPort,
       log, ServeCommand.logFormat, SubstituteOption.option,
     ] + HistoryOption.all + NetworkOptions.all + [ServeCommand.resolve, ServeCommand.proxy],
     examples: [

@@ -18,9 +18,9 @@ enum RemoveCommand {
   static let declaration = Command(
     "rm", summary: "Removes entries, pinned ones too",
     discussion: [
-      "Give keys, or just one of the options. The number of removed entries is printed on standard "
-        + "error. A named key that is not there gives exit status 1; a prefix, tag or age that "
-        + "matches nothing gives 0.",
+      "Give keys, or just one of the options. With an option, the number of removed entries is "
+        + "printed on standard error. A named key that is not there gives a message and exit "
+        + "status 1; a prefix, tag or age that matches nothing gives 0.",
       "Removed entries are never served again, and their bodies are deleted at once. Their keys "
         + "and header fields stay in the journal until a command closes the store a day or more "
         + "after the journal was begun, or in large stores until half of it is obsolete. With "
