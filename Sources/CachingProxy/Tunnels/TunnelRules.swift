@@ -11,13 +11,16 @@ struct TunnelRules: Sendable {
   let allowsPrivate: Bool
   let isOffline: Bool
   let identity: ProxyIdentity
+  /// Whether connections to `ports` are answered from the store.
+  var intercepts = false
 
   /// Throws if the tunnel is refused whatever the address of its host is.
   func check(_ head: ConnectHead) throws(RequestRefusal) {
     if identity.isLoop(head.fields) {
       throw RequestRefusal(508, "the request has come back to this proxy; check the proxy settings")
     }
-    guard ports.contains(head.port) else {
+    // Offline, a port only helps if its connections are intercepted.
+    guard ports.contains(head.port) || isOffline && !intercepts else {
       throw RequestRefusal(
         403, "no tunnel to port \(head.port): start the proxy with --connect-port \(head.port)")
     }

@@ -94,6 +94,18 @@ import Testing
     #expect(!open.allows(IPAddress("127.0.0.1")!, 8080))
   }
 
+  @Test(arguments: [(false, 504), (true, 403)])
+  func `offline, another port is advised only if it would be intercepted`(
+    intercepts: Bool, status: Int
+  ) throws {
+    let rules = TunnelRules(
+      ports: [443], ownPort: 8080, allowsPrivate: true, isOffline: true,
+      identity: ProxyIdentity(), intercepts: intercepts)
+    let head = try ConnectHead(Array("CONNECT a.test:8443 HTTP/1.1\r\n\r\n".utf8))
+    let refusal = #expect(throws: RequestRefusal.self) { try rules.check(head) }
+    #expect(refusal?.status == status)
+  }
+
   @Test func `other requests come to the library as they were sent`() async throws {
     let echo = try TalkingServer.echo()
     try await withTunnels(to: echo.port) { port, _ in
