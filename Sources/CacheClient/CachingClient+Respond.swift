@@ -1,6 +1,6 @@
 import CacheStore
 import HTTPCaching
-import HTTPSemantics
+package import HTTPSemantics
 import HTTPTransports
 
 // Responses made from decisions and outcomes.
@@ -147,5 +147,14 @@ extension CachingClient {
       case .file: .stream(length: UInt64(slice.range.count))
       }
     return ResponseBody(slice.source(asyncStore, url: url), content) { .fromStore }
+  }
+}
+
+extension CacheStatus {
+  /// Why the origin gave no answer, in words; `nil` if the detail does not say that.
+  package var originFailure: String? {
+    guard let detail, detail.hasPrefix("origin-") else { return nil }
+    let code = TransportError.Code(rawValue: String(detail.dropFirst("origin-".count)))
+    return TransportError(code, url: "").cause
   }
 }

@@ -46,9 +46,7 @@ public final class Store: Sendable {
   ///   `readOnly`, `newerFormat`, `invalidLimits`, `noSpace`, or `inputOutput`, with the path.
   /// - Complexity: O(records in the journal).
   public init(at path: String, options: Options = Options()) throws(StoreError) {
-    if let cause = options.limits?.contradiction {
-      throw StoreError(.invalidLimits, path: path, cause: cause, remedy: "change one of them")
-    }
+    try options.limits?.check(path)
     if case .within(let seconds) = options.settling, seconds < 1 {
       throw StoreError(
         .invalidLimits, path: path, cause: "entries cannot be settled within \(seconds) seconds",
@@ -175,9 +173,7 @@ public final class Store: Sendable {
   ///   allow; `readOnly`.
   public func setLimits(_ limits: Limits) throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
-    if let cause = limits.contradiction {
-      throw StoreError(.invalidLimits, path: path, cause: cause, remedy: "change one of them")
-    }
+    try limits.check(path)
     try evictor.setLimits(limits)
   }
 

@@ -105,7 +105,7 @@ extension StoreError {
     case _ where error.isPermission:
       (code, remedy) = (.permissionDenied, "check its owner and mode, or choose another store")
     case _ where error.isReadOnly:
-      (code, remedy) = (.readOnly, "open it for reading only, or choose another store")
+      (code, remedy) = (.readOnly, "only read it, or choose a store on another disk")
     case .notFound:
       (code, remedy) = (.notFound, "check the path")
     case _ where error.isWrongKind:

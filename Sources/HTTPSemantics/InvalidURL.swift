@@ -58,6 +58,8 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
     case .noScheme: ("the URL has no scheme", "write it with http:// or https:// in front")
     case .unsupportedScheme: ("the scheme is not supported", "only http and https are")
     case .noHost: ("the URL has no host", "write it as http://host/path")
+    case .invalidHost where host.contains(" "):
+      ("the URL has a blank in its host", "remove it")
     case .invalidHost:
       (
         "the host has a character that no host name has",
@@ -72,6 +74,12 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
       ("the URL is longer than \(NormalizedURL.maximumLength) bytes", "ask for a shorter one")
     default: (code.rawValue, "check the URL")
     }
+  }
+
+  /// The excerpt's part between the scheme and the path.
+  private var host: Substring {
+    guard let start = url.firstRange(of: "//")?.upperBound else { return "" }
+    return url[start...].prefix { !"/?#".contains($0) }
   }
 
   private static let excerptLength = 200

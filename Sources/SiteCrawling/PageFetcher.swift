@@ -112,10 +112,11 @@ struct PageFetcher: Sendable {
       bytes.removeSubrange((end ?? 0)...)
     }
     var page = FetchedPage(item: item, outcome: .kept(isNew: response.source == .network))
-    if let detail = response.cacheStatus.detail, detail.hasPrefix("origin-") || detail == "history"
-    {
+    let status = response.cacheStatus
+    if status.originFailure != nil || status.detail == "history" {
       page.isReachable = false
-      page.outcome = .failed("the server does not answer (\(detail)); the stored copy is kept")
+      let cause = status.originFailure.map { ": \($0)" } ?? ""
+      page.outcome = .failed("the server does not answer\(cause); the stored copy is kept")
     } else if let reason = await whyNotOffline(response, request) {
       page.outcome = .failed("it is fetched, but not there offline: \(reason)")
     } else if type.hasReferences, response.head.fields.contentCodings != nil {

@@ -17,6 +17,7 @@ import ToolTesting
       "http://b\u{FC}cher.example/: the host has a character that no host name has; "
         + "write an international name in its xn-- form"
     ),
+    ("http://a b/", "http://a b/: the URL has a blank in its host; remove it"),
     ("ftp://alice:secret@h/x", "ftp://h/x: the scheme is not supported; only http and https are"),
   ])
   func `an argument that is no URL to fetch is named with cause and remedy`(

@@ -136,8 +136,8 @@ struct FetchRun: Sendable {
   private func worth(_ response: ClientResponse) -> (word: String, note: String?) {
     let status = response.cacheStatus
     if response.reason == nil { return (status.detail == "remote-hit" ? "remote" : "hit", nil) }
-    if let detail = status.detail, detail.hasPrefix("origin-") {
-      return ("stale", "there is no answer of the server (\(detail)); the stored response is used")
+    if let cause = status.originFailure {
+      return ("stale", "the server does not answer: \(cause); the stored response is used")
     }
     if status.detail == "history" {
       return ("stale", "there is no answer of the server; what was seen last is used")

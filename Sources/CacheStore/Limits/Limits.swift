@@ -41,18 +41,29 @@ public struct Limits: Sendable, Hashable {
   /// The most bytes of pinned bodies, with the default filled in.
   var pinQuota: UInt64 { pinnedBytes ?? bytes.map { $0 / 2 } ?? .max }
 
-  /// The reason why these limits cannot hold; `nil` if they can.
-  var contradiction: String? {
-    if bytes == 0 { return "a byte limit of 0 leaves no room for anything" }
-    if entries == 0 { return "an entry limit of 0 leaves no room for anything" }
-    if entryBytes == 0 { return "a limit of 0 bytes for one entry leaves no room for anything" }
+  /// The reason why these limits cannot hold, and the remedy; `nil` if they can.
+  private var contradiction: (cause: String, remedy: String)? {
+    let (more, change) = ("give more, or none", "change one of them")
+    if bytes == 0 { return ("a byte limit of 0 leaves no room for anything", more) }
+    if entries == 0 { return ("an entry limit of 0 leaves no room for anything", more) }
+    if entryBytes == 0 {
+      return ("a limit of 0 bytes for one entry leaves no room for anything", more)
+    }
     if let bytes, let entryBytes, entryBytes > bytes {
-      return "one entry may have \(entryBytes) bytes, but all together only \(bytes)"
+      return ("one entry may have \(entryBytes) bytes, but all together only \(bytes)", change)
     }
     if let bytes, let pinnedBytes, pinnedBytes > bytes {
-      return "pinned entries may have \(pinnedBytes) bytes, but all together only \(bytes)"
+      return (
+        "pinned entries may have \(pinnedBytes) bytes, but all together only \(bytes)", change
+      )
     }
     return nil
+  }
+
+  /// Throws `invalidLimits` if these limits cannot hold.
+  func check(_ path: String) throws(StoreError) {
+    guard let (cause, remedy) = contradiction else { return }
+    throw StoreError(.invalidLimits, path: path, cause: cause, remedy: remedy)
   }
 }
 

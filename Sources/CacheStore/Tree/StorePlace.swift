@@ -122,7 +122,16 @@ package final class StorePlace: Sendable {
       do throws(SystemError) {
         try files.makeDirectory(userPath: part, mode: directoryMode)
         refusal = nil
-      } catch  where error == .exists { refusal = nil } catch {
+      } catch  where error == .exists {
+        refusal = nil
+      } catch  where error == .notFound {
+        // As in /proc. The directories above are there, or have failed before.
+        refusal =
+          refusal
+          ?? StoreError(
+            .notFound, path: part, errno: error.code, cause: "this folder cannot be made",
+            remedy: "choose another place for the store")
+      } catch {
         // A directory above may exist where this user may not write. Only the last one has to
         // succeed.
         refusal = refusal ?? StoreError(error, path: part)
