@@ -101,7 +101,8 @@ import Testing
     let rules = TunnelRules(
       ports: [443], ownPort: 8080, allowsPrivate: true, isOffline: true,
       identity: ProxyIdentity(), intercepts: intercepts)
-    let head = try ConnectHead(Array("CONNECT a.test:8443 HTTP/1.1\r\n\r\n".utf8))
+    let text = "CONNECT a.test:8443 HTTP/1.1\r\nHost: a.test:8443\r\n\r\n"
+    let head = try ConnectHead(Array(text.utf8))
     let refusal = #expect(throws: RequestRefusal.self) { try rules.check(head) }
     #expect(refusal?.status == status)
   }
