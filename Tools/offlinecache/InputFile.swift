@@ -53,6 +53,14 @@ final class InputFile {
 
   deinit { if descriptor > 0 { close(descriptor) } }
 
+  /// The number of bytes of a regular file; `nil` for a pipe or a terminal.
+  var length: UInt64? {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG
+    else { return nil }
+    return UInt64(clamping: status.st_size)
+  }
+
   /// Returns the next bytes, or `nil` at the end.
   ///
   /// - Throws: ``Interrupted`` if the user interrupts the tool, even while no bytes arrive;
