@@ -141,7 +141,7 @@ package protocol ProxyStatusPages: Sendable {
   ///   - query: The query, without its question mark.
   func answer(path: String, query: String) -> ProxyPage?
 
-  /// Makes a change, and returns the page that tells of it, or `nil` if there is no such change.
+  /// Makes a change, and returns the page that reports it, or `nil` if there is no such change.
   ///
   /// Called like ``answer(path:query:)``, but for a `POST` without a body.
   ///
