@@ -64,39 +64,39 @@ extension Evictor {
     return true
   }
 
-  /// Returns about how many bytes the store could free: those of dead records, and of the entries that
-  /// may be evicted.
-  private func removableBytes(evicting: Bool) -> UInt64 {
-    catalog.state.withLock { state in
+  /// Returns the bytes that are free on the volume, and about how many more the store could free: those
+  /// of dead records, and of the entries that may be evicted. `nil` if the volume cannot be queried.
+  private func space(evicting: Bool) -> (free: UInt64, removable: UInt64)? {
+    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else {
+      return nil
+    }
+    let removable = catalog.state.withLock { state -> UInt64 in
       let dead = UInt64(clamping: state.journal.spareBytes)
       if !evicting { return dead }
       let totals = state.index.totals
       let all = totals.bodyBytes + totals.overheadBytes
       return dead + all - min(all, totals.pinnedBytes)
     }
+    return (volume.availableBytes, removable)
   }
 
   /// Returns whether the volume has no room for a body and the free bytes that the limits demand, even
   /// without all entries; false if it has not even room for the free bytes alone.
   private func isTooLong(_ bytes: UInt64, leaving free: UInt64) -> Bool {
-    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else {
-      return false
-    }
-    let (most, isLarge) = volume.availableBytes.addingReportingOverflow(
-      removableBytes(evicting: true))
+    guard let space = space(evicting: true) else { return false }
+    let (most, isLarge) = space.free.addingReportingOverflow(space.removable)
     return !isLarge && most >= free && most - free < bytes
   }
 
   /// Throws `noSpace` if the volume has no room for a body, even without all entries that may be
   /// evicted for it. So nothing is evicted for a body that cannot be stored anyway.
   func checkSpace(for length: UInt64) throws(StoreError) {
-    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else { return }
-    let removable = removableBytes(evicting: evictsOnFullDisk)
-    if length > volume.availableBytes, length - volume.availableBytes > removable {
+    guard let (free, removable) = space(evicting: evictsOnFullDisk) else { return }
+    if length > free, length - free > removable {
       throw StoreError(
         .noSpace, path: path,
-        cause: "the body has \(length) bytes, \(volume.availableBytes) are free on the volume, and "
-          + "the store could free \(removable)",
+        cause: "the body has \(length) bytes, \(free) are free on the volume, and the store could "
+          + "free \(removable)",
         remedy: "free space on the disk")
     }
   }
