@@ -129,11 +129,10 @@ extension ResponseCache {
   /// Returns the codings that a request names, in lower case, without those of weight 0. A request
   /// without the field accepts all by the letter, but its client seldom decodes any.
   private static func acceptedCodings(_ fields: HTTPFields) -> Set<String> {
-    let list = String(
-      decoding: fields.combinedValue(of: "Accept-Encoding") ?? [], as: UTF8.self)
     var accepted: Set<String> = ["identity"]
-    for member in list.lowercased().split(separator: ",") {
-      let parts = member.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+    for member in ListSyntax.members(of: "Accept-Encoding", in: fields) {
+      let parts = String(decoding: member, as: UTF8.self).lowercased().split(separator: ";")
+        .map { $0.filter { $0 != " " && $0 != "\t" } }
       let isRefused = parts.dropFirst().contains { part in
         part.hasPrefix("q=") && Double(part.dropFirst(2)) == 0
       }
