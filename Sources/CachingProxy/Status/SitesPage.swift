@@ -26,16 +26,7 @@ struct SitesPage {
   /// The document.
   var html: HTML {
     """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8"/>
-    <meta name="viewport" content="width=device-width, initial-scale=1"/>
-    <meta name="color-scheme" content="light dark"/>
-    <meta name="robots" content="noindex"/>
-    <title>Available offline \u{B7} OfflineCache</title>
-    <link rel="icon" href="data:,"/>
-    <style nonce="\(nonce)">\(StatusStyle.sheet)</style>
+    \(StatusStyle.head(title: "Available offline \u{B7} OfflineCache", nonce: nonce))
     </head>
     <body>
     <header><h1>Available offline</h1></header>

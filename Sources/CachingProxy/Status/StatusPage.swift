@@ -12,16 +12,7 @@ struct StatusPage {
   /// The document.
   var html: HTML {
     """
-    <!DOCTYPE html>
-    <html lang="en">
-    <head>
-    <meta charset="utf-8"/>
-    <meta name="viewport" content="width=device-width, initial-scale=1"/>
-    <meta name="color-scheme" content="light dark"/>
-    <meta name="robots" content="noindex"/>
-    <title>\(title)</title>
-    <link rel="icon" href="data:,"/>
-    <style nonce="\(nonce)">\(StatusStyle.sheet)</style>
+    \(StatusStyle.head(title: title, nonce: nonce))
     <noscript><meta http-equiv="refresh" content="10"/></noscript>
     </head>
     <body>

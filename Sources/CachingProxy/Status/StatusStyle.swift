@@ -1,5 +1,25 @@
 /// The style of the page for people.
 enum StatusStyle {
+  /// Returns the beginning of a document, up to the style; the caller closes the head.
+  ///
+  /// - Parameters:
+  ///   - title: The title.
+  ///   - nonce: The number that allows the style in a browser (Content Security Policy).
+  static func head(title: String, nonce: String) -> HTML {
+    """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8"/>
+    <meta name="viewport" content="width=device-width, initial-scale=1"/>
+    <meta name="color-scheme" content="light dark"/>
+    <meta name="robots" content="noindex"/>
+    <title>\(title)</title>
+    <link rel="icon" href="data:,"/>
+    <style nonce="\(nonce)">\(sheet)</style>
+    """
+  }
+
   /// One sheet for light and dark, for a phone of 360 pixels and a wide screen.
   ///
   /// Text has a contrast of at least 4.5 to 1 with its background, shapes of at least 3 to 1.
