@@ -72,6 +72,16 @@ package final class Monitor<State>: @unchecked Sendable {
     return body(&state)
   }
 
+  /// Changes the state and wakes one of the threads that wait, all of which can take up the change.
+  package func changeForOne<R>(_ body: (inout State) -> R) -> R {
+    let outer = lock()
+    defer {
+      unsafe pthread_cond_signal(condition)
+      unlock(outer)
+    }
+    return body(&state)
+  }
+
   /// Waits until `body` returns a value.
   package func wait<R>(until body: (inout State) -> R?) -> R {
     let outer = lock()

@@ -22,7 +22,7 @@ package final class WorkerPool: Sendable {
 
   /// Runs `job` on one of the threads, in the order of the calls.
   package func run(_ job: @escaping @Sendable () -> Void) {
-    let starts = state.change { state -> Bool in
+    let starts = state.changeForOne { state -> Bool in
       state.jobs.append(job)
       let waiting = state.jobs.count - state.next
       guard state.idle < waiting, state.threads < maximumThreads else { return false }
@@ -50,12 +50,14 @@ package final class WorkerPool: Sendable {
   }
 
   private static func next(_ state: Monitor<State>) -> (@Sendable () -> Void)? {
-    state.change { $0.idle += 1 }
+    var isIdle = false
     return state.wait { state -> (@Sendable () -> Void)?? in
       if let job = pop(&state) {
-        state.idle -= 1
+        if isIdle { state.idle -= 1 }
         return .some(job)
       }
+      if !isIdle { state.idle += 1 }
+      isIdle = true
       return state.isStopping ? .some(nil) : nil
     }
   }
@@ -73,6 +75,26 @@ package final class WorkerPool: Sendable {
       state.next = 0
     }
     return job
+  }
+}
+
+// Runs the jobs of tasks (SE-0417), so that these may block.
+extension WorkerPool: TaskExecutor {
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    run { [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+
+  /// Starts a task. It begins on the calling thread where the system can do that; after its first
+  /// suspension it runs on the threads of the pool, and may block them.
+  @discardableResult
+  package func start(
+    _ work: @escaping @Sendable @concurrent () async -> Void
+  ) -> Task<Void, Never> {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      return Task.immediate(executorPreference: self, operation: work)
+    }
+    return Task(executorPreference: self, operation: work)
   }
 }
 

@@ -23,4 +23,25 @@ import Testing
     let order = await pool.call { 1 }
     #expect(order == 1)
   }
+
+  @Test func `a task that was suspended continues on its threads`() async {
+    let pool = WorkerPool(threads: 1)
+    let only = await pool.call { threadNumber() }
+    let (gate, thread) = (Promise<Void>(), Promise<UInt64>())
+    pool.start {
+      _ = await gate.value()
+      thread.settle(threadNumber())
+    }
+    gate.settle(())
+    #expect(await thread.value() == only)
+  }
+
+  @Test func `each job is done`() {
+    let pool = WorkerPool(threads: 3)
+    let jobs = Monitor((done: 0, sum: 0))
+    for number in 1...500 {
+      pool.run { jobs.change { $0 = ($0.done + 1, $0.sum + number) } }
+    }
+    #expect(jobs.wait { $0.done == 500 ? $0.sum : nil } == 125_250)
+  }
 }
