@@ -28,35 +28,41 @@ package enum Base64 {
   package static func decode(_ text: [UInt8]) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     let digits = text.count - text.suffix(2).count(where: { $0 == padding })
-    var result: [UInt8] = []
-    result.reserveCapacity(digits * 3 / 4)
-    var group: UInt32 = 0
-    for index in 0..<digits {
-      guard let value = value(of: text[index]) else { return nil }
-      group = group << 6 | value
-      switch index % 4 {
-      case 1: result.append(UInt8(truncatingIfNeeded: group >> 4))
-      case 2: result.append(UInt8(truncatingIfNeeded: group >> 2))
-      case 3: result.append(UInt8(truncatingIfNeeded: group))
-      default: break
-      }
+    // One digit more than a whole number of groups is too few for a byte.
+    guard digits % 4 != 1, digits + 2 >= text.count else { return nil }
+    var result = [UInt8](repeating: 0, count: digits * 3 / 4)
+    let whole = digits / 4
+    for group in 0..<whole {
+      let (from, to) = (group * 4, group * 3)
+      let (first, second) = (value(of: text[from]), value(of: text[from + 1]))
+      let (third, fourth) = (value(of: text[from + 2]), value(of: text[from + 3]))
+      guard first | second | third | fourth < 64 else { return nil }
+      let bits = first << 18 | second << 12 | third << 6 | fourth
+      result[to] = UInt8(truncatingIfNeeded: bits >> 16)
+      result[to + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+      result[to + 2] = UInt8(truncatingIfNeeded: bits)
     }
-    switch digits % 4 {
-    case 0: return result
-    case 2: return group & 15 == 0 ? result : nil
-    case 3: return group & 3 == 0 && text[digits] == padding ? result : nil
-    default: return nil
+    guard digits % 4 != 0 else { return result }
+    // Two digits have four unused bits, three have two.
+    let rest = text[(whole * 4)..<digits].map(value(of:))
+    guard rest.allSatisfy({ $0 < 64 }), text[digits] == padding else { return nil }
+    var bits = rest.reduce(0) { $0 << 6 | $1 }
+    let unused: UInt32 = digits % 4 == 2 ? 4 : 2
+    guard bits & (1 << unused - 1) == 0 else { return nil }
+    bits >>= unused
+    for place in (whole * 3..<result.count).reversed() {
+      result[place] = UInt8(truncatingIfNeeded: bits)
+      bits >>= 8
     }
+    return result
   }
 
-  private static func value(of digit: UInt8) -> UInt32? {
-    switch digit {
-    case 65...90: UInt32(digit) - 65
-    case 97...122: UInt32(digit) - 71
-    case 48...57: UInt32(digit) + 4
-    case 43: 62
-    case 47: 63
-    default: nil
-    }
-  }
+  /// Returns the six bits of a digit; 64 for another byte.
+  private static func value(of digit: UInt8) -> UInt32 { values[Int(digit)] }
+
+  private static let values: [UInt32] = {
+    var values = [UInt32](repeating: 64, count: 256)
+    for (value, digit) in alphabet.enumerated() { values[Int(digit)] = UInt32(value) }
+    return values
+  }()
 }

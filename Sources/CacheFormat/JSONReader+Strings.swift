@@ -7,9 +7,7 @@ extension JSONReader {
     _ = takeBytes(1)
     var text: [UInt8] = []
     while true {
-      var run = 0
-      while let byte = byte(after: run), byte >= 0x20, byte != 0x22, byte != 0x5c { run += 1 }
-      text.append(contentsOf: takeBytes(run))
+      text.append(contentsOf: takePlain())
       switch byte() {
       case 0x22:
         _ = takeBytes(1)

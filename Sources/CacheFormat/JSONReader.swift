@@ -233,6 +233,17 @@ extension JSONReader {
     return bytes[offset..<offset + count]
   }
 
+  /// Consumes and returns the bytes of a string before its end, an escape or a control character.
+  mutating func takePlain() -> ArraySlice<UInt8> {
+    let start = offset
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      guard byte >= 0x20, byte != 0x22, byte != 0x5c else { break }
+      offset += 1
+    }
+    return bytes[start..<offset]
+  }
+
   /// Creates an error about the subject at the current place.
   package func error(_ code: FormatError.Code, _ what: String) -> FormatError {
     FormatError(code, at: offset, "\(subject) \(what)")
