@@ -12,7 +12,7 @@ extension CachingClient {
   /// - Returns: the new decision. It is to serve the response if the tier had a fresh one,
   ///   otherwise to forward the request, with the result of the look-up as the remark.
   func askTier(
-    _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
+    _ forwarding: Forwarding, _ maker: DecisionMaker
   ) async -> (decision: Decision, isHit: Bool) {
     var remark: RemoteReason?
     var latest = forwarding
@@ -22,14 +22,14 @@ extension CachingClient {
       // Without a change of threads if there is nothing to wait for.
       remark = lookUps.tier.refusal(of: latest.key)
       if remark != nil { break }
-      let (result, isOwn) = await lookUps.find(latest, decide)
+      let (result, isOwn) = await lookUps.find(latest, maker)
       let decision: Decision
       switch result {
       case .success(let made) where isOwn: (remark, decision) = (nil, made)
-      case .success: (remark, decision) = (nil, await asyncStore.perform { _ in decide() })
+      case .success: (remark, decision) = (nil, await maker.decision())
       // A request to the origin may have ended while this one asked the tier.
       case .failure(let reason):
-        (remark, decision) = (reason, await asyncStore.perform { _ in decide() })
+        (remark, decision) = (reason, await maker.decision())
       }
       switch decision {
       case .serve(let serving): return (.serve(serving), remark == nil)
@@ -46,20 +46,15 @@ extension CachingClient {
   /// (``ClientOptions/asksRemoteOffline``).
   ///
   /// - Returns: `nil` if the tier has no answer either.
-  func askTierOffline(
-    _ request: HTTPRequest, _ options: FetchOptions,
-    _ decide: @escaping @Sendable () -> Decision
-  ) async -> Serving? {
-    guard self.options.asksRemoteOffline, let lookUps = remoteLookUps,
-      !RequestDirectives(request.fields).onlyIfCached
+  func askTierOffline(_ maker: DecisionMaker) async -> Serving? {
+    guard options.asksRemoteOffline, let lookUps = remoteLookUps,
+      !RequestDirectives(maker.request.fields).onlyIfCached
     else { return nil }
-    let now = now
-    let asked = await asyncStore.perform { [cache] _ in
-      cache.decide(request, policy: .storedElseLoad, lifetime: options.lifetime, now: now)
-    }
-    guard case .forward(let forwarding) = asked, forwarding.mayAskOthers,
-      case .success = await lookUps.find(forwarding, decide).result,
-      case .serve(let serving) = await asyncStore.perform({ _ in decide() })
+    var loading = maker
+    (loading.hasBody, loading.policy) = (false, .storedElseLoad)
+    guard case .forward(let forwarding) = await loading.decision(), forwarding.mayAskOthers,
+      case .success = await lookUps.find(forwarding, maker).result,
+      case .serve(let serving) = await maker.decision()
     else { return nil }
     return serving
   }

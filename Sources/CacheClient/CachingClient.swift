@@ -153,7 +153,6 @@ public final class CachingClient: Sendable {
 
   /// Waits until no response is validated in the background any more, and none is being offered to
   /// the tier.
-  /// the tier.
   public func waitForBackground() async {
     await background.waitUntilIdle()
     await options.remote?.drain()
@@ -165,18 +164,15 @@ public final class CachingClient: Sendable {
     _ request: HTTPRequest, _ body: RequestBody?, _ options: FetchOptions
   ) async throws(ClientError) -> ClientResponse {
     if let substitute = await substitute(for: request, body, options) { return substitute }
-    let now = now
-    let decide = { @Sendable [cache] in
-      cache.decide(
-        request, hasBody: body.hasContent, policy: options.policy, lifetime: options.lifetime,
-        now: now)
-    }
-    let decision =
-      options.decidesAtOnce ? decide() : await asyncStore.perform { _ in decide() }
+    let maker = DecisionMaker(
+      cache: cache, store: asyncStore, request: request, hasBody: body.hasContent,
+      policy: options.policy, lifetime: options.lifetime, now: now,
+      readsAtOnce: options.decidesAtOnce)
+    let decision = await maker.decision()
     do throws(ClientError) {
       switch decision {
       case .refuse(let reason):
-        if let serving = await askTierOffline(request, options, decide) {
+        if let serving = await askTierOffline(maker) {
           return served(serving, request, detail: "remote-hit")
         }
         throw ClientError(.notStored(reason), url: request.url.string)
@@ -185,7 +181,7 @@ public final class CachingClient: Sendable {
         guard remoteLookUps != nil, forwarding.mayAskOthers else {
           return try await forward(forwarding, body, options)
         }
-        switch await askTier(forwarding, decide) {
+        switch await askTier(forwarding, maker) {
         case (.serve(let serving), let isHit):
           return served(serving, request, detail: isHit ? "remote-hit" : nil)
         case (.refuse(let reason), _):

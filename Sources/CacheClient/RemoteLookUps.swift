@@ -33,11 +33,11 @@ final class RemoteLookUps: Sendable {
 
   /// Looks the answer to a request up.
   ///
-  /// - Parameter decide: Decides with what is stored now: another look-up may just have ended.
+  /// - Parameter maker: Decides with what is stored now: another look-up may just have ended.
   /// - Returns: the end of the look-up, and whether it was made for this request. If it was not, the
   ///   decision is that of another one.
   func find(
-    _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
+    _ forwarding: Forwarding, _ maker: DecisionMaker
   ) async -> (result: Result, isOwn: Bool) {
     let (promise, isOwn) = running.withLock { running -> (Promise<Result>, Bool) in
       if let promise = running[forwarding.key] { return (promise, false) }
@@ -46,8 +46,8 @@ final class RemoteLookUps: Sendable {
       return (promise, true)
     }
     if isOwn {
-      Task { [self] in
-        let result = await result(forwarding, decide)
+      store.start { [self] in
+        let result = await result(forwarding, maker)
         _ = running.withLock { $0.removeValue(forKey: forwarding.key) }
         promise.settle(result)
       }
@@ -58,16 +58,16 @@ final class RemoteLookUps: Sendable {
 
   /// Fetches a response and stores it, unless one is stored now.
   private func result(
-    _ forwarding: Forwarding, _ decide: @escaping @Sendable () -> Decision
+    _ forwarding: Forwarding, _ maker: DecisionMaker
   ) async -> Result {
-    let decision = await store.perform { _ in decide() }
+    let decision = await maker.decision()
     if case .serve = decision { return .success(decision) }
     let permit = permits.make(forwarding.key)
     do throws(RemoteReason) {
       let found = try await tier.lookUp(forwarding.key) { [self] in choose($0, forwarding) }
       guard let plan = plan(found.response, forwarding) else { throw .noVariant }
       return .success(
-        try await store(found, plan.with(sha256: found.response.bodyDigest), permit, decide))
+        try await store(found, plan.with(sha256: found.response.bodyDigest), permit, maker))
     } catch {
       return .failure(error)
     }
@@ -108,17 +108,18 @@ final class RemoteLookUps: Sendable {
   }
 
   /// Stores a response once its whole body has been received and verified, and decides with it.
+  /// Runs on a thread of the store.
   private func store(
     _ found: RemoteFinding, _ plan: StoringPlan, _ permit: StoringPermit,
-    _ decide: @escaping @Sendable () -> Decision
+    _ maker: DecisionMaker
   ) async throws(RemoteReason) -> Decision {
     let isLong = found.response.length > UInt64(ResponseCache.smallBody)
-    let writer = isLong ? try await makeWriter(found, plan) : nil
+    let writer = isLong ? try makeWriter(found, plan) : nil
     var bytes: [UInt8] = []
     do throws(RemoteReason) {
       while let piece = try await found.body.next() {
         if let writer {
-          try await perform { _ throws(StoreError) in try writer.write(piece) }
+          try perform { () throws(StoreError) in try writer.write(piece) }
         } else if bytes.isEmpty {
           bytes = piece
         } else {
@@ -134,35 +135,30 @@ final class RemoteLookUps: Sendable {
       throw .notStored
     }
     defer { permit.endStoring() }
-    let whole = bytes
-    return try await perform { [permit] store throws(StoreError) in
-      if let writer { _ = try writer.commit() } else { _ = try plan.store(whole, in: store) }
+    try perform { () throws(StoreError) in
+      if let writer { _ = try writer.commit() } else { _ = try plan.store(bytes, in: store.store) }
       // It was invalidated while it was stored.
-      if !permit.isValid { try store.remove(plan.key, variant: plan.variant) }
-      return decide()
+      if !permit.isValid { try store.store.remove(plan.key, variant: plan.variant) }
     }
+    return maker.decide()
   }
 
   private func makeWriter(
     _ found: RemoteFinding, _ plan: StoringPlan
-  ) async throws(RemoteReason) -> BodyWriter {
+  ) throws(RemoteReason) -> BodyWriter {
     do throws(StoreError) {
-      return try await store.perform { store throws(StoreError) in
-        try store.checkBodyLength(found.response.length)
-        return try store.makeWriter(
-          for: plan.key, variant: plan.variant, metadata: plan.metadata)
-      }
+      try store.store.checkBodyLength(found.response.length)
+      return try store.store.makeWriter(
+        for: plan.key, variant: plan.variant, metadata: plan.metadata)
     } catch {
       found.body.cancel()
       throw .notStored
     }
   }
 
-  private func perform<Value: Sendable>(
-    _ work: @escaping @Sendable (Store) throws(StoreError) -> Value
-  ) async throws(RemoteReason) -> Value {
+  private func perform(_ work: () throws(StoreError) -> Void) throws(RemoteReason) {
     do throws(StoreError) {
-      return try await store.perform(work)
+      try work()
     } catch {
       throw .notStored
     }

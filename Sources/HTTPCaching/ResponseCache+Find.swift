@@ -59,6 +59,18 @@ extension ResponseCache {
     return newest.facts.lastModified ?? newest.facts.date ?? newest.responseTime
   }
 
+  /// Returns whether a decision about a request has to read files: something is stored for it that
+  /// is not in memory.
+  package func readsFiles(for request: HTTPRequest) -> Bool {
+    readsFiles(for: key(of: request))
+      || request.method == .head && readsFiles(for: keyRule.headKey(of: request))
+  }
+
+  private func readsFiles(for key: ByteString) -> Bool {
+    if let item = hot.find(key) { return !item.variants.allSatisfy(\.isOpen) }
+    return !store.outline(of: key).isEmpty
+  }
+
   /// Returns all stored responses of a key: from memory if they are still current, otherwise from
   /// the store.
   private func stored(_ key: ByteString, _ reason: inout ForwardReason) -> [StoredVariant] {

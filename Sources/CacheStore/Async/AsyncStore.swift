@@ -38,6 +38,13 @@ public final class AsyncStore: Sendable {
     return try await pool.call { () throws(E) in try body(store) }
   }
 
+  /// Starts a task that may call the store itself, without ``perform(_:)``, once it has been
+  /// suspended: from then on it runs on the threads of the store.
+  @discardableResult
+  package func start(
+    _ work: @escaping @Sendable @concurrent () async -> Void
+  ) -> Task<Void, Never> { pool.start(work) }
+
   /// Stores a body; see `Store.put`.
   @discardableResult
   public func put(

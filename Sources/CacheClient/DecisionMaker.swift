@@ -1,0 +1,28 @@
+import CacheStore
+import HTTPCaching
+import HTTPSemantics
+
+/// Decides about one request, as often as what is stored may have changed.
+struct DecisionMaker: Sendable {
+  let cache: ResponseCache
+  let store: AsyncStore
+  let request: HTTPRequest
+  var hasBody = false
+  var policy: CachePolicy
+  let lifetime: Int64?
+  let now: Timestamp
+  /// Whether the caller's thread may read files of the store.
+  var readsAtOnce = false
+
+  /// Decides on the calling thread, which may read files of the store.
+  func decide() -> Decision {
+    cache.decide(request, hasBody: hasBody, policy: policy, lifetime: lifetime, now: now)
+  }
+
+  /// Decides, and reads no file on a thread of the cooperative pool. The thread changes only if
+  /// there is a file to read: that takes longer than the decision itself.
+  func decision() async -> Decision {
+    if readsAtOnce || !cache.readsFiles(for: request) { return decide() }
+    return await store.perform { _ in decide() }
+  }
+}
