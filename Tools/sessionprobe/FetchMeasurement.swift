@@ -58,7 +58,9 @@ struct FetchMeasurement {
   }
 
   private func ways(_ cache: OfflineCache) throws -> [Way] {
-    guard let handle = unsafe Self.handle(url) else { stop(3, "libcurl has no memory") }
+    guard let handle = unsafe Self.handle(url.absoluteString) else {
+      stop(3, "libcurl has no memory")
+    }
     let plain = HTTPRequest(url: try NormalizedURL(url.absoluteString))
     let request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
     let session = URLSession(configuration: .ephemeral)
@@ -92,11 +94,11 @@ struct FetchMeasurement {
   }
 
   /// Makes a handle that throws the body away. It lives as long as the process.
-  private static func handle(_ url: URL) -> UnsafeMutableRawPointer? {
+  static func handle(_ url: String) -> UnsafeMutableRawPointer? {
     // Safety: the handle is used by this thread alone; the callback gets no context.
     guard let handle = unsafe curl_easy_init() else { return nil }
     let isSet =
-      unsafe occurl_set_string(handle, CURLOPT_URL, url.absoluteString) == CURLE_OK
+      unsafe occurl_set_string(handle, CURLOPT_URL, url) == CURLE_OK
       && occurl_set_write_callback(handle, { _, size, count, _ in size * count }, nil) == CURLE_OK
     return unsafe isSet ? handle : nil
   }
