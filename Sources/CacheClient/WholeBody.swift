@@ -32,19 +32,22 @@ extension CachingClient {
 
   /// Fetches a URL with `GET`, and returns the response with its whole body; see
   /// ``data(for:body:options:limit:)``.
-  /// ``data(for:body:options:limit:)``.
   public func data(
     for url: NormalizedURL, options: FetchOptions = FetchOptions(), limit: Int = defaultBodyLimit
   ) async throws(ClientError) -> (bytes: [UInt8], response: ClientResponse) {
     try await data(for: HTTPRequest(url: url), options: options, limit: limit)
   }
 
-  /// Reads the body of a response to its end; a stored one at once, on a thread of the store.
+  /// Reads the body of a response to its end; a stored one that is not in memory on a thread of the
+  /// store.
   ///
   /// - Throws: as ``data(for:body:options:limit:)``.
   public func wholeBody(
     of response: ClientResponse, limit: Int = defaultBodyLimit
   ) async throws(ClientError) -> [UInt8] {
+    if case .bytes = response.body.content, let bytes = try response.storedBytes(limit: limit) {
+      return bytes
+    }
     if case .fromStore = response.body.storing {
       let stored = try await asyncStore.perform { _ throws(ClientError) in
         try response.storedBytes(limit: limit)
