@@ -1,6 +1,6 @@
 import CacheFormat
+import CacheSystem
 import HTTPSemantics
-import Synchronization
 
 /// Remembers keys whose answers could not be shared, although requests waited for one another. For
 /// a while, requests for them are sent at the same time.
@@ -20,7 +20,7 @@ final class UnsharedKeys: Sendable {
     var old: [Int: Int64] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// The number of remembered keys, including those that do not count any more.
   var count: Int { state.withLock { $0.young.count + $0.old.count } }

@@ -42,7 +42,7 @@ package final class AccessLog: ProxyObserver {
   private let format: AccessLogFormat
   private let onFailure: @Sendable (String) -> Void
   private let hasFailed = Atomic<Bool>(false)
-  private let waiting = Mutex(Waiting())
+  private let waiting = Lock(Waiting())
   private let request = Monitor(Request.none)
 
   /// Opens the log and starts its thread.

@@ -1,5 +1,5 @@
+import CacheSystem
 package import HTTPSemantics
-import Synchronization
 
 /// The credentials of one client, in memory: which is sent where before a server asks, and how.
 package final class CredentialSession: Sendable {
@@ -49,7 +49,7 @@ package final class CredentialSession: Sendable {
     let name: String
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// The number of log-ins and log-outs.
   package var changes: UInt64 { state.withLock { $0.changes } }

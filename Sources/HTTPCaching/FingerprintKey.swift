@@ -1,5 +1,5 @@
+import CacheSystem
 import MessageDigests
-import Synchronization
 
 /// A secret of the user that conceals the values of `Authorization` and `Cookie` which select
 /// stored responses. The store contains only the HMAC-SHA256 of these values; the key is kept
@@ -20,7 +20,7 @@ public final class FingerprintKey: Sendable {
 
   private let file: FingerprintKeyFile?
   private let onProblem: @Sendable (FingerprintKeyError) -> Void
-  private let bytes: Mutex<[UInt8]?>
+  private let bytes: Lock<[UInt8]?>
 
   /// Uses the key in a file. If there is no file, it is created with a random key.
   ///
@@ -34,7 +34,7 @@ public final class FingerprintKey: Sendable {
   ) {
     file = FingerprintKeyFile(path: path)
     self.onProblem = onProblem
-    bytes = Mutex(nil)
+    bytes = Lock(nil)
   }
 
   /// Uses a given key: at least 32 bytes that nobody can guess.
@@ -42,7 +42,7 @@ public final class FingerprintKey: Sendable {
     precondition(bytes.count >= Self.byteCount, "a key has at least \(Self.byteCount) bytes")
     file = nil
     onProblem = { _ in }
-    self.bytes = Mutex(bytes)
+    self.bytes = Lock(bytes)
   }
 
   /// Creates a random key.

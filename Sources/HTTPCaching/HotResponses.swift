@@ -1,6 +1,6 @@
 import CacheFormat
 import CacheStore
-import Synchronization
+import CacheSystem
 
 /// Decoded stored responses that are requested often, so that the next hit needs neither a read nor
 /// a parse. For each hit, the store is queried whether they are still current.
@@ -32,7 +32,7 @@ final class HotResponses: Sendable {
   private static let maximumFiles = 64
 
   private let maximumBytes: Int
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// The memory in use in bytes, roughly.
   var bytes: Int { state.withLock { $0.young.bytes + $0.old.bytes } }

@@ -1,5 +1,6 @@
 package import CacheFormat
 package import CacheStore
+import CacheSystem
 import Synchronization
 
 /// Responses that are kept in memory and not stored, because the user requested that. They are lost
@@ -18,7 +19,7 @@ final class MemoryResponses: Sendable {
   private static let overhead = 1024
 
   private let maximumBytes: Int
-  private let state = Mutex(State())
+  private let state = Lock(State())
   /// Avoids taking the lock in programs that keep no response here.
   private let isUsed = Atomic(false)
 

@@ -5,7 +5,6 @@ public import Foundation
 import HTTPSemantics
 public import HTTPTransports
 public import Reachability
-import Synchronization
 
 #if canImport(Darwin)
   import URLSessionHTTP
@@ -52,10 +51,10 @@ public final class OfflineCache: Sendable {
   /// The queue that runs completion handlers, one after the other, as the delegate queue of a
   /// URLSession does.
   let handlerQueue = DispatchQueue(label: "OfflineCache.handlers")
-  private let mode: Mutex<OfflineMode>
+  private let mode: Lock<OfflineMode>
   private let sizeTask = Lock<Task<Void, Never>?>(nil)
 
-  private static let sharedCache = Mutex<OfflineCache?>(nil)
+  private static let sharedCache = Lock<OfflineCache?>(nil)
 
   /// Opens the cache in a directory, or creates one.
   ///
@@ -108,7 +107,7 @@ public final class OfflineCache: Sendable {
     let delegates = DelegateBox()
     self.options = options
     self.delegates = delegates
-    mode = Mutex(options.offlineMode)
+    mode = Lock(options.offlineMode)
     var clientOptions = ClientOptions(
       transport: AskedRequest.defaultTimeouts, rules: options.rules, keyRule: options.keyRule,
       mayReturnStored: { delegates.mayReturn($1, to: $0) }, credentials: options.credentials)

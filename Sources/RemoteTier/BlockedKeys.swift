@@ -1,5 +1,5 @@
 import CacheFormat
-import Synchronization
+import CacheSystem
 
 /// The keys whose documents must not be used by this machine, because it knows of a change that
 /// they do not have.
@@ -13,7 +13,7 @@ final class BlockedKeys: Sendable {
   /// The most keys; with one more, all keys are blocked until the program ends.
   static let maximumCount = 100_000
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   /// Blocks a key.
   ///

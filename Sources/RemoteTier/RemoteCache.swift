@@ -2,7 +2,6 @@ import CacheFormat
 import CacheSystem
 import HTTPSemantics
 public import HTTPTransports
-import Synchronization
 
 /// A second tier of a cache: many machines share responses through servers that store objects by
 /// name.
@@ -22,7 +21,7 @@ public final class RemoteCache: Sendable {
   let purges: PurgeFollower
   let queue: UploadQueue
   private let names: [String]
-  private let numbers = Mutex(RemoteStatistics())
+  private let numbers = Lock(RemoteStatistics())
 
   /// Creates a tier; nothing is sent yet.
   ///

@@ -18,7 +18,7 @@ final class Evictor: Sendable {
   /// Whether entries are evicted if the disk is full.
   let evictsOnFullDisk: Bool
   /// The last known free space on the volume.
-  let volume = Mutex(VolumeRoom())
+  let volume = Lock(VolumeRoom())
   private let sizeDelegate: WeakSizeDelegate
 
   init(_ recovery: Recovery, _ counters: Counters, _ options: Options) {

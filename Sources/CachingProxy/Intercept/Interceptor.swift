@@ -2,7 +2,6 @@ import CMicrohttpd
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -33,7 +32,7 @@ final class Interceptor: Sendable {
   private let excluded: [HostPattern]
   private let rules: TunnelRules
   private let core: ProxyCore
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   init(_ authority: LocalAuthority, excluded: [HostPattern], _ rules: TunnelRules, core: ProxyCore)
   {

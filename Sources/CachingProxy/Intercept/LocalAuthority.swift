@@ -1,7 +1,7 @@
 import CMicrohttpd
 package import CacheFormat
+import CacheSystem
 import HTTPTransports
-import Synchronization
 
 /// The authority of a user, which makes a certificate for each host whose connections are
 /// intercepted.
@@ -9,7 +9,7 @@ import Synchronization
 package final class LocalAuthority: @unchecked Sendable {
   // Unchecked: the pointer is written once, and GnuTLS only reads what it points to.
   private let authority: OpaquePointer
-  private let made = Mutex(MadeCertificates())
+  private let made = Lock(MadeCertificates())
 
   /// The name, for people.
   package let name: String

@@ -3,7 +3,6 @@ package import CacheStore
 package import CacheSystem
 internal import HTTPSemantics
 package import RemoteTier
-internal import Synchronization
 
 /// Facts about a proxy that the status pages show besides numbers.
 package struct ProxyFacts: Sendable, Hashable {
@@ -38,13 +37,13 @@ package struct ProxyFacts: Sendable, Hashable {
 /// All its data has a fixed size. Docs/Serve.md has the names in the JSON.
 package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   private let store: Store
-  private let facts: Mutex<ProxyFacts>
+  private let facts: Lock<ProxyFacts>
   private let clock: any WallClock
   private let started: Timestamp
   private let traffic = Traffic()
   private let surveyor: StoreSurveyor
   /// The hosts that are tunnelled for an hour, and the ends of the hours.
-  private let leftAlone = Mutex<[String: Timestamp]>([:])
+  private let leftAlone = Lock<[String: Timestamp]>([:])
   private static let maximumLeftAlone = 1_024
   /// Known to the list of sites only, so that no other page can have a site removed.
   private let token = ProxyStatus.makeNonce()
@@ -59,7 +58,7 @@ package final class ProxyStatus: ProxyObserver, ProxyStatusPages {
   ) {
     self.remote = remote
     self.store = store
-    self.facts = Mutex(facts)
+    self.facts = Lock(facts)
     self.clock = clock
     started = Timestamp(nanoseconds: clock.now())
     surveyor = StoreSurveyor(store, clock: clock)

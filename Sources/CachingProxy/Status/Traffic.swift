@@ -1,5 +1,5 @@
 internal import CacheFormat
-internal import Synchronization
+internal import CacheSystem
 
 /// The counts of a proxy's answers, in memory of a fixed size.
 final class Traffic: Sendable {
@@ -10,7 +10,7 @@ final class Traffic: Sendable {
   /// The limit on the text that is kept with an answer, in bytes; a URL may have 64 KiB.
   static let keptTextBytes = 1024
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   private struct State: Sendable {
     var total = TrafficCounts()
