@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #ifdef __GLIBC__
-#include <malloc.h>
 #endif
 #include <pthread.h>
 #include <stdio.h>
@@ -421,14 +420,6 @@ int cp_start_thread(void (*body)(void *), void *context) {
   pthread_attr_destroy(&attributes);
   if (error != 0) free(start);
   return -error;
-}
-
-void cp_limit_heaps(int count) {
-#ifdef __GLIBC__
-  mallopt(M_ARENA_MAX, count);
-#else
-  (void)count;
-#endif
 }
 
 uint64_t cp_thread_number(void) { return (uint64_t)(uintptr_t)pthread_self(); }

@@ -53,7 +53,6 @@ enum BrowseCommand {
         remedy: "give one page; arguments for the browser come after --, and begin with -")
     }
     let browser = try Browser(invocation[browser], url: url, arguments: words)
-    ServeCommand.limitHeaps()
     let signals = try ServeSignals()
     try await withStore(
       invocation, invocation[ServeCommand.offline] ? .read : .fill, lag: .milliseconds(1)

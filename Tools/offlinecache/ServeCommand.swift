@@ -151,7 +151,6 @@ enum ServeCommand {
       throw invocation.usageError(
         "--tls-cert is for a reverse proxy", remedy: "give --origin as well, or leave it out")
     }
-    limitHeaps()
     let signals = try ServeSignals()
     let use: StoreUse = invocation[offline] ? .read : .fill
     try await withStore(invocation, use, lag: .milliseconds(1)) { store in

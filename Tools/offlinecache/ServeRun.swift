@@ -21,11 +21,6 @@ extension ServeCommand {
     return authority
   }
 
-  /// Makes glibc use one heap. With a heap for each thread, a third of the memory for a thousand
-  /// clients would be lost to fragmentation (Docs/Benchmarks.md). Must be called before other
-  /// threads exist.
-  static func limitHeaps() { Allocator.limitHeaps(to: 1) }
-
   /// Serves until a signal stops the server, or the browser ends.
   ///
   /// - Parameters:

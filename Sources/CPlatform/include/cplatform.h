@@ -89,9 +89,6 @@ size_t cp_text_length(const char *text);
 /// Starts a detached thread that runs `body(context)` with a stack of 1 MiB; returns 0 or a
 /// negative errno.
 int cp_start_thread(void (*body)(void *), void *context);
-/// Limits the number of heaps of glibc's malloc(3), M_ARENA_MAX of mallopt(3); does nothing
-/// elsewhere.
-void cp_limit_heaps(int count);
 /// Returns a number that no other running thread of the process has.
 uint64_t cp_thread_number(void);
 /// Sets the order of the innermost lock that this thread holds (0 for none); returns the one

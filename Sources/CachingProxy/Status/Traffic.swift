@@ -11,25 +11,23 @@ final class Traffic: Sendable {
   static let keptTextBytes = 1024
 
   private let state = Lock(State())
+  private let recent = RecentAnswers(count: Traffic.keptAnswers)
 
   private struct State: Sendable {
     var total = TrafficCounts()
     var tunnels = TunnelCounts()
     var seconds = TrafficRing(spanSeconds: 1, count: Traffic.keptSeconds)
     var minutes = TrafficRing(spanSeconds: 60, count: Traffic.keptMinutes)
-    var recent: [RecentAnswer?] = Array(repeating: nil, count: Traffic.keptAnswers)
-    var next = 0
   }
 
   /// Records an answer. The proxy's own pages are not counted.
   ///
-  /// - Complexity: O(1), and one short lock.
+  /// - Complexity: O(1), and two short locks.
   func add(_ record: AnswerRecord) {
     guard let (outcome, fetched) = record.account else { return }
     let second = record.endSecond
-    let answer = RecentAnswer(outcome: outcome, record: record.shortened)
-    // The replaced element is released after the lock.
-    let oldest = state.withLock { state -> RecentAnswer? in
+    recent.add(RecentAnswer(outcome: outcome, record: record.shortened))
+    state.withLock { state in
       if record.source == .tunnel { state.tunnels.end(record) }
       state.total.add(
         outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete)
@@ -39,12 +37,7 @@ final class Traffic: Sendable {
       state.minutes.add(
         outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete,
         at: second)
-      var answer: RecentAnswer? = answer
-      swap(&state.recent[state.next], &answer)
-      state.next = (state.next + 1) % Traffic.keptAnswers
-      return answer
     }
-    _ = consume oldest
   }
 
   /// Records that a tunnel has begun.
@@ -52,14 +45,14 @@ final class Traffic: Sendable {
 
   /// Returns the counts up to a moment.
   func report(at now: Timestamp) -> TrafficReport {
-    let (total, tunnels, seconds, minutes, recent, next) = state.withLock {
-      ($0.total, $0.tunnels, $0.seconds, $0.minutes, $0.recent, $0.next)
+    let (total, tunnels, seconds, minutes) = state.withLock {
+      ($0.total, $0.tunnels, $0.seconds, $0.minutes)
     }
     let second = now.nanoseconds / 1_000_000_000
     return TrafficReport(
       total: total, tunnels: tunnels, seconds: seconds.counts(upTo: second),
       minutes: minutes.counts(upTo: second),
-      recent: (recent[next...] + recent[..<next]).reversed().compactMap { $0 })
+      recent: recent.newest())
   }
 }
 
