@@ -16,6 +16,10 @@ public struct EntryMetadata: Sendable, Hashable {
   /// The time from which the caller considers the body stale; the store itself ignores it.
   public var expires: Timestamp?
 
+  /// The tag of spare entries, which are evicted first while they take more than a quarter of a
+  /// store (Docs/Store.md).
+  public static let spareTag: ByteString = "spare"
+
   /// Creates metadata.
   @inlinable
   public init(

@@ -10,7 +10,8 @@
 ///     72 body file  u64  a number: entries with equal digests and equal lower 32 bits share a file
 ///     80 overhead   u32  bytes allocated for the metadata file and the directory
 ///     84 status     u16, 65535 for none
-///     86 flags      u16  1: pinned; 2: the record carries the body; others are ignored
+///     86 flags      u16  1: pinned; 2: the record carries the body; 4: it has the tag `spare`; others
+///                        are ignored
 ///     88 key count  u32
 ///     92 fields     u16, user items u16, tags u16, 2 bytes of 0
 ///     100 texts     u32  bytes of all texts after the key
@@ -38,12 +39,14 @@ package struct PutHead: Sendable, Hashable {
   package var isPinned: Bool
   /// Whether the body follows the head of the record.
   package var carriesBody: Bool
+  /// Whether the entry has the tag `spare`. A record gets it from its metadata.
+  package var isSpare: Bool
 
   /// Creates the fixed part.
   package init(
     keyHash: KeyHash, digest: Digest, variant: UInt64, length: UInt64, created: Timestamp,
     accessed: Timestamp, expires: Timestamp?, bodyFile: UInt64, overhead: UInt32, status: Int?,
-    isPinned: Bool, carriesBody: Bool = false
+    isPinned: Bool, carriesBody: Bool = false, isSpare: Bool = false
   ) {
     self.keyHash = keyHash
     self.digest = digest
@@ -57,6 +60,7 @@ package struct PutHead: Sendable, Hashable {
     self.status = status
     self.isPinned = isPinned
     self.carriesBody = carriesBody
+    self.isSpare = isSpare
   }
 
   /// Returns whether a record with this fixed part may have so many bytes after its head.
@@ -110,10 +114,10 @@ package struct PutHead: Sendable, Hashable {
       expires: expires == .distantPast ? nil : expires, bodyFile: number(72),
       overhead: UInt32(truncatingIfNeeded: number(80)),
       status: status > 999 ? nil : Int(status), isPinned: short(86) & 1 != 0,
-      carriesBody: short(86) & 2 != 0)
+      carriesBody: short(86) & 2 != 0, isSpare: short(86) & 4 != 0)
   }
 
-  private var flags: UInt16 { (isPinned ? 1 : 0) | (carriesBody ? 2 : 0) }
+  private var flags: UInt16 { (isPinned ? 1 : 0) | (carriesBody ? 2 : 0) | (isSpare ? 4 : 0) }
 
   fileprivate func write(to bytes: inout [UInt8]) {
     bytes.append(littleEndian: keyHash.high)
@@ -170,6 +174,8 @@ package struct PutRecord: Sendable {
   ///
   /// The caller has checked that the texts fit into `RecordFrame.maximumLength`.
   package init(head: PutHead, key: ByteString, metadata: EntryMetadata) {
+    var head = head
+    head.isSpare = metadata.tags.contains(EntryMetadata.spareTag)
     var bytes = RecordFrame.begin(.put, reserving: PutHead.count + key.bytes.count + 512)
     head.write(to: &bytes)
     bytes.append(littleEndian: UInt32(key.bytes.count))
@@ -352,7 +358,7 @@ extension PutRecord {
     let at = RecordFrame.headerCount
     head.set(UInt64(bitPattern: moment.created.nanoseconds), at: at + 48)
     head.set(UInt64(bitPattern: moment.accessed.nanoseconds), at: at + 56)
-    head[at + 86] = moment.isPinned ? 3 : 2
+    head[at + 86] = (head[at + 86] & ~1) | (moment.isPinned ? 3 : 2)
     head.set(UInt32(bytes.count + count), at: 12)
     head.set(UInt32(count), at: 28)
   }

@@ -58,13 +58,16 @@ extension Store {
     try evictor.checkSpace(for: length)
   }
 
-  /// Throws `entryTooLarge` if the limits do not allow a body of this length.
+  /// Throws `entryTooLarge` if the limits do not allow a body of this length. One of a spare entry must
+  /// fit into the share of these.
   func checkLength(
-    _ length: UInt64, _ place: String, _ limits: Limits? = nil
+    _ length: UInt64, _ place: String, _ limits: Limits? = nil, isSpare: Bool = false
   ) throws(StoreError) {
     let limits = limits ?? self.limits
     // A delegate may count in other units than bytes.
-    let all = evictor.delegate == nil ? limits.bytes : nil
+    let all = (evictor.delegate == nil ? limits.bytes : nil).map {
+      isSpare ? $0 / Limits.spareParts : $0
+    }
     let most = min(limits.entryBytes ?? .max, all ?? .max)
     if length > most {
       throw StoreError(

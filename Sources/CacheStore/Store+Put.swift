@@ -38,7 +38,7 @@ extension Store {
   /// Adds an entry to the tree and the journal.
   func commit(_ entry: NewEntry) throws(StoreError) -> EntryInfo {
     let limits = evictor.limits
-    try checkLength(entry.length, path, limits)
+    try checkLength(entry.length, path, limits, isSpare: entry.isSpare)
     let hash = catalog.hash(entry.key)
     // If the tree cannot be read, its files for this key count as damaged and are replaced.
     try? recovery.askTree(hash)

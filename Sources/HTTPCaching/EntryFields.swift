@@ -36,8 +36,10 @@ enum EntryFields {
       + response.selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
   }
 
-  /// Marks the metadata of a response that is kept for use without a network only.
+  /// Marks the metadata of a response that is kept for use without a network only. It is spare, so
+  /// it does not push out for long what may be reused.
   static func markAsHistory(_ metadata: inout EntryMetadata) {
+    metadata.tags.append(EntryMetadata.spareTag)
     metadata.userInfo.append(Field(historyName, "true"))
     metadata.expires = nil
   }

@@ -4,7 +4,7 @@ import HTTPSemantics
 
 // The history of a private cache: responses that it may not reuse, for use without a network (RFC
 // 9111, section 6). They are variants of the same key, so whoever removes the key removes them, and
-// they are evicted in the order of their accesses, like all entries.
+// they are spare entries of the store, which have a share of its limits.
 extension ResponseCache {
   /// Returns whether a response that is not stored for reuse is kept in the history.
   func remembering(

@@ -38,7 +38,8 @@ import Testing
       accessed: Timestamp(nanoseconds: .random(in: .min ... .max, using: &generator)),
       expires: metadata.expires, bodyFile: generator.next(),
       overhead: UInt32(truncatingIfNeeded: generator.next()), status: metadata.status,
-      isPinned: Bool.random(using: &generator))
+      isPinned: Bool.random(using: &generator),
+      isSpare: metadata.tags.contains(EntryMetadata.spareTag))
   }
 
   @Test(arguments: 0..<20)

@@ -82,6 +82,22 @@ struct ResponseCacheHistoryTests {
     #expect(try sandbox.served(request("/a"), policy: .offline)?.head.status == 404)
   }
 
+  @Test func `the history pushes out what may be reused only up to its share`() throws {
+    let sandbox = try CacheSandbox(
+      keepsHistory: true, options: Options(limits: Limits(entries: 40)))
+    for number in 0..<40 { try sandbox.load(request("/page\(number)"), page(), content(9)) }
+    for number in 0..<80 { try sandbox.load(request("/old\(number)"), redirect("/"), content(9)) }
+    sandbox.store.waitUntilIdle()
+    func count(_ prefix: String, _ numbers: Range<Int>) throws -> Int {
+      try numbers.filter {
+        try sandbox.served(request("\(prefix)\($0)"), policy: .offline) != nil
+      }.count
+    }
+    #expect(try count("/page", 0..<40) >= 27)
+    #expect(try (5...10).contains(count("/old", 0..<80)))
+    #expect(isHistory(sandbox, request("/old79")) == true, "the last one stays")
+  }
+
   @Test func `a redirect does not hide a page that was stored before`() throws {
     let sandbox = try CacheSandbox(keepsHistory: true)
     try sandbox.load(request("/a"), page(), content(10))

@@ -67,7 +67,9 @@ public final class BodyWriter: Sendable {
     do throws(StoreError) {
       try state.withLock { state throws(StoreError) in
         guard state.file != nil else { throw .closed(path) }
-        try store.checkLength(state.hasher.count + UInt64(bytes.count), path)
+        try store.checkLength(
+          state.hasher.count + UInt64(bytes.count), path,
+          isSpare: metadata.tags.contains(EntryMetadata.spareTag))
         unsafe try write(bytes, &state)
         unsafe state.hasher.update(bytes)
       }

@@ -1,24 +1,5 @@
 internal import CacheFormat
 
-/// The sums that are compared with the limits. They are updated with every change.
-struct EntryTotals: Sendable, Hashable {
-  var entries = 0
-  /// The sum of the body lengths.
-  var logicalBytes: UInt64 = 0
-  /// The bytes allocated for distinct bodies.
-  var bodyBytes: UInt64 = 0
-  /// The bytes allocated for metadata files and directories.
-  var overheadBytes: UInt64 = 0
-  /// The lengths of the bodies that share the file of another body.
-  var sharedBytes: UInt64 = 0
-  var pinnedEntries = 0
-  var pinnedBytes: UInt64 = 0
-  /// The entries whose files have not been written yet.
-  var unsettledEntries = 0
-  /// The bytes that their bodies and directories will take. They are a part of the other sums.
-  var unsettledBytes: UInt64 = 0
-}
-
 /// The index in memory: slots that are found by key hash and by digest, and ordered by access time.
 struct EntryIndex: ~Copyable {
   private var slots = PagedArray(filler: Slot())
@@ -28,7 +9,10 @@ struct EntryIndex: ~Copyable {
   /// `fileHash`.
   private var byDigest = SlotTable()
   private var heap = AccessHeap()
+  /// The heap of the spare entries. A slot number belongs to one heap for ever.
+  private var spareHeap = AccessHeap()
   private var firstFree = Slot.none
+  private var firstSpareFree = Slot.none
   private(set) var totals = EntryTotals()
   /// The block size in bytes. Bodies count in whole blocks.
   let blockBytes: UInt64
@@ -43,7 +27,7 @@ struct EntryIndex: ~Copyable {
   /// The memory of the index in bytes.
   var memoryBytes: Int {
     slots.count * MemoryLayout<Slot>.stride + byKey.memoryBytes + byDigest.memoryBytes
-      + heap.memoryBytes
+      + heap.memoryBytes + spareHeap.memoryBytes
   }
 
   /// Returns the bytes allocated for a body of `length` bytes.
@@ -89,7 +73,8 @@ struct EntryIndex: ~Copyable {
     find(slot.keyHash, slot.variant).map { slots[Int($0)].next == $0 } ?? true
   }
 
-  /// Adds an entry, or replaces the one with the same key hash and variant.
+  /// Adds an entry, or replaces the one with the same key hash and variant, which has to be spare
+  /// if and only if the new one is.
   ///
   /// - Returns: the number of its slot, and the slot's contents before if an entry was replaced.
   /// - Complexity: O(log n) at most, mostly O(1).
@@ -114,7 +99,7 @@ struct EntryIndex: ~Copyable {
         fill(old, head)
       }
     } else {
-      number = takeFree(for: head.accessed.nanoseconds)
+      number = takeFree(for: head.accessed.nanoseconds, isSpare: head.isSpare)
       fill(number, head)
       byKey.insert(head.keyHash.low, number)
       joinRing(number)
@@ -151,8 +136,13 @@ struct EntryIndex: ~Copyable {
     byKey.remove(slots[Int(number)].keyHash.low, number)
     slots[Int(number)].isLive = false
     slots[Int(number)].isPinned = false
-    slots[Int(number)].next = firstFree
-    firstFree = number
+    if slots[Int(number)].isSpare {
+      slots[Int(number)].next = firstSpareFree
+      firstSpareFree = number
+    } else {
+      slots[Int(number)].next = firstFree
+      firstFree = number
+    }
   }
 
   /// Notes an access. A time that is not later than the known one changes nothing.
@@ -171,8 +161,21 @@ struct EntryIndex: ~Copyable {
 
   /// Returns the least recently accessed entry that is not pinned. It stays in the index.
   ///
-  /// - Complexity: O(log n) for each item of the heap that has to be corrected.
+  /// - Complexity: O(log n) for each item of the heaps that has to be corrected.
   mutating func oldest() -> Slot? {
+    guard let other = Self.oldest(&heap, &slots) else { return oldestSpare() }
+    guard let spare = oldestSpare(), spare.accessed < other.accessed else { return other }
+    return spare
+  }
+
+  /// Returns the least recently accessed spare entry that is not pinned. It stays in the index.
+  ///
+  /// - Complexity: as ``oldest()``.
+  mutating func oldestSpare() -> Slot? { Self.oldest(&spareHeap, &slots) }
+
+  private static func oldest(
+    _ heap: inout AccessHeap, _ slots: inout PagedArray<Slot>
+  ) -> Slot? {
     while let first = heap.first {
       let slot = slots[Int(first.slot)]
       if !slot.isLive || slot.isPinned {
@@ -188,19 +191,20 @@ struct EntryIndex: ~Copyable {
   }
 
   /// Returns a free slot number for an entry that was accessed at a time.
-  private mutating func takeFree(for time: Int64) -> UInt32 {
+  private mutating func takeFree(for time: Int64, isSpare: Bool) -> UInt32 {
+    let first = isSpare ? firstSpareFree : firstFree
     // The item that the heap still has for a free slot may be later than the access time of an
     // entry with a `ImportedTimes`. Then it would be no lower bound, so another slot is taken.
-    if firstFree == Slot.none
-      || slots[Int(firstFree)].isInHeap && slots[Int(firstFree)].accessed > time
+    if first == Slot.none
+      || slots[Int(first)].isInHeap && slots[Int(first)].accessed > time
     {
       slots.append(Slot())
       precondition(slots.count < Int(UInt32.max), "an index holds fewer than 2^32 entries")
       return UInt32(slots.count - 1)
     }
-    let number = firstFree
-    firstFree = slots[Int(number)].next
-    return number
+    let next = slots[Int(first)].next
+    if isSpare { firstSpareFree = next } else { firstFree = next }
+    return first
   }
 
   private mutating func fill(_ number: UInt32, _ head: PutHead) {
@@ -221,13 +225,19 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].isPinned = head.isPinned
     slots[Int(number)].carriesBody = head.carriesBody
     slots[Int(number)].isUnsettled = head.carriesBody
+    slots[Int(number)].isSpare = head.isSpare
     slots[Int(number)].isLive = true
   }
 
   private mutating func enterHeap(_ number: UInt32) {
     guard !slots[Int(number)].isInHeap, !slots[Int(number)].isPinned else { return }
     slots[Int(number)].isInHeap = true
-    heap.insert(number, at: slots[Int(number)].accessed)
+    let time = slots[Int(number)].accessed
+    if slots[Int(number)].isSpare {
+      spareHeap.insert(number, at: time)
+    } else {
+      heap.insert(number, at: time)
+    }
   }
 
   // MARK: Equal bodies
@@ -292,32 +302,12 @@ struct EntryIndex: ~Copyable {
 
   private mutating func count(_ number: UInt32) {
     let slot = slots[Int(number)]
-    totals.entries += 1
-    totals.logicalBytes += slot.length
-    totals.overheadBytes += slot.overhead
-    if slot.isPinned {
-      totals.pinnedEntries += 1
-      totals.pinnedBytes += slot.length
-    }
-    if slot.isUnsettled {
-      totals.unsettledEntries += 1
-      totals.unsettledBytes += allocated(slot.length) + slot.overhead
-    }
+    totals.add(slot, allocated: allocated(slot.length))
   }
 
   private mutating func uncount(_ number: UInt32) {
     let slot = slots[Int(number)]
-    totals.entries -= 1
-    totals.logicalBytes -= slot.length
-    totals.overheadBytes -= slot.overhead
-    if slot.isPinned {
-      totals.pinnedEntries -= 1
-      totals.pinnedBytes -= slot.length
-    }
-    if slot.isUnsettled {
-      totals.unsettledEntries -= 1
-      totals.unsettledBytes -= allocated(slot.length) + slot.overhead
-    }
+    totals.subtract(slot, allocated: allocated(slot.length))
   }
 }
 
@@ -328,23 +318,23 @@ extension EntryIndex {
   func checkInvariants() -> Bool {
     var sums = EntryTotals()
     var heaped: Set<UInt32> = []
-    var isBound = heap.checkInvariants() && byKey.checkInvariants() && byDigest.checkInvariants()
-    heap.forEach { number, time in
-      isBound = isBound && heaped.insert(number).inserted && slots[Int(number)].accessed >= time
+    var isBound = heap.checkInvariants() && spareHeap.checkInvariants()
+    isBound = isBound && byKey.checkInvariants() && byDigest.checkInvariants()
+    func note(_ number: UInt32, _ time: Int64, isSpare: Bool) {
+      let slot = slots[Int(number)]
+      isBound =
+        isBound && heaped.insert(number).inserted && slot.accessed >= time
+        && slot.isSpare == isSpare
     }
+    heap.forEach { note($0, $1, isSpare: false) }
+    spareHeap.forEach { note($0, $1, isSpare: true) }
     for number in 0..<UInt32(slots.count) {
       let slot = slots[Int(number)]
       if slot.isInHeap != heaped.contains(number) { return false }
       guard slot.isLive else { continue }
       if !slot.isPinned && !slot.isInHeap { return false }
       if find(slot.keyHash, slot.variant) != number || !isInRing(number) { return false }
-      sums.entries += 1
-      sums.logicalBytes += slot.length
-      sums.overheadBytes += slot.overhead
-      sums.pinnedEntries += slot.isPinned ? 1 : 0
-      sums.pinnedBytes += slot.isPinned ? slot.length : 0
-      sums.unsettledEntries += slot.isUnsettled ? 1 : 0
-      sums.unsettledBytes += slot.isUnsettled ? allocated(slot.length) + slot.overhead : 0
+      sums.add(slot, allocated: allocated(slot.length))
       // The file counts for the lowest slot number of its ring.
       if firstInRing(number) == number {
         sums.bodyBytes += allocated(slot.length)

@@ -79,6 +79,12 @@ package struct Slot: Sendable, BitwiseCopyable {
     get { flag(64) }
     set { set(64, newValue) }
   }
+  /// Whether the entry has the tag `spare`. A free slot keeps it: the heap of its kind may have an
+  /// item for it.
+  var isSpare: Bool {
+    get { flag(128) }
+    set { set(128, newValue) }
+  }
 
   /// The bytes of the body in the record, with padding.
   var carriedBytes: Int { carriesBody ? RecordFrame.padded(Int(length)) : 0 }

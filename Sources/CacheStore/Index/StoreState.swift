@@ -97,6 +97,10 @@ struct StoreState: ~Copyable {
 
   /// Adds an entry to the index, or replaces it.
   mutating func put(_ head: PutHead, segment: UInt32, offset: UInt32, recordLength: UInt32) {
+    // A slot number belongs to spare entries or to others.
+    if let old = index.find(head.keyHash, head.variant), index[old].isSpare != head.isSpare {
+      remove(head.keyHash, head.variant)
+    }
     let (slot, replaced) = index.put(
       head, segment: segment, offset: offset, recordLength: recordLength)
     lastTick = max(lastTick, head.accessed.nanoseconds)

@@ -32,7 +32,7 @@ extension Evictor {
 
   /// Returns the limit that is exceeded; `nil` if all limits hold.
   func excess() -> RemovalReason? {
-    excess { state in (state.index.totals.entries, state.index.totals, 0) }
+    excess { state in (state.index.totals, 0) }
   }
 
   /// Returns the limit that would be exceeded with a new entry; `nil` if all limits would hold. A
@@ -41,21 +41,19 @@ extension Evictor {
     adding entry: NewEntry, _ size: EntrySize, _ hash: KeyHash
   ) -> RemovalReason? {
     excess { state in
-      let old = state.index.find(hash, entry.variant).map { state.index[$0] }
-      let (totals, live) = totals(state, adding: entry, size, replacing: old)
-      return (state.index.totals.entries + (old == nil ? 1 : 0), totals, live)
+      totals(state, adding: entry, size, hash)
     }
   }
 
-  /// Compares the limits with the values of `planned`: the number of entries, their totals, and the
-  /// bytes of live records by which the journal grows.
+  /// Compares the limits with the values of `planned`: the totals, and the bytes of live records by
+  /// which the journal grows.
   private func excess(
-    _ planned: (borrowing StoreState) -> (entries: Int, totals: EntryTotals, live: Int64)
+    _ planned: (borrowing StoreState) -> (totals: EntryTotals, live: Int64)
   ) -> RemovalReason? {
     let delegate = delegate
     let (reason, most) = catalog.state.withLock { state -> (RemovalReason?, UInt64?) in
-      let (entries, totals, live) = planned(state)
-      if let most = state.limits.entries, UInt64(entries) > most { return (.count, nil) }
+      let (totals, live) = planned(state)
+      if let most = state.limits.entries, UInt64(totals.entries) > most { return (.count, nil) }
       guard let most = state.limits.bytes else { return (nil, nil) }
       if delegate != nil { return (nil, most) }
       return (catalog.counted(totals, live: live, state) > most ? .bytes : nil, nil)
@@ -65,21 +63,23 @@ extension Evictor {
   }
 
   /// Returns the totals with a new entry, and the bytes of live records by which the journal grows.
-  private func totals(
-    _ state: borrowing StoreState, adding entry: NewEntry, _ size: EntrySize, replacing old: Slot?
+  func totals(
+    _ state: borrowing StoreState, adding entry: NewEntry, _ size: EntrySize, _ hash: KeyHash
   ) -> (EntryTotals, live: Int64) {
     var totals = state.index.totals
     var live = size.record
-    if let old {
-      totals.logicalBytes -= old.length
-      totals.overheadBytes -= old.overhead
+    if let old = state.index.find(hash, entry.variant).map({ state.index[$0] }) {
+      totals.subtract(old, allocated: state.index.allocated(old.length))
       live -= Int64(old.headLength)
       if old.digest != entry.digest, state.index.isAlone(old) {
         totals.bodyBytes -= state.index.allocated(old.length)
       }
     }
-    totals.logicalBytes += entry.length
-    totals.overheadBytes += size.overhead
+    var new = Slot()
+    new.length = entry.length
+    new.overhead = size.overhead
+    new.isSpare = entry.isSpare
+    totals.add(new, allocated: state.index.allocated(entry.length))
     if state.index.sharing(entry.digest, length: entry.length) == nil {
       totals.bodyBytes += state.index.allocated(entry.length)
     }
@@ -87,7 +87,7 @@ extension Evictor {
   }
 
   /// The bytes that an entry takes in addition to its body.
-  private struct EntrySize {
+  struct EntrySize {
     var overhead: UInt64 = 0
     var record: Int64 = 0
   }
@@ -113,13 +113,16 @@ extension Evictor {
     }
     let bound = entry.past.map { max($0.accessed.nanoseconds, old?.accessed ?? .min) }
     if limits.freeBytes > 0 {
-      try keepFree(limits.freeBytes, adding: entry.length, olderThan: bound)
+      try keepFree(limits.freeBytes, adding: entry, hash, olderThan: bound)
     }
     let size = try limits.bytes == nil ? EntrySize() : size(of: entry, hash)
     compactForDelegate()
     var isFull = false
     while let reason = excess(adding: entry, size, hash) {
-      if try evictOne(reason, olderThan: bound) == nil { throw full(bound) }
+      let gone = try evictOne(reason, olderThan: bound) { state in
+        totals(state, adding: entry, size, hash).0
+      }
+      if gone == nil { throw full(bound) }
       // For an entry with a `ImportedTimes`, no more room is made than necessary.
       isFull = bound == nil
     }
@@ -148,7 +151,7 @@ extension Evictor {
   func reasonForMoreRoom() -> RemovalReason? {
     let hasDelegate = delegate != nil
     return catalog.state.withLock { state in
-      guard let victim = state.index.oldest() else { return nil }
+      guard let victim = state.victim(.bytes, state.index.totals) else { return nil }
       if let most = state.limits.entries, UInt64(state.index.totals.entries) > most - most / 20 {
         return .count
       }

@@ -14,8 +14,9 @@ struct VolumeRoom {
 extension Evictor {
   /// Evicts entries until the volume has the free bytes that the limits demand.
   func keepFree(
-    _ free: UInt64, adding bytes: UInt64, olderThan bound: Int64?
+    _ free: UInt64, adding entry: NewEntry, _ hash: KeyHash, olderThan bound: Int64?
   ) throws(StoreError) {
+    let bytes = entry.length
     var hasDropped = false
     while true {
       let available = freeBytes(adding: bytes)
@@ -27,7 +28,9 @@ extension Evictor {
       volume.withLock { $0.written = .max - bytes - bytes }
       // Nothing is evicted for a body that cannot be stored anyway.
       guard !isTooLong(bytes, leaving: free),
-        try evictOne(.freeSpace, olderThan: bound) != nil
+        try evictOne(
+          .freeSpace, olderThan: bound, forSpare: entry.isSpare,
+          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 }) != nil
       else {
         throw StoreError(
           .noSpace, path: path,

@@ -95,19 +95,29 @@ final class Evictor: Sendable {
     return true
   }
 
-  /// Evicts the least recently accessed entry. Waits first for the access times of other processes,
-  /// unless it has done so within the last second.
+  /// Evicts the least recently accessed entry, or spare entry if these have more than their share.
+  /// Waits first for the access times of other processes, unless it has done so within the last
+  /// second.
   ///
-  /// - Parameter bound: if given, only an entry that was accessed before this time is evicted.
+  /// - Parameters:
+  ///   - reason: the limit for which it goes.
+  ///   - bound: if given, the least recently accessed entry is evicted, spare or not, and only if it was
+  ///     accessed before this time.
+  ///   - isForSpare: whether the room is for a spare entry, for which no other entry goes if the
+  ///     spare ones have more than their share.
+  ///   - planned: returns the totals with the entry that needs the room; by default those of now.
   /// - Returns: the evicted entry; `nil` if none may be evicted.
   func evictOne(
-    _ reason: RemovalReason, olderThan bound: Int64? = nil
+    _ reason: RemovalReason, olderThan bound: Int64? = nil, forSpare isForSpare: Bool = false,
+    planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) -> Slot? {
     catalog.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
     for _ in 0..<1000 {
-      guard let victim = catalog.state.withLock({ $0.index.oldest() }),
-        bound.map({ victim.accessed < $0 }) ?? true
-      else { return nil }
+      let victim = catalog.state.withLock { state -> Slot? in
+        if let bound { return state.index.oldest().flatMap { $0.accessed < bound ? $0 : nil } }
+        return state.victim(reason, planned(state), forSpare: isForSpare)
+      }
+      guard let victim else { return nil }
       if try remove(victim, reason) {
         counters.evictions.add(1, ordering: .relaxed)
         return victim
@@ -216,6 +226,25 @@ final class Evictor: Sendable {
   /// replaced, pinned or accessed since it was chosen.
   private func isVictim(_ now: Slot, _ chosen: Slot) -> Bool {
     now.isSameRecord(as: chosen) && !now.isPinned && now.accessed == chosen.accessed
+  }
+}
+
+extension StoreState {
+  /// Returns the entry that goes next for a limit: the least recently accessed spare entry if these
+  /// have more than their share, otherwise the least recently accessed entry.
+  ///
+  /// - Parameters:
+  ///   - reason: the limit.
+  ///   - totals: the sums, perhaps with an entry to be stored.
+  ///   - isForSpare: whether no other than a spare entry goes for more than the share.
+  mutating func victim(
+    _ reason: RemovalReason, _ totals: EntryTotals, forSpare isForSpare: Bool = false
+  ) -> Slot? {
+    if limits.isSpareShareExceeded(totals, for: reason) {
+      if let spare = index.oldestSpare() { return spare }
+      if isForSpare { return nil }
+    }
+    return index.oldest()
   }
 }
 

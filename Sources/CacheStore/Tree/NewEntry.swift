@@ -36,6 +36,9 @@ struct NewEntry {
   /// The times in another cache; `nil` for a new response.
   var past: ImportedTimes? = nil
 
+  /// Whether it has the tag `spare`.
+  var isSpare: Bool { metadata.tags.contains(EntryMetadata.spareTag) }
+
   /// Whether the body is in a file already.
   var isStaged: Bool {
     if case .staged = body { true } else { false }

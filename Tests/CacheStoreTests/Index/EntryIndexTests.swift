@@ -48,7 +48,7 @@ struct IndexRun: ~Copyable {
       variant: variant, length: body * 1_000, created: Timestamp(nanoseconds: clock),
       accessed: Timestamp(nanoseconds: accessed), expires: nil,
       bodyFile: 1 + UInt64(random.below(fileCount)), overhead: UInt32(random.below(9_000)),
-      status: nil, isPinned: random.below(12) == 0)
+      status: nil, isPinned: random.below(12) == 0, isSpare: variant == 2)
     offset &+= 8
     let known = model.entries[EntryModel.Key(hash: hash, variant: variant)]
     let (slot, replaced) = index.put(head, segment: 1, offset: offset, recordLength: 8)
@@ -93,6 +93,10 @@ struct IndexRun: ~Copyable {
       Issue.record(
         "the oldest is of \(oldest?.accessed ?? 0), not \(model.oldestTime ?? 0); \(note)")
     }
+    let spare = index.oldestSpare()
+    if spare?.accessed != model.oldestSpareTime {
+      Issue.record("the oldest spare one is of \(spare?.accessed ?? 0); \(note)")
+    }
     guard let key = model.anyKey(&random), let head = model.entries[key] else { return }
     guard let slot = index.find(key.hash, key.variant) else {
       Issue.record("\(key) is lost; \(note)")
@@ -102,7 +106,7 @@ struct IndexRun: ~Copyable {
     let isRight =
       found.digest == head.digest && found.length == head.length
       && found.accessed == head.accessed.nanoseconds && found.isPinned == head.isPinned
-      && found.isLive
+      && found.isSpare == head.isSpare && found.isLive
     if !isRight { Issue.record("\(key) has other values; \(note)") }
   }
 

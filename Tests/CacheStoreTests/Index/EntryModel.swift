@@ -67,6 +67,12 @@ struct EntryModel {
         totals.pinnedEntries += 1
         totals.pinnedBytes += head.length
       }
+      if head.isSpare {
+        totals.spareEntries += 1
+        totals.spareLogicalBytes += head.length
+        totals.spareBytes += (head.length + blockBytes - 1) / blockBytes * blockBytes
+        totals.spareBytes += (UInt64(head.overhead) + 511) / 512 * 512
+      }
       if files.insert(File(digest: head.digest, number: head.bodyFile)).inserted {
         totals.bodyBytes += (head.length + blockBytes - 1) / blockBytes * blockBytes
       } else {
@@ -79,6 +85,11 @@ struct EntryModel {
   /// The least access time of the entries that are not pinned.
   var oldestTime: Int64? {
     entries.values.filter { !$0.isPinned }.map(\.accessed.nanoseconds).min()
+  }
+
+  /// That of the spare ones.
+  var oldestSpareTime: Int64? {
+    entries.values.filter { !$0.isPinned && $0.isSpare }.map(\.accessed.nanoseconds).min()
   }
 
   func variants(of hash: KeyHash) -> Set<UInt64> {

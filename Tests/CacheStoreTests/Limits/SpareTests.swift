@@ -1,0 +1,112 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import TestSupport
+import Testing
+
+/// Entries with the tag `spare` have a quarter of the store when something has to go.
+@Suite struct SpareTests {
+  let sandbox = StoreSandbox()
+  private let spare = EntryMetadata(tags: [EntryMetadata.spareTag])
+
+  private func keys(_ store: Store, _ prefix: String) -> [String] {
+    store.entries().map { String(decoding: $0.key.bytes, as: UTF8.self) }
+      .filter { $0.hasPrefix(prefix) }.sorted()
+  }
+
+  private func open(_ limits: Limits) throws -> Store {
+    try sandbox.open(Options(limits: limits, clock: SteppingClock(step: 1_000)))
+  }
+
+  /// Stores entries `PREFIX10` to `PREFIX10+count`.
+  private func put(
+    _ count: Int, _ prefix: String, _ metadata: EntryMetadata, in store: Store
+  ) throws {
+    for number in 10..<10 + count {
+      try store.put(
+        TestBody.make(100, seed: UInt64(number)), for: ByteString("\(prefix)\(number)"),
+        metadata: metadata)
+    }
+  }
+
+  @Test(arguments: [
+    Limits(entries: 40), Limits(bytes: 4_000, accounting: .logical),
+    Limits(bytes: 40 * 12_288 + 200_000),
+  ])
+  func `spare entries push out others only up to their share`(limits: Limits) throws {
+    let store = try open(limits)
+    try put(40, "page", EntryMetadata(), in: store)
+    store.waitUntilIdle()
+    try put(80, "old", spare, in: store)
+    store.waitUntilIdle()
+    let (spares, all) = (keys(store, "old").count, store.statistics.entries)
+    #expect(keys(store, "old").last == "old89", "the last ones stay")
+    #expect(UInt64(spares * 4) <= all + 4)
+    #expect(keys(store, "page").count >= 25)
+  }
+
+  @Test func `as long as there is room, all spare entries stay, and they go first afterwards`()
+    throws
+  {
+    let store = try open(Limits(entries: 40))
+    try put(40, "old", spare, in: store)
+    #expect(keys(store, "old").count == 40)
+    try put(26, "page", EntryMetadata(), in: store)
+    store.waitUntilIdle()
+    #expect(keys(store, "page").count == 26, "none of them goes while there are more spare ones")
+    #expect(keys(store, "old").first != "old10", "the oldest of them goes first")
+    #expect(keys(store, "old").last == "old49")
+  }
+
+  @Test func `within their share spare entries leave in the order of all`() throws {
+    let store = try open(Limits(entries: 40))
+    try put(4, "old", spare, in: store)
+    try put(36, "page", EntryMetadata(), in: store)
+    _ = store.lookUp("old10")
+    try put(1, "new", EntryMetadata(), in: store)
+    store.waitUntilIdle()
+    #expect(keys(store, "old") == ["old10", "old13"].filter { store.contains(ByteString($0)) })
+    #expect(store.contains("old10"))
+    #expect(keys(store, "page").count == 36)
+  }
+
+  @Test func `a spare body that is longer than the share is refused, and evicts nothing`() throws {
+    let store = try open(Limits(bytes: 4_000, accounting: .logical))
+    try put(40, "page", EntryMetadata(), in: store)
+    let count = store.statistics.entries
+    let long = TestBody.make(1_001, seed: 1)
+    #expect(throws: failure(.entryTooLarge, sandbox.root)) {
+      try store.put(long, for: "k", metadata: spare)
+    }
+    let writer = try store.makeWriter(for: "k", metadata: spare)
+    #expect(throws: (any Error).self) { try writer.write(long) }
+    #expect(store.statistics.entries == count)
+    try store.put(long, for: "k")
+    #expect(store.contains("k"))
+  }
+
+  @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
+  func `the tag counts after a change of the metadata, and after a new start`(
+    settling: Settling
+  ) throws {
+    let clock = SteppingClock(step: 1_000)
+    var options = Options(limits: Limits(entries: 40), clock: clock)
+    options.settling = settling
+    var store = try sandbox.open(options)
+    try put(40, "page", EntryMetadata(), in: store)
+    for number in 30..<50 { try store.update(ByteString("page\(number)")) { $0.tags = ["spare"] } }
+    store.close()
+    store = try sandbox.open(options)
+    try put(4, "new", EntryMetadata(), in: store)
+    store.waitUntilIdle()
+    #expect(store.contains("page10"), "it was accessed first, and is not spare")
+    #expect(!store.contains("page30"))
+    // Without the tag, they are entries like others.
+    for key in keys(store, "page3") + keys(store, "page4") {
+      try store.update(ByteString(key)) { $0.tags = [] }
+    }
+    try put(10, "newer", EntryMetadata(), in: store)
+    store.waitUntilIdle()
+    #expect(!store.contains("page10"))
+  }
+}
