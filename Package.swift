@@ -217,8 +217,8 @@ let package = Package(
     tool(
       "lifeprobe",
       [
-        "SimulatedFiles", "StoreChecking", "CacheStore", "CacheFormat", "CacheSystem",
-        "TestSupport",
+        "SimulatedFiles", "StoreChecking", "HTTPCaching", "HTTPSemantics", "CacheStore",
+        "CacheFormat", "CacheSystem", "TestSupport",
       ]),
 
     // The example of the README.

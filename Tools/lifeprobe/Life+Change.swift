@@ -12,6 +12,10 @@ extension Life {
     var entry: Expected?
     /// Whether the body is stored, which counts as an access.
     var stores = false
+    /// The answer of a server for which the entry is stored.
+    var visit: Visit?
+    /// What a 404 keeps as history before it is stored, and its name.
+    var kept: (name: ByteString, entry: Expected)?
   }
 
   /// Carries out a change, and lets the oracle do the same.
@@ -29,6 +33,7 @@ extension Life {
   func plan(_ step: Step) -> Plan {
     let key = anyKey()
     switch step {
+    case .visit: return visit()
     case .remove: return Plan(key: key)
     case .validate, .note, .pin, .unpin:
       guard var entry = oracle.entries[key] else { return Plan(key: key) }
@@ -90,6 +95,7 @@ extension Life {
       try store.remove(plan.key)
       return
     }
+    if let visit = plan.visit { return try carryOut(visit, of: plan.key, bodies.bytes(entry.body)) }
     if plan.stores {
       let bytes = bodies.bytes(entry.body)
       if bytes.count < 30_000 {
@@ -108,8 +114,10 @@ extension Life {
 
   /// Repeats a change of the store in the oracle.
   private func apply(_ plan: Plan) {
+    evictionCount += keep(plan, in: &oracle)
     let old = oracle.entries[plan.key]
     oracle.entries[plan.key] = plan.entry
+    if plan.entry == nil { oracle.entries[history(of: plan.key)] = nil }
     if plan.stores {
       oracle.touch(plan.key)
       guard let gone = oracle.makeRoom(for: plan.key) else {
@@ -152,7 +160,9 @@ extension Life {
 
   /// Ends the active program in the middle of a change, and starts it again.
   func crash() {
-    let step: Step = [.store, .replace, .validate, .remove, .storeEqual][random.below(5)]
+    let isBrowsing = use.steps.contains { $0.0 == .visit }
+    let step: Step =
+      isBrowsing ? .visit : [.store, .replace, .validate, .remove, .storeEqual][random.below(5)]
     let plan = plan(step)
     let effects: [SimulatedFault.Effect] = [.endBefore, .endAfter, .endWithin]
     programs[active].process.setFault(
@@ -169,6 +179,7 @@ extension Life {
   /// what the change may have evicted. The oracle goes on with what there is.
   private func takeStock(after plan: Plan) {
     var done = oracle
+    _ = keep(plan, in: &done)
     done.entries[plan.key] = plan.entry
     if plan.stores { done.touch(plan.key) }
     // Where what is pinned leaves no room, all else may have gone before the store gave up.
@@ -177,18 +188,19 @@ extension Life {
     let mayBeGone = Set(oracle.entries.keys).subtracting(done.entries.keys)
     var present: [(key: ByteString, entry: Expected, accessed: Timestamp)] = []
     for info in store.entries() {
-      let before = oracle.entries[info.key]
-      let after = info.key == plan.key ? plan.entry : before
+      let name = name(of: info)
+      let before = oracle.entries[name]
+      let after = name == plan.key ? plan.entry : name == plan.kept?.name ? plan.kept?.entry : nil
       let found = [before, after].compactMap { $0 }.first { expected in
         expected.metadata == info.metadata && expected.isPinned == info.isPinned
           && UInt64(expected.body.count) == info.length
           && Digest(hashing: bodies.bytes(expected.body)) == info.digest
       }
       guard let found else {
-        complain("\(info.key) is neither as before the crash nor as after")
+        complain("\(name) is neither as before the crash nor as after")
         continue
       }
-      present.append((info.key, found, info.accessed))
+      present.append((name, found, info.accessed))
     }
     let keys = Set(present.map(\.key))
     for key in oracle.entries.keys where !keys.contains(key) {

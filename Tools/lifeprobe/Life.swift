@@ -28,6 +28,8 @@ final class Life {
   private var stepCount = 0
   private var crashCount = 0
   var evictionCount = 0
+  /// The answers from history.
+  var historyCount = 0
   /// The most bytes of bodies in the journal: few, so that its segments are often dropped.
   private static let logBytes: Int64 = 64 << 10
   /// The limit of reported findings.
@@ -46,7 +48,7 @@ final class Life {
 
   var summary: String {
     "seed \(seed), \(use.name): \(stepCount) steps, \(evictionCount) evictions, "
-      + "\(crashCount) crashes, \(findings.count) findings"
+      + "\(crashCount) crashes, \(historyCount) from history, \(findings.count) findings"
   }
 
   var store: Store { programs[active].store }
@@ -77,7 +79,7 @@ final class Life {
       stepCount = number
       let step = use.step(&random)
       take(step)
-      if step != .read && step != .stream { checkNumbers() }
+      if ![.read, .stream, .offline, .online].contains(step) { checkNumbers() }
       if number % 2_000 == 0 {
         checkPlace()
         volume.settle()
@@ -89,6 +91,8 @@ final class Life {
   private func take(_ step: Step) {
     switch step {
     case .read, .stream: read(step)
+    case .offline: browseOffline()
+    case .online: browseOnline()
     case .flush, .wait:
       if step == .wait { clock.move(seconds: Int64(random.below(200_000))) }
       flush()
@@ -113,7 +117,7 @@ final class Life {
     default:
       change(step)
       // Equal bodies in the journal count twice until they have a file.
-      if step == .storeEqual { writeFiles() }
+      if step == .storeEqual || step == .visit { writeFiles() }
       settle()
     }
   }
@@ -141,7 +145,7 @@ final class Life {
     do throws(StoreError) { _ = try body() } catch { complain("\(what) fails: \(error)") }
   }
 
-  func key(_ number: Int) -> ByteString { ByteString("https://example.org/\(number)/page") }
+  func key(_ number: Int) -> ByteString { ByteString("GET https://example.org/\(number)/page") }
 
   /// A key; the first ones are requested more often.
   func anyKey() -> ByteString {
@@ -163,7 +167,7 @@ final class Life {
     }
   }
 
-  private func checkRead(_ key: ByteString, _ found: (body: [UInt8], info: EntryInfo)?) {
+  func checkRead(_ key: ByteString, _ found: (body: [UInt8], info: EntryInfo)?) {
     guard let expected = oracle.entries[key] else {
       if found != nil { complain("\(key) is there, and should have been evicted or removed") }
       return
@@ -222,7 +226,7 @@ final class Life {
   /// Reports the entries that should not be there, and those that are missing; then the oracle
   /// takes the entries of the store.
   func compareEntries() {
-    let there = Set(store.entries().map(\.key))
+    let there = Set(store.entries().map(name(of:)))
     for key in Set(oracle.entries.keys).subtracting(there) { complain("\(key) was lost") }
     for key in there.subtracting(oracle.entries.keys) { complain("\(key) was not evicted") }
     oracle.entries = oracle.entries.filter { there.contains($0.key) }
@@ -231,12 +235,13 @@ final class Life {
   /// Reports the entries that differ from the oracle; then the oracle takes those of the store.
   private func compareMetadata() {
     for info in store.entries() {
-      guard var expected = oracle.entries[info.key] else { continue }
+      let name = name(of: info)
+      guard var expected = oracle.entries[name] else { continue }
       if info.metadata != expected.metadata || info.isPinned != expected.isPinned {
-        complain("\(info.key) has other metadata")
+        complain("\(name) has other metadata")
         expected.metadata = info.metadata
         expected.isPinned = info.isPinned
-        oracle.entries[info.key] = sized(expected, info.key)
+        oracle.entries[name] = sized(expected, info.key)
       }
     }
   }
@@ -264,8 +269,9 @@ final class Life {
     programs = [open()]
     active = 0
     compareEntries()
-    for key in oracle.entries.keys.sorted(by: { "\($0)" < "\($1)" }) {
-      checkRead(key, store.lookUp(key).entry.map { ($0.body, $0.info) })
+    for info in store.entries() {
+      let entry = store.lookUp(info.key, variant: info.variant).entry
+      checkRead(name(of: info), entry.map { ($0.body, $0.info) })
     }
     store.close()
   }

@@ -6,6 +6,7 @@ struct Expected: Hashable {
   var body: BodySeed
   var metadata: EntryMetadata
   var isPinned = false
+  var isSpare: Bool { metadata.tags.contains("spare") }
   /// The place in the order of accesses; later ones are greater.
   var accessed = 0
   /// The bytes of the metadata file and the directory, in blocks.
@@ -16,7 +17,8 @@ struct Expected: Hashable {
 
 /// The entries that a store has to have, by the documented rules alone (Docs/Architecture.md, "Put"
 /// and "The journal"): a put evicts the least recently accessed entries, as many as it needs; if it
-/// needed any, more go as long as 95 percent of the limit stay in use.
+/// needed any, more go as long as 95 percent of the limit stay in use. While spare entries take more
+/// than a quarter, only they go.
 struct Oracle {
   var entries: [ByteString: Expected] = [:]
   var limits: Limits
@@ -68,16 +70,34 @@ struct Oracle {
     return bodies + overhead + UInt64(journal) + (isHeld ? 0 : UInt64(log))
   }
 
-  /// The entry that has to go first.
-  func oldest(butNot key: ByteString?) -> ByteString? {
-    entries.filter { !$0.value.isPinned && $0.key != key }
-      .min { $0.value.accessed < $1.value.accessed }?.key
+  /// The entry that has to go first, for the limit of the entries or that of the bytes.
+  private func oldest(butNot key: ByteString?, forCount: Bool) -> ByteString? {
+    let others = entries.filter { !$0.value.isPinned && $0.key != key }
+    let spare = others.filter { $0.value.isSpare }
+    let all = !spare.isEmpty && exceedsShare(forCount: forCount) ? spare : others
+    return all.min { $0.value.accessed < $1.value.accessed }?.key
   }
 
-  var isOverLimit: Bool {
-    limits.bytes.map { used() > $0 } ?? false
-      || limits.entries.map { UInt64(entries.count) > $0 } ?? false
+  /// The entry that has to go first for the limit that does not hold.
+  func oldest(butNot key: ByteString?) -> ByteString? {
+    oldest(butNot: key, forCount: hasTooMany)
   }
+
+  private func exceedsShare(forCount: Bool) -> Bool {
+    let spare = entries.values.filter(\.isSpare)
+    if forCount { return spare.count > entries.count / 4 }
+    if limits.accounting == .logical {
+      return spare.reduce(0) { $0 + $1.body.count }
+        > entries.values.reduce(0) { $0 + $1.body.count } / 4
+    }
+    let all = Set(entries.values.map(\.body)).reduce(0) { $0 + Self.blocks(UInt64($1.count)) }
+    return spare.reduce(0) { $0 + Self.blocks(UInt64($1.body.count)) + $1.overhead }
+      > (all + entries.values.reduce(0) { $0 + $1.overhead }) / 4
+  }
+
+  private var hasTooMany: Bool { limits.entries.map { UInt64(entries.count) > $0 } ?? false }
+
+  var isOverLimit: Bool { hasTooMany || limits.bytes.map { used() > $0 } ?? false }
 
   /// Evicts what does not fit beside an entry that was just stored, then down to the low-water mark.
   ///
@@ -90,8 +110,9 @@ struct Oracle {
       entries[victim] = nil
     }
     if gone.isEmpty { return [] }
-    while let victim = oldest(butNot: nil) {
+    while true {
       let isCrowded = limits.entries.map { UInt64(entries.count) > $0 - $0 / 20 } ?? false
+      guard let victim = oldest(butNot: nil, forCount: isCrowded) else { break }
       let isFull = limits.bytes.map { used(without: victim) >= $0 - $0 / 20 } ?? false
       if !isCrowded && !isFull { break }
       gone.append(victim)

@@ -4,6 +4,7 @@ import TestSupport
 /// What is done in one step.
 enum Step: Hashable {
   case read, stream, validate, note, replace, store, storeLarge, storeEqual, pin, unpin, remove
+  case visit, offline, online
   case flush, trim, limit, crash, reopen, wait, switchProcess, clockBack
 }
 
@@ -77,6 +78,13 @@ struct Use {
         (.remove, 20), (.crash, 4), (.reopen, 2), (.flush, 10), (.storeEqual, 20), (.trim, 1),
       ],
       limits: Limits(bytes: 1 << 20), processes: 2),
+    Use(
+      name: "history", keys: 120, bodyBytes: 20_000,
+      steps: [
+        (.visit, 300), (.offline, 250), (.online, 150), (.switchProcess, 10), (.remove, 10),
+        (.flush, 20), (.wait, 20), (.trim, 1), (.limit, 2), (.crash, 4), (.reopen, 2),
+      ],
+      limits: Limits(bytes: 1 << 20, entries: 70), processes: 2),
     Use(
       name: "all of it", keys: 300, bodyBytes: 30_000,
       steps: [
