@@ -158,7 +158,10 @@ let package = Package(
     library("SiteParsing", ["HTTPSemantics", "CXML"]),
     library(
       "SiteCrawling",
-      ["SiteParsing", "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics"]),
+      [
+        "SiteParsing", "CacheClient", "HTTPCaching", "HTTPTransports", "HTTPSemantics",
+        "CacheStore", "CacheFormat", "CacheSystem",
+      ]),
 
     // The Foundation face.
     .target(

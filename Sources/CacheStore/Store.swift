@@ -164,6 +164,12 @@ public final class Store: Sendable {
 
   // MARK: Limits
 
+  /// From now on, this process evicts no entry that is accessed later: an entry for which only these
+  /// could make room throws `leastRecent`. Other processes are not bound.
+  ///
+  /// - Parameter isOn: `false` ends it.
+  package func keepRecent(_ isOn: Bool) { evictor.keepRecent(isOn) }
+
   /// The limits of the store, the same for all its users.
   public var limits: Limits { evictor.limits }
 

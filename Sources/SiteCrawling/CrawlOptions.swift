@@ -1,3 +1,4 @@
+package import CacheStore
 package import HTTPSemantics
 
 /// What a crawl fetches.
@@ -18,6 +19,8 @@ package struct CrawlOptions: Sendable {
   package var agent = "OfflineCache"
   /// The limit of the memory for URLs and for the rules of hosts, in bytes: about 250,000 URLs.
   package var frontierBytes = 128 << 20
+  /// Waits before a request is sent again; set by tests.
+  package var wait: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
 
   /// The limit of the requests at once, to all hosts.
   package static let maximumRequests = 16
@@ -27,6 +30,10 @@ package struct CrawlOptions: Sendable {
   package static let maximumNesting = 10
   /// The limit of redirects in a row.
   package static let maximumRedirects = 20
+  /// How often a request is sent again if the server is busy (429 or 503).
+  package static let maximumRetries = 3
+  /// The longest wait before that, in seconds. If a server asks for more, the request has failed.
+  package static let maximumWait: Int64 = 60
   /// After so many failed connections in a row, a host is not asked any more.
   package static let maximumFailures = 5
 
@@ -97,6 +104,9 @@ package struct CrawlSummary: Sendable, Hashable {
   package var bytes: UInt64 = 0
   /// Whether ``CrawlOptions/limitBytes`` was reached.
   package var reachedLimit = false
+  /// The error of the store that has ended the crawl: at a limit, it would have to evict pages of this
+  /// crawl.
+  package var fullStore: StoreError?
   /// Whether ``CrawlOptions/frontierBytes`` was reached.
   package var filledFrontier = false
 

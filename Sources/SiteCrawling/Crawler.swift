@@ -34,13 +34,15 @@ package struct Crawler: Sendable {
     _ starts: [NormalizedURL],
     report: (CrawlItem, CrawlOutcome, CrawlSummary, _ known: Int) throws(Failure) -> Void
   ) async throws(Failure) -> CrawlSummary {
+    fetcher.client.store.keepRecent(true)
+    defer { fetcher.client.store.keepRecent(false) }
     var state = CrawlState(options)
     for url in starts { state.addStart(url) }
     let failure: Failure? = await withTaskGroup(of: Done.self) { group in
       var running = 0
       do throws(Failure) {
         repeat {
-          while !Task.isCancelled, !fetcher.budget.isSpent,
+          while !Task.isCancelled, !fetcher.budget.isSpent, state.summary.fullStore == nil,
             running < CrawlOptions.maximumRequests, let step = state.frontier.next()
           {
             switch step {
@@ -64,7 +66,9 @@ package struct Crawler: Sendable {
             state.add(page, bytes: fetcher.budget.bytes)
             try report(page.item, page.outcome, state.summary, state.frontier.knownCount)
           case nil:
-            if Task.isCancelled || fetcher.budget.isSpent || !state.frontier.startNextLevel() {
+            if Task.isCancelled || fetcher.budget.isSpent || state.summary.fullStore != nil
+              || !state.frontier.startNextLevel()
+            {
               return nil
             }
           }
@@ -104,6 +108,10 @@ private struct CrawlState {
     let item = page.item
     frontier.finish(item.url, isReachable: page.isReachable)
     count(page.outcome, of: item)
+    if let error = page.fullStore {
+      summary.fullStore = summary.fullStore ?? error
+      return
+    }
     if let target = page.redirect {
       var next = item
       next.url = target

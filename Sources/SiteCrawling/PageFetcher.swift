@@ -1,4 +1,7 @@
 import CacheClient
+import CacheFormat
+import CacheStore
+import CacheSystem
 import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
@@ -17,6 +20,8 @@ struct FetchedPage: Sendable {
   var redirect: NormalizedURL?
   /// Whether the host has answered.
   var isReachable = true
+  /// The error of the store if it would have to evict pages of this crawl.
+  var fullStore: StoreError?
 }
 
 /// Why the rules of a host are not known, so that nothing of it may be fetched.
@@ -65,8 +70,8 @@ struct PageFetcher: Sendable {
   /// fresh there.
   func rules(at url: NormalizedURL) async -> Result<RobotsRules, NoRules> {
     do throws(ClientError) {
-      let response = try await client.fetch(
-        HTTPRequest(url: url), options: FetchOptions(lifetime: options.lifetime))
+      let response = try await answer(
+        to: HTTPRequest(url: url), FetchOptions(lifetime: options.lifetime))
       let status = response.head.status
       guard (200...299).contains(status) else {
         response.body.cancel()
@@ -92,7 +97,11 @@ struct PageFetcher: Sendable {
     let request = HTTPRequest(url: item.url, fields: [HTTPField("Accept-Encoding", "identity")])
     let fetchOptions = FetchOptions(
       policy: policy, lifetime: options.lifetime, maximumRedirects: 0)
-    let response = try await client.fetch(request, options: fetchOptions)
+    let response = try await answer(to: request, fetchOptions)
+    if response.source == .network, let busy = Self.busy(response) {
+      response.body.cancel()
+      return FetchedPage(item: item, outcome: .failed(busy))
+    }
     let type = MediaType(response.head.fields)
     var bytes: [UInt8] = []
     while let piece = try await response.body.next() {
@@ -111,6 +120,9 @@ struct PageFetcher: Sendable {
       let end = bytes.lastIndex(of: UInt8(ascii: type.isStyle ? "}" : ">"))
       bytes.removeSubrange((end ?? 0)...)
     }
+    if case .notStored(.failed(let error)) = response.body.storing, error.code == .leastRecent {
+      return FetchedPage(item: item, outcome: .leftOut, fullStore: error)
+    }
     var page = FetchedPage(item: item, outcome: .kept(isNew: response.source == .network))
     let status = response.cacheStatus
     if status.originFailure != nil || status.detail == "history" {
@@ -124,6 +136,40 @@ struct PageFetcher: Sendable {
     }
     try read(response.head, bytes, type, into: &page)
     return page
+  }
+
+  /// Sends a request; again, after a wait, if the server says that it is busy (RFC 6585, section 4;
+  /// RFC 9110, section 15.6.4). The connection to the host counts as used meanwhile.
+  private func answer(
+    to request: HTTPRequest, _ fetchOptions: FetchOptions
+  ) async throws(ClientError) -> ClientResponse {
+    var fetchOptions = fetchOptions
+    var wait: Int64 = 1
+    var retries = 0
+    while true {
+      let response = try await client.fetch(request, options: fetchOptions)
+      let now = Timestamp(nanoseconds: SystemClock().now()).date
+      let seconds = RetryAfter.seconds(response.head.fields, now: now) ?? wait
+      guard response.source == .network, Self.busy(response) != nil,
+        retries < CrawlOptions.maximumRetries, seconds <= CrawlOptions.maximumWait,
+        !budget.isSpent, !Task.isCancelled
+      else { return response }
+      response.body.cancel()
+      await options.wait(.seconds(seconds))
+      retries += 1
+      wait *= 2
+      // The answer may be stored, if it has a lifetime.
+      fetchOptions.policy = .reload
+    }
+  }
+
+  /// Returns what is reported of an answer of a busy server; `nil` for any other.
+  private static func busy(_ response: ClientResponse) -> String? {
+    let status = response.head.status
+    guard status == 429 || status == 503 else { return nil }
+    let stated = response.head.fields.first(named: "Retry-After")?.text
+    let wait = stated.map { " (Retry-After: \($0))" } ?? ""
+    return "the server is busy, it answered \(status)\(wait); run the crawl again later"
   }
 
   /// Takes the references or the redirect out of an answer.

@@ -70,6 +70,22 @@ import ToolTesting
     #expect(try tool.run("crawl", "http://me:secret@localhost/").status == 2)
   }
 
+  @Test func `a limit of the store ends it, and is named with its option`() throws {
+    let (tool, origin) = (ToolRun(), try site())
+    defer { origin.stop() }
+    let path = "\(tool.folder)/store"
+    for (option, value) in [("--entries", "3"), ("--bytes", "40000")] {
+      #expect(try tool.run("limit", option, value).status == 0)
+      let run = try tool.run("crawl", "\(origin.base)/", "-d", "3")
+      #expect(run.status == 3, "\(run.errors)")
+      #expect(run.errors.contains("offlinecache: \(path): the store has "), "\(run.errors)")
+      #expect(run.errors.contains("raise the limit with 'offlinecache limit \(option)'"))
+      #expect(try tool.run("fetch", "--offline", "\(origin.base)/", "-o", "-").status == 0)
+      #expect(try tool.run("limit", option, "none").status == 0)
+      #expect(try tool.run("rm", "--all").status == 0)
+    }
+  }
+
   @Test func `a start page that robots_txt does not allow is a failure`() throws {
     let (tool, origin) = (ToolRun(), try site())
     defer { origin.stop() }

@@ -11,6 +11,10 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CrawlerTests {
   typealias Answer = ScriptedTransport.Answer
 
+  private final class Waits: Sendable {
+    let all = Mutex<[Duration]>([])
+  }
+
   /// A crawl of a site in memory, and what was reported.
   private final class Crawl {
     let folder = TemporaryFolder()
@@ -18,12 +22,14 @@ import Testing
     let store: Store
     var outcomes: [String: CrawlOutcome] = [:]
     var sources: [String: String] = [:]
+    /// The waits before requests were sent again.
+    let waits = Waits()
 
-    init(_ pages: [String: Answer]) throws {
+    init(_ pages: [String: Answer], limits: Limits = .none) throws {
       transport = ScriptedTransport { request in
         .success(pages[request.url.string] ?? Answer("no", status: 404))
       }
-      store = try Store(at: "\(folder.path)/store")
+      store = try Store(at: "\(folder.path)/store", options: Options(limits: limits))
     }
 
     deinit { store.close() }
@@ -33,6 +39,8 @@ import Testing
     ) async throws -> CrawlSummary {
       var clientOptions = ClientOptions()
       clientOptions.rules.keepsHistory = true
+      var options = options
+      options.wait = { [waits] wait in waits.all.withLock { $0.append(wait) } }
       let client = CachingClient(store: store, transport: transport, options: clientOptions)
       return await Crawler(client: client, options: options).run([try NormalizedURL(start)]) {
         item, outcome, _, _ in
@@ -125,6 +133,73 @@ import Testing
     ])
     let summary = try await crawl.run()
     #expect(summary.fetched == (isAllowed ? 1 : 0) && summary.failed == (isAllowed ? 0 : 1))
+  }
+
+  @Test(arguments: [429, 503])
+  func `a busy server is asked again when it says, a few times`(status: Int) async throws {
+    let crawl = try Crawl([:])
+    let start = page("<a href=b></a>")
+    let count = Mutex(0)
+    crawl.transport.set { request in
+      guard request.url.target == "/" else { return .success(Answer("", status: 404)) }
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      if number == 3 { return .success(start) }
+      let stated = number == 1 ? [HTTPField("Retry-After", "7")] : []
+      return .success(Answer("busy", status: status, fields: HTTPFields(stated)))
+    }
+    let summary = try await crawl.run()
+    #expect(summary.fetched == 1 && summary.failed == 0 && summary.notFound == 1)
+    #expect(crawl.waits.all.withLock { $0 } == [.seconds(7), .seconds(2)])
+  }
+
+  @Test(arguments: [429, 503])
+  func `a server that stays busy, or for long, is a failure`(status: Int) async throws {
+    // Even if the answer may be stored.
+    let fields: HTTPFields = [HTTPField("Cache-Control", "max-age=1000")]
+    let long = HTTPField("Retry-After", "61")
+    let crawl = try Crawl([
+      "http://a.test/": page("<a href=b></a><a href=c></a>"),
+      "http://a.test/b": Answer("busy", status: status, fields: fields),
+      "http://a.test/c": Answer("busy", status: status, fields: HTTPFields([long])),
+    ])
+    let summary = try await crawl.run()
+    #expect(summary.fetched == 1 && summary.failed == 2 && summary.notFound == 0)
+    #expect(crawl.waits.all.withLock { $0 } == [.seconds(1), .seconds(2), .seconds(4)])
+    #expect(crawl.asked.count { $0 == "a.test/b" } == 1 + CrawlOptions.maximumRetries)
+    #expect(crawl.asked.count { $0 == "a.test/c" } == 1)
+    guard case .failed(let reason) = crawl.outcomes["http://a.test/c"] else {
+      return #expect(Bool(false))
+    }
+    #expect(reason.contains("it answered \(status) (Retry-After: 61)"))
+  }
+
+  @Test(arguments: [
+    Limits(entries: 6), Limits(bytes: 6_000, accounting: .logical), Limits(bytes: 200_000),
+  ])
+  func `a limit of the store ends a crawl before it evicts its own pages`(
+    limits: Limits
+  ) async throws {
+    let big = String(repeating: "x", count: 990)
+    var pages = ["http://a.test/": page((1...30).map { "<a href=\($0)></a>" }.joined())]
+    for number in 1...30 { pages["http://a.test/\(number)"] = page(big) }
+    let crawl = try Crawl(pages, limits: limits)
+    for number in 0..<3 { try crawl.store.put([1], for: ByteString("old\(number)")) }
+    let summary = try await crawl.run()
+    #expect(summary.fullStore?.code == .leastRecent)
+    #expect(summary.fullStore?.cause.contains("the store has") == true)
+    #expect(summary.leftOut > 0 && summary.failed == 0)
+    #expect(summary.fetched + summary.leftOut == 31)
+    #expect(!crawl.store.contains("old0"), "what others have stored before goes first")
+    let there = Set(crawl.store.entries().map { "\($0.key)" })
+    let kept = crawl.outcomes.filter { if case .kept = $0.value { true } else { false } }
+    #expect(kept.count == summary.fetched)
+    #expect(kept.keys.allSatisfy { there.contains("GET \($0)") })
+    // Afterwards, the store evicts as before.
+    try crawl.store.put([1], for: "new")
+    #expect(crawl.store.contains("new"))
   }
 
   @Test func `a host that cannot be reached fails with the reason`() async throws {

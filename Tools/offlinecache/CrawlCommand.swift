@@ -57,7 +57,7 @@ enum CrawlCommand {
         "Pages failed or could not be stored, or robots.txt does not allow a start page; takes "
           + "precedence over 3 and 1"
       ),
-      (incomplete, "A limit was reached; takes precedence over 1"),
+      (incomplete, "A limit was reached, --limit or one of the store; takes precedence over 1"),
     ])
 
   static func run(_ invocation: Invocation) async throws -> ExitStatus {

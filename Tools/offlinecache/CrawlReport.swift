@@ -1,3 +1,4 @@
+import CacheStore
 import CommandLineTools
 import HTTPSemantics
 import SiteCrawling
@@ -55,6 +56,13 @@ final class CrawlReport: Sendable {
         + "\(summary.disallowed) not allowed by robots.txt; "
         + "\(ByteCount(summary.bytes)) in \(seconds) s")
     guard summary.leftOut > 0 else { return summary }
+    if let error = summary.fullStore {
+      printMessage(
+        "offlinecache: \(terminalSafe(error.path)): \(error.cause) in this crawl, so it has ended, and "
+          + "\(summary.leftOut) known URLs are left out; raise the limit with 'offlinecache limit "
+          + "\(Self.option(for: error))', then run it again to go on")
+      return summary
+    }
     let cause =
       summary.reachedLimit
       ? "--limit was reached"
@@ -62,6 +70,12 @@ final class CrawlReport: Sendable {
     printMessage(
       "offlinecache: \(cause): \(summary.leftOut) known URLs are left out; run it again to go on")
     return summary
+  }
+
+  /// Returns the option of `offlinecache limit` for the limit that an error is about.
+  private static func option(for error: StoreError) -> String {
+    error.cause.contains("entries, its limit")
+      ? "--entries" : error.cause.contains("of the volume") ? "--free" : "--bytes"
   }
 
   /// Returns a word for a failure and the message; `nil` if there is nothing to report.
@@ -101,6 +115,7 @@ final class CrawlReport: Sendable {
       ("not_found", .count(summary.notFound)), ("failed", .count(summary.failed)),
       ("disallowed", .count(summary.disallowed)), ("left_out", .count(summary.leftOut)),
       ("bytes", .count(summary.bytes)), ("reached_limit", .bool(summary.reachedLimit)),
+      ("full_store", summary.fullStore.map { .string($0.cause) } ?? .null),
     ])
   }
 }

@@ -122,7 +122,7 @@ extension Evictor {
       let gone = try evictOne(reason, olderThan: bound) { state in
         totals(state, adding: entry, size, hash).0
       }
-      if gone == nil { throw full(bound) }
+      if gone == nil { throw full(reason, bound) }
       // For an entry with a `ImportedTimes`, no more room is made than necessary.
       isFull = bound == nil
     }

@@ -32,6 +32,10 @@ extension Evictor {
           .freeSpace, olderThan: bound, forSpare: entry.isSpare,
           planned: { self.totals($0, adding: entry, EntrySize(), hash).0 }) != nil
       else {
+        let error = full(.freeSpace, bound)
+        if bound == nil, error.code == .leastRecent, !isTooLong(bytes, leaving: free) {
+          throw error
+        }
         throw StoreError(
           .noSpace, path: path,
           cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",

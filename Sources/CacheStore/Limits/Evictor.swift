@@ -20,6 +20,8 @@ final class Evictor: Sendable {
   /// The last known free space on the volume.
   let volume = Lock(VolumeRoom())
   private let sizeDelegate: WeakSizeDelegate
+  /// What was accessed from this time on is not evicted by this process.
+  private let keptSince = Atomic<Int64>(.max)
 
   init(_ recovery: Recovery, _ counters: Counters, _ options: Options) {
     self.recovery = recovery
@@ -95,6 +97,12 @@ final class Evictor: Sendable {
     return true
   }
 
+  /// From now on, evicts no entry that is accessed later; or ends that.
+  func keepRecent(_ isOn: Bool) {
+    let time = isOn ? catalog.state.withLock { $0.tick(catalog.clock.now()) } : .max
+    keptSince.store(time, ordering: .relaxed)
+  }
+
   /// Evicts the least recently accessed entry, or spare entry if these have more than their share.
   /// Waits first for the access times of other processes, unless it has done so within the last
   /// second.
@@ -113,11 +121,12 @@ final class Evictor: Sendable {
   ) throws(StoreError) -> Slot? {
     catalog.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
     for _ in 0..<1000 {
+      let end = min(bound ?? .max, keptSince.load(ordering: .relaxed))
       let victim = catalog.state.withLock { state -> Slot? in
-        if let bound { return state.index.oldest().flatMap { $0.accessed < bound ? $0 : nil } }
-        return state.victim(reason, planned(state), forSpare: isForSpare)
+        if bound != nil { return state.index.oldest() }
+        return state.victim(reason, planned(state), before: end, forSpare: isForSpare)
       }
-      guard let victim else { return nil }
+      guard let victim, victim.accessed < end else { return nil }
       if try remove(victim, reason) {
         counters.evictions.add(1, ordering: .relaxed)
         return victim
@@ -126,12 +135,18 @@ final class Evictor: Sendable {
     return nil
   }
 
-  /// Returns the error for an entry for which there is no room.
-  func full(_ bound: Int64?) -> StoreError {
-    if bound != nil, catalog.state.withLock({ $0.index.oldest() }) != nil {
+  /// Returns the error for an entry for which there is no room, because of a limit.
+  func full(_ reason: RemovalReason, _ bound: Int64?) -> StoreError {
+    let isKeeping = keptSince.load(ordering: .relaxed) < .max
+    if bound != nil || isKeeping, catalog.state.withLock({ $0.index.oldest() }) != nil {
+      let cause =
+        switch reason {
+        case .count: "the store has \(limits.entries ?? 0) entries, its limit"
+        case .freeSpace: "the store has to leave \(limits.freeBytes) bytes of the volume free"
+        default: "the store has its limit of \(limits.bytes ?? 0) bytes"
+        }
       return StoreError(
-        .leastRecent, path: path,
-        cause: "the store is at its limits, and all its entries were accessed later",
+        .leastRecent, path: path, cause: "\(cause), and all its entries were accessed later",
         remedy: "raise the limits of the store")
     }
     return StoreError(
@@ -236,12 +251,14 @@ extension StoreState {
   /// - Parameters:
   ///   - reason: the limit.
   ///   - totals: the sums, perhaps with an entry to be stored.
+  ///   - end: a spare entry that was accessed at this time or later does not go before others.
   ///   - isForSpare: whether no other than a spare entry goes for more than the share.
   mutating func victim(
-    _ reason: RemovalReason, _ totals: EntryTotals, forSpare isForSpare: Bool = false
+    _ reason: RemovalReason, _ totals: EntryTotals, before end: Int64 = .max,
+    forSpare isForSpare: Bool = false
   ) -> Slot? {
     if limits.isSpareShareExceeded(totals, for: reason) {
-      if let spare = index.oldestSpare() { return spare }
+      if let spare = index.oldestSpare(), spare.accessed < end { return spare }
       if isForSpare { return nil }
     }
     return index.oldest()
