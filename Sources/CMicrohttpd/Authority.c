@@ -166,6 +166,31 @@ int ocmhd_describe_authority(
              authority->certificate, GNUTLS_DIG_SHA256, sha256, &size) == 0;
 }
 
+int ocmhd_permitted_hosts(struct ocmhd_authority *authority, char *names, size_t capacity) {
+  gnutls_x509_name_constraints_t constraints;
+  gnutls_datum_t name;
+  unsigned critical, type;
+  size_t length = 0;
+  int done = capacity > 0 && gnutls_x509_name_constraints_init(&constraints) == 0;
+  if (!done) return 0;
+  names[0] = 0;
+  // Fails if there are none.
+  int found = gnutls_x509_crt_get_name_constraints(
+                  authority->certificate, constraints, 0, &critical) == 0;
+  for (unsigned index = 0; found && done; index++) {
+    if (gnutls_x509_name_constraints_get_permitted(constraints, index, &type, &name) != 0) break;
+    if (type != GNUTLS_SAN_DNSNAME) continue;
+    done = name.size + 2 <= capacity - length;
+    if (!done) break;
+    memcpy(names + length, name.data, name.size);
+    length += name.size;
+    names[length++] = '\n';
+    names[length] = 0;
+  }
+  gnutls_x509_name_constraints_deinit(constraints);
+  return done;
+}
+
 // MARK: Certificates
 
 static int sign_leaf(

@@ -76,6 +76,18 @@ import ToolTesting
     #expect(try run("ca", "create").status == 0)
   }
 
+  @Test func `name constraints are shown`() throws {
+    #expect(
+      try run("ca", "create", "--name-constraint", "A.test", "--name-constraint", "b").status == 0)
+    #expect(try run("ca", "show").text.contains("vouches for  a.test and below, b and below\n"))
+    let json = try run("ca", "show", "--json").text
+    #expect(
+      json.filter { $0 != " " && $0 != "\n" }.contains("\"name_constraints\":[\"a.test\",\"b\"]"))
+    #expect(try run("ca", "remove").status == 0)
+    #expect(try run("ca", "create").status == 0)
+    #expect(try run("ca", "show").text.contains("vouches for  all hosts\n"))
+  }
+
   @Test func `what is not there cannot be removed`() throws {
     let result = try run("ca", "remove")
     #expect(result.status == 1)

@@ -109,9 +109,32 @@ struct ServeInterceptTests {
     #expect(page.text.contains("\"left_alone\""))
     #expect(
       page.text.contains("\"host\":\"localhost\"") || page.text.contains("\"host\": \"localhost\""))
+    let html = try proxy.client.run("fetch", proxy.base + "/.offlinecache/", "-o", "-").text
+    #expect(html.contains("localhost. Nothing of these is stored."))
+    #expect(html.contains("<code>offlinecache ca trust</code>"))
     let log = try end(proxy)[0]
     #expect(log.lines.contains { $0.contains("has not accepted our certificate") })
     for text in [log.text, log.errors] { #expect(text.contains("start the proxy again")) }
+    _ = try end(server)
+  }
+
+  @Test func `a host outside of the name constraints is tunnelled at once`() async throws {
+    let folder = try await Certificates.make()
+    let origin = try LoopbackOrigin()
+    defer { origin.stop() }
+    origin.set("/a", OriginAnswer("hello"))
+    let server = try secure(origin, folder)
+    #expect(try ca("create", "--name-constraint", "a.test").status == 0)
+    let proxy = try Serving(
+      "--intercept", "--connect-port", port(of: server), "--log", "none", state: state.path)
+    for host in ["localhost", "127.0.0.1"] {
+      let url = "https://\(host):\(port(of: server))/a"
+      let result = try fetch(url, by: proxy, trusting: "\(folder.path)/ca.pem")
+      #expect(result.text == "hello", "\(result.errors)")
+    }
+    let page = try proxy.client.run("fetch", proxy.base + "/.offlinecache/status", "-o", "-").text
+    #expect(page.contains("\"left_alone\"") && !page.contains("\"host\""))
+    #expect(try end(proxy)[0].status == 0)
     _ = try end(server)
   }
 

@@ -13,7 +13,12 @@ import ToolTesting
   }
 
   private func run(_ words: [String], _ variables: [String] = []) throws -> ToolResult {
-    let start = ["/usr/bin/env", "-u", "APT_CONFIG", "XDG_STATE_HOME=\(state.path)"] + variables
+    let names = [
+      "APT_CONFIG", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO",
+      "PIP_CERT", "NODE_EXTRA_CA_CERTS",
+    ]
+    let start =
+      ["/usr/bin/env"] + names.flatMap { ["-u", $0] } + ["XDG_STATE_HOME=\(state.path)"] + variables
     let program = start + [try ToolRun.executable()] + words
     return try ToolRun().run(program: program.map { Array($0.utf8) })
   }
@@ -41,6 +46,31 @@ import ToolTesting
     let result = try trust("--undo")
     #expect(result.status == 0)
     #expect(result.text.hasPrefix("unset SSL_CERT_FILE "))
+  }
+
+  @Test func `authorities of the user's own stay trusted, and the undo restores them`() throws {
+    #expect(try run(["ca", "create"]).status == 0)
+    let (mine, node) = ("\(state.path)/it's mine.pem", "\(state.path)/node.pem")
+    try Data("mine".utf8).write(to: URL(filePath: mine))
+    try Data("node".utf8).write(to: URL(filePath: node))
+    let own = ["SSL_CERT_FILE=\(mine)", "NODE_EXTRA_CA_CERTS=\(node)", "PIP_CERT=/none"]
+    let script = """
+      eval "$($0 ca trust)"; eval "$($0 ca trust)"; cat "$SSL_CERT_FILE"; echo "$NODE_EXTRA_CA_CERTS"
+      eval "$($0 ca trust --undo)"; env
+      """
+    let start = ["/usr/bin/env", "-u", "CURL_CA_BUNDLE", "XDG_STATE_HOME=\(state.path)"] + own
+    let program = start + ["sh", "-c", script, try ToolRun.executable()]
+    let result = try ToolRun().run(program: program.map { Array($0.utf8) })
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.lines.contains("mine") && result.lines.contains("node"))
+    #expect(result.lines.count { $0 == "-----BEGIN CERTIFICATE-----" } >= 1)
+    #expect(result.lines.contains("\(folder)/ca-bundle-own.pem"))
+    #expect(result.lines.contains("SSL_CERT_FILE=\(mine)"))
+    #expect(result.lines.contains("NODE_EXTRA_CA_CERTS=\(node)"))
+    #expect(!result.text.contains("OFFLINECACHE_OLD") && !result.text.contains("CURL_CA_BUNDLE="))
+    #expect(result.errors.contains("PIP_CERT: /none cannot be read; its authorities are left out"))
+    // What is not ours is not undone.
+    #expect(!(try trust("--undo", variables: own).text.contains("SSL_CERT_FILE")))
   }
 
   @Test func `takes one thing that is to trust it`() throws {

@@ -12,11 +12,14 @@ struct AuthorityFiles {
   private let certificate: StateFile
   private let key: StateFile
   private let bundle: StateFile
+  /// The bundle that has the user's own authorities, too.
+  private let ownBundle: StateFile
   private let apt: StateFile
 
   var certificatePath: String { certificate.path }
   var keyPath: String { key.path }
   var bundlePath: String { bundle.path }
+  var ownBundlePath: String { ownBundle.path }
   /// The configuration for apt(8).
   var aptPath: String { apt.path }
 
@@ -25,6 +28,7 @@ struct AuthorityFiles {
       certificate = try StateFile(named: "ca.pem")
       key = try StateFile(named: "ca.key")
       bundle = try StateFile(named: "ca-bundle.pem")
+      ownBundle = try StateFile(named: "ca-bundle-own.pem")
       apt = try StateFile(named: "ca-apt.conf")
     } catch { throw Self.failure(error) }
   }
@@ -89,23 +93,27 @@ struct AuthorityFiles {
 
   /// Writes the bundle for variables that replace the authorities of the system, and the file for apt.
   ///
-  /// - Returns: whether the authorities of the system were found.
-  func saveBundle() throws -> Bool {
+  /// - Parameter own: Files of the user's own, whose authorities are in the bundle, too.
+  /// - Returns: the path of the bundle, and whether the authorities of the system were found.
+  func saveBundle(with own: [[UInt8]]) throws -> (path: String, hasSystem: Bool) {
     let system = Self.systemBundles.lazy.compactMap { path in
       try? InputFile.bytes(of: Argument(path))
     }.first
     do throws(StateFile.Problem) {
-      let own = try certificate.load(limit: Self.maximumBytes) ?? []
-      for (file, bytes) in [(bundle, (system ?? []) + own), (apt, Array(aptText.utf8))]
+      let authority = try certificate.load(limit: Self.maximumBytes) ?? []
+      let own = own.filter { $0 != system }
+      let file = own.isEmpty ? bundle : ownBundle
+      let all = Array(([system ?? []] + own + [authority]).joined(separator: [0x0A]))
+      for (file, bytes) in [(file, all), (apt, Array(aptText(file.path).utf8))]
       where (try? file.load(limit: bytes.count)) != bytes { try file.save(bytes) }
+      return (file.path, system != nil)
     } catch { throw Self.failure(error) }
-    return system != nil
   }
 
   /// For root, apt fetches as another user, who could not read the bundle.
-  private var aptText: String {
+  private func aptText(_ bundle: String) -> String {
     """
-    Acquire::https::CAInfo "\(bundlePath)";
+    Acquire::https::CAInfo "\(bundle)";
     APT::Sandbox::User "root";
 
     """
@@ -125,7 +133,7 @@ struct AuthorityFiles {
     do throws(StateFile.Problem) {
       let hadKey = try key.removeIfThere()
       let hadCertificate = try certificate.removeIfThere()
-      for file in [bundle, apt] { _ = try file.removeIfThere() }
+      for file in [bundle, ownBundle, apt] { _ = try file.removeIfThere() }
       return hadKey || hadCertificate
     } catch { throw Self.failure(error) }
   }

@@ -24,7 +24,7 @@ enum CaCommand {
     ], usesGlobalOptions: false)
 
   private static let showing = Command(
-    "show", summary: "Prints the authority's name, fingerprint, times and files",
+    "show", summary: "Prints the authority's name, fingerprint, name constraints, times and files",
     discussion: ["The state is valid, expired or not yet valid."],
     options: [Declarations.json], usesGlobalOptions: false)
 
@@ -74,7 +74,7 @@ enum CaCommand {
 
   private static func show(_ invocation: Invocation, _ files: AuthorityFiles) throws -> ExitStatus {
     guard let authority = try files.read() else { return noAuthority() }
-    let members = [
+    let members: [(String, String)] = [
       ("name", authority.name), ("sha256", authority.fingerprint.hexadecimal),
       ("state", authority.validity.rawValue),
       ("from", dateText(authority.from)), ("to", dateText(authority.to)),
@@ -82,10 +82,14 @@ enum CaCommand {
     ]
     let output = Output.standard()
     if invocation[Declarations.json] {
-      try output.writeLine(JSONText.object(members.map { ($0.0, .string($0.1)) }).pretty)
+      let hosts = ("name_constraints", JSONText.array(authority.hosts.map { .string($0) }))
+      try output.writeLine(JSONText.object(members.map { ($0.0, .string($0.1)) } + [hosts]).pretty)
     } else {
       var table = TextTable([("", .left), ("", .left)])
-      for (name, value) in members { table.add([name, terminalSafe(value)]) }
+      let hosts = authority.hosts.map { "\($0) and below" }.joined(separator: ", ")
+      for (name, value) in members + [("vouches for", hosts.isEmpty ? "all hosts" : hosts)] {
+        table.add([name, terminalSafe(value)])
+      }
       for line in table.lines { try output.writeLine(line) }
     }
     try output.flush()

@@ -27,6 +27,8 @@ enum TrustCommand {
       "Without options it prints lines for a shell: those with export make the commands that are "
         + "started from it trust the authority, the comments tell the rest. Nothing but the files of "
         + "the authority in the state folder is changed then.",
+      "Where a variable names a file of your own, its authorities stay trusted: the bundle has them, "
+        + "those of the system, and this one. The undo restores your value.",
       "The undo needs no authority, so it also works after 'ca remove'. Programs with the "
         + "variables fail in between: their files are gone.",
     ],
@@ -59,7 +61,7 @@ enum TrustCommand {
     } else if invocation[system] {
       try SystemTrust.change(files.certificatePath, undoes: invocation[undo])
     } else if invocation[undo] {
-      try write(["unset \(TrustVariables.names.joined(separator: " "))"])
+      try write(TrustVariables.undo(files))
     } else if command.isEmpty {
       try write(explanation(files))
     } else {
@@ -98,33 +100,35 @@ enum TrustCommand {
       throw ToolError(
         subject: name.description, problem: "there is no such command", remedy: "check its name")
     }
-    _ = try files.saveBundle()
-    let variables = TrustVariables.all(files).map { ($0.name, Optional($0.value)) }
+    let variables = try TrustVariables(files).all.map { ($0.name, Optional($0.value)) }
     try ProgramRun.become(
       path, Array(command.dropFirst()),
       environment: ProgramRun.environment(Dictionary(uniqueKeysWithValues: variables)))
   }
 
   private static func explanation(_ files: AuthorityFiles) throws -> [String] {
-    let hasSystem = try files.saveBundle()
-    let bundle = quoted(files.bundlePath)
+    let variables = try TrustVariables(files)
+    let bundle = quoted(variables.bundle)
+    let names = variables.own.map(\.name).joined(separator: ", ")
     return [
       "# These variables hold for the commands that are started from this shell.",
       "# Undo: eval \"$(offlinecache ca trust --undo)\"",
-      hasSystem
+      variables.hasSystem
         ? "# The bundle has the authorities of the system, and this one."
-        : "# No authorities of the system were found: the bundle has this one alone.",
-    ] + TrustVariables.all(files).map { "export \($0.name)=\(quoted($0.value))" } + [
-      "# For one command: offlinecache ca trust -- COMMAND",
-      "# wget: wget --ca-certificate=\(bundle) URL",
-      "# One profile of Firefox, or Chromium's ~/.pki/nssdb (certutil is in libnss3-tools):",
-      "#   offlinecache ca trust --profile DIR          # undo: offlinecache ca trust --undo --profile DIR",
-      "# All programs of a Debian system, for root (think twice; name constraints help):",
-      "#   offlinecache ca trust --system               # undo: offlinecache ca trust --undo --system",
-    ]
+        : "# No authorities of the system were found: the bundle has this one without them.",
+    ] + (names.isEmpty ? [] : ["# It also has those of your \(names)."])
+      + (variables.own.map { (TrustVariables.saved + $0.name, $0.value) } + variables.all)
+      .map { "export \($0)=\(quoted($1))" } + [
+        "# For one command: offlinecache ca trust -- COMMAND",
+        "# wget: wget --ca-certificate=\(bundle) URL",
+        "# One profile of Firefox, or Chromium's ~/.pki/nssdb (certutil is in libnss3-tools):",
+        "#   offlinecache ca trust --profile DIR          # undo: offlinecache ca trust --undo --profile DIR",
+        "# All programs of a Debian system, for root (think twice; name constraints help):",
+        "#   offlinecache ca trust --system               # undo: offlinecache ca trust --undo --system",
+      ]
   }
 
-  private static func quoted(_ path: String) -> String {
+  static func quoted(_ path: String) -> String {
     "'\(path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
   }
 
@@ -136,7 +140,7 @@ enum TrustCommand {
 }
 
 /// The variables that make programs trust the authority.
-enum TrustVariables {
+struct TrustVariables {
   /// The variables that name the bundle, in which the authorities of the system are, too.
   private static let ofBundle = [
     "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT",
@@ -144,14 +148,68 @@ enum TrustVariables {
   /// Variables that add to what the program trusts: the certificate, and the file for apt.
   private static let (own, apt) = ("NODE_EXTRA_CA_CERTS", "APT_CONFIG")
 
-  static let names = ofBundle + [own, apt]
+  /// The beginning of the names of variables that keep the user's values for the undo.
+  static let saved = "OFFLINECACHE_OLD_"
 
-  /// Returns the variables with their values. A file of the user's own for apt is left alone.
-  static func all(_ files: AuthorityFiles) -> [(name: String, value: String)] {
-    var all = ofBundle.map { (name: $0, value: files.bundlePath) } + [(own, files.certificatePath)]
-    let user = Argument.environment(apt)?.text
-    if user == nil || user == files.aptPath { all.append((apt, files.aptPath)) }
+  /// The variables that name files of the user's own, and these files.
+  let own: [(name: String, value: String)]
+  /// The path of the bundle.
+  let bundle: String
+  /// Whether the bundle has the authorities of the system.
+  let hasSystem: Bool
+  private let files: AuthorityFiles
+
+  /// Writes the bundle. A file of the user's own that cannot be read is reported, and left out.
+  init(_ files: AuthorityFiles) throws {
+    self.files = files
+    var own: [(name: String, value: String)] = []
+    var contents: [String: [UInt8]] = [:]
+    for name in Self.ofBundle + [Self.own] {
+      let present = Argument.environment(name)?.text
+      let isOurs = present.map { Self.isOurs($0, files) } ?? false
+      guard let value = isOurs ? Argument.environment(Self.saved + name)?.text : present,
+        !value.isEmpty
+      else { continue }
+      if contents[value] == nil {
+        do { contents[value] = try InputFile.bytes(of: Argument(value)) } catch {
+          printMessage(
+            "offlinecache: \(name): \(terminalSafe(value)) cannot be read; its authorities are left out"
+          )
+          continue
+        }
+      }
+      own.append((name, value))
+    }
+    self.own = own
+    (bundle, hasSystem) = try files.saveBundle(
+      with: contents.sorted { $0.key < $1.key }.map(\.value))
+  }
+
+  /// The variables with their values. A file of the user's own for apt is left alone.
+  var all: [(name: String, value: String)] {
+    // The bundle has what the user adds for node, too.
+    let added = own.contains { $0.name == Self.own } ? bundle : files.certificatePath
+    var all = Self.ofBundle.map { (name: $0, value: bundle) } + [(Self.own, added)]
+    let user = Argument.environment(Self.apt)?.text
+    if user == nil || user == files.aptPath { all.append((Self.apt, files.aptPath)) }
     return all
+  }
+
+  /// Returns the lines for a shell that restore the user's values. Values that are not ours stay.
+  static func undo(_ files: AuthorityFiles) -> [String] {
+    let names = (ofBundle + [own, apt]).filter { name in
+      Argument.environment(name)?.text.map { isOurs($0, files) } ?? true
+    }
+    let kept = names.filter { Argument.environment(saved + $0) != nil }
+    let restored = kept.compactMap { name in
+      Argument.environment(saved + name)?.text.map { "export \(name)=\(TrustCommand.quoted($0))" }
+    }
+    let unset = names.filter { !kept.contains($0) } + kept.map { saved + $0 }
+    return restored + (unset.isEmpty ? [] : ["unset \(unset.joined(separator: " "))"])
+  }
+
+  private static func isOurs(_ path: String, _ files: AuthorityFiles) -> Bool {
+    [files.bundlePath, files.ownBundlePath, files.certificatePath, files.aptPath].contains(path)
   }
 }
 

@@ -25,6 +25,10 @@ void ocmhd_free_authority(struct ocmhd_authority *authority);
 int ocmhd_describe_authority(struct ocmhd_authority *authority, char *name, size_t capacity,
                              unsigned char *sha256, int64_t *from, int64_t *to);
 
+/// Writes the names of hosts for which the authority may make certificates, each with a line feed, and
+/// a NUL; none for all names. Returns 0 if `capacity` bytes are too few.
+int ocmhd_permitted_hosts(struct ocmhd_authority *authority, char *names, size_t capacity);
+
 /// Makes a certificate for a host: a name, or an address of 4 or 16 bytes. All certificates of an
 /// authority have one key, which lives as long as the process. Returns NULL on failure. The authority
 /// must live as long.

@@ -14,7 +14,8 @@ import HTTPTransports
 /// Decides which tunnels are intercepted: the proxy speaks TLS with the client under a certificate of
 /// the user's own authority, and the requests go through the store like all others.
 ///
-/// A host is left alone if the user has excluded it, and for an hour if a client has refused our
+/// A host is left alone if the user has excluded it, or the authority may not vouch for it (name
+/// constraints), and for an hour if a client has refused our
 /// certificate: a program with its own list of authorities, or with pins.
 final class Interceptor: Sendable {
   private struct State {
@@ -101,7 +102,7 @@ final class Interceptor: Sendable {
   }
 
   private func isLeftAlone(_ host: String) -> Bool {
-    if excluded.contains(where: { $0.matches(host) }) { return true }
+    if excluded.contains(where: { $0.matches(host) }) || !authority.covers(host) { return true }
     return state.withLock { state in state.refused[host].map { $0 > .now } ?? false }
   }
 

@@ -15,6 +15,8 @@ package final class LocalAuthority: @unchecked Sendable {
   package let name: String
   /// The SHA-256 of the certificate.
   package let fingerprint: [UInt8]
+  /// The names of the hosts for which, and for those below them, it may vouch; empty for all.
+  package let hosts: [String]
   /// The times between which the certificate is valid.
   package let from: Timestamp, to: Timestamp
 
@@ -55,6 +57,14 @@ package final class LocalAuthority: @unchecked Sendable {
       return unsafe String(cString: start)
     }
     self.fingerprint = fingerprint
+    var names = [CChar](repeating: 0, count: 2 * Self.maximumText)
+    // Safety: at most as many bytes are written as the array has.
+    guard unsafe ocmhd_permitted_hosts(authority, &names, names.count) != 0 else {
+      throw ProxyError(.authority, subject: path, detail: "its name constraints are too long")
+    }
+    hosts = String(decoding: Self.text(names), as: UTF8.self).split(separator: "\n").map {
+      $0.lowercased()
+    }
     from = Timestamp(nanoseconds: first * 1_000_000_000)
     to = Timestamp(nanoseconds: last * 1_000_000_000)
   }
@@ -81,6 +91,13 @@ package final class LocalAuthority: @unchecked Sendable {
     }
     guard done != 0 else { return nil }
     return (text(certificate), text(key))
+  }
+
+  /// Returns whether it may vouch for a host. With name constraints, that is for no address.
+  func covers(_ host: String) -> Bool {
+    hosts.isEmpty
+      || Self.address(host) == nil
+        && hosts.contains { host == $0 || host.hasSuffix($0.hasPrefix(".") ? $0 : ".\($0)") }
   }
 
   private static func text(_ characters: [CChar]) -> [UInt8] {

@@ -65,7 +65,9 @@ extension StatusPage {
     if report.leftAlone.isEmpty { return "" }
     return """
       <p class="note">Tunnelled for an hour, because a client has not accepted the certificate: \
-      \(report.leftAlone.joined(separator: ", ")).</p>
+      \(report.leftAlone.joined(separator: ", ")). Nothing of these is stored. Make the client trust \
+      the authority (<code>offlinecache ca trust</code> tells how), and start the proxy again; or \
+      exclude them with <code>--tunnel</code>.</p>
       """
   }
 

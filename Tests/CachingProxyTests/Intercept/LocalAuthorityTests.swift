@@ -15,6 +15,17 @@ import Testing
     #expect((47...50).contains((one.to.nanoseconds - one.from.nanoseconds) / 3_600_000_000_000))
   }
 
+  @Test func `name constraints are read, and cover names alone`() throws {
+    let authority = try authority(["A.test", "b.test"])
+    #expect(authority.hosts == ["a.test", "b.test"])
+    for host in ["a.test", "www.a.test", "b.test"] { #expect(authority.covers(host)) }
+    for host in ["aa.test", "test", "c.test", "127.0.0.1", "[::1]"] {
+      #expect(!authority.covers(host))
+    }
+    let all = try self.authority()
+    #expect(all.hosts.isEmpty && all.covers("a.test") && all.covers("127.0.0.1"))
+  }
+
   @Test func `a certificate is made once for each host, and at most 1024 are kept`() throws {
     let authority = try authority()
     // Numbers of sockets that no connection has.
