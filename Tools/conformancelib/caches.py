@@ -90,7 +90,9 @@ class Running:
                 ["--intercept", "--connect-port", str(origin_port), "--ca-file",
                  f"{tls.path}.cert"]
                 if tls else ["--origin", f"http://127.0.0.1:{origin_port}"])
-            self.command += ["--shared", "--set-cookie", "keep"] if role == "shared" else []
+            # An intercepting proxy is for one user.
+            if role == "shared" and not tls:
+                self.command += ["--shared", "--set-cookie", "keep"]
         self.log = open(f"{folder}/log", "w+b")
         self.process = None
 
