@@ -25,27 +25,34 @@ package final class StoredVariant: Sendable {
   var isOfHead: Bool { info.key.bytes.starts(with: KeyRule.headPrefix.utf8) }
 
   /// Whether it is kept for use without a network only.
-  package var isHistory: Bool { EntryFields.isHistory(info) }
+  package let isHistory: Bool
 
   /// The number of bytes of the body.
   package var length: UInt64 { info.length }
 
   convenience init?(_ info: EntryInfo, _ body: StoredBody?, _ rules: CacheRules) {
     guard let response = EntryFields.response(of: info, rules) else { return nil }
-    self.init(info, response, body)
+    self.init(info, response, body, isHistory: EntryFields.isHistory(info))
   }
 
-  private init(_ info: EntryInfo, _ response: StoredResponse, _ body: StoredBody?) {
+  private init(
+    _ info: EntryInfo, _ response: StoredResponse, _ body: StoredBody?, isHistory: Bool
+  ) {
     self.info = info
     self.response = response
     self.body = body
+    self.isHistory = isHistory
   }
 
   /// Returns the same entry with another body, or none.
-  func with(_ body: StoredBody?) -> StoredVariant { StoredVariant(info, response, body) }
+  func with(_ body: StoredBody?) -> StoredVariant {
+    StoredVariant(info, response, body, isHistory: isHistory)
+  }
 
   /// Returns the same entry with freshened fields.
-  func with(_ response: StoredResponse) -> StoredVariant { StoredVariant(info, response, body) }
+  func with(_ response: StoredResponse) -> StoredVariant {
+    StoredVariant(info, response, body, isHistory: isHistory)
+  }
 
   /// Whether the body can be read; false if its file was changed after the verification.
   var isOpen: Bool {
