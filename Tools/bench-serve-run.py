@@ -72,6 +72,19 @@ def run_wrk(server, path, seconds):
     return requests, float(amount) * scale[unit], float(late) * milliseconds, cpu / count * 1e6
 
 
+def futex_calls(server, path):
+    """Returns the calls of futex(2) for each request, as text: threads that wait for each other."""
+    command = ["perf", "stat", "-x,", "-e", "syscalls:sys_enter_futex", "-p",
+               str(server.process.pid), "--", "wrk", "-t2", "-c32", "-d2s", f"{server.url}/{path}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "?"
+    calls = re.search(r"^(\d+),", done.stderr, re.MULTILINE)
+    count = int(re.search(r"(\d+) requests in", done.stdout).group(1))
+    return f"{int(calls.group(1)) / count:.4f}" if calls else "?"
+
+
 def check_hit(server, size, site):
     """Asks until the answer comes from the cache, and compares it."""
     with open(f"{site}/{size}", "rb") as file:
@@ -89,8 +102,8 @@ def check_hit(server, size, site):
 
 def measure_speed(nginx, other, site, rounds, seconds):
     print("| hit | server | requests/s | MB/s | 99 % within | CPU each "
-          "| ratio (lowest to highest) | RSS |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
+          "| ratio (lowest to highest) | futex(2) each | RSS |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
     for size, name in SIZES:
         for server in (nginx, other):
             check_hit(server, size, site)
@@ -109,7 +122,7 @@ def measure_speed(nginx, other, site, rounds, seconds):
             if server is other:
                 ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
             print(f"| {name} | {server.what} | {requests:,.0f} | {megabytes:,.0f} | {late:.2f} ms "
-                  f"| {cpu:.1f} \u00b5s | {ratio} | {server.memory() / 1e6:.0f} MB |", flush=True)
+                  f"| {cpu:.1f} \u00b5s | {ratio} | {futex_calls(server, size)} | {server.memory() / 1e6:.0f} MB |", flush=True)
 
 
 class MemoryWatch:

@@ -56,11 +56,35 @@ static void end(
   *request = NULL;
 }
 
+/// The socket whose next record is followed by another one at once; -1 for none.
+static _Thread_local int joined_socket = -1;
+
+/// Sends records of TLS. The library sends the head and the body of an answer as two records; the
+/// system sends them as one.
+static ssize_t push(gnutls_transport_ptr_t transport, const giovec_t *parts, int count) {
+  int socket = (int)(intptr_t)transport;
+  struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
+  int flags = MSG_NOSIGNAL;
+#ifdef MSG_MORE
+  if (joined_socket == socket) flags |= MSG_MORE;
+#endif
+  joined_socket = -1;
+  return sendmsg(socket, &message, flags);
+}
+
+void ocmhd_join(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  joined_socket = info == NULL ? -1 : info->connect_fd;
+}
+
 static void change(
     void *context, struct MHD_Connection *connection, void **state,
     enum MHD_ConnectionNotificationCode code) {
   struct ocmhd_server *server = context;
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+    void *session = ocmhd_session(connection);
+    if (session != NULL) gnutls_transport_set_vec_push_function(session, push);
     *state = server->callbacks.connected(server->callbacks.context, connection);
   } else {
     server->callbacks.disconnected(server->callbacks.context, *state);

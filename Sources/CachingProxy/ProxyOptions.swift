@@ -80,9 +80,9 @@ package struct ProxyOptions: Sendable, Hashable {
     self.idleSeconds = idleSeconds
   }
 
-  /// The default number of threads: four for each processor, at least 4 and at most 64.
+  /// The default number of threads: two for each processor, at most 64.
   package static var usualThreads: Int {
-    min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) * 4)
+    min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) * 2)
   }
 }
 

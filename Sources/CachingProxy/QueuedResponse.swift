@@ -41,6 +41,11 @@ extension ClientConnection {
       unsafe ocmhd_add_fields(
         response, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
     }
+    switch content {
+    case .bytes(let bytes): if !bytes.isEmpty { unsafe ocmhd_join(pointer) }
+    case .buffer(let buffer): if unsafe !buffer.bytes.isEmpty { unsafe ocmhd_join(pointer) }
+    case .none, .file, .tunnel, .stream: break
+    }
     return unsafe queue(status, response)
   }
 

@@ -86,6 +86,9 @@ unsigned ocmhd_status(struct MHD_Connection *connection);
 /// Creates a response with the status 101. The handler gets the socket after it has been sent; see
 /// MHD_UpgradeHandler. The socket must be given back by ocmhd_end_upgrade.
 struct MHD_Response *ocmhd_upgrade(MHD_UpgradeHandler handler, void *context);
+/// Sends the head of the answer that is queued next together with the beginning of its body, if the
+/// connection has TLS. Must be called on the thread of the connection, for a body in memory.
+void ocmhd_join(struct MHD_Connection *connection);
 /// Returns the TLS session of a connection, or NULL. While the connection is suspended, the library
 /// does not use it.
 void *ocmhd_session(struct MHD_Connection *connection);
