@@ -19,8 +19,9 @@ struct DecisionMaker: Sendable {
     cache.decide(request, hasBody: hasBody, policy: policy, lifetime: lifetime, now: now)
   }
 
-  /// Decides, and reads no file on a thread of the cooperative pool. The thread changes only if
-  /// there is a file to read: that takes longer than the decision itself.
+  /// Decides, and reads no file of an entry on a thread of the cooperative pool. The thread changes
+  /// only if there is one to read, because that takes longer than the decision. (After a crash the
+  /// store asks the tree for a key that it does not know yet, on the calling thread.)
   func decision() async -> Decision {
     if readsAtOnce || !cache.readsFiles(for: request) { return decide() }
     return await store.perform { _ in decide() }
