@@ -18,7 +18,7 @@ extension EasyHandle {
     return set(CURLOPT_URL, request.url.string) && set(CURLOPT_PATH_AS_IS, 1)
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
-      && setFields(transfer, setup) && setTimeouts(options)
+      && setFields(transfer, setup) && setTimeouts(options) && setReuse(request.method)
       && setTrust(setup, request.url)
       && setConnection(setup, request.url, readBytes: readBytes)
   }
@@ -85,6 +85,12 @@ extension EasyHandle {
       guard set(CURLOPT_TIMEOUT_MS, Self.milliseconds(whole)) else { return false }
     }
     return true
+  }
+
+  /// A request that must not be sent twice is lost on a kept connection that the server closes at
+  /// that moment. Most servers close after five seconds or more, so it uses younger ones only.
+  private func setReuse(_ method: HTTPMethod) -> Bool {
+    method.isIdempotent || set(CURLOPT_MAXAGE_CONN, 4)
   }
 
   private func setConnection(
