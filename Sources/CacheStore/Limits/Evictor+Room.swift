@@ -71,7 +71,8 @@ extension Evictor {
     if let old = state.index.find(hash, entry.variant).map({ state.index[$0] }) {
       totals.subtract(old, allocated: state.index.allocated(old.length))
       live -= Int64(old.headLength)
-      if old.digest != entry.digest, state.index.isAlone(old) {
+      // An entry in the log counts with a file of its own, which another record does not keep.
+      if old.isUnsettled || old.digest != entry.digest && state.index.isAlone(old) {
         totals.bodyBytes -= state.index.allocated(old.length)
       }
     }

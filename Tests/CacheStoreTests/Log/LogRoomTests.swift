@@ -1,0 +1,73 @@
+import CacheFormat
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+/// The room that entries in the log take.
+@Suite struct LogRoomTests {
+  let sandbox = StoreSandbox()
+
+  /// Opens a store whose upkeep settles nothing by itself.
+  private func open(_ limits: Limits? = nil) throws -> Store {
+    var options = Options(limits: limits)
+    options.journal = JournalSizes(logBytes: 64 << 10)
+    return try sandbox.open(options, settling: .within(seconds: 3_600))
+  }
+
+  private func isInStaging(_ suffix: String) -> Bool {
+    sandbox.tree("staging").keys.contains { $0.hasSuffix(suffix) }
+  }
+
+  @Test func `storing the body of an entry in the log again evicts nothing`() throws {
+    let store = try open(Limits(bytes: 1 << 20))
+    let body = TestBody.make(16_384, seed: 100)
+    for number in 0..<25 {
+      try store.put(TestBody.make(17_000, seed: UInt64(number)), for: "k\(number)")
+    }
+    try store.put(body, for: "a")
+    // A part of what is charged follows the limit, so this comes to less room step by step.
+    for _ in 0..<8 {
+      try store.setLimits(Limits(bytes: store.statistics.chargedBytes + 4_096))
+    }
+    #expect(store.statistics.entries == 26 && store.statistics.unsettledEntries == 1)
+    try store.put(body, for: "a")
+    #expect(store.statistics.entries == 26 && store.statistics.evictions == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func `the moved files of a replaced entry are deleted with its successor`(
+    isEvicted: Bool
+  ) throws {
+    let store = try open()
+    for key: ByteString in ["a", "b"] {
+      try store.put([1], for: key)
+    }
+    try store.settle()
+    for key: ByteString in ["a", "b"] {
+      try store.put([2], for: key)
+    }
+    #expect(isInStaging(".body") && sandbox.bodies.isEmpty)
+    if isEvicted {
+      _ = try store.trim(toBytes: 0)
+    } else {
+      try store.remove("a")
+      #expect(isInStaging(".body"))
+      try store.remove("b")
+    }
+    #expect(!isInStaging(".body"))
+  }
+
+  @Test func `the moved files of a replaced entry are deleted when it becomes smaller`() throws {
+    let store = try open()
+    try store.put(TestBody.make(10_000, seed: 1), for: "a")
+    try store.settle()
+    try store.put(TestBody.make(9_000, seed: 2), for: "a")
+    #expect(isInStaging(".body"))
+    try store.put(TestBody.make(11_000, seed: 3), for: "a")
+    #expect(isInStaging(".body"))
+    try store.put([4], for: "a")
+    #expect(!isInStaging(".body"))
+    #expect(store.lookUp("a").entry?.body == [4])
+  }
+}
