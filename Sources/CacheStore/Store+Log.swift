@@ -73,8 +73,11 @@ extension Store {
   func append(_ write: LogWrite) throws(StoreError) -> PutRecord? {
     var outcome = try append(write, in: nil)
     switch outcome {
-    case .done(let placed, let moment, _):
+    case .done(let placed, let moment, let before):
       try catalog.sync(placed)
+      if !isAtLeastAsLarge(write.record.head, as: before.logged) {
+        catalog.tree.staging.deleteReplaced(write.hash)
+      }
       return write.record.at(moment)
     case .refused: return nil
     case .needsShard: break
@@ -84,6 +87,7 @@ extension Store {
       guard case .done(let placed, let moment, let before) = outcome else { return nil }
       // After a loss of power, either the record is there or the files.
       try catalog.sync(placed)
+      catalog.tree.staging.deleteReplaced(write.hash)
       let kept = before.others.filter { other in
         !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
       }

@@ -125,6 +125,7 @@ extension Store {
     keyFiles.keep()
     try catalog.sync(placed)
     if !keyFiles.finish(before, head.digest) { requestMetadata() }
+    catalog.tree.staging.deleteReplaced(keyFiles.hash)
     remember(record, entry)
     return EntryInfo(record: record, accessed: head.accessed)
   }

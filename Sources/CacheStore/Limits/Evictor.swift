@@ -231,6 +231,7 @@ final class Evictor: Sendable {
     guard let placed else { return .kept }
     // The files go first, because after a failed sync the journal is written anew without the record.
     if !gone.isUnsettled { removeFiles(gone, others) }
+    tree.staging.deleteReplaced(gone.keyHash)
     // An evicted entry may be there again after a power cut. One that was removed on request may
     // not.
     if reason == .asked { try catalog.sync(placed) }

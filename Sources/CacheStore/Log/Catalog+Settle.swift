@@ -173,6 +173,8 @@ extension Catalog {
   private func settle(_ entry: Logged, again: Bool = false) throws(StoreError) {
     let session = try ownSession()
     try withShard(of: entry.slot.keyHash) { shard throws(StoreError) in
+      // What it has replaced goes first, so that both never take more than is counted.
+      tree.staging.deleteReplaced(entry.slot.keyHash)
       let before = try state.withLock { state throws(StoreError) -> Before? in
         follow(&state)
         try check(state)
@@ -276,7 +278,6 @@ extension Catalog {
   /// - Returns: the nanoseconds after which the next step is due; `nil` if everything is settled.
   func settleStep() -> (after: Int64?, failure: StoreError?) {
     let deadline = monotonicNanoseconds() + Self.sliceNanoseconds
-    // What was replaced is deleted first, so that both never take more than is counted.
     if !tree.staging.sweepReplaced(until: deadline) { return (0, nil) }
     let (count, isHalfUsed, isComplete) = state.withLock { state in
       follow(&state)

@@ -57,10 +57,10 @@ package enum Layout {
   }
 
   /// The name in a session of the directory of a replaced key: `a07c…-0000…`, 30 and 16 digits.
-  static func replaced(_ hash: KeyHash, _ unused: PathName) -> PathName {
+  static func replaced(_ hash: KeyHash, _ number: UInt64) -> PathName {
     var name = key(hash)
     name.append("-")
-    name.append(unused)
+    name.appendHex(number, digits: 16)
     return name
   }
 

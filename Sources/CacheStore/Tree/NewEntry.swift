@@ -79,7 +79,10 @@ struct Before {
   var hasDurableFiles: Bool { all.contains { !$0.isUnsettled && !$0.carriesBody } }
   var hasFiles: Bool { all.contains { !$0.isUnsettled } }
   /// The settled entries that the new one replaces or displaces.
-  var doomed: [Slot] { ((old.map { [$0] } ?? []) + surplus).filter { !$0.isUnsettled } }
+  var doomed: [Slot] { gone.filter { !$0.isUnsettled } }
+  /// The entries in the log that the new one replaces or displaces.
+  var logged: [Slot] { gone.filter(\.isUnsettled) }
+  private var gone: [Slot] { (old.map { [$0] } ?? []) + surplus }
 
   /// Reads the entries of a key from the index.
   init(_ state: inout StoreState, _ hash: KeyHash, _ entry: NewEntry, now: Int64) {

@@ -2,9 +2,39 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
+/// The directories of replaced keys in the session of this process.
+struct ReplacedKeys {
+  /// The numbers in the names of the directories of each key.
+  private var numbers: [KeyHash: [UInt64]] = [:]
+  private(set) var count = 0
+
+  mutating func insert(_ hash: KeyHash, _ number: UInt64) {
+    numbers[hash, default: []].append(number)
+    count += 1
+  }
+
+  /// Takes the directories of a key out.
+  mutating func take(_ hash: KeyHash) -> [UInt64] {
+    let taken = numbers.removeValue(forKey: hash) ?? []
+    count -= taken.count
+    return taken
+  }
+
+  /// Takes the directories of some key out; `nil` if there are none.
+  mutating func takeFirst() -> (hash: KeyHash, numbers: [UInt64])? {
+    guard let hash = numbers.keys.first else { return nil }
+    return (hash, take(hash))
+  }
+}
+
 // Directories of keys whose entry was replaced by one in the log. They are moved into the session,
 // and deleted before the next entries are settled. Moving a directory takes a small part of the
 // time in which its files are removed, because no blocks are freed.
+//
+// The entry in the log is counted for the limits and does not take its bytes yet, so the directory
+// may take them. It is deleted at once when that entry is removed, or replaced by one that is counted
+// with less or has files. Another process that does so leaves the directory to this one, which
+// deletes it when it settles next.
 extension Staging {
   /// The most directories that wait to be deleted. It bounds the time in which a store is closed.
   private static var maximumReplaced: Int { 8_192 }
@@ -14,44 +44,45 @@ extension Staging {
   ///
   /// - Returns: false if it was not moved.
   func takeReplaced(_ hash: KeyHash, in shard: borrowing Shard) -> Bool {
-    guard let session, replaced.load(ordering: .relaxed) < Self.maximumReplaced
+    guard let session, replaced.withLock({ $0.count }) < Self.maximumReplaced
     else { return false }
+    let number = session.unusedNumber()
     do throws(SystemError) {
       try fileSystem.rename(
         Layout.key(hash), in: shard.directory.raw,
-        to: Layout.replaced(hash, session.unusedName()), in: session.directory.raw)
+        to: Layout.replaced(hash, number), in: session.directory.raw)
     } catch { return false }
-    replaced.add(1, ordering: .relaxed)
+    replaced.withLock { $0.insert(hash, number) }
     return true
+  }
+
+  /// Deletes the directories of a key that were moved into the session of this process.
+  func deleteReplaced(_ hash: KeyHash) {
+    delete(replaced.withLock { $0.take(hash) }, hash)
   }
 
   /// Deletes the directories that were moved into the session of this process.
   ///
   /// - Parameter deadline: the time by the monotonic clock at which the call returns. It deletes
-  ///   one directory at least.
+  ///   those of one key at least.
   /// - Returns: false if the time was over.
   @discardableResult
   func sweepReplaced(until deadline: Int64 = .max) -> Bool {
-    let count = replaced.load(ordering: .relaxed)
-    guard count > 0, let session else { return true }
-    var removed = 0
-    let isDone = removeReplaced(in: session.directory) {
-      removed += 1
-      return monotonicNanoseconds() < deadline
+    while let (hash, numbers) = replaced.withLock({ $0.takeFirst() }) {
+      delete(numbers, hash)
+      if monotonicNanoseconds() >= deadline { return replaced.withLock { $0.count == 0 } }
     }
-    // Those that cannot be deleted now are deleted with the session.
-    replaced.subtract(isDone ? count : min(removed, count), ordering: .relaxed)
-    return isDone
+    return true
   }
 
-  /// Deletes the directories of replaced keys in a session.
-  ///
-  /// - Parameter goesOn: called after each of them. If it returns false, the others stay.
-  /// - Returns: false if `goesOn` has ended it.
-  @discardableResult
-  func removeReplaced(
-    in session: borrowing Descriptor, while goesOn: () -> Bool = { true }
-  ) -> Bool {
+  /// Those that cannot be deleted now are deleted with the session.
+  private func delete(_ numbers: [UInt64], _ hash: KeyHash) {
+    guard !numbers.isEmpty, let session else { return }
+    for number in numbers { removeReplaced(Layout.replaced(hash, number), in: session.directory) }
+  }
+
+  /// Deletes the directories of replaced keys in the session of a process that is gone.
+  func removeReplaced(in session: borrowing Descriptor) {
     while true {
       var names: [PathName] = []
       try? fileSystem.list(session.raw) { name, kind in
@@ -59,16 +90,14 @@ extension Staging {
         return names.count < Self.listedAtOnce
       }
       var isAnyGone = false
-      for name in names where removeReplaced(name, in: session) {
-        isAnyGone = true
-        if !goesOn() { return false }
-      }
-      if !isAnyGone { return true }
+      for name in names where removeReplaced(name, in: session) { isAnyGone = true }
+      if !isAnyGone { return }
     }
   }
 
   /// Deletes one directory. If it also has files that the store has not made, it is moved to the
   /// quarantine.
+  @discardableResult
   private func removeReplaced(_ name: PathName, in session: borrowing Descriptor) -> Bool {
     guard let directory = try? fileSystem.open(name, in: session, [.read, .directory])
     else { return false }

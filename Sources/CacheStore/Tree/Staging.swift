@@ -36,9 +36,12 @@ package final class Session: Sendable {
   /// Returns a name that no file in the directory has.
   package func unusedName() -> PathName {
     var name = PathName()
-    name.appendHex(nextName.add(1, ordering: .relaxed).newValue, digits: 16)
+    name.appendHex(unusedNumber(), digits: 16)
     return name
   }
+
+  /// Returns a number that no name in the directory has.
+  func unusedNumber() -> UInt64 { nextName.add(1, ordering: .relaxed).newValue }
 }
 
 /// Whether files were left over or a sync failed, so that the next opening has to compare tree and
@@ -55,7 +58,7 @@ final class Staging: Sendable {
   private let own = Mutex<Session?>(nil)
   private let leftovers = Leftovers()
   /// The directories of replaced keys in the session.
-  let replaced = Atomic(0)
+  let replaced = Mutex(ReplacedKeys())
 
   var fileSystem: any FileSystem { place.fileSystem }
   private var path: String { "\(place.path)/staging" }
@@ -119,9 +122,10 @@ final class Staging: Sendable {
   /// Makes the next opening compare tree and journal.
   func noteUnclean() { leftovers.exist.store(true, ordering: .relaxed) }
 
-  /// Deletes the `entries` directories that were moved into the session. The files of writers stay.
+  /// Deletes the directories that were moved into the session. The files of writers stay.
   func sweep(while isWanted: () -> Bool) {
     guard let session else { return }
+    while isWanted() && !sweepReplaced(until: 0) {}
     var directories: [PathName] = []
     try? fileSystem.list(session.directory.raw) { name, kind in
       if kind == .directory, !Layout.isReplaced(name) { directories.append(name) }
