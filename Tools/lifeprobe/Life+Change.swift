@@ -27,6 +27,15 @@ extension Life {
     } catch {
       refused(plan, error)
     }
+    if step == .storeEqual || step == .visit || leavesFile(plan) { writeFiles() }
+  }
+
+  /// Returns whether a change has moved an entry from a body file that it shares to the journal.
+  /// Equal bodies in the journal count twice until they have a file; so with a byte limit such an
+  /// entry gets no record with the body, and without one nothing is evicted for it.
+  private func leavesFile(_ plan: Plan) -> Bool {
+    guard oracle.limits.bytes == nil, !plan.stores, let entry = plan.entry else { return false }
+    return oracle.entries.contains { $0.key != plan.key && $0.value.body == entry.body }
   }
 
   /// Chooses a change.

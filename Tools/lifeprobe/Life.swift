@@ -80,6 +80,7 @@ final class Life {
       let step = use.step(&random)
       take(step)
       if ![.read, .stream, .offline, .online].contains(step) { checkNumbers() }
+      if number % 100 == 0 { checkRoom() }
       if number % 2_000 == 0 {
         checkPlace()
         volume.settle()
@@ -116,8 +117,6 @@ final class Life {
     case .limit: changeLimits()
     default:
       change(step)
-      // Equal bodies in the journal count twice until they have a file.
-      if step == .storeEqual || step == .visit { writeFiles() }
       settle()
     }
   }
@@ -246,9 +245,31 @@ final class Life {
     }
   }
 
+  /// Compares the bytes that files and directories take with those that are counted for the entries.
+  /// What another process has replaced may wait for that process.
+  private func checkRoom() {
+    if use.processes > 1 { return }
+    store.waitUntilIdle()
+    var files: Set<UInt64> = []
+    var bytes: UInt64 = 0
+    for (path, status) in volume.tree
+    where path.hasPrefix("store/entries/") || path.hasPrefix("store/staging/") {
+      // The shards and the session count for nothing.
+      let isCounted = path.utf8.count { $0 == UInt8(ascii: "/") } > 2
+      if isCounted, files.insert(status.fileNumber).inserted { bytes += status.allocated }
+    }
+    let now = store.statistics
+    let counted = now.allocatedBytes - now.journalBytes + now.unsettledBytes
+    if bytes > counted { complain("files take \(bytes) bytes, \(counted) are counted") }
+  }
+
   /// Checks the files beside the entries.
   private func checkPlace() {
-    settle()
+    // The files of an entry that was replaced may wait in staging until the new one has files.
+    for program in programs {
+      attempt("settle") { () throws(StoreError) in try program.store.settle() }
+      program.store.waitUntilIdle()
+    }
     for (path, status) in volume.tree where status.kind == .file {
       if path.hasPrefix("store/staging/") { complain("\(path) is left in staging") }
       if path.hasPrefix("store/quarantine/") { complain("\(path) was set aside") }
