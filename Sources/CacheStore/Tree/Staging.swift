@@ -58,7 +58,7 @@ final class Staging: Sendable {
   private let own = Mutex<Session?>(nil)
   private let leftovers = Leftovers()
   /// The directories of replaced keys in the session.
-  let replaced = Mutex(ReplacedKeys())
+  let replaced = Lock(ReplacedKeys())
 
   var fileSystem: any FileSystem { place.fileSystem }
   private var path: String { "\(place.path)/staging" }
