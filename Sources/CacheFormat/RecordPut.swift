@@ -39,7 +39,7 @@ package struct PutHead: Sendable, Hashable {
   package var isPinned: Bool
   /// Whether the body follows the head of the record.
   package var carriesBody: Bool
-  /// Whether the entry has the tag `spare`. A record gets it from its metadata.
+  /// Whether the entry has the tag `spare`.
   package var isSpare: Bool
 
   /// Creates the fixed part.
@@ -174,8 +174,6 @@ package struct PutRecord: Sendable {
   ///
   /// The caller has checked that the texts fit into `RecordFrame.maximumLength`.
   package init(head: PutHead, key: ByteString, metadata: EntryMetadata) {
-    var head = head
-    head.isSpare = metadata.tags.contains(EntryMetadata.spareTag)
     var bytes = RecordFrame.begin(.put, reserving: PutHead.count + key.bytes.count + 512)
     head.write(to: &bytes)
     bytes.append(littleEndian: UInt32(key.bytes.count))

@@ -148,7 +148,8 @@ extension PutRecord {
       head: PutHead(
         keyHash: hash, digest: entry.digest, variant: entry.variant, length: entry.length,
         created: entry.created, accessed: entry.accessed, expires: entry.expires,
-        bodyFile: bodyFile, overhead: overhead, status: entry.status, isPinned: entry.isPinned),
+        bodyFile: bodyFile, overhead: overhead, status: entry.status, isPinned: entry.isPinned,
+        isSpare: entry.metadata.tags.contains(EntryMetadata.spareTag)),
       key: entry.key, metadata: entry.metadata)
   }
 
