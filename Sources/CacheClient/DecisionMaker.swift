@@ -2,7 +2,7 @@ import CacheStore
 import HTTPCaching
 import HTTPSemantics
 
-/// Decides about one request, as often as what is stored may have changed.
+/// Decides about one request, again whenever the store may have changed.
 struct DecisionMaker: Sendable {
   let cache: ResponseCache
   let store: AsyncStore

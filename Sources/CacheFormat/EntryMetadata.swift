@@ -20,6 +20,9 @@ public struct EntryMetadata: Sendable, Hashable {
   /// store (Docs/Store.md).
   public static let spareTag: ByteString = "spare"
 
+  /// Whether it has the tag ``spareTag``.
+  package var isSpare: Bool { tags.contains(Self.spareTag) }
+
   /// Creates metadata.
   @inlinable
   public init(

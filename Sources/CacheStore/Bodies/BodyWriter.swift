@@ -69,7 +69,7 @@ public final class BodyWriter: Sendable {
         guard state.file != nil else { throw .closed(path) }
         try store.checkLength(
           state.hasher.count + UInt64(bytes.count), path,
-          isSpare: metadata.tags.contains(EntryMetadata.spareTag))
+          isSpare: metadata.isSpare)
         unsafe try write(bytes, &state)
         unsafe state.hasher.update(bytes)
       }

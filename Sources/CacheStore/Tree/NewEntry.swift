@@ -37,7 +37,7 @@ struct NewEntry {
   var past: ImportedTimes? = nil
 
   /// Whether it has the tag `spare`.
-  var isSpare: Bool { metadata.tags.contains(EntryMetadata.spareTag) }
+  var isSpare: Bool { metadata.isSpare }
 
   /// Whether the body is in a file already.
   var isStaged: Bool {

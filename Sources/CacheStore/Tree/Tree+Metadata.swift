@@ -149,7 +149,7 @@ extension PutRecord {
         keyHash: hash, digest: entry.digest, variant: entry.variant, length: entry.length,
         created: entry.created, accessed: entry.accessed, expires: entry.expires,
         bodyFile: bodyFile, overhead: overhead, status: entry.status, isPinned: entry.isPinned,
-        isSpare: entry.metadata.tags.contains(EntryMetadata.spareTag)),
+        isSpare: entry.metadata.isSpare),
       key: entry.key, metadata: entry.metadata)
   }
 
