@@ -26,6 +26,8 @@ import Testing
       try store.put(
         TestBody.make(100, seed: UInt64(firstSeed + number)), for: ByteString("\(prefix)\(number)"),
         metadata: metadata)
+      // Each step of the share is exact only if nothing is evicted at the same time.
+      store.waitUntilIdle()
     }
   }
 
@@ -45,7 +47,8 @@ import Testing
     store.waitUntilIdle()
     let (spares, all) = (keys(store, "old").count, store.statistics.entries)
     #expect(keys(store, "old").last == "old89", "the last ones stay")
-    #expect(UInt64(spares * 4) <= all + 4)
+    // Each eviction makes room for a twentieth, which fills up before anything goes again.
+    #expect(spares <= all / 4 + all / 20 + 1)
     #expect(keys(store, "page").count >= 25)
   }
 
