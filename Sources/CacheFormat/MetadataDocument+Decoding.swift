@@ -7,7 +7,8 @@ extension MetadataDocument {
   /// is used, which makes a tree without store.json readable.
   ///
   /// - Throws: ``FormatError`` with `tooLarge`, `incomplete`, `wrongChecksum`, `newerFormat`,
-  ///   `foreignStore`, `notJSON`, `missingMember`, `wrongType` or `outOfBounds`.
+  ///   `foreignStore`, `notJSON`, `missingMember`, `wrongType` or `outOfBounds`, the last also for a
+  ///   body that is not the one with this length and digest.
   /// - Complexity: O(size).
   package init(decoding bytes: [UInt8], hashSeed: UInt64? = nil) throws(FormatError) {
     let checksum = try DocumentEnvelope.writtenChecksum(
@@ -32,7 +33,13 @@ extension MetadataDocument {
     }
     try reader.finish()
     self = try MetadataDocument(
-      hashSeed: preamble.seed, entry: draft.entry(at: reader.offset), sequence: draft.sequence)
+      hashSeed: preamble.seed, entry: draft.entry(at: reader.offset), sequence: draft.sequence,
+      body: draft.body)
+    if let body,
+      UInt64(body.count) != entry.length || !entry.digest.names(body, hashSeed: preamble.seed)
+    {
+      throw FormatError(.outOfBounds, "the body is not the one with this length and digest")
+    }
   }
 }
 
@@ -71,6 +78,7 @@ private struct Draft {
   private var digest: Digest?
   private var length: UInt64?
   private(set) var sequence: UInt64?
+  private(set) var body: [UInt8]?
 
   /// Reads the value of a member, or skips it if the name is unknown.
   mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
@@ -84,6 +92,7 @@ private struct Draft {
     case "digest": digest = try reader.readDigest()
     case "length": length = try reader.readUnsigned()
     case "sequence": sequence = try reader.readHex()
+    case "body": body = try reader.readByteString().bytes
     default: try readMetadata(name, from: &reader)
     }
   }

@@ -3,8 +3,8 @@
 /// It is JSON for people, for repair and for other tools; a lookup reads the record in the journal
 /// instead. The checksum detects files that are incomplete or were changed.
 package struct MetadataDocument: Sendable, Hashable {
-  /// The format that is written, and the newest that can be read.
-  package static let format: UInt64 = 1
+  /// The newest format that can be read. It is written for a document with a body, and otherwise 1.
+  package static let format: UInt64 = 2
 
   /// The maximum size of a document in bytes.
   package static let maximumBytes = 8 << 20
@@ -22,11 +22,23 @@ package struct MetadataDocument: Sendable, Hashable {
   /// document does not contain it. A journal that ends before this number has lost records.
   package var sequence: UInt64?
 
+  /// The body of a small entry; `nil` if it is in a file of its own.
+  package var body: [UInt8]?
+
   /// Creates a document.
-  package init(hashSeed: UInt64, entry: StoredEntry, sequence: UInt64? = nil) {
+  ///
+  /// - Parameters:
+  ///   - hashSeed: the hash seed of the store.
+  ///   - entry: the contents of the entry.
+  ///   - sequence: the lowest sequence number that the record of the entry can have.
+  ///   - body: the body, with the length and the digest in `entry`; `nil` if it has a file.
+  package init(
+    hashSeed: UInt64, entry: StoredEntry, sequence: UInt64? = nil, body: [UInt8]? = nil
+  ) {
     self.hashSeed = hashSeed
     self.entry = entry
     self.sequence = sequence
+    self.body = body
   }
 }
 
@@ -40,7 +52,9 @@ extension MetadataDocument {
   package func encoded() throws(FormatError) -> [UInt8] {
     try checkBounds()
     var writer = JSONWriter(capacity: estimatedBytes)
-    writer.append("{\n \"format\": 1,\n \"seed\": ")
+    writer.append("{\n \"format\": ")
+    writer.append(body == nil ? "1" : "2")
+    writer.append(",\n \"seed\": ")
     writer.appendHex(hashSeed)
     writer.append(",\n \"key\": ")
     writer.appendString(entry.key)
@@ -95,6 +109,10 @@ extension MetadataDocument {
       writer.append(",\n \"sequence\": ")
       writer.appendHex(sequence)
     }
+    if let body {
+      writer.append(",\n \"body\": ")
+      writer.appendString(ByteString(bytes: body))
+    }
   }
 
   private func checkBounds() throws(FormatError) {
@@ -112,7 +130,7 @@ extension MetadataDocument {
 
   /// The estimated size of the document if few characters need an escape.
   private var estimatedBytes: Int {
-    var count = 480 + entry.key.count
+    var count = 480 + entry.key.count + (body?.count ?? 0) * 4 / 3
     for field in entry.fields { count += field.name.count + field.value.count + 16 }
     for field in entry.userInfo { count += field.name.count + field.value.count + 16 }
     for tag in entry.tags { count += tag.count + 8 }

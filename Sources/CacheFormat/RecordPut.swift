@@ -10,8 +10,8 @@
 ///     72 body file  u64  a number: entries with equal digests and equal lower 32 bits share a file
 ///     80 overhead   u32  bytes allocated for the metadata file and the directory
 ///     84 status     u16, 65535 for none
-///     86 flags      u16  1: pinned; 2: the record carries the body; 4: it has the tag `spare`; others
-///                        are ignored
+///     86 flags      u16  1: pinned; 2: the record carries the body; 4: it has the tag `spare`; 8: the
+///                        body is in the metadata file; 16: the files are there; others are ignored
 ///     88 key count  u32
 ///     92 fields     u16, user items u16, tags u16, 2 bytes of 0
 ///     100 texts     u32  bytes of all texts after the key
@@ -41,6 +41,13 @@ package struct PutHead: Sendable, Hashable {
   package var carriesBody: Bool
   /// Whether the entry has the tag `spare`.
   package var isSpare: Bool
+  /// Whether the metadata file has the body, or will have it, so that there is no body file.
+  package var isEmbedded = false
+  /// Whether the files of the entry are there although the record carries the body.
+  package var isSettled = false
+
+  /// Whether only the record has the entry.
+  package var isUnsettled: Bool { carriesBody && !isSettled }
 
   /// Creates the fixed part.
   package init(
@@ -85,6 +92,12 @@ package struct PutHead: Sendable, Hashable {
     )
   }
 
+  /// Returns whether the payload of a put record says that the metadata file has the body.
+  package static func isEmbedded(_ payload: UnsafeRawBufferPointer) -> Bool {
+    // Safety: the byte lies within the payload.
+    unsafe payload.count >= count && payload[86] & 8 != 0
+  }
+
   /// Reads the fixed part from a payload; `nil` if the payload is too short.
   @inline(__always)
   package init?(_ payload: UnsafeRawBufferPointer) {
@@ -115,9 +128,14 @@ package struct PutHead: Sendable, Hashable {
       overhead: UInt32(truncatingIfNeeded: number(80)),
       status: status > 999 ? nil : Int(status), isPinned: short(86) & 1 != 0,
       carriesBody: short(86) & 2 != 0, isSpare: short(86) & 4 != 0)
+    isEmbedded = short(86) & 8 != 0
+    isSettled = short(86) & 16 != 0
   }
 
-  private var flags: UInt16 { (isPinned ? 1 : 0) | (carriesBody ? 2 : 0) | (isSpare ? 4 : 0) }
+  private var flags: UInt16 {
+    (isPinned ? 1 : 0) | (carriesBody ? 2 : 0) | (isSpare ? 4 : 0) | (isEmbedded ? 8 : 0)
+      | (isSettled ? 16 : 0)
+  }
 
   fileprivate func write(to bytes: inout [UInt8]) {
     bytes.append(littleEndian: keyHash.high)
@@ -310,7 +328,8 @@ extension PutRecord {
     if let bodyFile { copy.set(bodyFile, at: at + 72) }
     if let overhead { copy.set(overhead, at: at + 80) }
     guard head.carriesBody else { return copy }
-    copy[at + 86] &= ~2
+    // Without the body it is neither embedded nor settled.
+    copy[at + 86] &= ~26
     copy.set(UInt32(copy.count), at: 12)
     copy.set(UInt32(0), at: 28)
     return copy
@@ -339,13 +358,21 @@ extension PutRecord {
 
   /// Returns the bytes of the same record with its body after the head, ready to be placed.
   ///
-  /// - Parameter body: the bytes whose length and digest the head has.
-  package func carrying(_ body: [UInt8], at moment: Moment) -> [UInt8] {
+  /// - Parameters:
+  ///   - body: the bytes whose length and digest the head has.
+  ///   - moment: the parts of the head that were not known before.
+  ///   - overhead: the bytes of metadata file and directory, if the files are there; `nil` if not.
+  package func carrying(
+    _ body: [UInt8], at moment: Moment, settledWith overhead: UInt32? = nil
+  ) -> [UInt8] {
     let count = RecordFrame.padded(body.count)
     var all: [UInt8] = []
     all.reserveCapacity(bytes.count + count)
     all.append(contentsOf: bytes)
     complete(&all, at: moment)
+    let at = RecordFrame.headerCount
+    all[at + 86] = (all[at + 86] & ~16) | (overhead == nil ? 0 : 16)
+    if let overhead { all.set(overhead, at: at + 80) }
     all.append(contentsOf: body)
     all.append(contentsOf: repeatElement(0, count: count - body.count))
     return all

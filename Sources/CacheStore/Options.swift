@@ -101,12 +101,17 @@ package struct JournalSizes: Sendable, Hashable {
   package var logBytes: Int64
   /// The longest body in bytes that is stored in the journal.
   package var longestBody: Int
+  /// The longest body in bytes that has no file of its own: the metadata file has it, and its record
+  /// in the journal keeps it; -1 for none.
+  package var longestEmbedded: Int
 
   /// Creates sizes.
   package init(
     segmentBytes: Int64 = 64 << 20, smallBytes: Int64 = 1 << 20, copyBytes: Int = 256 << 10,
-    logBytes: Int64 = 256 << 20, longestBody: Int = 16 << 10
+    logBytes: Int64 = 256 << 20, longestBody: Int = 16 << 10,
+    longestEmbedded: Int = 1 << 10
   ) {
+    self.longestEmbedded = longestEmbedded
     self.logBytes = logBytes
     self.longestBody = longestBody
     self.segmentBytes = segmentBytes

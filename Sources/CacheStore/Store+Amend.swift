@@ -52,11 +52,11 @@ extension Store {
       }
       let outcome = try catalog.withShard(of: hash) { shard throws(StoreError) -> Amendment in
         guard let located = catalog.locate(hash, variant),
-          let record = try presentRecord(located), record.hasKey(key)
+          let (record, body) = try presentRecord(located), record.hasKey(key)
         else { return .absent }
         // Without room in the log, the entry is settled first.
         if located.slot.isUnsettled { return .unsettled }
-        if located.slot.carriesBody {
+        if located.slot.carriesBody, !located.slot.isEmbedded {
           if (try? catalog.tree.isWholeBody(located)) != true { return .unsettled }
           if durability == .full { try catalog.synchronizeVolume() }
         }
@@ -65,7 +65,7 @@ extension Store {
         try check(key, entry.metadata)
         entry.accessed = Timestamp(nanoseconds: located.slot.accessed)
         let draft = try Draft(
-          entry, hash, bodyFile: record.head.bodyFile,
+          entry, hash, bodyFile: record.head.bodyFile, embedding: body,
           sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
         return try place(draft, located, in: shard, staging: session)
       }
@@ -94,12 +94,15 @@ extension Store {
     change(&entry.metadata, &entry.isPinned)
     try check(key, entry.metadata)
     let (created, isPinned) = (entry.created, entry.isPinned)
-    let new = NewEntry(
+    var new = NewEntry(
       key: key, variant: variant, metadata: entry.metadata, digest: entry.digest,
       length: entry.length, body: .bytes(body))
+    new.isEmbedded = embeds(entry.length)
     let write = LogWrite(
       record: PutRecord(
-        entry, hash, bodyFile: 0, overhead: try catalog.tree.plannedOverhead(entry)),
+        entry, hash, bodyFile: 0,
+        overhead: try catalog.tree.plannedOverhead(entry, new.embeddedBody),
+        isEmbedded: new.isEmbedded),
       body: body, hash: hash, entry: new,
       change: { before in
         // The change was made to this version of the entry.
@@ -134,7 +137,7 @@ extension Store {
     do throws(StoreError) {
       try keyFiles.placeMetadata(
         draft.document, located.slot.variant, replacing: true, staging: session)
-      if let placed = try append(draft.record, inPlaceOf: located) {
+      if let placed = try append(draft, inPlaceOf: located) {
         try catalog.sync(placed)
         if !keyFiles.finishMetadata() { requestMetadata() }
         return .done
@@ -147,13 +150,15 @@ extension Store {
     return .outdated
   }
 
-  /// Reads the record of an entry.
+  /// Reads the record of an entry, and the body if the metadata file has it.
   ///
   /// - Returns: `nil` if it is damaged.
   /// - Throws: `inputOutput` if the system cannot read it now; it may be readable later.
-  private func presentRecord(_ located: Located) throws(StoreError) -> PutRecord? {
+  private func presentRecord(
+    _ located: Located
+  ) throws(StoreError) -> (record: PutRecord, body: [UInt8]?)? {
     do throws(ReadFailure) {
-      return try catalog.readRecord(located)
+      return try catalog.readWithEmbedded(located)
     } catch {
       guard error == .unreadable else { return nil }
       throw StoreError(
@@ -162,20 +167,20 @@ extension Store {
     }
   }
 
-  /// Appends a record that replaces an entry.
+  /// Appends the record of a draft, which replaces an entry.
   ///
   /// - Returns: `nil` if the entry has changed since it was read.
   private func append(
-    _ record: PutRecord, inPlaceOf located: Located
+    _ draft: Draft, inPlaceOf located: Located
   ) throws(StoreError) -> AppendedPlace? {
-    let head = record.head
+    let head = draft.record.head
     return try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === located.entries,
         let number = state.index.find(head.keyHash, head.variant),
         state.index[number].isSameRecord(as: located.slot)
       else { return [] }
       try checkPinQuota(head, replacing: state.index[number], state)
-      return [record.bytes]
+      return [draft.recordBytes]
     }
   }
 

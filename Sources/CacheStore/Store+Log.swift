@@ -9,19 +9,28 @@ extension Store {
   /// The number of bytes up to which a body is stored in the log; `nil` if this process does not.
   var longestLogged: Int? { catalog.settlingDelay > 0 ? catalog.journal.sizes.longestBody : nil }
 
+  /// Returns whether a body of this length becomes a part of the metadata file when its entry is
+  /// settled.
+  func embeds(_ length: UInt64) -> Bool {
+    let most = min(longestLogged ?? -1, catalog.journal.sizes.longestEmbedded)
+    return Int64(clamping: length) <= most && catalog.state.withLock { catalog.hasLogRoom(0, $0) }
+  }
+
   /// Stores an entry in the log.
   ///
   /// - Returns: `nil` if it has to be stored in the tree: it is too long, or the log is full, or the
   ///   journal is damaged or has format 1.
   func commitToLog(_ entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntryInfo? {
     guard let longestLogged, entry.length <= UInt64(longestLogged),
-      catalog.state.withLock({ catalog.hasLogRoom(RecordFrame.padded(Int(entry.length)), $0) })
+      catalog.state.withLock({ catalog.hasLogRoom(entry.loggedBytes, $0) })
     else { return nil }
     let body = try bytes(of: entry)
     let time = Timestamp(nanoseconds: 0)
     let stored = entry.stored(digest: entry.digest, created: time, accessed: time, isPinned: false)
     let record = PutRecord(
-      stored, hash, bodyFile: 0, overhead: try catalog.tree.plannedOverhead(stored))
+      stored, hash, bodyFile: 0,
+      overhead: try catalog.tree.plannedOverhead(stored, entry.embeddedBody),
+      isEmbedded: entry.isEmbedded)
     let write = LogWrite(
       record: record, body: body, hash: hash, entry: entry,
       change: { [self] before in moment(of: entry, before) })
@@ -31,7 +40,7 @@ extension Store {
   }
 
   /// Returns the bytes of a body. A staged one is read.
-  private func bytes(of entry: NewEntry) throws(StoreError) -> [UInt8] {
+  func bytes(of entry: NewEntry) throws(StoreError) -> [UInt8] {
     switch entry.body {
     case .bytes(let bytes): return bytes
     case .staged(let name, let session):
@@ -105,8 +114,9 @@ extension Store {
   /// may stay until it is settled: it is counted for the limits, and does not take its bytes before.
   private func isAtLeastAsLarge(_ head: PutHead, as others: [Slot]) -> Bool {
     catalog.state.withLock { state in
-      let bytes = others.reduce(0) { $0 + state.index.allocated($1.length) + $1.overhead }
-      return state.index.allocated(head.length) + UInt64(head.overhead) >= bytes
+      let bytes = others.reduce(0) { $0 + state.index.allocated($1) + $1.overhead }
+      let body = head.isEmbedded ? 0 : state.index.allocated(head.length)
+      return body + UInt64(head.overhead) >= bytes
     }
   }
 
@@ -119,11 +129,12 @@ extension Store {
     var outcome = LogOutcome.refused
     var known: (moment: PutRecord.Moment, before: Before)?
     var isHalfUsed = false
-    let count = RecordFrame.padded(write.body.count)
+    let count = write.entry.loggedBytes
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       let before = Before(&state, write.hash, write.entry, now: catalog.clock.now())
       // An equal body that has a file takes no room in the tree, so nothing may be evicted for it.
-      let isShared = state.limits.bytes != nil && before.sharing != nil
+      let isShared =
+        state.limits.bytes != nil && before.sharing != nil && !write.entry.isEmbedded
       guard catalog.hasLogRoom(count, state), !isShared else { return [] }
       if let shard, state.entries !== shard { return [] }
       if shard == nil, !before.doomed.isEmpty {

@@ -36,10 +36,15 @@ extension Store {
   }
 
   /// Adds an entry to the tree and the journal.
-  func commit(_ entry: NewEntry) throws(StoreError) -> EntryInfo {
+  func commit(_ new: NewEntry) throws(StoreError) -> EntryInfo {
     let limits = evictor.limits
-    try checkLength(entry.length, path, limits, isSpare: entry.isSpare)
-    let hash = catalog.hash(entry.key)
+    try checkLength(new.length, path, limits, isSpare: new.isSpare)
+    let hash = catalog.hash(new.key)
+    var entry = new
+    if embeds(new.length) {
+      entry.body = .bytes(try bytes(of: new))
+      entry.isEmbedded = true
+    }
     // If the tree cannot be read, its files for this key count as damaged and are replaced.
     try? recovery.askTree(hash)
     let isFull = try evictor.makeRoom(for: entry, hash, limits)

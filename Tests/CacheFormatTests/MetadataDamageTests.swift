@@ -115,7 +115,7 @@ private func decodingError(_ bytes: [UInt8]) -> FormatError? {
         .notJSON
       ),
       (" \"pinned\": true", " \"pinned\": true}, {\"x\": 0", .notJSON),
-      ("\"format\": 1", "\"format\": 2", .newerFormat),
+      ("\"format\": 1", "\"format\": 3", .newerFormat),
       ("\"format\": 1", "\"format\": 999999999", .newerFormat),
       ("\"format\": 1", "\"format\": 0", .outOfBounds),
       ("\"format\": 1", "\"format\": 1234567890", .incomplete),

@@ -60,6 +60,21 @@ public final class SimulatedVolume: Sendable {
     }
     return found
   }
+
+  /// The bytes of a file, by its path without the first slash; `nil` if there is none.
+  public func contents(of path: String) -> [UInt8]? {
+    let disk = disk
+    var number = Disk.root
+    for name in path.split(separator: "/") {
+      guard let next = disk.nodes[number]?.entries[FileName(name.utf8)] else { return nil }
+      number = next
+    }
+    guard let data = disk.nodes[number]?.data else { return nil }
+    // Safety: `read` fills the buffer, which has the length of the file.
+    return unsafe [UInt8](unsafeUninitializedCapacity: data.length) { buffer, count in
+      count = unsafe data.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+    }
+  }
 }
 
 /// What the threads of all processes of a volume share.

@@ -89,13 +89,17 @@ extension Life {
     let stored = StoredEntry(
       key: key, digest: digest, length: UInt64(entry.body.count), created: time, accessed: time,
       isPinned: entry.isPinned, metadata: entry.metadata)
-    let document = try? MetadataDocument(hashSeed: 0, entry: stored, sequence: 0).encoded()
+    entry.isEmbedded = oracle.embeds && entry.body.count <= 1024
+    let body = entry.isEmbedded ? bodies.bytes(entry.body) : nil
+    let document = try? MetadataDocument(hashSeed: 0, entry: stored, sequence: 0, body: body)
+      .encoded()
     entry.overhead = (UInt64(document?.count ?? 0) + 4095) / 4096 * 4096 + 4096
     let head = PutHead(
       keyHash: KeyHash(high: 0, low: 0), digest: digest, variant: 0,
       length: UInt64(entry.body.count), created: time, accessed: time, expires: nil, bodyFile: 0,
       overhead: 0, status: entry.metadata.status, isPinned: entry.isPinned)
-    entry.record = Int64(PutRecord(head: head, key: key, metadata: entry.metadata).bytes.count)
+    let record = PutRecord(head: head, key: key, metadata: entry.metadata)
+    entry.record = Int64(record.bytes.count + RecordFrame.padded(body?.count ?? 0))
     return entry
   }
 

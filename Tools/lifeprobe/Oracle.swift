@@ -13,6 +13,10 @@ struct Expected: Hashable {
   var overhead: UInt64 = 0
   /// The bytes of the record in the journal.
   var record: Int64 = 0
+  /// Whether the metadata file has the body.
+  var isEmbedded = false
+  /// The bytes of a body file of its own, in blocks.
+  var bodyBytes: UInt64 { isEmbedded ? 0 : (UInt64(body.count) + 4095) / 4096 * 4096 }
 }
 
 /// The entries that a store has to have, by the documented rules alone (Docs/Architecture.md, "Put"
@@ -26,6 +30,9 @@ struct Oracle {
 
   /// The most bytes of bodies in the journal; 0 if there are none.
   private let logBytes: Int64
+
+  /// Whether small bodies are in the metadata files.
+  var embeds: Bool { logBytes > 0 }
 
   init(limits: Limits, logBytes: Int64) {
     self.limits = limits
@@ -46,7 +53,12 @@ struct Oracle {
 
   // MARK: Room
 
-  private static func blocks(_ bytes: UInt64) -> UInt64 { (bytes + 4095) / 4096 * 4096 }
+  /// The bytes of the body files; those with equal bodies share one.
+  private static func bodyBytes(_ entries: some Sequence<Expected>) -> UInt64 {
+    var sizes: [BodySeed: UInt64] = [:]
+    for entry in entries { sizes[entry.body] = entry.bodyBytes }
+    return sizes.values.reduce(0, +)
+  }
 
   /// The bytes that the journal is charged with.
   static func journal(live: Int64, limit: UInt64?) -> Int64 {
@@ -63,7 +75,7 @@ struct Oracle {
     if limits.accounting == .logical {
       return all.values.reduce(0) { $0 + UInt64($1.body.count) }
     }
-    let bodies = Set(all.values.map(\.body)).reduce(0) { $0 + Self.blocks(UInt64($1.count)) }
+    let bodies = Self.bodyBytes(all.values)
     let overhead = all.values.reduce(0) { $0 + $1.overhead }
     let live = all.values.reduce(0) { $0 + $1.record }
     let journal = isHeld ? live : Self.journal(live: live, limit: limits.bytes)
@@ -90,8 +102,8 @@ struct Oracle {
       return spare.reduce(0) { $0 + $1.body.count }
         > entries.values.reduce(0) { $0 + $1.body.count } / 4
     }
-    let all = Set(entries.values.map(\.body)).reduce(0) { $0 + Self.blocks(UInt64($1.count)) }
-    return spare.reduce(0) { $0 + Self.blocks(UInt64($1.body.count)) + $1.overhead }
+    let all = Self.bodyBytes(entries.values)
+    return spare.reduce(0) { $0 + $1.bodyBytes + $1.overhead }
       > (all + entries.values.reduce(0) { $0 + $1.overhead }) / 4
   }
 

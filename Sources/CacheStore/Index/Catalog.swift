@@ -138,6 +138,22 @@ package final class Catalog: Sendable {
     return (record, slot.digest.names(body, hashSeed: hashSeed) ? body : nil)
   }
 
+  /// Reads the record of an entry, and its body if the metadata file has it: from the journal, or
+  /// from the metadata file if the journal has none.
+  ///
+  /// - Throws: `damaged` also if the body is not the one that was stored.
+  func readWithEmbedded(
+    _ located: Located
+  ) throws(ReadFailure) -> (record: PutRecord, body: [UInt8]?) {
+    guard located.slot.isEmbedded else { return (try readRecord(located), nil) }
+    guard let segment = located.segment else {
+      return (try tree.record(of: located), try tree.readBody(located))
+    }
+    let (record, body) = try readWhole(located, in: segment)
+    guard let body else { throw .damaged }
+    return (record, body)
+  }
+
   private func bytes(
     of located: Located, in segment: Segment, count: Int
   ) throws(ReadFailure) -> [UInt8] {

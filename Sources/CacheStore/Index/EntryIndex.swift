@@ -30,10 +30,13 @@ struct EntryIndex: ~Copyable {
       + heap.memoryBytes + spareHeap.memoryBytes
   }
 
-  /// Returns the bytes allocated for a body of `length` bytes.
+  /// Returns the bytes allocated for a body of `length` bytes in a file of its own.
   func allocated(_ length: UInt64) -> UInt64 {
     (length + blockBytes - 1) / blockBytes * blockBytes
   }
+
+  /// Returns the bytes allocated for the body file of an entry, also if that is not written yet.
+  func allocated(_ slot: Slot) -> UInt64 { slot.isEmbedded ? 0 : allocated(slot.length) }
 
   subscript(_ slot: UInt32) -> Slot {
     @inline(__always) get { slots[Int(slot)] }
@@ -90,7 +93,8 @@ struct EntryIndex: ~Copyable {
       uncount(old)
       if before?.digest != head.digest || before?.length != head.length
         || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile)
-        || before?.isUnsettled != head.carriesBody
+        || before?.hasBodyFile != !(head.isUnsettled || head.isEmbedded)
+        || before?.isEmbedded != head.isEmbedded
       {
         leaveRing(old)
         fill(old, head)
@@ -224,7 +228,8 @@ struct EntryIndex: ~Copyable {
     slots[Int(number)].overhead = UInt64(head.overhead)
     slots[Int(number)].isPinned = head.isPinned
     slots[Int(number)].carriesBody = head.carriesBody
-    slots[Int(number)].isUnsettled = head.carriesBody
+    slots[Int(number)].isUnsettled = head.isUnsettled
+    slots[Int(number)].isEmbedded = head.isEmbedded
     slots[Int(number)].isSpare = head.isSpare
     slots[Int(number)].isLive = true
   }
@@ -249,14 +254,14 @@ struct EntryIndex: ~Copyable {
       ?? byDigest.find(slot.fileHash, where: isSameFile)
   }
 
-  /// Adds a slot to the ring of its file, or begins a ring and counts the file. An entry that is not
-  /// settled has no file, so it is alone, and counts with the file that it will have.
+  /// Adds a slot to the ring of its file, or begins a ring and counts the file. An entry without a
+  /// file is alone. If it is not settled, it counts with the file that it will have.
   private mutating func joinRing(_ number: UInt32) {
     let slot = slots[Int(number)]
-    if slot.isUnsettled {
+    if !slot.hasBodyFile {
       slots[Int(number)].previous = number
       slots[Int(number)].next = number
-      totals.bodyBytes += allocated(slot.length)
+      totals.bodyBytes += allocated(slot)
       return
     }
     if let other = ring(of: slot) {
@@ -284,7 +289,7 @@ struct EntryIndex: ~Copyable {
     let slot = slots[Int(number)]
     let isAlone = slot.next == number
     if isAlone {
-      totals.bodyBytes -= allocated(slot.length)
+      totals.bodyBytes -= allocated(slot)
     } else {
       totals.sharedBytes -= slot.length
       slots[Int(slot.previous)].next = slot.next
@@ -302,12 +307,12 @@ struct EntryIndex: ~Copyable {
 
   private mutating func count(_ number: UInt32) {
     let slot = slots[Int(number)]
-    totals.add(slot, allocated: allocated(slot.length))
+    totals.add(slot, allocated: allocated(slot))
   }
 
   private mutating func uncount(_ number: UInt32) {
     let slot = slots[Int(number)]
-    totals.subtract(slot, allocated: allocated(slot.length))
+    totals.subtract(slot, allocated: allocated(slot))
   }
 }
 
@@ -334,10 +339,10 @@ extension EntryIndex {
       guard slot.isLive else { continue }
       if !slot.isPinned && !slot.isInHeap { return false }
       if find(slot.keyHash, slot.variant) != number || !isInRing(number) { return false }
-      sums.add(slot, allocated: allocated(slot.length))
+      sums.add(slot, allocated: allocated(slot))
       // The file counts for the lowest slot number of its ring.
       if firstInRing(number) == number {
-        sums.bodyBytes += allocated(slot.length)
+        sums.bodyBytes += allocated(slot)
       } else {
         sums.sharedBytes += slot.length
       }
@@ -348,7 +353,7 @@ extension EntryIndex {
   private func isInRing(_ number: UInt32) -> Bool {
     let slot = slots[Int(number)]
     let (next, previous) = (slots[Int(slot.next)], slots[Int(slot.previous)])
-    if slot.isUnsettled { return slot.next == number && slot.previous == number }
+    if !slot.hasBodyFile { return slot.next == number && slot.previous == number }
     return next.previous == number && previous.next == number && next.isSameFile(as: slot)
       && ring(of: slot) != nil
   }

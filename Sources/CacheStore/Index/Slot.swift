@@ -27,15 +27,17 @@ package struct Slot: Sendable, BitwiseCopyable {
   var previous = Slot.none
   var next = Slot.none
   private var overheadAndFlags: UInt32 = 0
+  private static let flagBits: UInt32 = 9
 
   package init() {}
 
   /// The bytes allocated for the metadata file and the directory, in units of 512.
   package var overhead: UInt64 {
-    get { UInt64(overheadAndFlags >> 8) * 512 }
+    get { UInt64(overheadAndFlags >> Self.flagBits) * 512 }
     set {
-      let units = UInt32(min((newValue + 511) / 512, 0xFF_FFFF))
-      overheadAndFlags = units << 8 | overheadAndFlags & 0xFF
+      let units = UInt32(min((newValue + 511) / 512, UInt64(UInt32.max >> Self.flagBits)))
+      let flags = overheadAndFlags & (1 << Self.flagBits - 1)
+      overheadAndFlags = units << Self.flagBits | flags
     }
   }
 
@@ -86,11 +88,28 @@ package struct Slot: Sendable, BitwiseCopyable {
     set { set(128, newValue) }
   }
 
-  /// The bytes of the body in the record, with padding.
-  var carriedBytes: Int { carriesBody ? RecordFrame.padded(Int(length)) : 0 }
+  /// Whether the metadata file has the body, or will have it once the entry is settled.
+  package var isEmbedded: Bool {
+    get { flag(256) }
+    set { set(256, newValue) }
+  }
+
+  /// Whether there is a file for the body.
+  package var hasBodyFile: Bool { !isUnsettled && !isEmbedded }
 
   /// The bytes of the record without the body.
-  var headLength: Int { Int(recordLength) - carriedBytes }
+  var headLength: Int {
+    Int(recordLength) - (carriesBody ? RecordFrame.padded(Int(length)) : 0)
+  }
+
+  /// The bytes of the body in the record, with padding, if they leave the journal once the entry is
+  /// settled. An embedded body stays in its record.
+  var loggedBytes: Int {
+    carriesBody && !isEmbedded ? RecordFrame.padded(Int(length)) : 0
+  }
+
+  /// The bytes of the record that stay in the journal as long as the entry.
+  var keptBytes: Int { Int(recordLength) - loggedBytes }
 
   /// Returns whether both entries have the same body file.
   package func isSameFile(as other: Slot) -> Bool {

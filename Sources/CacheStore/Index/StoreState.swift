@@ -170,9 +170,9 @@ extension StoreState {
     var live: [UInt32: (heads: Int64, bodies: Int64)] = [:]
     for number in 0..<UInt32(index.slotCount) where index[number].isLive {
       let slot = index[number]
-      live[slot.segment, default: (0, 0)].heads += Int64(slot.headLength)
+      live[slot.segment, default: (0, 0)].heads += Int64(slot.keptBytes)
       if slot.isUnsettled {
-        live[slot.segment, default: (0, 0)].bodies += Int64(slot.carriedBytes)
+        live[slot.segment, default: (0, 0)].bodies += Int64(slot.loggedBytes)
       }
     }
     let isCounted = journal.segments.allSatisfy { use in

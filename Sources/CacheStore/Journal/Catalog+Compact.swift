@@ -157,7 +157,7 @@ extension Catalog {
     while let located = cursor.next(in: self) {
       for place in located where place.slot.segment == number {
         batch.append(place)
-        bytes += place.slot.isUnsettled ? Int(place.slot.recordLength) : place.slot.headLength
+        bytes += place.slot.isUnsettled ? Int(place.slot.recordLength) : place.slot.keptBytes
         if bytes >= journal.sizes.copyBytes {
           try copy(batch)
           (batch, bytes) = ([], 0)
@@ -178,12 +178,15 @@ extension Catalog {
     for located in batch {
       // A record that can be read neither here nor in the tree is not copied. A look-up will find
       // the damage.
-      if located.slot.isUnsettled || mayLackFiles(located), let segment = located.segment,
+      if located.slot.isUnsettled || !located.slot.isEmbedded && mayLackFiles(located),
+        let segment = located.segment,
         let (record, body) = try? readWhole(located, in: segment), let body
       {
         records.append((located, record, body))
       } else if located.slot.isUnsettled {
         upkeep.setAside(located.slot)
+      } else if located.slot.isEmbedded {
+        if let (record, body) = try? readEmbedded(located) { records.append((located, record, body)) }
       } else if let record = (try? readRecord(located)) ?? (try? tree.record(of: located)) {
         records.append((located, record, nil))
       }
@@ -198,6 +201,10 @@ extension Catalog {
             slot.accessed, bodyFile: UInt64(slot.bodyFile),
             overhead: UInt32(clamping: slot.overhead))
         }
+        if slot.isEmbedded && !slot.isUnsettled {
+          return record.settled(
+            with: body, accessed: slot.accessed, overhead: UInt32(clamping: slot.overhead))
+        }
         let head = record.head
         return record.carrying(
           body,
@@ -209,6 +216,13 @@ extension Catalog {
     // The copies are synced before their segment is dropped, because the drop record may be in a
     // later segment, whose sync does not include this one.
     if let placed { try syncJournal(placed) }
+  }
+
+  /// Reads the record and the body of a settled entry without a body file, from the journal or from
+  /// the metadata file.
+  private func readEmbedded(_ located: Located) throws(ReadFailure) -> (PutRecord, [UInt8]) {
+    if let (record, body) = try? readWithEmbedded(located), let body { return (record, body) }
+    return (try tree.record(of: located), try tree.readBody(located))
   }
 
   /// Returns whether a record carries the body of an entry that was settled before this process opened

@@ -102,8 +102,12 @@ extension Catalog {
     switch item {
     case .record(let header, let bytes, let place):
       state.journal.setRead(place + Int64(header.length))
-      state.journal.addBody(header.bodyCount)
-      return unsafe apply(&state, header, header.payload(of: bytes), segment, place)
+      let payload = unsafe header.payload(of: bytes)
+      if header.bodyCount > 0 {
+        let isEmbedded = unsafe header.type == .put && PutHead.isEmbedded(payload)
+        state.journal.addBody(header.bodyCount, isEmbedded: isEmbedded)
+      }
+      return unsafe apply(&state, header, payload, segment, place)
     case .damage(let range):
       state.journal.setRead(range.upperBound)
       state.journal.noteDamage()

@@ -73,6 +73,14 @@ extension Catalog {
     if hasBegun { journal.rollsNext.store(true, ordering: .relaxed) }
   }
 
+  /// Makes the next record one in a segment that may have bodies. Called for a metadata file with a
+  /// body, which no program writes that does not know such segments.
+  func requireFormat2() {
+    journal.version.store(2, ordering: .relaxed)
+    let isOld = state.withLock { $0.journal.current != nil && !$0.journal.carriesBodies }
+    if isOld { journal.rollsNext.store(true, ordering: .relaxed) }
+  }
+
   private func loadWithMark(_ state: inout StoreState) throws(StoreError) {
     try load(&state)
     try holdAgainstMark(&state)

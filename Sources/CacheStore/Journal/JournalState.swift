@@ -108,7 +108,7 @@ struct JournalState {
     }
   }
 
-  /// Returns whether a segment has bodies.
+  /// Returns whether a segment has bodies of files.
   func hasBodies(_ number: UInt32) -> Bool {
     guard let place = place(of: number), let use = segments[place] else { return false }
     return use.bodyBytes > 0 || use.unsettledEntries > 0
@@ -212,15 +212,16 @@ struct JournalState {
   /// - Parameter sign: 1, or -1 to take it away.
   mutating func addLive(of slot: Slot, _ sign: Int64) {
     guard let place = place(of: slot.segment) else { return }
-    segments[place]?.liveBytes += sign * Int64(slot.headLength)
+    segments[place]?.liveBytes += sign * Int64(slot.keptBytes)
     guard slot.isUnsettled else { return }
     segments[place]?.unsettledEntries += Int(sign)
-    segments[place]?.unsettledBytes += sign * Int64(slot.carriedBytes)
+    segments[place]?.unsettledBytes += sign * Int64(slot.loggedBytes)
   }
 
-  /// Counts a body in the current segment.
-  mutating func addBody(_ bytes: Int) {
-    if bytes > 0 { segments[segments.count - 1]?.bodyBytes += Int64(bytes) }
+  /// Counts the body of a record in the current segment. An embedded one is a part of its record.
+  mutating func addBody(_ bytes: Int, isEmbedded: Bool) {
+    segments[segments.count - 1]?.carriesBodies = true
+    if !isEmbedded { segments[segments.count - 1]?.bodyBytes += Int64(bytes) }
   }
 
   /// Notes that the index points to no record any more.

@@ -31,10 +31,12 @@ final class Segment: Sendable {
 /// A segment and the bytes in it, a part of `JournalState`.
 struct SegmentUse {
   var segment: Segment
-  /// The bytes of the put records to which the index points, without bodies.
+  /// The bytes of the put records to which the index points, without bodies that get files.
   var liveBytes: Int64 = 0
-  /// The bytes of all bodies in it.
+  /// The bytes of the bodies in it that have files or get them.
   var bodyBytes: Int64 = 0
+  /// Whether a record in it carries a body.
+  var carriesBodies = false
   /// The entries that only it has, and the bytes of their bodies.
   var unsettledEntries = 0
   var unsettledBytes: Int64 = 0

@@ -69,20 +69,21 @@ extension Evictor {
     var totals = state.index.totals
     var live = size.record
     if let old = state.index.find(hash, entry.variant).map({ state.index[$0] }) {
-      totals.subtract(old, allocated: state.index.allocated(old.length))
-      live -= Int64(old.headLength)
+      totals.subtract(old, allocated: state.index.allocated(old))
+      live -= Int64(old.keptBytes)
       // An entry in the log counts with a file of its own, which another record does not keep.
       if old.isUnsettled || old.digest != entry.digest && state.index.isAlone(old) {
-        totals.bodyBytes -= state.index.allocated(old.length)
+        totals.bodyBytes -= state.index.allocated(old)
       }
     }
     var new = Slot()
     new.length = entry.length
     new.overhead = size.overhead
     new.isSpare = entry.isSpare
-    totals.add(new, allocated: state.index.allocated(entry.length))
+    new.isEmbedded = entry.isEmbedded
+    totals.add(new, allocated: state.index.allocated(new))
     if state.index.sharing(entry.digest, length: entry.length) == nil {
-      totals.bodyBytes += state.index.allocated(entry.length)
+      totals.bodyBytes += state.index.allocated(new)
     }
     return (totals, live)
   }
@@ -134,8 +135,10 @@ extension Evictor {
     let time = Timestamp(nanoseconds: 0)
     let stored = entry.stored(digest: entry.digest, created: time, accessed: time, isPinned: false)
     let record = PutRecord(stored, hash, bodyFile: 0, overhead: 0)
+    let body = entry.embeddedBody
     return EntrySize(
-      overhead: UInt64(try tree.plannedOverhead(stored)), record: Int64(record.bytes.count))
+      overhead: UInt64(try tree.plannedOverhead(stored, body)),
+      record: Int64(record.bytes.count + RecordFrame.padded(body?.count ?? 0)))
   }
 
   /// Writes the journal anew if a delegate counts too many bytes and more than half of the journal
@@ -160,8 +163,8 @@ extension Evictor {
       var totals = state.index.totals
       totals.logicalBytes -= victim.length
       totals.overheadBytes -= victim.overhead
-      if state.index.isAlone(victim) { totals.bodyBytes -= state.index.allocated(victim.length) }
-      let rest = catalog.counted(totals, live: -Int64(victim.headLength), state)
+      if state.index.isAlone(victim) { totals.bodyBytes -= state.index.allocated(victim) }
+      let rest = catalog.counted(totals, live: -Int64(victim.keptBytes), state)
       return rest >= most - most / 20 ? .bytes : nil
     }
   }
@@ -190,6 +193,7 @@ extension Catalog {
     case .logical: length
     case .allocated:
       state.index.allocated(length) + 2 * place.blockBytes + Self.plannedRecordBytes
+        + (length <= UInt64(max(0, journal.sizes.longestEmbedded)) ? length : 0)
     }
   }
 

@@ -203,9 +203,13 @@ extension Catalog {
       let new = NewEntry(
         key: entry.record.key, variant: head.variant, metadata: entry.record.metadata,
         digest: head.digest, length: head.length, body: .bytes(entry.body))
-      let body = try keyFiles.placeBody(new, before)
+      let isEmbedded = head.isEmbedded
+      let body =
+        isEmbedded
+        ? PlacedBody(digest: head.digest, file: 0) : try keyFiles.placeBody(new, before)
       let document = try tree.document(
-        for: StoredEntry(entry.record), sequence: entry.record.sequence)
+        for: StoredEntry(entry.record), sequence: entry.record.sequence,
+        isEmbedded ? entry.body : nil)
       try keyFiles.placeMetadata(document, head.variant, replacing: false, staging: session)
       // The record of an entry whose body has another name now is written anew, without the body.
       if body.digest != head.digest, durability == .full { try synchronizeVolume() }

@@ -24,7 +24,7 @@ extension Catalog {
       let first = min(failed.min() ?? .max, last - min(last, 1))
       let present = state.journal.segments.suffix(Int(last - first) + 1)
       let uses = present.compactMap { $0 }
-      return uses.count == present.count && uses.contains { $0.bodyBytes > 0 }
+      return uses.count == present.count && uses.contains(where: \.carriesBodies)
         ? uses.map(\.segment) : []
     }
     let mayHaveRestarted =

@@ -29,7 +29,7 @@ extension Recovery {
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
       for place in located
-      where !place.slot.isUnsettled && catalog.sharesFile(place.slot) && isAbsent(place) {
+      where place.slot.hasBodyFile && catalog.sharesFile(place.slot) && isAbsent(place) {
         _ = try recordAgain(place.slot, ownsBody: true)
       }
     }
@@ -53,12 +53,16 @@ extension Recovery {
     let entries = catalog.state.withLock { $0.entries }
     guard let located = catalog.locate(slot.keyHash, slot.variant),
       located.slot.isSameRecord(as: slot), !located.slot.isUnsettled,
-      let record = try? catalog.readRecord(located)
+      let (record, body) = try? catalog.readWithEmbedded(located)
     else { return false }
-    // The new record does not carry the body.
-    if located.slot.carriesBody { try catalog.synchronizeVolume() }
+    // The new record does not carry the body of a file.
+    if located.slot.carriesBody, body == nil { try catalog.synchronizeVolume() }
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, let number = state.number(of: slot) else { return [] }
+      if let body {
+        let accessed = state.index[number].accessed
+        return [record.settled(with: body, accessed: accessed, overhead: overhead)]
+      }
       var head = record.head
       head.accessed = Timestamp(nanoseconds: state.index[number].accessed)
       head.carriesBody = false

@@ -27,7 +27,9 @@ extension Recovery {
     guard let record = try? catalog.readRecord(located) else {
       return document.entry.digest == slot.digest ? .same : .outdated
     }
-    if record.isSame(as: document.entry) { return .same }
+    if record.isSame(as: document.entry), (document.body != nil) == slot.isEmbedded {
+      return .same
+    }
     guard let sequence = document.sequence, sequence > record.sequence,
       record.hasKey(document.entry.key)
     else { return .outdated }
@@ -75,9 +77,12 @@ extension Recovery {
   ) throws(StoreError) {
     let located = catalog.state.withLock { $0.located(slot, in: entries) }
     let record: PutRecord
-    do throws(ReadFailure) { record = try catalog.readRecord(located) } catch {
+    let body: [UInt8]?
+    do throws(ReadFailure) {
+      (record, body) = try catalog.readWithEmbedded(located)
+    } catch {
       throw .unreadable("\(path)/journal/\(Layout.segment(slot.segment).text)")
     }
-    try tree.writeMetadata(of: record, in: directory, staging: try catalog.ownSession())
+    try tree.writeMetadata(of: record, body, in: directory, staging: try catalog.ownSession())
   }
 }

@@ -128,7 +128,7 @@ extension Recovery {
   package func quarantine(_ slot: Slot, in shard: borrowing Shard) throws(StoreError) {
     let others = catalog.settledSlots(of: slot.keyHash).filter { $0.variant != slot.variant }
     var files = [Layout.metadata(slot.variant)]
-    if !others.contains(where: { $0.digest == slot.digest }) {
+    if !others.contains(where: { $0.hasBodyFile && $0.digest == slot.digest }) {
       files.append(Layout.body(slot.digest))
     }
     let note = """

@@ -82,12 +82,13 @@ extension Recovery {
   ) throws(StoreError) -> Bool {
     guard let document = try tree.wholeDocument(hash, variant, entries),
       old != nil || !wasRemoved(document.entry, hash),
-      let status = try tree.statusOfBody(hash, document.entry, entries)
+      let file = try tree.bodyFile(hash, document, entries)
     else { return false }
-    let isSameBody = old?.digest == document.entry.digest
+    let isSameFile =
+      old.map { $0.hasBodyFile && $0.digest == document.entry.digest } ?? false
     let record = tree.record(
       of: document, hash,
-      bodyFile: old.flatMap { isSameBody ? UInt64($0.bodyFile) : nil } ?? status.fileNumber)
+      bodyFile: document.body == nil && isSameFile ? UInt64(old?.bodyFile ?? 0) : file)
     if catalog.isReadOnly {
       return catalog.state.withLock { state in
         // Only in memory. Segment 0 means that the record is in the tree.
@@ -96,6 +97,7 @@ extension Recovery {
       }
     }
     try noteLostRecords(document)
+    if document.body != nil { catalog.requireFormat2() }
     var isThere = false
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries else { return [] }
@@ -105,7 +107,7 @@ extension Recovery {
       }
       // The journal is not whole, so its next number has to be higher than those in the tree.
       state.journal.sequence = max(state.journal.sequence, document.sequence ?? 0)
-      return [record.bytes]
+      return [record.settled(with: document.body)]
     }
     return placed != nil || isThere
   }
@@ -143,7 +145,7 @@ extension Recovery {
     }
     if wasRemoved(document.entry, hash) { return true }
     if !endedUncleanly { return false }
-    return try tree.statusOfBody(hash, document.entry, entries) == nil
+    return try tree.bodyFile(hash, document, entries) == nil
   }
 
   /// Recovers an entry from the tree that is newer than its version in the index, because the

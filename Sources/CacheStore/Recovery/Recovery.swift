@@ -172,7 +172,7 @@ package final class Recovery: Sendable {
     var files: Set<Layout.KeyFile> = []
     for slot in slots {
       files.insert(.metadata(slot.variant))
-      files.insert(.body(slot.digest))
+      if slot.hasBodyFile { files.insert(.body(slot.digest)) }
     }
     return files
   }

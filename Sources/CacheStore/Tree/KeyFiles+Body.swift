@@ -39,7 +39,7 @@ extension KeyFiles {
     _ entry: NewEntry, _ before: Before, named digest: Digest
   ) throws(StoreError) -> UInt64? {
     let name = Layout.body(digest)
-    let known = before.settled.first { $0.digest == digest }
+    let known = before.all.first { $0.hasBodyFile && $0.digest == digest }
     if !isNew {
       switch try standing(name, entry, known) {
       case .equal:

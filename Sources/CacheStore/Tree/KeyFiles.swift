@@ -154,10 +154,12 @@ struct KeyFiles: ~Copyable {
       tree.discard(Layout.metadata(slot.variant), in: directory.raw)
     }
     let kept = before.others.filter { other in
-      !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
+      other.hasBodyFile && !before.surplus.contains { $0.variant == other.variant }
     }
     for gone in before.doomed
-    where gone.digest != digest && !kept.contains(where: { $0.digest == gone.digest }) {
+    where gone.hasBodyFile && gone.digest != digest
+      && !kept.contains(where: { $0.digest == gone.digest })
+    {
       tree.discard(Layout.body(gone.digest), in: directory.raw)
     }
     return isNamed

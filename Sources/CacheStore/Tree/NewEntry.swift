@@ -35,6 +35,8 @@ struct NewEntry {
   var body: BodySource
   /// The times in another cache; `nil` for a new response.
   var past: ImportedTimes? = nil
+  /// Whether the body, which is in memory, will be in the metadata file instead of a file of its own.
+  var isEmbedded = false
 
   /// Whether it has the tag `spare`.
   var isSpare: Bool { metadata.isSpare }
@@ -43,6 +45,15 @@ struct NewEntry {
   var isStaged: Bool {
     if case .staged = body { true } else { false }
   }
+
+  /// The body that will be in the metadata file; `nil` if it gets a file of its own.
+  var embeddedBody: [UInt8]? {
+    if isEmbedded, case .bytes(let bytes) = body { bytes } else { nil }
+  }
+
+  /// The bytes for the body that a record in the log needs room for: none for one that stays in the
+  /// record.
+  var loggedBytes: Int { isEmbedded ? 0 : RecordFrame.padded(Int(length)) }
 
   /// Makes the description of the entry.
   func stored(
@@ -72,8 +83,6 @@ struct Before {
 
   /// All variants of the key.
   var all: [Slot] { (old.map { [$0] } ?? []) + others }
-  /// The variants that have files.
-  var settled: [Slot] { all.filter { !$0.isUnsettled } }
   /// Whether the directory of the key survives a loss of power. That of an entry that was in the log
   /// is not synced before its segment is dropped.
   var hasDurableFiles: Bool { all.contains { !$0.isUnsettled && !$0.carriesBody } }

@@ -6,12 +6,18 @@ extension Tree {
   /// Reads the record of an entry from its metadata file.
   func record(of located: Located) throws(ReadFailure) -> PutRecord {
     let slot = located.slot
+    return record(of: try document(of: located), slot.keyHash, bodyFile: UInt64(slot.bodyFile))
+  }
+
+  /// Reads the metadata file of an entry.
+  func document(of located: Located) throws(ReadFailure) -> MetadataDocument {
+    let slot = located.slot
     let document = try document(
       Layout.metadataPath(slot.keyHash, slot.variant), in: located.entries.directory)
     guard document.entry.variant == slot.variant, document.entry.digest == slot.digest,
       document.entry.length == slot.length
     else { throw .damaged }
-    return record(of: document, slot.keyHash, bodyFile: UInt64(slot.bodyFile))
+    return document
   }
 
   /// Reads a metadata file of this store.
@@ -62,17 +68,24 @@ extension Tree {
   func record(of document: MetadataDocument, _ hash: KeyHash, bodyFile: UInt64) -> PutRecord {
     let bytes = (try? document.encoded().count) ?? 0
     return PutRecord(
-      document.entry, hash, bodyFile: bodyFile, overhead: overhead(bytes))
+      document.entry, hash, bodyFile: bodyFile, overhead: overhead(bytes),
+      isEmbedded: document.body != nil)
   }
 
   /// Encodes the metadata file of an entry.
   ///
-  /// - Parameter sequence: the lowest sequence number that the record of the entry can have.
+  /// - Parameters:
+  ///   - entry: the entry.
+  ///   - sequence: the lowest sequence number that the record of the entry can have.
+  ///   - body: the body; `nil` if it has a file of its own.
   /// - Throws: `metadataTooLarge`.
-  func document(for entry: StoredEntry, sequence: UInt64) throws(StoreError) -> [UInt8] {
+  func document(
+    for entry: StoredEntry, sequence: UInt64, _ body: [UInt8]?
+  ) throws(StoreError) -> [UInt8] {
     do throws(FormatError) {
-      return try MetadataDocument(hashSeed: hashSeed, entry: entry, sequence: sequence)
-        .encoded()
+      return try MetadataDocument(
+        hashSeed: hashSeed, entry: entry, sequence: sequence, body: body
+      ).encoded()
     } catch {
       throw StoreError(
         .metadataTooLarge, path: entry.key.description, cause: error.detail,
@@ -83,16 +96,22 @@ extension Tree {
   /// Returns the bytes that the metadata file and the directory of an entry will count for the
   /// limits. The file is not encoded if it certainly fits into one block.
   ///
+  /// - Parameters:
+  ///   - entry: the entry.
+  ///   - body: the body; `nil` if it has a file of its own.
   /// - Throws: `metadataTooLarge`.
-  func plannedOverhead(_ entry: StoredEntry) throws(StoreError) -> UInt32 {
+  func plannedOverhead(_ entry: StoredEntry, _ body: [UInt8]?) throws(StoreError) -> UInt32 {
     let items = entry.fields.count + entry.userInfo.count + entry.tags.count
     var texts = entry.key.bytes.count
     for item in entry.fields { texts += item.name.bytes.count + item.value.bytes.count }
     for item in entry.userInfo { texts += item.name.bytes.count + item.value.bytes.count }
     for tag in entry.tags { texts += tag.bytes.count }
-    // A byte takes six characters at most ("\\u001f"), and the names of members are short.
-    if 1024 + 6 * texts + 64 * items <= Int(place.blockBytes) { return overhead(1) }
-    return overhead(try document(for: entry, sequence: .max).count)
+    // A byte takes six characters at most ("\\u001f"), and the names of members are short. In a body
+    // it mostly takes two at most: those are rare that take six.
+    let long = body?.reduce(0) { $0 + ($1 < 0x20 || $1 == 0x7F ? 1 : 0) } ?? 0
+    let bodyBytes = body.map { 2 * $0.count + 4 * long + 32 } ?? 0
+    if 1024 + 6 * texts + 64 * items + bodyBytes <= Int(place.blockBytes) { return overhead(1) }
+    return overhead(try document(for: entry, sequence: .max, body).count)
   }
 
   /// Returns the bytes that a metadata file and the directory of its key count for the limits.
@@ -103,11 +122,18 @@ extension Tree {
 
   /// Writes the metadata file of a record, and replaces the present one. The caller holds the
   /// shard.
+  ///
+  /// - Parameters:
+  ///   - record: the record.
+  ///   - body: the body of an embedded entry; `nil` for any other.
+  ///   - directory: the directory of the key.
+  ///   - session: the session for the file until it gets its name.
   func writeMetadata(
-    of record: PutRecord, in directory: borrowing Descriptor, staging session: Session
+    of record: PutRecord, _ body: [UInt8]?, in directory: borrowing Descriptor,
+    staging session: Session
   ) throws(StoreError) {
     let head = record.head
-    let document = try document(for: StoredEntry(record), sequence: record.sequence)
+    let document = try document(for: StoredEntry(record), sequence: record.sequence, body)
     let (new, name) = (session.unusedName(), Layout.metadata(head.variant))
     try system("\(path)/entries/\(Layout.metadataPath(head.keyHash, head.variant).text)") {
       () throws(SystemError) in
@@ -125,32 +151,66 @@ extension Tree {
 /// The record and the metadata file of an entry, made from the same values.
 struct Draft {
   let record: PutRecord
+  /// The bytes of the record, with the body if it is embedded.
+  let recordBytes: [UInt8]
   /// The bytes of the metadata file.
   let document: [UInt8]
 
   /// Makes the record and the metadata file.
   ///
-  /// - Parameter sequence: the lowest sequence number that the record can have.
+  /// - Parameters:
+  ///   - entry: the entry.
+  ///   - hash: the hash of its key.
+  ///   - bodyFile: the number of its body file.
+  ///   - body: the body of an embedded entry; `nil` for any other.
+  ///   - sequence: the lowest sequence number that the record can have.
+  ///   - tree: the tree with the file.
   /// - Throws: `metadataTooLarge`.
   init(
-    _ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, sequence: UInt64, for tree: Tree
+    _ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, embedding body: [UInt8]? = nil,
+    sequence: UInt64, for tree: Tree
   ) throws(StoreError) {
-    document = try tree.document(for: entry, sequence: sequence)
+    document = try tree.document(for: entry, sequence: sequence, body)
     record = PutRecord(
-      entry, hash, bodyFile: bodyFile, overhead: tree.overhead(document.count))
+      entry, hash, bodyFile: bodyFile, overhead: tree.overhead(document.count),
+      isEmbedded: body != nil)
+    recordBytes = record.settled(with: body)
   }
 }
 
 extension PutRecord {
   /// Makes the record of an entry.
-  init(_ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, overhead: UInt32) {
-    self.init(
-      head: PutHead(
-        keyHash: hash, digest: entry.digest, variant: entry.variant, length: entry.length,
-        created: entry.created, accessed: entry.accessed, expires: entry.expires,
-        bodyFile: bodyFile, overhead: overhead, status: entry.status, isPinned: entry.isPinned,
-        isSpare: entry.metadata.isSpare),
-      key: entry.key, metadata: entry.metadata)
+  init(
+    _ entry: StoredEntry, _ hash: KeyHash, bodyFile: UInt64, overhead: UInt32,
+    isEmbedded: Bool = false
+  ) {
+    var head = PutHead(
+      keyHash: hash, digest: entry.digest, variant: entry.variant, length: entry.length,
+      created: entry.created, accessed: entry.accessed, expires: entry.expires,
+      bodyFile: bodyFile, overhead: overhead, status: entry.status, isPinned: entry.isPinned,
+      isSpare: entry.metadata.isSpare)
+    head.isEmbedded = isEmbedded
+    self.init(head: head, key: entry.key, metadata: entry.metadata)
+  }
+
+  /// Returns the bytes of the record of a settled entry, ready to be placed.
+  ///
+  /// - Parameters:
+  ///   - body: the body of an embedded entry; `nil` for any other.
+  ///   - nanoseconds: the access time, since 1970; `nil` for the one in the record.
+  ///   - overhead: the bytes of metadata file and directory; `nil` for those in the record.
+  func settled(
+    with body: [UInt8]?, accessed nanoseconds: Int64? = nil, overhead: UInt32? = nil
+  ) -> [UInt8] {
+    guard let body else { return bytes }
+    let head = head
+    return carrying(
+      body,
+      at: Moment(
+        created: head.created,
+        accessed: nanoseconds.map { Timestamp(nanoseconds: $0) } ?? head.accessed,
+        isPinned: head.isPinned),
+      settledWith: overhead ?? head.overhead)
   }
 
   /// Returns whether a metadata file has the same content as the record. The access time may

@@ -61,9 +61,16 @@ package final class Tree: Sendable {
       Layout.bodyPath(slot.keyHash, slot.digest), slot.length, located.entries)
   }
 
+  /// Reads the body of an entry whose metadata file has it.
+  private func embeddedBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
+    guard let body = try document(of: located).body else { throw .damaged }
+    return body
+  }
+
   /// Reads and verifies a body.
   func readBody(_ located: Located) throws(ReadFailure) -> [UInt8] {
     let slot = located.slot
+    if slot.isEmbedded { return try embeddedBody(located) }
     do throws(SystemError) {
       let path = Layout.bodyPath(slot.keyHash, slot.digest)
       if slot.length > Self.unaskedBytes {
@@ -84,6 +91,9 @@ package final class Tree: Sendable {
   /// Opens a body for reading piece by piece.
   func openBody(_ located: Located) throws(ReadFailure) -> BodyReader {
     let slot = located.slot
+    if slot.isEmbedded {
+      return BodyReader(try embeddedBody(located), digest: slot.digest, path: path)
+    }
     let name = Layout.bodyPath(slot.keyHash, slot.digest)
     do throws(SystemError) {
       let body = try openFile(name, slot.length, located.entries)
@@ -98,13 +108,15 @@ package final class Tree: Sendable {
     }
   }
 
-  /// Returns the status of a body that has the right length; `nil` if there is none.
-  func statusOfBody(
-    _ hash: KeyHash, _ entry: StoredEntry, _ entries: EntriesDirectory
-  ) throws(StoreError) -> FileStatus? {
-    let path = Layout.bodyPath(hash, entry.digest)
+  /// Returns the number of the body file of a metadata file, if that file has the right length: 0 if
+  /// the metadata file has the body itself; `nil` if there is no body.
+  func bodyFile(
+    _ hash: KeyHash, _ document: MetadataDocument, _ entries: EntriesDirectory
+  ) throws(StoreError) -> UInt64? {
+    if document.body != nil { return 0 }
+    let path = Layout.bodyPath(hash, document.entry.digest)
     do throws(SystemError) {
-      return try openFile(path, entry.length, entries).status
+      return try openFile(path, document.entry.length, entries).status.fileNumber
     } catch {
       if error.meansNoBody { return nil }
       throw StoreError(error, path: "\(self.path)/entries/\(path.text)")
@@ -114,6 +126,7 @@ package final class Tree: Sendable {
   /// Returns whether the body of an entry exists with the right length. If the system cannot read
   /// it, it counts as existing.
   func hasBody(_ located: Located) -> Bool {
+    if located.slot.isEmbedded { return (try? isWholeBody(located)) ?? true }
     do throws(SystemError) {
       _ = try openFile(located)
       return true
@@ -123,6 +136,15 @@ package final class Tree: Sendable {
   /// Returns whether the body of an entry has the bytes that were stored.
   func isWholeBody(_ located: Located) throws(ReadFailure) -> Bool {
     let slot = located.slot
+    if slot.isEmbedded {
+      do throws(ReadFailure) {
+        _ = try embeddedBody(located)
+        return true
+      } catch {
+        if error == .unreadable { throw error }
+        return false
+      }
+    }
     do throws(SystemError) {
       let body = try openFile(located)
       return try fileSystem.holdsBody(
@@ -219,7 +241,9 @@ package final class Tree: Sendable {
     do throws(SystemError) {
       let directory = try fileSystem.open(name, in: shard.directory, [.read, .directory])
       discard(Layout.metadata(slot.variant), in: directory.raw)
-      if !others.contains(where: { $0.digest == slot.digest }) {
+      if slot.hasBodyFile,
+        !others.contains(where: { $0.hasBodyFile && $0.digest == slot.digest })
+      {
         discard(Layout.body(slot.digest), in: directory.raw)
       }
     } catch { return staging.noteLeftover(error) }

@@ -72,18 +72,21 @@ struct Examination {
 
   private mutating func examine(_ slot: Slot) {
     let name = Layout.metadata(slot.variant)
-    usedBodies.insert(slot.digest)
+    if slot.hasBodyFile { usedBodies.insert(slot.digest) }
     let limit = context.now.addingReportingOverflow(CheckLimits.aheadNanoseconds).partialValue
     if slot.accessed > limit || Int64(slot.createdSeconds) > limit / 1_000_000_000 {
       add(
         .timeImplausible, name,
         "accessed \(Timestamp(nanoseconds: slot.accessed)), which is to come", slot.variant)
     }
-    if scene.metadata[slot.variant] == nil, scene.bodies[slot.digest] == nil {
+    if scene.metadata[slot.variant] == nil,
+      slot.isEmbedded || scene.bodies[slot.digest] == nil
+    {
       add(.entryMissing, name, "its files are missing", slot.variant)
       return
     }
     examineMetadata(of: slot, name)
+    if slot.isEmbedded { return }
     let isFirst = !examinedBodies.contains(slot.digest)
     examineBody(slot.digest, slot.length, slot.variant)
     if isFirst, let other = scene.unshared[slot.variant] {
@@ -106,13 +109,16 @@ struct Examination {
       return
     }
     guard facts.keyHash == scene.hash, facts.variant == slot.variant else {
-      usedBodies.insert(facts.digest)
+      if !facts.hasBody { usedBodies.insert(facts.digest) }
       add(.metadataForeign, name, "it is of \(words(facts))", slot.variant)
       return
     }
     var differences: [String] = []
     if facts.digest != slot.digest { differences.append("body \(facts.digest)") }
     if facts.length != slot.length { differences.append("\(facts.length) bytes") }
+    if facts.hasBody != slot.isEmbedded {
+      differences.append(facts.hasBody ? "the body is in it" : "the body is not in it")
+    }
     if facts.isPinned != slot.isPinned {
       differences.append(facts.isPinned ? "pinned" : "unpinned")
     }
@@ -120,7 +126,7 @@ struct Examination {
     if case .differs(let names)? = scene.records[slot.variant] { differences.append(names) }
     if !differences.isEmpty {
       // If the tree decides, the body in the metadata file may be the right one.
-      if !context.isJournalWhole { usedBodies.insert(facts.digest) }
+      if !context.isJournalWhole, !facts.hasBody { usedBodies.insert(facts.digest) }
       add(
         .metadataDiffers, name,
         "the journal says otherwise: " + differences.joined(separator: ", "), slot.variant,
@@ -223,8 +229,9 @@ struct Examination {
       return
     }
     guard let facts = readable(file, name, variant) else { return }
-    let body = scene.bodies[facts.digest]
-    let isBodyThere = body?.status.kind == .file && body?.status.length == facts.length
+    let body = facts.hasBody ? nil : scene.bodies[facts.digest]
+    let isBodyThere =
+      facts.hasBody || body?.status.kind == .file && body?.status.length == facts.length
     if body?.status.kind == .file { usedBodies.insert(facts.digest) }
     guard facts.keyHash == scene.hash, facts.variant == variant else {
       let kind: FindingKind =
@@ -235,7 +242,7 @@ struct Examination {
     if context.hasIndex {
       let (kind, detail) = unrecorded(variant, body, isBodyThere)
       add(kind, name, detail, variant, facts.key)
-    } else {
+    } else if !facts.hasBody {
       usedBodies.insert(facts.digest)
       examineBody(facts.digest, facts.length, variant)
     }

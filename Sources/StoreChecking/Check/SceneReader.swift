@@ -87,7 +87,7 @@ final class SceneReader {
       readMetadata(
         slot.variant, isFile: found.metadataFiles.contains(slot.variant), &scene, directory)
     }
-    for slot in scene.slots where scene.bodies[slot.digest] == nil {
+    for slot in scene.slots where slot.hasBodyFile && scene.bodies[slot.digest] == nil {
       readStatus(of: slot.digest, &scene, directory)
     }
     for (name, kind) in found.extras {
@@ -121,7 +121,8 @@ final class SceneReader {
       case .metadata(let variant) where slots.contains { $0.variant == variant }:
         if kind == .file { names.metadataFiles.insert(variant) }
         return true
-      case .body(let digest) where slots.contains { $0.digest == digest }: return true
+      case .body(let digest) where slots.contains { $0.hasBodyFile && $0.digest == digest }:
+        return true
       default: break
       }
       if names.extras.count < KeyScene.maximumExtras {
@@ -197,7 +198,7 @@ final class SceneReader {
           key: entry.key, keyHash: KeyHash(hashing: entry.key, seed: store.hashSeed),
           variant: entry.variant, digest: entry.digest, length: entry.length,
           isPinned: entry.isPinned,
-          created: entry.created,
+          created: entry.created, hasBody: document.body != nil,
           isOverheadWrong: slot.map {
             store.isWrong(overhead: $0.overhead, documentBytes: bytes.count)
           } ?? false, bytes: bytes.count))
@@ -245,9 +246,10 @@ final class SceneReader {
     }
     guard isDeep else { return }
     var wanted = Dictionary(
-      scene.slots.map { ($0.digest, $0.length) }, uniquingKeysWith: { first, _ in first })
+      scene.slots.filter(\.hasBodyFile).map { ($0.digest, $0.length) },
+      uniquingKeysWith: { first, _ in first })
     for case .document(let facts) in scene.metadata.values.map(\.reading)
-    where wanted[facts.digest] == nil {
+    where !facts.hasBody && wanted[facts.digest] == nil {
       wanted[facts.digest] = facts.length
     }
     for (digest, length) in wanted {

@@ -77,13 +77,16 @@ struct StrayCheck {
         let bytes = try? fileSystem.readFile(
           name, in: directory, limit: MetadataDocument.maximumBytes),
         let document = try? MetadataDocument(decoding: bytes, hashSeed: store.hashSeed),
-        let body = try? fileSystem.status(
-          at: Layout.body(document.entry.digest), in: directory.raw),
-        body.kind == .file, body.length == document.entry.length
+        document.body != nil || hasBody(of: document.entry, directory)
       else { continue }
       return document.entry.key
     }
     return nil
+  }
+
+  private func hasBody(of entry: StoredEntry, _ directory: borrowing Descriptor) -> Bool {
+    let body = try? fileSystem.status(at: Layout.body(entry.digest), in: directory.raw)
+    return body?.kind == .file && body?.length == entry.length
   }
 
   private func names(in directory: borrowing Descriptor) -> [(PathName, FileKind)] {

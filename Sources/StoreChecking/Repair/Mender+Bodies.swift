@@ -22,7 +22,8 @@ extension Mender {
     // Variants with equal bodies share the file and the finding.
     if try recover(slot, in: directory, scene) { return true }
     if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
-    for other in catalog.settledSlots(of: scene.hash) where other.digest == slot.digest {
+    for other in catalog.settledSlots(of: scene.hash)
+    where other.hasBodyFile && other.digest == slot.digest {
       try setAside(other, shard)
     }
     return true
@@ -51,6 +52,8 @@ extension Mender {
   func recover(
     _ slot: Slot, in directory: borrowing Descriptor, _ scene: KeyScene
   ) throws(StoreError) -> Bool {
+    // The caller writes the metadata file, and the body with it.
+    if slot.isEmbedded { return catalog.carriedBody(of: slot) != nil }
     let name = Layout.body(slot.digest)
     if try isWhole(name, in: directory, slot) { return true }
     if let body = catalog.carriedBody(of: slot) {
@@ -220,7 +223,7 @@ extension Mender {
     _ suspicion: Suspicion, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let name = suspicion.name, case .body(let digest) = Layout.keyFile(name),
-      !catalog.settledSlots(of: scene.hash).contains(where: { $0.digest == digest }),
+      !hasBodyFile(digest, of: scene.hash),
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides || hasUnknown(scene) {

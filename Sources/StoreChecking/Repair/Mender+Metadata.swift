@@ -64,7 +64,9 @@ extension Mender {
     var slot = Slot()
     slot.digest = facts.digest
     slot.length = facts.length
-    if try isWhole(Layout.body(facts.digest), in: directory, slot) {
+    var isThere = facts.hasBody
+    if !isThere { isThere = try isWhole(Layout.body(facts.digest), in: directory, slot) }
+    if isThere {
       return try recovery.takeUp(scene.hash, variant, shard.entries)
     }
     guard level == .all else { return false }
@@ -109,7 +111,7 @@ extension Mender {
   func mendMissingMetadata(
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
-    if let slot, !journalDecides,
+    if let slot, !journalDecides, !slot.isEmbedded,
       catalog.settledSlots(of: scene.hash).contains(where: {
         $0.variant != slot.variant && $0.digest == slot.digest
       })
@@ -177,15 +179,20 @@ extension Mender {
     _ digest: Digest, _ scene: KeyScene, _ directory: borrowing Descriptor,
     except variant: UInt64?
   ) throws(StoreError) -> Bool {
-    if catalog.settledSlots(of: scene.hash).contains(where: { $0.digest == digest }) { return true }
+    if hasBodyFile(digest, of: scene.hash) { return true }
     for (other, file) in scene.metadata where other != variant {
-      if case .document(let facts) = file.reading, facts.digest == digest,
+      if case .document(let facts) = file.reading, facts.digest == digest, !facts.hasBody,
         !fileSystem.isMissing(Layout.metadata(other), in: directory.raw)
       {
         return true
       }
     }
     return false
+  }
+
+  /// Returns whether an entry of a key has a body file with this digest.
+  func hasBodyFile(_ digest: Digest, of hash: KeyHash) -> Bool {
+    catalog.settledSlots(of: hash).contains { $0.hasBodyFile && $0.digest == digest }
   }
 
   /// Returns whether the directory of a key has a file that may be the metadata of a body, and
@@ -212,10 +219,11 @@ extension Mender {
         return .done
       }
       for slot in slots {
-        let lacksBody = fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
+        let lacksBody =
+          slot.isEmbedded || fileSystem.isMissing(Layout.body(slot.digest), in: directory.raw)
         if lacksBody, fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
           if level == .all { _ = try mendMissing(slot, scene, shard) }
-        } else if lacksBody, try !recover(slot, in: directory, scene) {
+        } else if lacksBody, !slot.isEmbedded, try !recover(slot, in: directory, scene) {
           if level == .all { try setAside(slot, shard) }
         } else if fileSystem.isMissing(Layout.metadata(slot.variant), in: directory.raw) {
           try recovery.writeMetadata(of: slot, in: directory, shard.entries)

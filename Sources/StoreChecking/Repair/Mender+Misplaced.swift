@@ -91,22 +91,22 @@ extension Mender {
     _ name: PathName, of source: borrowing Descriptor, held: Int?, _ entries: EntriesDirectory,
     _ path: [UInt8]
   ) throws(StoreError) -> Bool {
-    guard let entry = try readDocument(name, source, path)?.entry else { return false }
-    let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
-    guard try isWhole(entry, in: source) else { return false }
+    guard let document = try readDocument(name, source, path) else { return false }
+    let hash = KeyHash(hashing: document.entry.key, seed: store.hashSeed)
+    if document.body == nil, try !isWhole(document.entry, in: source) { return false }
     if Layout.shardNumber(of: hash) == held {
-      return try place(name, of: source, entry, hash, entries, path)
+      return try place(name, of: source, document, hash, entries, path)
     }
     if held == nil {
       return try catalog.withShard(of: hash) { shard throws(StoreError) in
-        try place(name, of: source, entry, hash, shard.entries, path)
+        try place(name, of: source, document, hash, shard.entries, path)
       }
     }
     // A thread that holds one lock never waits for another. Otherwise two threads could wait for
     // each other.
     for _ in 0..<Self.lockAttempts {
       let isPlaced = try tree.tryWithShard(of: hash, in: entries) { _ throws(StoreError) in
-        try place(name, of: source, entry, hash, entries, path)
+        try place(name, of: source, document, hash, entries, path)
       }
       if let isPlaced { return isPlaced }
       pause(nanoseconds: 1_000_000)
@@ -118,9 +118,10 @@ extension Mender {
 
   /// Links an entry into the directory of its key, while the lock of its shard is held.
   private func place(
-    _ name: PathName, of source: borrowing Descriptor, _ entry: StoredEntry, _ hash: KeyHash,
-    _ entries: EntriesDirectory, _ path: [UInt8]
+    _ name: PathName, of source: borrowing Descriptor, _ document: MetadataDocument,
+    _ hash: KeyHash, _ entries: EntriesDirectory, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
+    let entry = document.entry
     let (metadata, body) = (Layout.metadata(entry.variant), Layout.body(entry.digest))
     // An entry that only the journal has is newer than any file.
     if catalog.slot(hash, entry.variant)?.isUnsettled == true { return false }
@@ -139,14 +140,16 @@ extension Mender {
       let target = try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
       guard (try? fileSystem.status(at: metadata, in: target.raw)) == nil else { return false }
-      do throws(SystemError) {
-        try fileSystem.link(body, in: source.raw, to: body, in: target.raw)
-      } catch  where error == .exists {
-        let there = try fileSystem.open(body, in: target, [.read])
-        let mine = try fileSystem.open(body, in: source, [.read])
-        guard try fileSystem.status(of: there.raw).length == entry.length,
-          fileSystem.isEqual(there, mine, count: entry.length)
-        else { return false }
+      if document.body == nil {
+        do throws(SystemError) {
+          try fileSystem.link(body, in: source.raw, to: body, in: target.raw)
+        } catch  where error == .exists {
+          let there = try fileSystem.open(body, in: target, [.read])
+          let mine = try fileSystem.open(body, in: source, [.read])
+          guard try fileSystem.status(of: there.raw).length == entry.length,
+            fileSystem.isEqual(there, mine, count: entry.length)
+          else { return false }
+        }
       }
       try fileSystem.link(name, in: source.raw, to: metadata, in: target.raw)
       return true

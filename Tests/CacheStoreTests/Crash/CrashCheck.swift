@@ -89,7 +89,7 @@ struct CrashCheck {
     if said.entries != tree.metadata.count {
       run.complain("\(said.entries) entries, \(tree.metadata.count) in the tree")
     }
-    let logical = tree.bodies.reduce(0) { $0 + $1.length }
+    let logical = tree.bodies.reduce(tree.embeddedBytes) { $0 + $1.length }
     if said.logicalBytes != logical {
       run.complain("\(said.logicalBytes) bytes, \(logical) in the tree")
     }
@@ -124,7 +124,7 @@ struct CrashCheck {
     for path in tree.foreign where !(hasLostPower && path.hasPrefix("quarantine/")) {
       run.complain("\(path) is left")
     }
-    for (directory, names) in tree.keys where names != ["body", "json"] {
+    for (directory, names) in tree.keys where names != tree.expected(directory) {
       run.complain("\(directory) has \(names)")
     }
   }
@@ -137,6 +137,14 @@ struct CrashTree {
   var segments: [FileStatus] = []
   /// The directories of keys, with the extensions of what is in them.
   var keys: [String: [String]] = [:]
+  /// The bytes of the bodies that are in metadata files, and the directories with them.
+  var embeddedBytes: UInt64 = 0
+  private var embedding: Set<String> = []
+
+  /// The extensions of what should be in the directory of a key that has one entry.
+  func expected(_ directory: String) -> [String] {
+    embedding.contains(directory) ? ["json"] : ["body", "json"]
+  }
   /// What belongs to nothing.
   var foreign: [String] = []
 
@@ -170,9 +178,15 @@ struct CrashTree {
       case ("entries", 3): keys[path] = []
       case ("entries", 4):
         let suffix = String(path.split(separator: ".").last ?? "")
-        keys[path.split(separator: "/").dropLast().joined(separator: "/"), default: []].append(
-          suffix)
+        let directory = path.split(separator: "/").dropLast().joined(separator: "/")
+        keys[directory, default: []].append(suffix)
         if suffix == "json" { metadata.append(status) } else { bodies.append(status) }
+        if suffix == "json", let bytes = volume.contents(of: path),
+          let body = (try? MetadataDocument(decoding: bytes))?.body
+        {
+          embedding.insert(directory)
+          embeddedBytes += UInt64(body.count)
+        }
       default: foreign.append(parts.joined(separator: "/"))
       }
     }

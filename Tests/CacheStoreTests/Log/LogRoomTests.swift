@@ -41,11 +41,11 @@ import Testing
   ) throws {
     let store = try open()
     for key: ByteString in ["a", "b"] {
-      try store.put([1], for: key)
+      try store.put(TestBody.make(2_000, seed: 1), for: key)
     }
     try store.settle()
     for key: ByteString in ["a", "b"] {
-      try store.put([2], for: key)
+      try store.put(TestBody.make(2_000, seed: 2), for: key)
     }
     #expect(isInStaging(".body") && sandbox.bodies.isEmpty)
     if isEvicted {

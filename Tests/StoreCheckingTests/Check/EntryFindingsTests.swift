@@ -68,7 +68,7 @@ import Testing
     let sandbox = try one()
     try sandbox.write(
       try sandbox.metadata(),
-      try rewritten(sandbox, from: "\"format\": 1", to: "\"format\": 2"))
+      try rewritten(sandbox, from: "\"format\": 1", to: "\"format\": 3"))
     #expect(try sandbox.check().kinds == [.newerFormat])
   }
 

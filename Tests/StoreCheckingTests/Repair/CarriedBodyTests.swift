@@ -6,30 +6,57 @@ import Testing
 /// The damage of the files of an entry whose record in the journal still carries the body.
 struct FileDamage: Sendable, CustomStringConvertible {
   let description: String
+  /// The length of the body.
+  let count: Int
   let damage: @Sendable (CheckSandbox) throws -> Void
 
   static let all = [
-    FileDamage(description: "a changed body") { try $0.flip(try $0.body(), at: 7) },
-    FileDamage(description: "a body that was cut off") { try $0.write(try $0.body(), [1]) },
-    FileDamage(description: "a body that is too long") {
-      try $0.write(try $0.body(), CarriedBodyTests.content + [1])
+    FileDamage(description: "a changed body", count: 2_000) { try $0.flip(try $0.body(), at: 7) },
+    FileDamage(description: "a body that was cut off", count: 2_000) {
+      try $0.write(try $0.body(), [1])
     },
-    FileDamage(description: "a missing body") { try $0.remove(try $0.body()) },
-    FileDamage(description: "a missing directory") {
-      try $0.removeTree(try #require(try $0.keys().first))
+    FileDamage(description: "a body that is too long", count: 2_000) {
+      try $0.write(try $0.body(), CarriedBodyTests.content(2_001))
+    },
+    FileDamage(description: "a missing body", count: 2_000) { try $0.remove(try $0.body()) },
+    FileDamage(description: "a missing directory", count: 2_000, damage: removeKey),
+    FileDamage(
+      description: "a missing directory with an embedded body", count: 180, damage: removeKey),
+    FileDamage(description: "a changed metadata file with the body", count: 180) {
+      try $0.flip(try $0.metadata(), at: 120)
+    },
+    FileDamage(description: "a missing metadata file with the body", count: 180) {
+      try $0.remove(try $0.metadata())
+    },
+    FileDamage(description: "a metadata file that has lost the body", count: 180) {
+      var document = try MetadataDocument(decoding: try $0.bytes(try $0.metadata()))
+      document.body = nil
+      try $0.write(try $0.metadata(), try document.encoded())
+    },
+    FileDamage(description: "a body file beside an embedded body", count: 180) {
+      let content = CarriedBodyTests.content(180)
+      let key = try #require(try $0.keys().first)
+      try $0.write("\(key)/\(Digest(hashing: content)).body", content)
     },
   ]
+
+  private static func removeKey(_ sandbox: CheckSandbox) throws {
+    try sandbox.removeTree(try #require(try sandbox.keys().first))
+  }
 }
 
 @Suite struct CarriedBodyTests {
-  static let content = [UInt8]((0..<180).map { UInt8($0) })
+  static func content(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+  }
 
   @Test(
     "the files of a settled entry are written again from the journal", arguments: FileDamage.all)
   func repair(_ damage: FileDamage) throws {
     let sandbox = CheckSandbox()
     let store = try Store(at: sandbox.root, options: Options(settling: .within(seconds: 60)))
-    try store.put(Self.content, for: "page", metadata: EntryMetadata(status: 200))
+    let content = Self.content(damage.count)
+    try store.put(content, for: "page", metadata: EntryMetadata(status: 200))
     try store.settle()
     store.close()
     try damage.damage(sandbox)
@@ -42,7 +69,7 @@ struct FileDamage: Sendable, CustomStringConvertible {
     let again = try Store(at: sandbox.root)
     again.waitUntilIdle()
     let entry = again.lookUp("page").entry
-    #expect(entry?.body == Self.content && entry?.info.status == 200)
+    #expect(entry?.body == content && entry?.info.status == 200)
     again.close()
   }
 }

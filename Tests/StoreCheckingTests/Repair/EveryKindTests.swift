@@ -126,7 +126,7 @@ extension RepairCase {
     },
     RepairCase(description: "metadata of a newer version", kinds: [.newerFormat]) { sandbox in
       try edit(sandbox, try metadata(sandbox, "single2")) {
-        $0.replacing("\"format\": 1,", with: "\"format\": 2,")
+        $0.replacing("\"format\": 1,", with: "\"format\": 3,")
       }
     },
     RepairCase(description: "nothing that tells the seed", kinds: [.seedLost]) { sandbox in

@@ -58,9 +58,9 @@ struct RepairModel {
 
 extension CheckSandbox {
   /// Fills the store and closes it.
-  func fillModel(seed: UInt64 = 1) throws -> RepairModel {
+  func fillModel(seed: UInt64 = 1, settling: Settling = .atOnce) throws -> RepairModel {
     var model = RepairModel()
-    try fill { model = try RepairModel.fill($0, seed: seed) }
+    try fill(settling: settling) { model = try RepairModel.fill($0, seed: seed) }
     return model
   }
 

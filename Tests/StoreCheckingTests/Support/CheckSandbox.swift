@@ -42,12 +42,16 @@ final class CheckSandbox: Sendable {
     }
   }
 
-  /// Opens the store, fills it, and closes it.
-  func fill(_ options: Options = Options(), _ body: (Store) throws -> Void) throws {
+  /// Opens the store, fills it, and closes it. If entries are not settled at once, metadata files have
+  /// the small bodies.
+  func fill(
+    _ options: Options = Options(), settling: Settling = .atOnce, _ body: (Store) throws -> Void
+  ) throws {
     var options = options
-    options.settling = .atOnce
+    options.settling = settling
     let store = try Store(at: root, options: options)
     try body(store)
+    try store.settle()
     store.waitUntilIdle()
     store.close()
   }
