@@ -165,27 +165,41 @@ extension Recovery {
       throw .unreadable("\(path)/entries/\(Layout.metadataPath(slot.keyHash, slot.variant).text)")
     }
     let located = catalog.state.withLock { $0.located(slot, in: entries) }
-    if slot.isUnsettled, try !isOlder(located, than: document) {
-      // An entry in the log has no files. These are of a version that it has replaced.
-      try? fileSystem.removeFile(Layout.metadata(slot.variant), in: directory.raw)
+    if slot.isUnsettled {
+      switch try compare(document, with: located) {
+      case .newer: break
+      // It was settled, and the record of that is lost.
+      case .same where catalog.state.withLock({ $0.isDoubtful(slot) }): break
+      case .same, .older:
+        // An entry in the log has no files. These are of a version that it has replaced, or were
+        // being written when a process was killed.
+        if !catalog.isReadOnly {
+          try? fileSystem.removeFile(Layout.metadata(slot.variant), in: directory.raw)
+        }
+        return false
+      }
+    } else if try isSuperseded(document, by: located) {
       return false
     }
-    if try isSuperseded(document, by: located) { return false }
     return try takeUp(slot.keyHash, slot.variant, entries, replacing: slot)
       && catalog.state.withLock { state in
         state.index.find(slot.keyHash, slot.variant) != nil && state.number(of: slot) == nil
       }
   }
 
-  /// Returns whether an entry in the log is older than a metadata file.
-  private func isOlder(
-    _ located: Located, than document: MetadataDocument
-  ) throws(StoreError) -> Bool {
-    guard let sequence = document.sequence else { return false }
+  /// The version of an entry in a metadata file, compared with the one in the log.
+  private enum Version { case older, same, newer }
+
+  private func compare(
+    _ document: MetadataDocument, with located: Located
+  ) throws(StoreError) -> Version {
+    guard let sequence = document.sequence else { return .older }
     do throws(ReadFailure) {
-      return try catalog.readRecord(located).sequence < sequence
+      let record = try catalog.readRecord(located)
+      if record.sequence < sequence { return .newer }
+      return record.sequence == sequence && record.isSame(as: document.entry) ? .same : .older
     } catch {
-      if error != .unreadable { return true }
+      if error != .unreadable { return .newer }
       throw .unreadable("\(path)/journal/\(Layout.segment(located.slot.segment).text)")
     }
   }

@@ -31,7 +31,12 @@ extension Mender {
       let directory = try openKey(scene, shard)
     else { return false }
     if !journalDecides {
-      if try recovery.takeUp(scene.hash, variant, shard.entries) { return true }
+      if let slot = catalog.slot(scene.hash, variant) {
+        // The index has it in the log.
+        if try recovery.takeUpNewer(slot, in: directory, shard.entries) { return true }
+      } else if try recovery.takeUp(scene.hash, variant, shard.entries) {
+        return true
+      }
       // The body is missing or has a wrong length, so this is damage, and no leftover.
       guard level == .all else { return false }
       return try quarantine(variant, scene, shard, "its body was missing, or too short or long.")
