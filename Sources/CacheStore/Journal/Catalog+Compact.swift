@@ -186,7 +186,9 @@ extension Catalog {
       } else if located.slot.isUnsettled {
         upkeep.setAside(located.slot)
       } else if located.slot.isEmbedded {
-        if let (record, body) = try? readEmbedded(located) { records.append((located, record, body)) }
+        if let (record, body) = try? readEmbedded(located) {
+          records.append((located, record, body))
+        }
       } else if let record = (try? readRecord(located)) ?? (try? tree.record(of: located)) {
         records.append((located, record, nil))
       }
