@@ -43,6 +43,18 @@ import Testing
     #expect(planned == 8_192 && now.allocatedBytes - now.journalBytes == 8_192)
   }
 
+  @Test func `an entry of 40 bytes takes at most 250 bytes of the journal`() throws {
+    let store = try open()
+    for number in 0..<500 {
+      try store.put(TestBody.make(40, seed: UInt64(number)), for: key(number))
+    }
+    try store.settle()
+    try store.purge()
+    let now = store.statistics
+    #expect(now.journalBytes < 500 * 250)
+    #expect(now.allocatedBytes - now.journalBytes == 500 * 8_192)
+  }
+
   @Test func `a small body that takes six times as much as JSON counts with its blocks`() throws {
     let store = try open()
     try store.put([UInt8](repeating: 1, count: 1_024), for: "a")
