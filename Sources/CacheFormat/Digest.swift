@@ -51,9 +51,6 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
     unsafe bytes.withUnsafeBytes { unsafe names($0, hashSeed: hashSeed) }
   }
 
-  /// The number of digits of the written form.
-  package static let digitCount = 32
-
   /// Reads exactly 32 lower-case hex digits; `nil` for anything else.
   @inlinable
   package init?(digits: some Collection<UInt8>) {

@@ -45,9 +45,6 @@ package struct KeyHash: Sendable, Hashable, BitwiseCopyable {
 
 // The names in the tree (Docs/Format.md, "The tree"): 2 digits for the shard, 30 for the directory.
 extension KeyHash {
-  /// The number of bytes of a shard's name.
-  package static let shardNameLength = 2
-
   /// The number of bytes of a directory's name.
   package static let directoryNameLength = 30
 
@@ -59,27 +56,6 @@ extension KeyHash {
   /// The other 30 hex digits.
   package var directoryName: String {
     Hexadecimal.string(high, digits: 14) + Hexadecimal.string(low)
-  }
-
-  /// Writes the first 2 hex digits to `target`. The caller owns `target`, which has room for 2
-  /// bytes.
-  ///
-  /// - Complexity: O(1), without allocation.
-  @inlinable
-  package func writeShardName(to target: UnsafeMutablePointer<UInt8>) {
-    // Safety: the caller guarantees 2 bytes.
-    unsafe Hexadecimal.write(high &>> 56, digits: 2, to: target)
-  }
-
-  /// Writes the other 30 hex digits to `target`. The caller owns `target`, which has room for 30
-  /// bytes.
-  ///
-  /// - Complexity: O(1), without allocation.
-  @inlinable
-  package func writeDirectoryName(to target: UnsafeMutablePointer<UInt8>) {
-    // Safety: the caller guarantees 30 bytes, of which the halves write 14 and 16.
-    unsafe Hexadecimal.write(high, digits: 14, to: target)
-    unsafe Hexadecimal.write(low, to: target + 14)
   }
 
   /// Reads the hash from the names of its shard and directory; `nil` for any other names.

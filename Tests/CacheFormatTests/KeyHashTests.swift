@@ -11,20 +11,6 @@ import Testing
     #expect(hash.description == hash.shardName + hash.directoryName)
   }
 
-  @Test func `names written to memory are those of the strings, and no byte more`() {
-    var shard = [UInt8](repeating: 0xee, count: 3)
-    var directory = [UInt8](repeating: 0xee, count: 31)
-    // Safety: both arrays are one byte longer than the name.
-    unsafe shard.withUnsafeMutableBufferPointer { buffer in
-      unsafe hash.writeShardName(to: buffer.baseAddress!)
-    }
-    unsafe directory.withUnsafeMutableBufferPointer { buffer in
-      unsafe hash.writeDirectoryName(to: buffer.baseAddress!)
-    }
-    #expect(shard == Array(hash.shardName.utf8) + [0xee])
-    #expect(directory == Array(hash.directoryName.utf8) + [0xee])
-  }
-
   @Test func `names are read back`() {
     var generator = SplitMix64(seed: 5)
     for _ in 0..<200 {
