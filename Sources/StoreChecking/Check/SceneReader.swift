@@ -190,6 +190,7 @@ final class SceneReader {
     do throws(FormatError) {
       let document = try MetadataDocument(decoding: bytes, hashSeed: store.hashSeed)
       let entry = document.entry
+      if isDeep, let body = document.body { bodies.count(embedded: body) }
       if isDeep, let slot, let record = store.catalog?.record(of: slot) {
         records[slot.variant] = compare(record, entry)
       }
