@@ -9,6 +9,8 @@ extension FileSystem {
   package func readBytes(
     _ descriptor: borrowing Descriptor, count: Int, at offset: Int64
   ) throws(SystemError) -> [UInt8] {
+    // Without capacity, the array would write to the storage that all empty arrays share.
+    guard count != 0 else { return [] }
     var failure: SystemError?
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
       do throws(SystemError) {

@@ -125,10 +125,12 @@ public final class BodyReader: Sendable {
   public func read(upTo count: Int) throws(StoreError) -> [UInt8] {
     var failure: StoreError?
     let size = Int(min(UInt64(max(0, count)), length - position))
-    // Safety: the bytes that were read count as initialised.
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, done in
+    // Without capacity, the array would write to the storage that all empty arrays share.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(size, 1)) { buffer, done in
       do throws(StoreError) {
-        done = unsafe try read(into: UnsafeMutableRawBufferPointer(buffer))
+        // Safety: the bytes that were read count as initialised.
+        done = unsafe try read(
+          into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: size))
       } catch { failure = error }
     }
     if let failure { throw failure }
