@@ -439,14 +439,16 @@ if let names = Context.environment["OFFLINECACHE_TARGETS"]?.split(separator: ","
   package.products = []
 }
 
-/// With `OFFLINECACHE_OPTIMIZED` set (Tools/test), a debug build optimizes the engine: the tests
-/// that crash a store thousands of times then take a quarter of the time. Assertions still trap.
+/// With `OFFLINECACHE_OPTIMIZED` set (Tools/test), a debug build optimizes the engine and the
+/// second tier: the tests that crash a store thousands of times then take a quarter of the time,
+/// those with faults in each transfer a twentieth. Assertions still trap.
 if Context.environment["OFFLINECACHE_OPTIMIZED"] != nil {
-  let engine: Set = [
+  let optimized: Set = [
     "CacheSystem", "CacheFormat", "CacheStore", "StoreChecking", "SimulatedFiles", "TestSupport",
-    "storeprobe", "lifeprobe",
+    "storeprobe", "lifeprobe", "HTTPSemantics", "HTTPTransports", "MessageDigests", "RemoteTier",
+    "ClientTesting",
   ]
-  for target in package.targets where engine.contains(target.name) {
+  for target in package.targets where optimized.contains(target.name) {
     target.swiftSettings =
       (target.swiftSettings ?? []) + [
         .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
