@@ -142,12 +142,14 @@ struct RealServerTests {
       await machines[1].offer(key, body, tags: ["t"], received: 2)
       #expect(await machines[2].lookUp(key) == .success(body), "\(base) \(length)")
     }
+    for machine in machines { #expect(machine.tier.statistics.offersFailed == [:], "\(base)") }
     try await writers(machines, mayMiss: miss)
     try await machines[2].tier.purge(.tag("t"))
     machines[0].time.advance(seconds: 6)
     #expect(await machines[0].lookUp("GET http://a.test/4097") == .failure(.purged))
     for machine in machines {
-      #expect(machine.tier.statistics.offersFailed == [:], "\(base)")
+      // An offer begins with a look-up of the document, which may fail beside the other writer.
+      #expect(machine.tier.statistics.offersFailed.filter { $0.key != miss } == [:], "\(base)")
       #expect(machine.notices.all == [])
     }
   }
