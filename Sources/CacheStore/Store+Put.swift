@@ -47,6 +47,7 @@ extension Store {
     }
     // If the tree cannot be read, its files for this key count as damaged and are replaced.
     try? recovery.askTree(hash)
+    evictor.keepReserve(adding: entry, hash, limits)
     let isFull = try evictor.makeRoom(for: entry, hash, limits)
     var hasMadeSpace = false
     for _ in 0..<Self.maximumCommits {

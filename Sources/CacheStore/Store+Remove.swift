@@ -96,6 +96,18 @@ extension Store {
   /// - Throws: `readOnly`, `inputOutput`, `noSpace`, `closed`.
   public func removeAll() throws(StoreError) {
     if isReadOnly { throw .readOnly(path) }
+    do throws(StoreError) {
+      try moveAllAway()
+    } catch  where error.code == .noSpace {
+      // The new directory and the record need room.
+      guard evictor.makeSpace(0) else { throw error }
+      try moveAllAway()
+    }
+    events.send(.removed(.asked))
+    upkeep.request([.sweep, .compact])
+  }
+
+  private func moveAllAway() throws(StoreError) {
     let session = try catalog.ownSession()
     var away = PathName()
     let placed = try catalog.journal.withLock { () throws(StoreError) -> AppendedPlace? in
@@ -115,8 +127,6 @@ extension Store {
       }
     }
     if let placed { try catalog.sync(placed) }
-    events.send(.removed(.asked))
-    upkeep.request([.sweep, .compact])
   }
 
   private func hasKey(_ slot: Slot, _ key: ByteString) -> Bool {

@@ -101,7 +101,9 @@ extension StoreError {
     let (code, remedy): (Code, String)
     switch error {
     case _ where error.isNoSpace:
-      (code, remedy) = (.noSpace, "free space on the disk, or give the store smaller limits")
+      (code, remedy) = (
+        .noSpace, "free space on the disk (or inodes: df -i), or give the store smaller limits"
+      )
     case _ where error.isPermission:
       (code, remedy) = (.permissionDenied, "check its owner and mode, or choose another store")
     case _ where error.isReadOnly:

@@ -88,7 +88,7 @@ extension EasyHandle {
   }
 
   /// A request that must not be sent twice is lost on a kept connection that the server closes at
-  /// that moment. Most servers close after five seconds or more, so it uses younger ones only.
+  /// that moment. Servers close after two seconds or more, so it uses younger ones only.
   private func setReuse(_ method: HTTPMethod) -> Bool {
     method.isIdempotent || set(CURLOPT_MAXAGE_CONN, 1)
   }

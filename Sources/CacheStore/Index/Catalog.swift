@@ -30,6 +30,8 @@ package final class Catalog: Sendable {
   let settlingDelay: Int64
   /// The part of the log that has been settled.
   let settling = Mutex(SettlingProgress())
+  /// Whether the volume has so little room that bodies are stored in files at once.
+  let isVolumeTight = Atomic(false)
   private let sharedTail: JournalTail
 
   init(

@@ -4,11 +4,32 @@ internal import Synchronization
 /// The free space on the volume. It is queried again after some bytes were written.
 struct VolumeRoom {
   var available: UInt64 = 0
+  var availableFiles: UInt64 = 0
   /// The bytes written since the last query; the maximum if a new query is due.
   var written: UInt64 = .max
 
-  /// The bytes that may be written before the next query.
+  /// The bytes that may be written before the next query, if far more are free.
   static let recheckBytes: UInt64 = 16 << 20
+  /// The number of free inodes from which they are queried for each entry.
+  static let fewFiles: UInt64 = 16_384
+  /// With fewer free bytes, bodies are stored in files at once, because the log keeps them for a while
+  /// after their files are written.
+  static let logBytes: UInt64 = 64 << 20
+}
+
+/// The bytes and inodes that a store leaves free as long as it may evict something: also on a full disk,
+/// compaction, records of removals and the files of entries in the log need room.
+private struct VolumeReserve {
+  let bytes: UInt64
+  let files: UInt64
+
+  /// Makes the reserve of a store: at most an eighth of what it holds, so that it does not empty itself
+  /// on a disk that others have filled.
+  init(_ state: borrowing StoreState, segmentBytes: Int64) {
+    let totals = state.index.totals
+    bytes = min(256 << 10 + UInt64(segmentBytes), (totals.bodyBytes + totals.overheadBytes) / 8)
+    files = min(32, UInt64(totals.entries) / 8)
+  }
 }
 
 extension Evictor {
@@ -16,7 +37,7 @@ extension Evictor {
   func keepFree(
     _ free: UInt64, adding entry: NewEntry, _ hash: KeyHash, olderThan bound: Int64?
   ) throws(StoreError) {
-    let bytes = entry.length
+    let bytes = room(for: entry)
     var hasDropped = false
     while true {
       let available = freeBytes(adding: bytes)
@@ -44,17 +65,66 @@ extension Evictor {
     }
   }
 
-  /// Returns the bytes that will be free on the volume after so many more were written.
+  /// Returns the most bytes that an entry takes on the volume, with the directories of key and shard.
+  private func room(for entry: NewEntry) -> UInt64 {
+    entry.length + min(5 * catalog.place.blockBytes, .max - entry.length)
+  }
+
+  /// Returns the bytes that will be free on the volume after so many more were written, and the entries
+  /// in the log were settled.
   private func freeBytes(adding bytes: UInt64) -> UInt64 {
-    volume.withLock { room in
-      if room.written > VolumeRoom.recheckBytes,
-        let status = try? catalog.fileSystem.volume(of: catalog.place.root.raw)
-      {
-        room = VolumeRoom(available: status.availableBytes, written: 0)
+    let unsettled = catalog.state.withLock { $0.index.totals.unsettledBytes }
+    let isDue = volume.withLock { room in
+      room.written > VolumeRoom.recheckBytes || room.availableFiles < VolumeRoom.fewFiles
+        || room.available < unsettled + VolumeRoom.logBytes + VolumeRoom.recheckBytes
+    }
+    // Not under the lock, because the file system may be a caller's.
+    let status = isDue ? try? catalog.fileSystem.volume(of: catalog.place.root.raw) : nil
+    if let status {
+      catalog.isVolumeTight.store(
+        status.availableBytes < unsettled + VolumeRoom.logBytes, ordering: .relaxed)
+    }
+    return volume.withLock { room in
+      if let status {
+        room = VolumeRoom(
+          available: status.availableBytes, availableFiles: status.availableFiles, written: 0)
       }
       let (sum, isTooLarge) = room.written.addingReportingOverflow(bytes)
       room.written = isTooLarge ? .max : sum
-      return room.available - min(room.available, room.written)
+      let (all, isAllTooLarge) = room.written.addingReportingOverflow(unsettled)
+      return room.available - (isAllTooLarge ? room.available : min(room.available, all))
+    }
+  }
+
+  /// Evicts entries before the volume is full, as many as there are. If nothing may be evicted, or the
+  /// volume cannot be queried, the new entry is tried all the same.
+  func keepReserve(adding entry: NewEntry, _ hash: KeyHash, _ limits: Limits) {
+    guard evictsOnFullDisk, entry.past == nil else { return }
+    let bytes = room(for: entry)
+    var hasDropped = false
+    while true {
+      let reserve = catalog.state.withLock {
+        VolumeReserve($0, segmentBytes: catalog.journalBudget($0).segmentBytes)
+      }
+      // `keepFree` counts the entry if it keeps more bytes free.
+      let isEnough = limits.freeBytes >= reserve.bytes
+      let free = freeBytes(adding: isEnough ? 0 : bytes)
+      let files = volume.withLock { $0.availableFiles }
+      if isEnough || free >= reserve.bytes, files >= reserve.files { return }
+      let known = volume.withLock { room in
+        defer { room.written = .max }
+        return room.available
+      }
+      if known == 0, (try? catalog.fileSystem.volume(of: catalog.place.root.raw)) == nil { return }
+      if !hasDropped {
+        hasDropped = true
+        if dropDeadRecords(of: bytes + reserve.bytes) { continue }
+      }
+      guard (try? checkSpace(for: entry.length)) != nil,
+        (try? evictOne(
+          .freeSpace, forSpare: entry.isSpare,
+          planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })) ?? nil != nil
+      else { return }
     }
   }
 
@@ -63,8 +133,11 @@ extension Evictor {
   ///
   /// - Returns: whether the journal was written anew.
   private func dropDeadRecords(of bytes: UInt64) -> Bool {
-    let spare = catalog.state.withLock { $0.journal.spareBytes }
-    guard spare > Int64(clamping: max(bytes, 64 << 10)),
+    let (spare, live) = catalog.state.withLock { ($0.journal.spareBytes, $0.journal.bytes.live) }
+    // All live records are written again, so few dead ones are not worth it, and room is needed.
+    guard spare > max(Int64(clamping: max(bytes, 64 << 10)), live / 4),
+      let room = try? catalog.fileSystem.volume(of: catalog.place.root.raw).availableBytes,
+      room >= UInt64(clamping: live),
       (try? recovery.purge()) != nil
     else { return false }
     volume.withLock { $0.written = .max }

@@ -46,8 +46,20 @@ final class Evictor: Sendable {
     }
   }
 
-  /// Records new limits, and evicts entries until they hold.
+  /// Records new limits, and evicts entries until they hold. On a full disk, some go first, to make
+  /// room for the record.
   func setLimits(_ limits: Limits) throws(StoreError) {
+    do throws(StoreError) {
+      try record(limits)
+    } catch  where error.code == .noSpace {
+      guard makeSpace(0) else { throw error }
+      try record(limits)
+    }
+    if excess() != nil { catalog.waitForTouches() }
+    keepLimits()
+  }
+
+  private func record(_ limits: Limits) throws(StoreError) {
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       let pinned = state.index.totals.pinnedBytes
       if pinned > limits.pinQuota {
@@ -59,8 +71,6 @@ final class Evictor: Sendable {
       return [limits.record.bytes]
     }
     if let placed { try catalog.sync(placed) }
-    if excess() != nil { catalog.waitForTouches() }
-    keepLimits()
   }
 
   /// Evicts entries until they take at most `bytes` bytes, without the room for dead records.
@@ -165,6 +175,49 @@ final class Evictor: Sendable {
   /// - Returns: whether it was removed.
   func remove(_ slot: Slot, _ reason: RemovalReason) throws(StoreError) -> Bool {
     if catalog.isReadOnly { throw .readOnly(path) }
+    do throws(StoreError) {
+      return try removeWithRecord(slot, reason)
+    } catch  where error.code == .noSpace {
+      // On a full disk the record has no room, or the session of this process. The files of the entry
+      // make some. If the process ends in between, the entry is a miss.
+      guard try removeFilesAlone(of: slot, reason) else { throw error }
+      return try removeWithRecord(slot, reason)
+    }
+  }
+
+  /// Removes the files of an entry whose record cannot be written.
+  ///
+  /// - Returns: false if the entry has none, or may no longer be removed.
+  private func removeFilesAlone(
+    of slot: Slot, _ reason: RemovalReason
+  ) throws(StoreError) -> Bool {
+    if slot.isUnsettled { return false }
+    return try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
+      let entries = shard.entries
+      let found = catalog.state.withLock { state -> (gone: Slot, others: [Slot])? in
+        catalog.follow(&state)
+        guard state.entries === entries,
+          let number = state.index.find(slot.keyHash, slot.variant),
+          reason == .asked || isVictim(state.index[number], slot),
+          !state.index[number].isUnsettled
+        else { return nil }
+        return (state.index[number], otherFiles(of: slot, state))
+      }
+      guard let found else { return false }
+      tree.removeFiles(of: found.gone, found.others, in: shard)
+      return true
+    }
+  }
+
+  /// Returns the other variants of a key that have files.
+  private func otherFiles(of slot: Slot, _ state: borrowing StoreState) -> [Slot] {
+    state.index.variants(of: slot.keyHash).map { state.index[$0] }
+      .filter { $0.variant != slot.variant && !$0.isUnsettled }
+  }
+
+  private func removeWithRecord(
+    _ slot: Slot, _ reason: RemovalReason
+  ) throws(StoreError) -> Bool {
     _ = try catalog.ownSession()
     for attempt in 0..<Store.maximumAttempts {
       let outcome =
@@ -221,8 +274,7 @@ final class Evictor: Sendable {
       guard !isOutdated, let number, reason == .asked || isVictim(state.index[number], slot)
       else { return [] }
       gone = state.index[number]
-      others = state.index.variants(of: slot.keyHash).map { state.index[$0] }
-        .filter { $0.variant != slot.variant && !$0.isUnsettled }
+      others = otherFiles(of: slot, state)
       return [
         RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: reason).bytes
       ]

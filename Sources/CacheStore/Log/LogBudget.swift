@@ -1,4 +1,5 @@
 internal import CacheFormat
+internal import Synchronization
 
 /// The room for bodies in the journal (Docs/Architecture.md, "The log").
 struct LogBudget {
@@ -56,6 +57,7 @@ extension Catalog {
   /// Returns whether a record with a body of so many bytes may be appended.
   func hasLogRoom(_ bytes: Int, _ state: borrowing StoreState) -> Bool {
     state.isComplete && state.journal.isWhole && state.journal.carriesBodies
+      && !isVolumeTight.load(ordering: .relaxed)
       && state.journal.bodies.all + Int64(bytes) <= logBudget(state).bytes
   }
 }

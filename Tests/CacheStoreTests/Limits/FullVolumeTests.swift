@@ -1,0 +1,103 @@
+import CacheFormat
+import CacheStore
+import CacheSystem
+import SimulatedFiles
+import TestSupport
+import Testing
+
+/// A volume that is full, because of the store or of others.
+@Suite struct FullVolumeTests {
+  private let volume = SimulatedVolume(capacityBytes: 4 << 20)
+
+  private func open(_ settling: Settling, limits: Limits? = nil) throws -> Store {
+    try Store(
+      at: "/store",
+      options: Options(
+        limits: limits, settling: settling, clock: SteppingClock(step: 1_000),
+        fileSystem: SimulatedProcess(on: volume)))
+  }
+
+  private func body(_ number: Int) -> [UInt8] { TestBody.make(6_000, seed: UInt64(number)) }
+  private func key(_ number: Int) -> ByteString { ByteString("k\(number)") }
+
+  private func fill(_ store: Store, _ count: Int) throws {
+    for number in 0..<count { try store.put(body(number), for: key(number)) }
+  }
+
+  /// Writes a file of others until nothing more has room.
+  private func fillUp() throws {
+    let files = SimulatedProcess(on: volume)
+    let root = try files.open(userPath: "/", [.read, .directory])
+    let name = try #require(PathName(bytes: Array("others".utf8)))
+    let file = try files.open(name, in: root, [.write, .create])
+    var offset: Int64 = 0
+    while (try? files.write(file, [UInt8](repeating: 1, count: 4_096), at: offset)) != nil {
+      offset += 4_096
+    }
+  }
+
+  @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
+  func `a store goes on when it has filled the volume`(settling: Settling) throws {
+    let store = try open(settling)
+    try fill(store, 1_500)
+    let count = store.statistics.entries
+    #expect(count > 150, "as many as there is room for")
+    for number in (1_500 - count)..<1_500 {
+      #expect(store.lookUp(key(number)).entry?.body == body(number))
+    }
+    try store.settle()
+    store.close()
+    let again = try open(settling)
+    #expect(again.lookUp(key(1_499)).entry?.body == body(1_499))
+    again.close()
+  }
+
+  @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
+  func `a program that others have left no room removes and stores`(settling: Settling) throws {
+    var store = try open(settling)
+    try fill(store, 100)
+    try store.settle()
+    store.close()
+    try fillUp()
+    store = try open(settling)
+    #expect(try store.remove(key(50)) == 1)
+    try fillUp()
+    try store.setLimits(Limits(entries: 80))
+    try fillUp()
+    #expect(try store.trim(toBytes: 300_000) > 0)
+    try fillUp()
+    try store.put(body(200), for: key(200))
+    #expect(store.lookUp(key(200)).entry?.body == body(200))
+    try fillUp()
+    try store.removeAll()
+    #expect(store.statistics.entries == 0 && store.lookUp(key(200)).entry == nil)
+    store.close()
+  }
+
+  @Test func `settling keeps the free space that the limits demand`() throws {
+    let store = try open(.within(seconds: 3_600), limits: Limits(freeBytes: 1 << 20))
+    try fill(store, 600)
+    try store.settle()
+    let process = SimulatedProcess(on: volume)
+    let root = try process.open(userPath: "/", [.read, .directory])
+    #expect(try process.volume(of: root.raw).availableBytes >= 1 << 20)
+    #expect(store.statistics.entries > 100)
+    store.close()
+  }
+
+  @Test func `a store that may not evict keeps its entries on a full volume`() throws {
+    let store = try Store(
+      at: "/store",
+      options: Options(
+        settling: .atOnce, evictsOnFullDisk: false, fileSystem: SimulatedProcess(on: volume)))
+    var stored = 0
+    #expect(throws: StoreError.self) {
+      for number in 0..<1_000 {
+        try store.put(body(number), for: key(number))
+        stored += 1
+      }
+    }
+    #expect(store.statistics.entries == stored && store.statistics.evictions == 0)
+    store.close()
+  }
+}
