@@ -115,7 +115,8 @@ extension FindingKind {
     case .entryMisplaced:
       .init(
         .fault, "A whole entry is in the directory of another key.",
-        "Moved to its place; if that is taken, to the quarantine.", .safe)
+        "Moved to its place; if that has the entry, to the quarantine (`all`: also if another has "
+          + "the place).", .safe)
     case .metadataMissing:
       .init(.fault, "An entry has no metadata file.", "Written again from the journal.", .safe)
     case .metadataDamaged:

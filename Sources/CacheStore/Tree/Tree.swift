@@ -165,7 +165,7 @@ package final class Tree: Sendable {
   }
 
   /// Opens the directory of a key by its path in another directory; `nil` if there is none.
-  func openKey(
+  package func openKey(
     _ hash: KeyHash, at path: PathName, in directory: borrowing Descriptor
   ) throws(StoreError) -> Descriptor? {
     do throws(SystemError) {

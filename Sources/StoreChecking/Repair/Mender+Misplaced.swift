@@ -20,6 +20,9 @@ extension Mender {
       try place(
         name, of: directory, held: Layout.shardNumber(of: scene.hash), shard.entries, scene.path)
     else {
+      // If another entry has taken the place, this may be the only copy.
+      let isCopy = try hasOwnMetadata(facts, shard.entries)
+      guard level == .all || isCopy else { return false }
       return try quarantine(
         variant, scene, shard, "it is of another key, whose place was taken, or was not whole.")
     }
@@ -32,6 +35,17 @@ extension Mender {
       }
     }
     return true
+  }
+
+  /// Returns whether the place of an entry has a metadata file of that entry.
+  private func hasOwnMetadata(
+    _ facts: DocumentFacts, _ entries: EntriesDirectory
+  ) throws(StoreError) -> Bool {
+    let path = Layout.keyPath(facts.keyHash)
+    guard let directory = try tree.openKey(facts.keyHash, at: path, in: entries.directory)
+    else { return false }
+    return try readDocument(Layout.metadata(facts.variant), directory, path.bytes)?.entry.key
+      == facts.key
   }
 
   /// Moves the entries of a foreign directory to their places, and the rest of the directory to the

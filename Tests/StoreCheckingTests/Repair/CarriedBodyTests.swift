@@ -46,6 +46,23 @@ struct FileDamage: Sendable, CustomStringConvertible {
 }
 
 @Suite struct CarriedBodyTests {
+  @Test func `swapped metadata files with bodies are left by a safe repair`() throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 60)) { store in
+      try store.put([1], for: "a")
+      try store.put([2], for: "b")
+    }
+    let files = try sandbox.files(".json")
+    let bytes = try files.map { try sandbox.bytes($0) }
+    try sandbox.write(files[0], bytes[1])
+    try sandbox.write(files[1], bytes[0])
+    try sandbox.removeTree("journal")
+    #expect(try sandbox.repair(.safe, .deep).report.left == 2)
+    #expect(try sandbox.names("quarantine").isEmpty)
+    #expect(try sandbox.repair(.all, .deep).unrepaired == [])
+    #expect(try sandbox.check(.deep).findings.isEmpty)
+  }
+
   static func content(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0) }
   }
