@@ -38,9 +38,9 @@ package final class StorePlace: Sendable {
     // Other processes that open the store at the same time wait for the lock, so each part is made
     // once.
     if !options.isReadOnly { try Self.makeDirectories(root, path, options) }
-    let journal = try Self.open(Layout.journal, in: root, path, files)
-    staging = try Self.open(Layout.staging, in: root, path, files)
-    quarantine = try Self.open(Layout.quarantine, in: root, path, files)
+    let journal = try Self.openPart(Layout.journal, in: root, path, options)
+    staging = try Self.openPart(Layout.staging, in: root, path, options)
+    quarantine = try Self.openPart(Layout.quarantine, in: root, path, options)
     description = try Self.readOrMakeDescription(root, path, options)
     if !options.isReadOnly {
       // The store works without the tag, too.
@@ -79,6 +79,19 @@ package final class StorePlace: Sendable {
   /// Opens the present `entries` directory.
   func openEntries() throws(StoreError) -> Descriptor {
     try Self.open(Layout.entries, in: root, path, fileSystem)
+  }
+
+  /// Opens a directory of the store. If a program that only reads lacks it, the root takes its place,
+  /// which has no file with a name of that directory. A checker reports it instead.
+  private static func openPart(
+    _ name: PathName, in root: borrowing Descriptor, _ path: String, _ options: Options
+  ) throws(StoreError) -> Descriptor {
+    do throws(StoreError) {
+      return try open(name, in: root, path, options.fileSystem)
+    } catch {
+      guard options.isReadOnly, !options.isSupervised, error.code == .notFound else { throw error }
+      return try openRoot(path, options)
+    }
   }
 
   private static func open(

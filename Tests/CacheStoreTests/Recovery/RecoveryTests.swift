@@ -132,6 +132,18 @@ import Testing
     #expect(sandbox.tree() == before)
   }
 
+  @Test func `a store whose directory journal is gone can be read`() throws {
+    let store = try sandbox.open()
+    try store.put([1, 2, 3], for: "a")
+    store.close()
+    for name in sandbox.segments { sandbox.remove(name) }
+    for name in ["journal", "staging", "quarantine"] { sandbox.remove(name) }
+    let again = try sandbox.open(Options(isReadOnly: true))
+    #expect(again.lookUp("a").entry?.body == [1, 2, 3] && again.statistics.entries == 1)
+    again.close()
+    #expect(!sandbox.tree().keys.contains("journal"), "nothing was written")
+  }
+
   @Test func `what was never promised is gone after an unclean end`() throws {
     try makeStore(20)
     let files = FileManager.default
