@@ -13,7 +13,7 @@ public enum Durability: Sendable, Hashable {
 public enum Settling: Sendable, Hashable {
   /// A body of up to 16 KiB is first stored in the journal, with one write. The background thread
   /// writes its files within so many seconds. If the journal is lost until then, the entry is lost.
-  /// With 0 seconds or less, the files are written at once.
+  /// With 0 seconds or less, opening the store throws `invalidLimits`.
   case within(seconds: Int)
   /// The files are written before the call returns.
   case atOnce

@@ -21,10 +21,11 @@ enum RemoveCommand {
       "Give keys, or just one of the options. With an option, the number of removed entries is "
         + "printed on standard error. A named key that is not there gives a message and exit "
         + "status 1; a prefix, tag or age that matches nothing gives 0.",
-      "Removed entries are never served again, and their bodies are deleted at once. Their keys "
-        + "and header fields stay in the journal until a command closes the store a day or more "
-        + "after the journal was begun, or in large stores until half of it is obsolete. With "
-        + "--purge they are removed at once. Disk blocks are not overwritten.",
+      "Removed entries are never served again, and the files of their bodies are deleted at once. "
+        + "Their keys, header fields and small bodies (up to 16 KiB) stay in the journal until a "
+        + "command closes the store a day or more after the journal was begun, or in large stores "
+        + "until half of it is obsolete. With --purge they are removed at once. Disk blocks are "
+        + "not overwritten.",
     ],
     parameters: [keys], options: [prefix, tag, age, all, purge],
     examples: [
