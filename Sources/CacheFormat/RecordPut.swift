@@ -327,9 +327,10 @@ extension PutRecord {
     copy.set(UInt64(bitPattern: nanoseconds), at: at + 56)
     if let bodyFile { copy.set(bodyFile, at: at + 72) }
     if let overhead { copy.set(overhead, at: at + 80) }
-    guard head.carriesBody else { return copy }
+    let isLonger = head.carriesBody
     // Without the body it is neither embedded nor settled.
     copy[at + 86] &= ~26
+    guard isLonger else { return copy }
     copy.set(UInt32(copy.count), at: 12)
     copy.set(UInt32(0), at: 28)
     return copy

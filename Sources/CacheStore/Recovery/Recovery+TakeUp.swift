@@ -218,7 +218,10 @@ extension Recovery {
       }
       return false
     }
-    if record.isSame(as: entry) { return true }
+    if record.isSame(as: entry) {
+      // The file may have the body although the record says that it is in a file of its own.
+      return document.body == nil || located.slot.isEmbedded || tree.hasBody(located)
+    }
     // Sequence numbers decide, if both have one, because a clock may be wrong.
     if let sequence = document.sequence, record.sequence > 0 {
       return sequence <= record.sequence && hasBody(located)
