@@ -181,6 +181,14 @@ extension Evictor {
     }
   }
 
+  /// Whether the volume has hardly any room, so that files have to go before their records.
+  var isVolumeFull: Bool {
+    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else {
+      return false
+    }
+    return volume.availableBytes < 64 << 10 || volume.availableFiles < 8
+  }
+
   /// Makes room on a full disk.
   ///
   /// - Parameter bytes: the bytes that are to be written.

@@ -180,7 +180,7 @@ final class Evictor: Sendable {
     } catch  where error.code == .noSpace {
       // On a full disk the record has no room, or the session of this process. The files of the entry
       // make some. If the process ends in between, the entry is a miss.
-      guard try removeFilesAlone(of: slot, reason) else { throw error }
+      guard isVolumeFull, try removeFilesAlone(of: slot, reason) else { throw error }
       return try removeWithRecord(slot, reason)
     }
   }
