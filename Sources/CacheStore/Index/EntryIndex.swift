@@ -93,7 +93,7 @@ struct EntryIndex: ~Copyable {
       uncount(old)
       if before?.digest != head.digest || before?.length != head.length
         || before?.bodyFile != UInt32(truncatingIfNeeded: head.bodyFile)
-        || before?.hasBodyFile != !(head.isUnsettled || head.isEmbedded)
+        || before?.isUnsettled != head.isUnsettled
         || before?.isEmbedded != head.isEmbedded
       {
         leaveRing(old)

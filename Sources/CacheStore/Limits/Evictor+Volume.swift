@@ -65,6 +65,11 @@ extension Evictor {
     }
   }
 
+  /// The status of the volume; `nil` if it cannot be queried.
+  private var volumeStatus: VolumeStatus? {
+    try? catalog.fileSystem.volume(of: catalog.place.root.raw)
+  }
+
   /// Returns the most bytes that an entry takes on the volume, with the directories of key and shard.
   private func room(for entry: NewEntry) -> UInt64 {
     entry.length + min(5 * catalog.place.blockBytes, .max - entry.length)
@@ -79,7 +84,7 @@ extension Evictor {
         || room.available < unsettled + VolumeRoom.logBytes + VolumeRoom.recheckBytes
     }
     // Not under the lock, because the file system may be a caller's.
-    let status = isDue ? try? catalog.fileSystem.volume(of: catalog.place.root.raw) : nil
+    let status = isDue ? volumeStatus : nil
     if let status {
       catalog.isVolumeTight.store(
         status.availableBytes < unsettled + VolumeRoom.logBytes, ordering: .relaxed)
@@ -115,7 +120,7 @@ extension Evictor {
         defer { room.written = .max }
         return room.available
       }
-      if known == 0, (try? catalog.fileSystem.volume(of: catalog.place.root.raw)) == nil { return }
+      if known == 0, volumeStatus == nil { return }
       if !hasDropped {
         hasDropped = true
         if dropDeadRecords(of: bytes + reserve.bytes) { continue }
@@ -136,7 +141,7 @@ extension Evictor {
     let (spare, live) = catalog.state.withLock { ($0.journal.spareBytes, $0.journal.bytes.live) }
     // All live records are written again, so few dead ones are not worth it, and room is needed.
     guard spare > max(Int64(clamping: max(bytes, 64 << 10)), live / 4),
-      let room = try? catalog.fileSystem.volume(of: catalog.place.root.raw).availableBytes,
+      let room = volumeStatus?.availableBytes,
       room >= UInt64(clamping: live),
       (try? recovery.purge()) != nil
     else { return false }
@@ -147,9 +152,7 @@ extension Evictor {
   /// Returns the bytes that are free on the volume, and about how many more the store could free: those
   /// of dead records, and of the entries that may be evicted. `nil` if the volume cannot be queried.
   private func space(evicting: Bool) -> (free: UInt64, removable: UInt64)? {
-    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else {
-      return nil
-    }
+    guard let volume = volumeStatus else { return nil }
     let removable = catalog.state.withLock { state -> UInt64 in
       let dead = UInt64(clamping: state.journal.spareBytes)
       if !evicting { return dead }
@@ -183,9 +186,7 @@ extension Evictor {
 
   /// Whether the volume has hardly any room, so that files have to go before their records.
   var isVolumeFull: Bool {
-    guard let volume = try? catalog.fileSystem.volume(of: catalog.place.root.raw) else {
-      return false
-    }
+    guard let volume = volumeStatus else { return false }
     return volume.availableBytes < 64 << 10 || volume.availableFiles < 8
   }
 
