@@ -65,7 +65,8 @@ extension Store {
         try check(key, entry.metadata)
         entry.accessed = Timestamp(nanoseconds: located.slot.accessed)
         let draft = try Draft(
-          entry, hash, bodyFile: record.head.bodyFile, embedding: body,
+          // The record of an entry in the log was written before its file had a number.
+          entry, hash, bodyFile: UInt64(located.slot.bodyFile), embedding: body,
           sequence: catalog.state.withLock { $0.journal.sequence &+ 1 }, for: catalog.tree)
         return try place(draft, located, in: shard, staging: session)
       }

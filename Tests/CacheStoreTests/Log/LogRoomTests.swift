@@ -35,6 +35,22 @@ import Testing
     #expect(store.statistics.entries == 26 && store.statistics.evictions == 0)
   }
 
+  @Test func `a change of one of two entries with one file does not make the file count twice`() throws
+  {
+    let store = try open(Limits(bytes: 1 << 20))
+    let body = TestBody.make(10_000, seed: 1)
+    try store.put(body, for: "a")
+    try store.settle()
+    try store.put(body, for: "b")
+    try store.settle()
+    #expect(store.statistics.sharedBytes == 10_000)
+    // The record of `a` still carries the body.
+    try store.update("a") { $0.status = 203 }
+    #expect(store.statistics.sharedBytes == 10_000)
+    try store.remove("b")
+    #expect(store.lookUp("a").entry?.body == body)
+  }
+
   @Test(arguments: [true, false])
   func `the moved files of a replaced entry are deleted with its successor`(
     isEvicted: Bool
