@@ -74,15 +74,28 @@ extension Catalog {
         return segment
       }
     }
-    let isLinked = try system(journal.path(of: current.number)) { () throws(SystemError) in
-      try fileSystem.isLinked(current.file)
-    }
-    if isLinked { return try leave(current) }
+    if try isLinked(current) { return try leave(current) }
     // Nobody else is writing, so a killed process left the bytes after the last record.
     if torn > 0 { try cutTail(of: current, at: position) }
     let isFull = state.withLock { self.isFull($0) }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
     return try roll(from: current)
+  }
+
+  /// Cuts off the bytes after the last record, if there are any.
+  package func cutTornTail() throws(StoreError) {
+    try journal.withLock { () throws(StoreError) in
+      let (current, position, torn) = state.withLock { state in
+        follow(&state)
+        return (state.journal.current, state.journal.position, state.journal.tornBytes)
+      }
+      guard let current, torn > 0 else { return }
+      if try isLinked(current) {
+        _ = try leave(current)
+      } else {
+        try cutTail(of: current, at: position)
+      }
+    }
   }
 
   /// Cuts off the bytes after the last record. The caller holds the journal's lock, and has read up
@@ -94,6 +107,12 @@ extension Catalog {
       // In a journal that is not whole, perhaps because of this tail, a number is left out. So
       // processes that open the store before it is written anew notice the damage.
       if !state.journal.isWhole { state.journal.sequence &+= 1 }
+    }
+  }
+
+  private func isLinked(_ segment: Segment) throws(StoreError) -> Bool {
+    try system(journal.path(of: segment.number)) { () throws(SystemError) in
+      try fileSystem.isLinked(segment.file)
     }
   }
 

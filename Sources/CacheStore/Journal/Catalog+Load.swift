@@ -101,18 +101,13 @@ extension Catalog {
   /// Reads the end of the journal that could not be read before. If that is still not possible after
   /// some tries, the end is given up: the journal counts as damaged, and goes on in a new segment.
   func readUnread() throws(StoreError) {
-    let pause = Monitor(())
-    for milliseconds: Int64 in [0, 2, 8, 32, 128] {
-      if upkeep.isStopping { return }
-      if milliseconds > 0 {
-        pause.wait(nanoseconds: milliseconds * 1_000_000) { _ in nil as Void? }
-      }
-      let isRead = state.withLock { state in
+    let isRead = try upkeep.awaitMoment {
+      state.withLock { state in
         follow(&state)
         return state.journal.unread == nil
       }
-      if isRead { return }
     }
+    if isRead || upkeep.isStopping { return }
     try journal.withLock { () throws(StoreError) in
       let unread = state.withLock { state in
         follow(&state)

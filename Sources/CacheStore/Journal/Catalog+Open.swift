@@ -37,7 +37,8 @@ extension Catalog {
     try state.withLock { state throws(StoreError) in try loadWithMark(&state) }
     // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
-    let dead = try tree.staging.deadSessions()
+    let dead = try deadSessionsAtOpening()
+    tree.staging.noteDeadAtOpening(dead)
     try cutUnsynced(dead)
     try beginFormat2()
     if !dead.isEmpty {
@@ -58,6 +59,20 @@ extension Catalog {
     guard isUnmarked, try !tree.staging.hasLiveSessions() else { return [] }
     state.withLock { $0.endedUncleanly = true }
     return .reconcile
+  }
+
+  /// Returns the sessions of processes that are gone. The caller holds the journal's lock.
+  ///
+  /// Bytes after the last record may be those of a process that is just ending: its lock of the
+  /// journal was free before that of its session.
+  private func deadSessionsAtOpening() throws(StoreError) -> [PathName] {
+    let dead = try tree.staging.deadSessions()
+    let isTorn = state.withLock { $0.journal.tornBytes > 0 }
+    guard dead.isEmpty, isTorn, try tree.staging.hasLiveSessions() else { return dead }
+    _ = try upkeep.awaitMoment { () throws(StoreError) in
+      try !tree.staging.deadSessions().isEmpty
+    }
+    return try tree.staging.deadSessions()
   }
 
   /// Makes the next segment one that may have bodies, unless a process that may not know them has the

@@ -73,17 +73,6 @@ extension Recovery {
     return placed != nil
   }
 
-  /// Cuts off the bytes after the last whole record of the journal.
-  package func cutTornTail() throws(StoreError) {
-    try catalog.journal.withLock { () throws(StoreError) in
-      let torn = catalog.state.withLock { state in
-        catalog.follow(&state)
-        return state.journal.current == nil ? 0 : state.journal.tornBytes
-      }
-      if torn > 0 { _ = try catalog.writableSegment() }
-    }
-  }
-
   /// Removes the incomplete files of processes that were killed while they began a segment or wrote
   /// store.json.
   package func removeUnfinished() throws(StoreError) {

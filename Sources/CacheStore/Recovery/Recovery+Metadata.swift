@@ -38,25 +38,58 @@ extension Recovery {
 
   /// Returns the sequence number of a record that the journal has lost, if the metadata files of a
   /// key prove it: a file is newer than its record in the journal, or has no record and a number
-  /// after the end of the journal.
+  /// that no record had when the store was opened. The caller holds the shard.
+  ///
+  /// - Throws: `closed` if the store is closed before that is known.
   func lostSequence(
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
-  ) -> UInt64? {
+  ) throws(StoreError) -> UInt64? {
     let slots = catalog.slots(of: hash)
-    let end = catalog.state.withLock { $0.journal.openedSequence }
     for case .metadata(let variant) in found {
       guard let document = try? tree.document(Layout.metadata(variant), in: directory),
         let sequence = document.sequence
       else { continue }
       if let slot = slots.first(where: { $0.variant == variant }), !slot.isUnsettled {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
-      } else if sequence > end &+ 1, catalog.hash(document.entry.key) == hash {
-        // The first number after the end proves nothing: a process that is killed before it appends
-        // its record leaves a file with it.
+      } else if catalog.hash(document.entry.key) == hash,
+        !isOfLog(document, slots.first { $0.variant == variant }),
+        try isLost(sequence)
+      {
         return sequence
       }
     }
     return nil
+  }
+
+  /// Returns whether a metadata file is of an entry in the log, or of an older version: it was being
+  /// settled, or replaced.
+  private func isOfLog(_ document: MetadataDocument, _ slot: Slot?) -> Bool {
+    guard let slot, let sequence = document.sequence else { return false }
+    let located = catalog.state.withLock { $0.located(slot) }
+    return (try? catalog.readRecord(located)).map { sequence <= $0.sequence } ?? false
+  }
+
+  /// Returns whether the journal has lost a record, if a metadata file without a record has this
+  /// number.
+  ///
+  /// A process that is killed before it appends its record leaves a file with the first number after
+  /// the end of the journal; so does one that is killed between the record of a removal and the
+  /// removal of the file, with a lower number. If the number came into use since the store was
+  /// opened, the session of such a process is still there: it is removed after the file.
+  private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
+    let (opened, end) = catalog.state.withLock { state in
+      catalog.follow(&state)
+      return (state.journal.openedSequence, state.journal.sequence)
+    }
+    if sequence <= opened &+ 1 { return false }
+    if sequence > end &+ 1 { return true }
+    let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
+      try catalog.journal.withLock { () throws(StoreError) in
+        try tree.staging.hasNewDeadSession()
+      }
+    }
+    if !wasKilled && upkeep.isStopping { throw .closed(path) }
+    return !wasKilled
   }
 
   /// Writes a metadata file again from the journal, if it is missing or differs.

@@ -33,6 +33,8 @@ package final class Recovery: Sendable {
   func reconcile() {
     guard let dead = try? deadSessionsNow() else { return }
     guard (try? catalog.readUnread()) != nil else { return }
+    // Without the sessions the bytes after the last record would count as damage.
+    if !dead.isEmpty, (try? catalog.cutTornTail()) == nil { return }
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
@@ -184,7 +186,7 @@ package final class Recovery: Sendable {
     try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
       guard let directory = try tree.openKey(hash, in: shard) else { return }
       var found = try tree.files(in: directory)
-      if catalog.isIndexWhole, let lost = lostSequence(found, of: hash, in: directory) {
+      if catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory) {
         try catalog.noteLostRecords(through: lost)
       }
       let isWhole = catalog.isIndexWhole

@@ -57,6 +57,8 @@ final class Staging: Sendable {
   private let durability: Durability
   private let own = Mutex<Session?>(nil)
   private let leftovers = Leftovers()
+  /// The names of the sessions that were dead when the store was opened.
+  private let deadAtOpening = Mutex<Set<[UInt8]>>([])
   /// The directories of replaced keys in the session.
   let replaced = Lock(ReplacedKeys())
 
@@ -152,6 +154,17 @@ final class Staging: Sendable {
   /// Returns the names of sessions whose processes are gone. The caller holds the journal's lock.
   func deadSessions() throws(StoreError) -> [PathName] {
     try sessions { (try? fileSystem.tryLock($0)) ?? false }
+  }
+
+  /// Notes the sessions that were dead when the store was opened.
+  func noteDeadAtOpening(_ names: [PathName]) { deadAtOpening.withLock { $0 = Set(names.map(\.bytes)) } }
+
+  /// Returns whether a process was killed since the store was opened, and its session is there. The
+  /// system ends the locks of a killed process one by one, so this may follow a moment after another
+  /// of its locks is free. The caller holds the journal's lock.
+  func hasNewDeadSession() throws(StoreError) -> Bool {
+    let known = deadAtOpening.withLock { $0 }
+    return try deadSessions().contains { !known.contains($0.bytes) }
   }
 
   /// Returns the names of other processes' sessions that `isWanted` accepts.

@@ -197,7 +197,7 @@ extension Mender: Mending {
     do throws(StoreError) {
       try recovery.separateMissing()
       try recovery.takeUpAndRenew()
-      try recovery.cutTornTail()
+      try catalog.cutTornTail()
       try removeForeignSegments(journal)
       try recovery.removeUnfinished()
       // Dead sessions are the sign that tree and journal have to be compared.
