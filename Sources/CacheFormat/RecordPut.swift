@@ -10,9 +10,9 @@
 ///     72 body file  u64  a number: entries with equal digests and equal lower 32 bits share a file
 ///     80 overhead   u32  bytes allocated for the metadata file and the directory
 ///     84 status     u16, 65535 for none
-///     86 flags      u16  1: pinned; 2: the record carries the body; 4: it has the tag `spare`; with 2
-///                        also 8: the metadata file has the body, and 16: the files are there;
-///                        others are ignored
+///     86 flags      u16  1: pinned; 2: the record carries the body; 4: it has the tag `spare`; 8 (in
+///                        the journal only with 2): the metadata file has the body; 16: the files
+///                        are there; others are ignored
 ///     88 key count  u32
 ///     92 fields     u16, user items u16, tags u16, 2 bytes of 0
 ///     100 texts     u32  bytes of all texts after the key
@@ -75,7 +75,7 @@ package struct PutHead: Sendable, Hashable {
   package func agrees(withBodyCount count: Int) -> Bool {
     carriesBody
       ? length <= UInt64(RecordFrame.maximumLength) && RecordFrame.padded(Int(length)) == count
-      : count == 0
+      : count == 0 && !isEmbedded
   }
 
   /// Returns the fixed part of a checked record that carries its body, and the body as a part of the
@@ -96,7 +96,7 @@ package struct PutHead: Sendable, Hashable {
   /// Returns whether the payload of a put record says that the metadata file has the body.
   package static func isEmbedded(_ payload: UnsafeRawBufferPointer) -> Bool {
     // Safety: the byte lies within the payload.
-    unsafe payload.count >= count && payload[86] & 10 == 10
+    unsafe payload.count >= count && payload[86] & 8 != 0
   }
 
   /// Reads the fixed part from a payload; `nil` if the payload is too short.
@@ -129,9 +129,8 @@ package struct PutHead: Sendable, Hashable {
       overhead: UInt32(truncatingIfNeeded: number(80)),
       status: status > 999 ? nil : Int(status), isPinned: short(86) & 1 != 0,
       carriesBody: short(86) & 2 != 0, isSpare: short(86) & 4 != 0)
-    // Both say something of the body in the record.
-    isEmbedded = carriesBody && short(86) & 8 != 0
-    isSettled = carriesBody && short(86) & 16 != 0
+    isEmbedded = short(86) & 8 != 0
+    isSettled = short(86) & 16 != 0
   }
 
   private var flags: UInt16 {

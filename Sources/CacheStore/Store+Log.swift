@@ -84,7 +84,7 @@ extension Store {
     switch outcome {
     case .done(let placed, let moment, let before):
       try catalog.sync(placed)
-      if !isAtLeastAsLarge(write.record.head, as: before.logged) {
+      if !isAtLeastAsLarge(write, as: before.logged) {
         catalog.tree.staging.deleteReplaced(write.hash)
       }
       return write.record.at(moment)
@@ -100,7 +100,7 @@ extension Store {
       let kept = before.others.filter { other in
         !other.isUnsettled && !before.surplus.contains { $0.variant == other.variant }
       }
-      if kept.isEmpty, isAtLeastAsLarge(write.record.head, as: before.doomed),
+      if kept.isEmpty, isAtLeastAsLarge(write, as: before.doomed),
         catalog.tree.staging.takeReplaced(write.hash, in: shard)
       {
         return write.record.at(moment)
@@ -112,11 +112,11 @@ extension Store {
 
   /// Returns whether the files of an entry will take at least the bytes that others take now. Then these
   /// may stay until it is settled: it is counted for the limits, and does not take its bytes before.
-  private func isAtLeastAsLarge(_ head: PutHead, as others: [Slot]) -> Bool {
+  private func isAtLeastAsLarge(_ write: LogWrite, as others: [Slot]) -> Bool {
     catalog.state.withLock { state in
       let bytes = others.reduce(0) { $0 + state.index.allocated($1) + $1.overhead }
-      let body = head.isEmbedded ? 0 : state.index.allocated(head.length)
-      return body + UInt64(head.overhead) >= bytes
+      let body = write.entry.isEmbedded ? 0 : state.index.allocated(write.entry.length)
+      return body + UInt64(write.record.head.overhead) >= bytes
     }
   }
 

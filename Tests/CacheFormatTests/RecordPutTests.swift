@@ -42,6 +42,21 @@ import Testing
       isSpare: metadata.tags.contains(EntryMetadata.spareTag))
   }
 
+  @Test func `the bytes after the head are those of the body`() {
+    var generator = SplitMix64(seed: 1)
+    var head = Self.head(EntryMetadata(), &generator)
+    head.length = 13
+    #expect(head.agrees(withBodyCount: 0) && !head.agrees(withBodyCount: 16))
+    head.isEmbedded = true
+    #expect(!head.agrees(withBodyCount: 0) && !head.agrees(withBodyCount: 16))
+    head.carriesBody = true
+    #expect(head.agrees(withBodyCount: 16) && !head.agrees(withBodyCount: 0))
+    head.isEmbedded = false
+    #expect(head.agrees(withBodyCount: 16) && !head.agrees(withBodyCount: 24))
+    head.length = .max
+    #expect(!head.agrees(withBodyCount: 16))
+  }
+
   @Test(arguments: 0..<20)
   func `random metadata comes back`(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
