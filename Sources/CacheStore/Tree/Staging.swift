@@ -157,7 +157,9 @@ final class Staging: Sendable {
   }
 
   /// Notes the sessions that were dead when the store was opened.
-  func noteDeadAtOpening(_ names: [PathName]) { deadAtOpening.withLock { $0 = Set(names.map(\.bytes)) } }
+  func noteDeadAtOpening(_ names: [PathName]) {
+    deadAtOpening.withLock { $0 = Set(names.map(\.bytes)) }
+  }
 
   /// Returns whether a process was killed since the store was opened, and its session is there. The
   /// system ends the locks of a killed process one by one, so this may follow a moment after another

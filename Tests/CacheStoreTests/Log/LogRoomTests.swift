@@ -35,8 +35,7 @@ import Testing
     #expect(store.statistics.entries == 26 && store.statistics.evictions == 0)
   }
 
-  @Test func `a change of one of two entries with one file does not make the file count twice`() throws
-  {
+  @Test func `a change of one of two entries with one file does not split them`() throws {
     let store = try open(Limits(bytes: 1 << 20))
     let body = TestBody.make(10_000, seed: 1)
     try store.put(body, for: "a")
