@@ -27,6 +27,7 @@ extension Catalog {
     let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
       follow(&state)
       followUnsealed(&state, place.lock.number)
+      state.journal.setSure()
       try check(state)
       return try prepare(&state)
     }
@@ -170,6 +171,7 @@ extension Catalog {
         var reader = SegmentReader(segment.number, hashSeed: hashSeed, from: start)
         unsafe reader.read(buffer) { apply($0, of: segment, to: &state) }
       }
+      state.journal.setSure()
     }
     return AppendedPlace(segment: segment, end: end)
   }

@@ -61,6 +61,9 @@ extension Catalog {
 
   /// Reads all new records.
   func readOn(_ state: inout StoreState) {
+    // The place of damage that was found once. The bytes may have been cut off and written again
+    // while they were read, so damage counts when it is found again.
+    var suspected: Int64?
     while let use = state.journal.segments.last ?? nil, !use.isSealed {
       guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
         setUnread(&state, .inputOutput)
@@ -68,6 +71,10 @@ extension Catalog {
       }
       setReadable(&state)
       if length < use.readBytes {
+        if state.journal.mayBeUndone(after: length) {
+          state.journal.needsReload = true
+          return
+        }
         // The part that had been read was cut off. This process has its records in the index, but
         // others do not.
         state.journal.setNotWhole()
@@ -79,18 +86,25 @@ extension Catalog {
         return
       }
       var hasTail = false
+      var looksAgain = false
       do throws(SystemError) {
         var reader = SegmentReader(
           use.segment.number, hashSeed: hashSeed, from: use.readBytes)
         let end = min(length, Journal.maximumSegmentBytes)
         try reader.read(use.segment.file, upTo: end, fileSystem) { item in
           if case .tail = item { hasTail = true }
+          if case .damage(let range) = item, state.isOpened, suspected != range.lowerBound {
+            suspected = range.lowerBound
+            looksAgain = true
+            return false
+          }
           return apply(item, of: use.segment, to: &state)
         }
       } catch {
         setUnread(&state, error)
         return
       }
+      if looksAgain { continue }
       if hasTail || state.journal.needsReload { return }
     }
   }
