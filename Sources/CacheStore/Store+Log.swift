@@ -147,7 +147,7 @@ extension Store {
       try checkPinQuota(fixed, replacing: before.old, state)
       known = (moment, before)
       isHalfUsed = catalog.logBudget(state).isHalfUsed(state.journal.bodies.all + Int64(count))
-      return [write.record.carrying(write.body, at: moment)] + removals(of: before.surplus)
+      return removals(of: before.surplus) + [write.record.carrying(write.body, at: moment)]
     }
     guard let placed, let known else { return outcome }
     upkeep.requestSettling(after: isHalfUsed ? 0 : catalog.settlingDelay)

@@ -123,7 +123,7 @@ extension Store {
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
       guard state.entries === entries, before.isCurrent(state, keyFiles.hash) else { return [] }
       try checkPinQuota(head, replacing: before.old, state)
-      return [record.bytes] + removals(of: before.surplus)
+      return removals(of: before.surplus) + [record.bytes]
     }
     guard let placed else { return nil }
     // If the sync fails, nothing is promised, and both bodies stay. The journal, when it is read
@@ -165,6 +165,7 @@ extension Store {
   }
 
   func removals(of slots: [Slot]) -> [[UInt8]] {
+
     slots.map { RemoveRecord(keyHash: $0.keyHash, variant: $0.variant, reason: .count).bytes }
   }
 

@@ -5,7 +5,8 @@ internal import Synchronization
 // Appending to the journal. This needs the lock of the file `lock`, so that one process at a time
 // writes. The journal is read to its end first, so that decisions are based on its present content.
 extension Catalog {
-  /// Appends the records that `prepare` returns, all or none.
+  /// Appends the records that `prepare` returns. If there is room for some of them only, these may stay
+  /// although an error is thrown: so each must be right without those that follow.
   ///
   /// `prepare` runs with an up-to-date index, while nobody else can append. Its records are padded,
   /// but have no sequence number and checksum yet. If it throws or returns none, nothing is
@@ -27,7 +28,6 @@ extension Catalog {
     let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
       follow(&state)
       followUnsealed(&state, place.lock.number)
-      state.journal.setSure()
       try check(state)
       return try prepare(&state)
     }
@@ -161,7 +161,14 @@ extension Catalog {
   private func write(_ records: [[UInt8]], to segment: Segment) throws(StoreError) -> AppendedPlace
   {
     let (start, sequence) = state.withLock { ($0.journal.position, $0.journal.sequence) }
-    let bytes = try journal.write(records, to: segment, at: start, after: sequence)
+    let bytes: [UInt8]
+    do throws(StoreError) {
+      bytes = try journal.write(records, to: segment, at: start, after: sequence)
+    } catch {
+      // Removals may stay, and the files of those entries are still there.
+      if records.count > 1 { tree.staging.noteUnclean() }
+      throw error
+    }
     let end = start + Int64(bytes.count)
     state.withLock { state in
       // Another thread may have read the records already.
@@ -171,7 +178,6 @@ extension Catalog {
         var reader = SegmentReader(segment.number, hashSeed: hashSeed, from: start)
         unsafe reader.read(buffer) { apply($0, of: segment, to: &state) }
       }
-      state.journal.setSure()
     }
     return AppendedPlace(segment: segment, end: end)
   }

@@ -71,10 +71,6 @@ extension Catalog {
       }
       setReadable(&state)
       if length < use.readBytes {
-        if state.journal.mayBeUndone(after: length) {
-          state.journal.needsReload = true
-          return
-        }
         // The part that had been read was cut off. This process has its records in the index, but
         // others do not.
         state.journal.setNotWhole()

@@ -215,7 +215,8 @@ package final class Journal: Sendable {
       Layout.newSegment, in: place.journal, of: Layout.journal.bytes, to: place.quarantine)
   }
 
-  /// Writes records at the end of a segment. If that fails, the incomplete records are cut off.
+  /// Writes records at the end of a segment. If that fails, a record that is not whole is cut off.
+  /// Those before it stay, because others may have read them.
   ///
   /// - Parameters:
   ///   - position: the end of the segment.
@@ -237,7 +238,13 @@ package final class Journal: Sendable {
     do throws(SystemError) {
       try files.write(segment.file, bytes, at: position)
     } catch {
-      try? files.truncate(segment.file, to: position)
+      let length = (try? files.length(of: segment.file.raw)) ?? position
+      var whole = position
+      for record in placed {
+        if whole + Int64(record.count) > length { break }
+        whole += Int64(record.count)
+      }
+      try? files.truncate(segment.file, to: whole)
       throw StoreError(error, path: path(of: segment.number))
     }
     return bytes

@@ -32,10 +32,6 @@ struct JournalState {
   /// The end of the journal when this process opened the store, as `Slot.recordPlace`. A loss of power
   /// before that may have taken later records, and files of entries that had been settled.
   var openedPlace: UInt64 = 0
-  /// The end of the records that stay, as `Slot.recordPlace`: those that were there at opening, and those
-  /// that this process has read while it held the journal's lock. Others may be cut off again, if the
-  /// disk was full before all records of an append were written.
-  private var surePlace: UInt64 = 0
   /// Whether the machine may have restarted after the store was used last. Then the last records were
   /// lost that were not synced, and so not promised.
   var hasRestarted = false
@@ -190,18 +186,7 @@ struct JournalState {
   }
 
   /// Notes that this process has opened the store.
-  mutating func setOpened() {
-    openedPlace = place(of: position)
-    setSure()
-  }
-
-  /// Notes that what was read stays: this process holds the journal's lock.
-  @inline(__always)
-  mutating func setSure() { surePlace = place(of: position) }
-
-  /// Returns whether records that were read, and are after an offset of the current segment, may have
-  /// been cut off because their append failed.
-  func mayBeUndone(after offset: Int64) -> Bool { place(of: offset) >= surePlace }
+  mutating func setOpened() { openedPlace = place(of: position) }
 
   /// Notes that the end, which could not be read, counts as damaged.
   mutating func giveUpUnread() {
