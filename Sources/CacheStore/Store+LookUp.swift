@@ -163,7 +163,8 @@ extension Store {
         if let logged {
           reader = BodyReader(logged, digest: located.slot.digest, path: catalog.path)
         } else {
-          reader = try catalog.tree.openBody(located)
+          let (upkeep, slot) = (upkeep, located.slot)
+          reader = try catalog.tree.openBody(located) { upkeep.setAside(slot) }
         }
         catalog.touch(located)
         counters.hit(.disk)

@@ -48,16 +48,20 @@ public final class BodyReader: Sendable {
   private let hashSeed: UInt64
   private let path: String
   private let state = Mutex(State())
+  /// Called when the body is found to be damaged, perhaps again and again.
+  private let reportDamage: @Sendable () -> Void
 
   init(
     file: consuming Descriptor, fileSystem: any FileSystem, length: UInt64, digest: Digest,
-    hashSeed: UInt64, path: String, identity: VerifiedBodies.Identity, verified: VerifiedBodies
+    hashSeed: UInt64, path: String, identity: VerifiedBodies.Identity, verified: VerifiedBodies,
+    reportDamage: @escaping @Sendable () -> Void
   ) {
     source = .file(File(file, fileSystem, identity, verified))
     self.length = length
     self.digest = digest
     self.hashSeed = hashSeed
     self.path = path
+    self.reportDamage = reportDamage
   }
 
   /// Makes a reader of a body that was read and verified.
@@ -67,6 +71,7 @@ public final class BodyReader: Sendable {
     self.digest = digest
     hashSeed = 0
     self.path = path
+    reportDamage = {}
   }
 
   /// The offset in bytes at which the next read begins.
@@ -252,7 +257,8 @@ public final class BodyReader: Sendable {
   }
 
   private func damaged(_ cause: String) -> StoreError {
-    StoreError(.damaged, path: path, cause: cause, remedy: "fetch it again; check the store")
+    reportDamage()
+    return StoreError(.damaged, path: path, cause: cause, remedy: "fetch it again; check the store")
   }
 }
 

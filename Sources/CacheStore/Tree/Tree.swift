@@ -89,7 +89,11 @@ package final class Tree: Sendable {
   }
 
   /// Opens a body for reading piece by piece.
-  func openBody(_ located: Located) throws(ReadFailure) -> BodyReader {
+  ///
+  /// - Parameter reportDamage: called when a read finds that the body is damaged.
+  func openBody(
+    _ located: Located, reportDamage: @escaping @Sendable () -> Void
+  ) throws(ReadFailure) -> BodyReader {
     let slot = located.slot
     if slot.isEmbedded {
       return BodyReader(try embeddedBody(located), digest: slot.digest, path: path)
@@ -101,7 +105,7 @@ package final class Tree: Sendable {
       return BodyReader(
         file: body.file, fileSystem: fileSystem, length: slot.length, digest: slot.digest,
         hashSeed: hashSeed, path: "\(path)/entries/\(name.text)", identity: identity,
-        verified: verifiedBodies)
+        verified: verifiedBodies, reportDamage: reportDamage)
     } catch {
       if error == .notFound { throw .gone }
       throw error == .wrongLength || error.isWrongKind ? .damaged : .unreadable

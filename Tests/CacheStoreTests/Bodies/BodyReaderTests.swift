@@ -40,6 +40,22 @@ import Testing
     #expect(store.statistics.hits == 1)
   }
 
+  @Test(arguments: [true, false])
+  func `an entry whose body is found to be damaged is set aside`(verifiesFirst: Bool) throws {
+    let store = try sandbox.open()
+    try store.put(TestBody.make(300_000, seed: 1), for: "k")
+    let reader = try reader(store, "k")
+    sandbox.flip(sandbox.bodies[0], at: 299_000)
+    let error = #expect(throws: StoreError.self) {
+      if verifiesFirst { try reader.verify() }
+      while try !reader.read(upTo: 100_000).isEmpty {}
+    }
+    #expect(error?.code == .damaged)
+    store.waitUntilIdle()
+    #expect(!store.contains("k"))
+    #expect(sandbox.quarantined.count == 1)
+  }
+
   @Test func `an empty body is at its end at once`() throws {
     let store = try sandbox.open()
     try store.put([], for: "k")
