@@ -34,12 +34,12 @@ public struct InvalidURL: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// The start of the URL, without user-info and control characters.
   ///
-  /// At most 200 characters, so that error messages stay readable.
+  /// At most 200 characters, so that error messages stay readable; two apostrophes if it is empty.
   public let url: String
 
   init(_ code: Code, in text: String) {
     self.code = code
-    self.url = InvalidURL.excerpt(of: text)
+    self.url = text.isEmpty ? "''" : InvalidURL.excerpt(of: text)
   }
 
   /// The URL, the problem and the remedy.

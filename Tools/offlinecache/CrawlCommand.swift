@@ -76,7 +76,7 @@ enum CrawlCommand {
     let options = CrawlOptions(
       depth: invocation.value(of: depth), staysOnHost: invocation[sameHost],
       limitBytes: invocation[limit], connectionsPerHost: invocation.value(of: parallel),
-      lifetime: invocation[freshFor]?.components.seconds)
+      lifetime: invocation[freshFor]?.wholeSeconds)
     let report = CrawlReport(
       isQuiet: invocation[quiet], asJSON: invocation[Declarations.json])
     let (client, known) = (clientOptions, login)

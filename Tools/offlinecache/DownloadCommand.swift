@@ -192,7 +192,7 @@ enum DownloadCommand {
       HeaderOption.request(url, invocation), to: path, replacesOthers: invocation[restart],
       digest: invocation[sha256],
       expiry: invocation[expires].map {
-        DownloadExpiry(after: $0.components.seconds, isSliding: invocation[sliding])
+        DownloadExpiry(after: $0.wholeSeconds, isSliding: invocation[sliding])
       },
       reuse: invocation[restart] ? .never : invocation[refresh] ? .confirmed : .unexpired,
       resumes: !invocation[restart],

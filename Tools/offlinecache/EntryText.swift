@@ -7,6 +7,14 @@ func secondsFromNow(_ seconds: Double) -> Timestamp {
   Timestamp(nanoseconds: SystemClock().now()).advanced(bySeconds: seconds)
 }
 
+extension Duration {
+  /// The length in seconds.
+  var seconds: Double { self / .seconds(1) }
+
+  /// The length in whole seconds, rounded up.
+  var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
+}
+
 /// Returns a time as text for people, in UTC and to the second: `2026-01-31T23:59:59Z`.
 func dateText(_ time: Timestamp) -> String { time.description.prefix(19) + "Z" }
 

@@ -15,8 +15,8 @@ enum GetCommand {
   static let declaration = Command(
     "get", summary: "Writes the body of an entry to standard output, or to a file",
     discussion: [
-      "The body is read in pieces and checked against its digest. If it is damaged, the exit "
-        + "status is 2, and a file named with -o is not written.",
+      "The body is checked against its digest first. If it is damaged, nothing is written, and "
+        + "the exit status is 2.",
       "The bytes are written as they are stored: a body sent compressed stays compressed. "
         + "'offlinecache fetch --offline URL -o FILE' writes the decoded content.",
     ],
@@ -32,6 +32,7 @@ enum GetCommand {
       let number = invocation[variant] ?? newest(ByteString(key), store)
       switch store.read(ByteString(key), variant: number) {
       case .hit(_, let reader):
+        try reader.verify()
         let file = try OutputFile(invocation[output] ?? "-")
         try copy(reader, to: file)
         return .success

@@ -6,7 +6,7 @@ enum LimitCommand {
   private static let bytes = Option("bytes", .limit, help: "The largest size of the store")
   private static let entries = Option("entries", .limit, help: "Entries the store may have")
   private static let entryBytes = Option("entry-bytes", .limit, help: "The largest body")
-  private static let pinned = Option("pinned-bytes", .limit, help: "Bytes that may be pinned")
+  private static let pinned = Option("pinned-bytes", .limit, help: "Bytes that may be pinned (none: half of the size)")
   private static let free = Option("free", .size(), help: "Bytes to leave free on the disk")
   private static let accounting = Option(
     "count", .choice(["allocated", "logical"]),
@@ -63,7 +63,8 @@ enum LimitCommand {
       table.add(["bytes", text(limits.bytes)])
       table.add(["entries", limits.entries.map { "\($0)" } ?? "none"])
       table.add(["entry-bytes", text(limits.entryBytes)])
-      table.add(["pinned-bytes", text(limits.pinnedBytes)])
+      let half = limits.bytes == nil ? "none" : "\(ByteCount(limits.pinQuota).exact), half of bytes"
+      table.add(["pinned-bytes", limits.pinnedBytes == nil ? half : text(limits.pinnedBytes)])
       table.add(["free", text(limits.freeBytes)])
       table.add(["count", accounting])
       for line in table.lines { try output.writeLine(line) }

@@ -53,7 +53,7 @@ enum PutCommand {
     EntryMetadata(
       status: invocation[status], fields: invocation.all(field),
       userInfo: invocation.all(info), tags: invocation.all(tag).map { ByteString($0) },
-      expires: invocation[expires].map { secondsFromNow(Double($0.components.seconds)) })
+      expires: invocation[expires].map { secondsFromNow($0.seconds) })
   }
 }
 

@@ -10,15 +10,16 @@ enum RemoveCommand {
   private static let tag = Option(
     "tag", .key.named("TAG"), help: "Remove the entries with this tag")
   private static let age = Option(
-    "older-than", .duration, help: "Remove entries that were stored longer ago")
-  private static let all = Flag("all", help: "Remove every entry, pinned ones too")
+    "older-than", .duration, help: "Remove entries that were stored longer ago and are not pinned")
+  private static let all = Flag("all", help: "Remove every entry")
   private static let purge = Flag(
     "purge", help: "Rewrite the journal, so that no file of the store names a removed entry")
 
   static let declaration = Command(
-    "rm", summary: "Removes entries, pinned ones too",
+    "rm", summary: "Removes entries",
     discussion: [
-      "Give keys, or just one of the options. With an option, the number of removed entries is "
+      "Give keys, or just one of the options. Pinned entries are removed, too, except with "
+        + "--older-than. With an option, the number of removed entries is "
         + "printed on standard error. A named key that is not there gives a message and exit "
         + "status 1; a prefix, tag or age that matches nothing gives 0.",
       "Removed entries are never served again, and the files of their bodies are deleted at once. "
@@ -78,7 +79,7 @@ enum RemoveCommand {
     if let prefix = invocation[prefix] { return try store.remove(prefix: ByteString(prefix)) }
     if let tag = invocation[tag] { return try store.remove(tag: ByteString(tag)) }
     if let age = invocation[age] {
-      return try store.remove(createdBefore: secondsFromNow(-Double(age.components.seconds)))
+      return try store.remove(createdBefore: secondsFromNow(-age.seconds))
     }
     let count = store.statistics.entries
     try store.removeAll()

@@ -39,7 +39,7 @@ public struct Limits: Sendable, Hashable {
   public static let none = Limits()
 
   /// The most bytes of pinned bodies, with the default filled in.
-  var pinQuota: UInt64 { pinnedBytes ?? bytes.map { $0 / 2 } ?? .max }
+  package var pinQuota: UInt64 { pinnedBytes ?? bytes.map { $0 / 2 } ?? .max }
 
   /// The reason why these limits cannot hold, and the remedy; `nil` if they can.
   private var contradiction: (cause: String, remedy: String)? {
