@@ -6,7 +6,8 @@ enum LimitCommand {
   private static let bytes = Option("bytes", .limit, help: "The largest size of the store")
   private static let entries = Option("entries", .limit, help: "Entries the store may have")
   private static let entryBytes = Option("entry-bytes", .limit, help: "The largest body")
-  private static let pinned = Option("pinned-bytes", .limit, help: "Bytes that may be pinned (none: half of the size)")
+  private static let pinned = Option(
+    "pinned-bytes", .limit, help: "Bytes that may be pinned (none: half of the size)")
   private static let free = Option("free", .size(), help: "Bytes to leave free on the disk")
   private static let accounting = Option(
     "count", .choice(["allocated", "logical"]),
