@@ -165,7 +165,6 @@ extension Store {
   }
 
   func removals(of slots: [Slot]) -> [[UInt8]] {
-
     slots.map { RemoveRecord(keyHash: $0.keyHash, variant: $0.variant, reason: .count).bytes }
   }
 

@@ -100,7 +100,7 @@ public final class BodyReader: Sendable {
         unsafe state.hasher.update(UnsafeRawBufferPointer(target))
         if state.position == length {
           // Bodies with a seeded digest are rare, so they are simply read a second time.
-          if state.hasher.digest() != digest { try verify(seed: hashSeed) }
+          if state.hasher.digest() != digest { try verify(seeds: [hashSeed]) }
           file.verified.insert(file.identity, digest)
         }
       }
@@ -163,17 +163,18 @@ public final class BodyReader: Sendable {
   /// - Complexity: O(length) once for each file and process, O(1) after that.
   public func verify() throws(StoreError) {
     guard case .file(let file) = source, !isVerified else { return }
-    do throws(StoreError) {
-      try verify(seed: 0)
-    } catch {
-      guard error.code == .damaged else { throw error }
-      try verify(seed: hashSeed)
-    }
+    try verify(seeds: [0, hashSeed])
     file.verified.insert(file.identity, digest)
   }
 
-  /// Compares the digest of the file, computed with a seed, with that of the body.
-  private func verify(seed: UInt64) throws(StoreError) {
+  /// Throws `damaged` if the file has the digest of the body with none of some seeds.
+  private func verify(seeds: [UInt64]) throws(StoreError) {
+    for seed in seeds where try hasDigest(seed: seed) { return }
+    throw damaged("its bytes are not those that were stored")
+  }
+
+  /// Returns whether the digest of the file, computed with a seed, is that of the body.
+  private func hasDigest(seed: UInt64) throws(StoreError) -> Bool {
     var hasher = DigestHasher(seed: seed)
     var offset: UInt64 = 0
     while offset < length {
@@ -185,9 +186,7 @@ public final class BodyReader: Sendable {
       hasher.update(bytes)
       offset += UInt64(count)
     }
-    guard hasher.digest() == digest else {
-      throw damaged("its bytes are not those that were stored")
-    }
+    return hasher.digest() == digest
   }
 
   /// Reads up to `count` bytes from an offset, and does not move the position. Returns fewer bytes

@@ -75,9 +75,8 @@ extension Catalog {
         return segment
       }
     }
-    if try isLinked(current) { return try leave(current) }
-    // Nobody else is writing, so a killed process left the bytes after the last record.
-    if torn > 0 { try cutTail(of: current, at: position) }
+    let ready = try withoutTail(current, torn, at: position)
+    if ready !== current { return ready }
     let isFull = state.withLock { self.isFull($0) }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
     return try roll(from: current)
@@ -90,13 +89,22 @@ extension Catalog {
         follow(&state)
         return (state.journal.current, state.journal.position, state.journal.tornBytes)
       }
-      guard let current, torn > 0 else { return }
-      if try isLinked(current) {
-        _ = try leave(current)
-      } else {
-        try cutTail(of: current, at: position)
-      }
+      if let current, torn > 0 { _ = try withoutTail(current, torn, at: position) }
     }
+  }
+
+  /// Returns the segment to go on in: the current one without the bytes after the last record, or the
+  /// next one if the current one has a second link.
+  private func withoutTail(
+    _ current: Segment, _ torn: Int64, at position: Int64
+  ) throws(StoreError) -> Segment {
+    let isLinked = try system(journal.path(of: current.number)) { () throws(SystemError) in
+      try fileSystem.isLinked(current.file)
+    }
+    if isLinked { return try leave(current) }
+    // Nobody else is writing, so a killed process left the bytes after the last record.
+    if torn > 0 { try cutTail(of: current, at: position) }
+    return current
   }
 
   /// Cuts off the bytes after the last record. The caller holds the journal's lock, and has read up
@@ -108,12 +116,6 @@ extension Catalog {
       // In a journal that is not whole, perhaps because of this tail, a number is left out. So
       // processes that open the store before it is written anew notice the damage.
       if !state.journal.isWhole { state.journal.sequence &+= 1 }
-    }
-  }
-
-  private func isLinked(_ segment: Segment) throws(StoreError) -> Bool {
-    try system(journal.path(of: segment.number)) { () throws(SystemError) in
-      try fileSystem.isLinked(segment.file)
     }
   }
 

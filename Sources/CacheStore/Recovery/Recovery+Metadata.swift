@@ -49,11 +49,11 @@ extension Recovery {
       guard let document = try? tree.document(Layout.metadata(variant), in: directory),
         let sequence = document.sequence
       else { continue }
-      if let slot = slots.first(where: { $0.variant == variant }), !slot.isUnsettled {
+      let slot = slots.first { $0.variant == variant }
+      if let slot, !slot.isUnsettled {
         if metadataState(of: slot, in: directory) == .newer { return sequence }
       } else if catalog.hash(document.entry.key) == hash,
-        !isOfLog(document, slots.first { $0.variant == variant }),
-        try isLost(sequence)
+        !isOfLog(document, slot), try isLost(sequence)
       {
         return sequence
       }
