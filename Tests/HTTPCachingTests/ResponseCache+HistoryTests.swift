@@ -93,8 +93,11 @@ struct ResponseCacheHistoryTests {
         try sandbox.served(request("\(prefix)\($0)"), policy: .offline) != nil
       }.count
     }
-    #expect(try count("/page", 0..<40) >= 27)
-    #expect(try (5...10).contains(count("/old", 0..<80)))
+    let pages = try count("/page", 0..<40)
+    let old = try count("/old", 0..<80)
+    #expect(pages >= 27)
+    // The share holds when something has to be evicted: with 38 entries, nothing has to.
+    #expect(old >= 5 && (old <= 10 || pages + old <= 38), "\(pages) pages, \(old) old")
     #expect(isHistory(sandbox, request("/old79")) == true, "the last one stays")
   }
 
