@@ -29,6 +29,11 @@ extension ResponseCache {
     var variants = stored(key, &found.reason)
     let kept = memory.find(key)
     if !kept.isEmpty { variants += kept }
+    if !variants.isEmpty {
+      damaged.remove(key)
+    } else if found.reason == .absent, damaged.contains(key) {
+      found.reason = .damaged
+    }
     if variants.isEmpty, request.method == .head {
       var ignored = found.reason
       variants = stored(keyRule.headKey(of: request), &ignored)
@@ -130,6 +135,14 @@ extension ResponseCache {
 
   /// Looks up a response with its body: reads a small body, and opens a large one.
   private func load(
+    _ key: ByteString, _ number: UInt64, _ length: UInt64
+  ) -> Result<StoredVariant, FoundNothing> {
+    let loaded = read(key, number, length)
+    if case .failure(let nothing) = loaded, nothing.reason == .damaged { damaged.insert(key) }
+    return loaded
+  }
+
+  private func read(
     _ key: ByteString, _ number: UInt64, _ length: UInt64
   ) -> Result<StoredVariant, FoundNothing> {
     if length <= UInt64(Self.smallBody) {

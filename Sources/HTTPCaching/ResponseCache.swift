@@ -16,6 +16,7 @@ package struct ResponseCache: Sendable {
   let keyRule: KeyRule
   let hot: HotResponses
   let memory: MemoryResponses
+  let damaged = DamagedKeys()
   let fingerprintKey: FingerprintKey
   let mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)?
 
