@@ -216,8 +216,7 @@ enum DownloadCommand {
   }
 
   private static func makeFolder(_ folder: Argument) throws {
-    // The path of a file in the folder, so that the folder itself is created, too.
-    try FetchTarget.makeFolders(above: folder.bytes + Array("/x".utf8))
+    try OutputFolder.makeFolders(folder.bytes)
     let text = try text(of: folder)
     do throws(SystemError) {
       _ = try RealFileSystem().open(userPath: text, [.read, .directory])

@@ -13,7 +13,8 @@ enum FetchCommand {
     help: "Also fetch the URLs in a file, one a line; - is standard input")
   private static let folder = Option(
     "output-dir", .path.named("DIR"),
-    help: "Write each body below a folder, as scheme/host/path, percent-escapes decoded")
+    help: "Write each body below a folder, as scheme/host/path, percent-escapes decoded; where a "
+      + "page and a folder have the same name, the second one gets a % after it")
   private static let offline = Flag(
     "offline",
     help: "Use the store alone, never the network; with --remote, look missing responses up there")
@@ -108,7 +109,7 @@ enum FetchCommand {
 
   private static func target(_ invocation: Invocation) -> FetchTarget {
     if let file = invocation[GetCommand.output] { return .file(file) }
-    return invocation[folder].map { .folder($0) } ?? .none
+    return invocation[folder].map { .folder(OutputFolder($0)) } ?? .none
   }
 }
 

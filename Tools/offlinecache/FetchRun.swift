@@ -92,22 +92,39 @@ struct FetchRun: Sendable {
   }
 
   private func receive(_ url: NormalizedURL, _ policy: CachePolicy) async throws -> FetchOutcome {
+    var file = try target.open(for: url, isGood: nil)
     let response = try await client.fetch(
       HTTPRequest(url: url, fields: fields), options: FetchOptions(policy: policy))
     let status = response.head.status
     // The request has no range, so a partial response is not a success.
     let isGood = (200...299).contains(status) && status != 206
-    let file = isGood ? try target.open(for: url) : nil
+    // A body that cannot be written is stored all the same.
+    var failure: OutputError?
+    if !isGood {
+      file = nil
+    } else if file == nil {
+      do throws(OutputError) {
+        file = try target.open(for: url, isGood: true)
+      } catch {
+        failure = error
+      }
+    }
     if addresses.count == 1, let length = response.head.fields.contentLength {
       progress.set(done: 0, total: 1, bytes: 0, totalBytes: length)
     }
     var length: UInt64 = 0
     while let piece = try await response.body.next() {
       try Interruption.check()
-      try file?.write(piece)
+      do throws(OutputError) {
+        if failure == nil { try file?.write(piece) }
+      } catch {
+        if target.isStandardOutput { throw error }
+        failure = error
+      }
       length += UInt64(piece.count)
       progress.advance(bytes: UInt64(piece.count))
     }
+    if let failure { throw failure }
     try file?.finish()
     guard isGood else {
       return .refused(status, Refusal.location(response.head))

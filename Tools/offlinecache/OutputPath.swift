@@ -7,7 +7,7 @@ enum OutputPath {
   /// The result never leaves the folder and never has an empty part, a `.` or a `..`. `/`, `%`,
   /// `?`, control characters and the zero byte stay encoded, and an empty part becomes `%`. A path
   /// that ends with a slash gets the name `index.html`. So two URLs never share a file, except `x/`
-  /// and `x/index.html`.
+  /// and `x/index.html`. A `%` is always followed by two digits, or alone in its part.
   static func path(for url: NormalizedURL) -> [UInt8] {
     var (path, query) = split(url.target)
     if path.last == slash { path += Array("index.html".utf8) }

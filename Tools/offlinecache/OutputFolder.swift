@@ -1,0 +1,90 @@
+import CacheSystem
+import CommandLineTools
+import HTTPSemantics
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The folder of `fetch --output-dir`: each body has its own file below it, see ``OutputPath``.
+///
+/// A server may have both `/a` and `/a/b`. Where a file has the name of a folder, or a folder that
+/// of a file, what comes second gets `%` after its name. No other URL has such a name.
+final class OutputFolder: Sendable {
+  private let path: [UInt8]
+  /// The files opened so far, which appear under their names later.
+  private let files = Lock<Set<[UInt8]>>([])
+
+  init(_ path: Argument) {
+    self.path = path.bytes
+  }
+
+  /// Opens the file for the body of a URL, and creates the folders above it.
+  ///
+  /// - Throws: ``OutputError``.
+  func open(for url: NormalizedURL) throws(OutputError) -> OutputFile {
+    let parts = OutputPath.path(for: url).split(separator: slash)
+    let file = try files.withLock { files throws(OutputError) -> [UInt8] in
+      try Self.makeFolders(path)
+      var file = path
+      for part in parts.dropLast() {
+        file += [slash] + part
+        if files.contains(file) || Self.kind(of: file) == .file { file.append(Self.mark) }
+        if Self.kind(of: file) != .folder { try Self.makeFolders(file) }
+      }
+      file += [slash] + (parts.last ?? [])
+      if Self.kind(of: file) == .folder { file.append(Self.mark) }
+      files.insert(file)
+      return file
+    }
+    return try OutputFile(Argument(bytes: file))
+  }
+
+  private static let mark = UInt8(ascii: "%")
+
+  private enum Kind {
+    case folder, file, absent
+  }
+
+  private static func kind(of path: [UInt8]) -> Kind {
+    var status = stat()
+    // Safety: `withPath` passes a zero-terminated copy; stat fills the local.
+    guard unsafe withPath(path, { unsafe stat($0, &status) }) == 0 else { return .absent }
+    return status.st_mode & S_IFMT == S_IFDIR ? .folder : .file
+  }
+
+  /// Creates a folder, and those above it that are missing (mkdir(2)).
+  static func makeFolders(_ path: [UInt8]) throws(OutputError) {
+    var missing: [ArraySlice<UInt8>] = []
+    var folder = path[...]
+    // Beginning with the innermost folder, so that the usual case, an existing folder, takes one
+    // call.
+    while true {
+      let failure = make(folder)
+      if failure == 0 || failure == EEXIST { break }
+      guard failure == ENOENT, let end = folder.lastIndex(of: slash), end > 0 else {
+        throw error(folder, failure)
+      }
+      missing.append(folder)
+      folder = folder[..<end]
+    }
+    for folder in missing.reversed() {
+      let failure = make(folder)
+      // Another task may have created it in the meantime.
+      if failure != 0, failure != EEXIST { throw error(folder, failure) }
+    }
+  }
+
+  private static func make(_ folder: ArraySlice<UInt8>) -> Int32 {
+    // Safety: `withPath` passes a zero-terminated copy that lives during the call.
+    unsafe withPath(Array(folder)) { unsafe mkdir($0, 0o777) == 0 ? 0 : errno }
+  }
+
+  private static func error(_ folder: ArraySlice<UInt8>, _ number: Int32) -> OutputError {
+    OutputError(path: String(decoding: folder, as: UTF8.self), errno: number)
+  }
+}
