@@ -136,7 +136,7 @@ extension FindingKind {
     case .bodyMissing:
       .init(
         .damage, "A body is missing.",
-        "Written from the journal if that still has it, else linked from an entry with the same body; if there is none, the entry is moved to the quarantine.",
+        "Written from the journal if that still has it, else linked from an entry with the same body (`safe` does this, too); if there is none, the entry is moved to the quarantine.",
         .all, losesData: true)
     case .bodyShort:
       .init(
@@ -144,7 +144,7 @@ extension FindingKind {
     case .bodyLong:
       .init(
         .damage, "A body is longer than it was.",
-        "Cut if its beginning is right; otherwise as for body-missing.", .all, losesData: true)
+        "As for body-missing; cut if its beginning is right (`safe`, too).", .all, losesData: true)
     case .bodyWrong:
       .init(
         .damage, "A body is not what was stored.", "As for body-missing.", .all, losesData: true)

@@ -29,7 +29,8 @@ struct Advice {
     if all > 0 {
       let too = safe > 0 ? " as well" : ""
       lines.append(
-        "'cachefsck --repair all \(place)' repairs \(all)\(too): what is damaged goes to the quarantine."
+        "'cachefsck --repair all \(place)' repairs \(all)\(too): what cannot be restored goes to the "
+          + "quarantine."
       )
     }
     if never > 0 { lines.append("\(never) no repair can mend: Docs/Fsck.md says what to do.") }

@@ -7,21 +7,25 @@ extension Mender {
   /// The most entries whose body file is tried for a damaged body.
   private static var maximumSharers: Int { 1024 }
 
-  /// Repairs a missing or damaged body: recovers it, or sets its entries aside.
+  /// Repairs a missing or damaged body: recovers it, or sets its entries aside. A safe repair does
+  /// only the first.
   func mendBodies(
     _ suspicion: Suspicion, _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
+    let setsAside = level.reaches(suspicion.kind)
     guard let slot else {
+      if !setsAside { return false }
       // The body of an entry without a record. If the journal is whole, it was never promised.
       guard let variant = suspicion.variant, !journalDecides else { return false }
       return try quarantine(variant, scene, shard, "\(suspicion.detail).")
     }
     guard let directory = try openKey(scene, shard) else {
-      return try mendMissing(slot, scene, shard)
+      return setsAside ? try mendMissing(slot, scene, shard) : false
     }
     // Variants with equal bodies share the file and the finding.
     if try recover(slot, in: directory, scene) { return true }
     if suspicion.kind == .bodyLong, try keepBeginning(slot, in: directory, scene) { return true }
+    if !setsAside { return false }
     for other in catalog.settledSlots(of: scene.hash)
     where other.hasBodyFile && other.digest == slot.digest {
       try setAside(other, shard)

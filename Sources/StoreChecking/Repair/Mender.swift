@@ -63,7 +63,7 @@ extension Mender: Mending {
     _ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard
   ) -> [MendAttempt] {
     var attempts = [MendAttempt](repeating: .none, count: suspicions.count)
-    let order = suspicions.indices.filter { level.reaches(suspicions[$0].kind) }
+    let order = suspicions.indices.filter { mayMend(suspicions[$0].kind) }
       .sorted { Self.turn(suspicions[$0].kind) < Self.turn(suspicions[$1].kind) }
     for place in order {
       attempts[place] = attempt(suspicions[place], scene, shard)
@@ -74,6 +74,15 @@ extension Mender: Mending {
       attempts[last] = .failed(reason)
     }
     return attempts
+  }
+
+  /// Returns whether there may be something to do at this level. A body whose right bytes are at
+  /// hand is recovered at any level.
+  private func mayMend(_ kind: FindingKind) -> Bool {
+    switch kind {
+    case .bodyMissing, .bodyShort, .bodyLong, .bodyWrong: true
+    default: level.reaches(kind)
+    }
   }
 
   private func attempt(

@@ -67,6 +67,22 @@ struct FileDamage: Sendable, CustomStringConvertible {
     (0..<count).map { UInt8(truncatingIfNeeded: $0) }
   }
 
+  @Test(arguments: FileDamage.all.prefix(4))
+  func `a body that the journal still has is restored by a safe repair`(
+    _ damage: FileDamage
+  ) throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 60)) { store in
+      try store.put(Self.content(damage.count), for: "page")
+      try store.settle()
+    }
+    try damage.damage(sandbox)
+    let repaired = try sandbox.repair(.safe, .deep)
+    #expect(!repaired.findings.isEmpty && repaired.unrepaired == [])
+    #expect(try sandbox.names("quarantine").isEmpty)
+    #expect(try sandbox.check(.deep).findings.isEmpty)
+  }
+
   @Test(
     "the files of a settled entry are written again from the journal", arguments: FileDamage.all)
   func repair(_ damage: FileDamage) throws {

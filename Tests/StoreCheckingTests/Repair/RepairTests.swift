@@ -130,7 +130,7 @@ struct RepairCase: Sendable, CustomStringConvertible {
     RepairCase(
       description: "a missing body", kinds: [.bodyMissing], level: .all, lost: ["single2"]
     ) { try $0.remove(try body($0, "single2")) },
-    RepairCase(description: "a missing shared body", kinds: [.bodyMissing], level: .all) {
+    RepairCase(description: "a missing shared body", kinds: [.bodyMissing]) {
       try $0.remove(try body($0, "shared0"))
     },
     RepairCase(description: "a short body", kinds: [.bodyShort], level: .all, lost: ["single2"]) {
@@ -138,20 +138,18 @@ struct RepairCase: Sendable, CustomStringConvertible {
     },
     RepairCase(
       description: "a file of its own, cut, for a shared body", kinds: [.bodyShort],
-      also: [.bodyUnshared],
-      level: .all
+      also: [.bodyUnshared]
     ) {
       let path = try body($0, "shared2")
       let bytes = try $0.bytes(path)
       try $0.remove(path)
       try $0.write(path, Array(bytes.dropLast()))
     },
-    RepairCase(description: "a body that has grown", kinds: [.bodyLong], level: .all) {
+    RepairCase(description: "a body that has grown", kinds: [.bodyLong]) {
       try $0.append(try body($0, "single2"), [1, 2, 3])
     },
     RepairCase(
-      description: "a shared body that has grown", kinds: [.bodyLong], also: [.bodyUnshared],
-      level: .all
+      description: "a shared body that has grown", kinds: [.bodyLong], also: [.bodyUnshared]
     ) {
       try $0.append(try body($0, "shared2"), [1, 2, 3])
     },
