@@ -65,6 +65,15 @@ import ToolTesting
     ] { #expect(json.contains(member)) }
   }
 
+  @Test func `an entry that cannot be pinned is stored, and the message says so`() throws {
+    let tool = ToolRun()
+    #expect(try tool.run("limit", "--pinned-bytes", "4KiB").status == 0)
+    let put = try tool.run("put", "k", "-", "--pin", input: Array(repeating: 7, count: 100_000))
+    #expect(put.status == 2)
+    #expect(put.errors.contains("the entry is stored, but not pinned: "))
+    #expect(try tool.run("get", "k").output.count == 100_000)
+  }
+
   @Test func `a second body replaces the first`() throws {
     let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)

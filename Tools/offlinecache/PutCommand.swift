@@ -44,8 +44,18 @@ enum PutCommand {
       while let piece = try input.read(upTo: pieceBytes) { try writer.write(piece) }
       try Interruption.check()
       _ = try writer.commit()
-      if invocation[pin] { _ = try store.pin(key) }
+      if invocation[pin] { try pin(key, store) }
       return .success
+    }
+  }
+
+  private static func pin(_ key: ByteString, _ store: Store) throws(StoreError) {
+    do throws(StoreError) {
+      _ = try store.pin(key)
+    } catch {
+      throw StoreError(
+        error.code, path: error.path, cause: "the entry is stored, but not pinned: \(error.cause)",
+        remedy: error.remedy)
     }
   }
 
