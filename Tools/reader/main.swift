@@ -1,10 +1,11 @@
 import OfflineCacheKit
 
+guard let list = URL(string: CommandLine.arguments.last ?? "") else { exit(2) }
 do {
   let folder = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)[0]
   let cache = try OfflineCache(capacity: 200 << 20, directory: folder.appending(path: "reader"))
-  let (list, _) = try await cache.data(from: URL(string: CommandLine.arguments.last!)!)
-  for page in try JSONDecoder().decode([URL].self, from: list) {
+  let (json, _) = try await cache.data(from: list)
+  for page in try JSONDecoder().decode([URL].self, from: json) {
     let (data, response) = try await cache.data(from: page)
     print("\(page.lastPathComponent): \(data.count) bytes; \(response.metadata?.reason ?? "")")
   }
