@@ -43,6 +43,25 @@ extension Store {
     if isReadOnly { throw .readOnly(path) }
     let hash = catalog.hash(key)
     try recovery.askTree(hash, variant)
+    do throws(StoreError) {
+      return try amendAgain(key, variant, hash, change)
+    } catch  where error.code == .noSpace {
+      // This entry must not go for the room that its own record needs.
+      let now = catalog.clock.now()
+      catalog.state.withLock { state in
+        guard let number = state.index.find(hash, variant) else { return }
+        state.index.touch(number, at: state.tick(now))
+      }
+      guard evictor.makeSpace(0) else { throw error }
+      return try amendAgain(key, variant, hash, change)
+    }
+  }
+
+  /// Changes an entry, again if it was changed by others meanwhile.
+  private func amendAgain(
+    _ key: ByteString, _ variant: UInt64, _ hash: KeyHash,
+    _ change: (inout EntryMetadata, inout Bool) -> Void
+  ) throws(StoreError) -> Bool {
     for _ in 0..<Self.maximumAttempts {
       let session = try catalog.ownSession()
       switch try amendLogged(key, variant, hash, change) {

@@ -74,6 +74,28 @@ import Testing
     store.close()
   }
 
+  @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
+  func `a program that others have left no room pins and changes metadata`(
+    settling: Settling
+  ) throws {
+    var store = try open(settling)
+    try fill(store, 100)
+    try store.settle()
+    store.close()
+    try fillUp()
+    store = try open(settling)
+    // The least recently accessed entry would be evicted first.
+    #expect(try store.pin(key(0)))
+    let oldest = try #require((1..<100).first { store.info(for: key($0)) != nil })
+    try fillUp()
+    #expect(try store.update(key(oldest)) { $0.tags = ["changed"] })
+    #expect(store.info(for: key(0))?.isPinned == true)
+    #expect(store.info(for: key(oldest))?.tags == ["changed"])
+    for number in [0, oldest] { #expect(store.lookUp(key(number)).entry?.body == body(number)) }
+    #expect(store.statistics.entries > 50)
+    store.close()
+  }
+
   @Test func `settling keeps the free space that the limits demand`() throws {
     let store = try open(.within(seconds: 3_600), limits: Limits(freeBytes: 1 << 20))
     try fill(store, 600)
