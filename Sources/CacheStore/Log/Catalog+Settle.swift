@@ -250,13 +250,24 @@ extension Catalog {
   /// Writes the files of a settled entry again whose record carries the body, unless they are intact.
   /// They are not synced when they are written, so a loss of power may have damaged them.
   func restore(_ located: Located) throws(StoreError) {
-    if !located.slot.carriesBody || (try? tree.isWholeBody(located)) == true { return }
+    if !located.slot.carriesBody { return }
+    if (try? tree.isWholeBody(located)) == true, !isSeparate(located) { return }
     guard let segment = located.segment,
       let (record, body) = try? readWhole(located, in: segment), let body
     else { return }
     try settle(
       Logged(slot: located.slot, entries: located.entries, record: record, body: body),
       again: true)
+  }
+
+  /// Returns whether an entry has a body file of its own, although it shares one by its records. A loss
+  /// of power may bring the file of an equal body back, which the entry replaced.
+  private func isSeparate(_ located: Located) -> Bool {
+    let slot = located.slot
+    guard slot.hasBodyFile, sharesFile(slot) else { return false }
+    let status = try? place.fileSystem.status(
+      at: Layout.bodyPath(slot.keyHash, slot.digest), in: located.entries.directory.raw)
+    return status?.linkCount == 1
   }
 
   /// Synchronizes all files of the volume, so that files of settled entries survive a loss of power.
