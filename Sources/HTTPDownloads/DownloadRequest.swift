@@ -52,6 +52,10 @@ public struct DownloadRequest: Sendable {
   /// The limit of redirects in a row.
   public var maximumRedirects: Int
 
+  /// The state of the log-ins at the start. A download is not joined, nor its file copied, after
+  /// another user may have logged in.
+  package var loginState: UInt64 = 0
+
   /// Creates a request. By default, an interrupted download is resumed, and a file that has not
   /// expired is used.
   public init(
@@ -77,10 +81,14 @@ public struct DownloadRequest: Sendable {
   /// Returns whether the download of another request is the same as this one, whatever its priority
   /// and time-outs.
   func isAnswered(as other: DownloadRequest) -> Bool {
-    request == other.request && file == other.file && digest == other.digest
+    asks(for: other) && file == other.file && digest == other.digest
       && expiry == other.expiry && reuse == other.reuse && resumes == other.resumes
-      && replacesOthers == other.replacesOthers && credential == other.credential
-      && maximumRedirects == other.maximumRedirects
+      && replacesOthers == other.replacesOthers && maximumRedirects == other.maximumRedirects
+  }
+
+  /// Returns whether another request has the same content, because it is for the same user, too.
+  func asks(for other: DownloadRequest) -> Bool {
+    request == other.request && credential == other.credential && loginState == other.loginState
   }
 }
 

@@ -96,9 +96,7 @@ public final class Downloader: Sendable {
   public func start(_ request: DownloadRequest) -> Download {
     let (download, source, isNew) = running.withLock {
       running -> (Download, Download?, Bool) in
-      let same = running.filter {
-        $0.request.request == request.request && $0.request.credential == request.credential
-      }
+      let same = running.filter { $0.request.asks(for: request) }
       let twin = same.first { $0.request.isAnswered(as: request) && $0.join() }
       if let twin { return (twin, nil, false) }
       let download = Download(request)

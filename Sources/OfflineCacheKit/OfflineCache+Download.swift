@@ -173,6 +173,7 @@ extension OfflineCache {
     wanted.transport = asked.options.transport ?? AskedRequest.defaultTimeouts
     wanted.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     wanted.credential = asked.options.credential
+    wanted.loginState = client.loginState
     wanted.maximumRedirects = asked.options.maximumRedirects
     switch asked.options.policy {
     case .reload, .reloadFromOrigin: wanted.reuse = .never
@@ -193,11 +194,10 @@ extension OfflineCache {
   private func downloaded(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(DownloadError) -> OfflineURLResponse {
-    let login = client.loginState
     let file = try await downloader.download(wanted)
     // A response received during a log-in or log-out cannot be assigned to a user for certain.
-    if file.source == .network, client.loginState == login, let length = file.record.length,
-      length <= UInt64(Self.storedDownloadLimit)
+    if file.source == .network, client.loginState == wanted.loginState,
+      let length = file.record.length, length <= UInt64(Self.storedDownloadLimit)
     {
       // Errors are ignored: the file exists even if it is not stored.
       _ = try? await client.store(

@@ -167,6 +167,28 @@ struct DownloadDisturbedTests {
     }
   }
 
+  @Test func `after a log-in, nobody joins or copies what another user has asked for`() async throws
+  {
+    let gate = Gate()
+    server.fail(.init(gate: gate))
+    let downloader = sandbox.downloader(server)
+    let first = downloader.start(sandbox.asked())
+    await eventually { first.progress.received > 0 }
+    var (same, other) = (sandbox.asked(), sandbox.asked("other"))
+    same.loginState = 1
+    // Another one logs in again.
+    other.loginState = 2
+    let second = downloader.start(same)
+    let third = downloader.start(other)
+    #expect(second !== first)
+    // The third has a request of its own, while the first one is held.
+    #expect(await cause(of: third) == nil)
+    #expect(server.ranges.count == 2)
+    gate.open()
+    #expect(await cause(of: first) == nil)
+    #expect(await cause(of: second) == nil)
+  }
+
   @Test func `a pause that is over at once ends nothing`() async throws {
     for _ in 0..<50 {
       let gate = Gate()
