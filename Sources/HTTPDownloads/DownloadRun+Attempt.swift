@@ -187,9 +187,7 @@ extension DownloadRun {
       let codings = head.fields.contentCodings,
       let decoder = ContentDecoder(codings: codings), !decoder.isIdentity
     else { return nil }
-    for name in ["Content-Encoding", "Content-Length", "Content-MD5", "Repr-Digest"] {
-      head.fields.removeAll(named: name)
-    }
+    head.fields.markDecoded()
     return decoder
   }
 

@@ -220,6 +220,8 @@ struct DownloadTests {
     let file = try await downloader.download(sandbox.asked())
     #expect(sandbox.bytes() == Array("hello".utf8))
     #expect(!file.record.head.fields.contains("Content-Encoding"))
+    // A strong tag would say that the coded bytes are these.
+    #expect(file.record.head.fields.first(named: "ETag")?.text == "W/\"1\"")
     _ = try await downloader.download(sandbox.asked("archive"))
     #expect(sandbox.bytes("archive") == coded)
   }
