@@ -51,7 +51,7 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
 
   /// Removes the responses that were stored at a date or later.
   public override func removeCachedResponses(since date: Date) {
-    let moment = Timestamp(nanoseconds: Int64(clamping: Int(date.timeIntervalSince1970 * 1e9)))
+    let moment = Timestamp(nanoseconds: 0).advanced(bySeconds: date.timeIntervalSince1970)
     cache.client.removeFromMemory(since: moment)
     for entry in cache.store.entries() where entry.created >= moment {
       _ = try? cache.store.remove(entry.key, variant: entry.variant)

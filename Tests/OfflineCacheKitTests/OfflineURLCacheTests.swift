@@ -75,12 +75,18 @@ struct OfflineURLCacheTests {
     }
     #expect(cache.currentDiskUsage == sandbox.cache.size.physical)
     #expect(cache.cachedResponse(for: sandbox.request("/old"))?.data == Data("/old".utf8))
+    cache.removeCachedResponses(since: .distantFuture)
+    #expect(cache.cachedResponse(for: sandbox.request("/new")) != nil)
     cache.removeCachedResponses(since: start + 50)
     #expect(cache.cachedResponse(for: sandbox.request("/old")) != nil)
     #expect(cache.cachedResponse(for: sandbox.request("/new")) == nil)
+    let stored = try #require(cache.cachedResponse(for: sandbox.request("/old")))
     cache.removeCachedResponse(for: sandbox.request("/old"))
     #expect(cache.cachedResponse(for: sandbox.request("/old")) == nil)
     cache.removeAllCachedResponses()
     #expect(sandbox.cache.size.logical == 0)
+    cache.storeCachedResponse(stored, for: sandbox.request("/old"))
+    cache.removeCachedResponses(since: .distantPast)
+    #expect(cache.cachedResponse(for: sandbox.request("/old")) == nil)
   }
 }
