@@ -92,7 +92,9 @@ extension CacheRules {
     if request.noCache { return .mustValidate(.requestNoCache) }
     let age = now.seconds(since: response.responseTime)
     // If the clock was set back, no response may be used for longer than requested.
-    guard age >= 0, age < lifetime else { return .mustValidate(.stale(by: max(0, age - lifetime))) }
+    guard age >= 0, age < lifetime else {
+      return .mustValidate(.stale(by: max(0, age.saturatingSubtract(lifetime))))
+    }
     return .fresh(ttl: lifetime - age)
   }
 

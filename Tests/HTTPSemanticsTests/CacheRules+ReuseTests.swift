@@ -57,6 +57,11 @@ struct CacheRulesReuseTests {
     #expect(reuse("", at: 13) == .mustValidate(.stale(by: 3)))
     #expect(reuse("", at: -1) == .mustValidate(.stale(by: 0)))
     #expect(reuse("no-cache", at: 0) == .mustValidate(.requestNoCache))
+    for seconds: Int64 in [-1_000, -2, 0] {
+      let forEver = CacheRules().reuse(
+        of: response, for: asking(""), lifetime: .max, at: later(seconds))
+      #expect(forEver == (seconds < 0 ? .mustValidate(.stale(by: 0)) : .fresh(ttl: .max)))
+    }
   }
 
   @Test func `a lifetime of the caller's allows nothing that may not be stored any more`() {
