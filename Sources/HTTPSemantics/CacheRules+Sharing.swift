@@ -3,8 +3,8 @@ extension CacheRules {
   /// Returns whether a stored response may be given to other machines, or taken from them.
   ///
   /// It must be one that every shared cache may store (RFC 9111, section 3), and in addition: a
-  /// whole response with a status that says what a URL stands for; without `Set-Cookie`; not meant
-  /// for one user, whatever its fields say; and selected only by request fields whose values are
+  /// whole response with a status that says what a URL stands for; without `Set-Cookie` and
+  /// `private`; not meant for one user, whatever its fields say; and selected only by request fields whose values are
   /// not concealed, because another machine conceals them with another key.
   ///
   /// - Parameters:
@@ -20,7 +20,7 @@ extension CacheRules {
     let shared = StoredResponse(
       status: response.status, fields: response.fields, requestTime: response.requestTime,
       responseTime: response.responseTime, selection: response.selection, rules: rules)
-    return rules.mayUse(shared)
+    return shared.facts.directives.isPrivate == .absent && rules.mayUse(shared)
       && rules.whyNotStored(HTTPRequest(url: url), head, now: response.responseTime) == nil
   }
 

@@ -26,7 +26,12 @@ extension CacheRules {
   public func mayUse(_ response: StoredResponse) -> Bool {
     guard isShared else { return true }
     let directives = response.facts.directives
-    if directives.isPrivate != .absent { return false }
+    // A shared cache does not store the fields that `private` names.
+    if directives.isPrivate.isAll
+      || response.fields.contains(where: { directives.isPrivate.names($0.name) })
+    {
+      return false
+    }
     return setCookie == .keep || directives.isPublic || !response.fields.contains("Set-Cookie")
   }
 

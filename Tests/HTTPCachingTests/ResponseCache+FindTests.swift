@@ -31,12 +31,26 @@ struct ResponseCacheFindTests {
     #expect(try sandbox.served(request(), at: 100) == nil)
   }
 
+  @Test func `a shared cache uses what it has stored without the fields that private names`() throws
+  {
+    let sandbox = try CacheSandbox(role: .sharedCache)
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", "private=\"a\", max-age=1000"), HTTPField("A", "1"),
+      HTTPField("B", "2"),
+    ]
+    try sandbox.load(request(), head(200, fields), content(10))
+    let served = try #require(try sandbox.served(request()))
+    #expect(served.head.fields.contains("B") && !served.head.fields.contains("A"))
+  }
+
   @Test(arguments: ["private, max-age=1000", "private=\"a\", max-age=1000"])
   func `what a private cache has stored for its user is not there for a shared one`(
     directives: String
   ) throws {
     let sandbox = try CacheSandbox()
-    let fields: HTTPFields = [HTTPField("Cache-Control", directives), HTTPField("ETag", "\"1\"")]
+    let fields: HTTPFields = [
+      HTTPField("Cache-Control", directives), HTTPField("ETag", "\"1\""), HTTPField("A", "1"),
+    ]
     try sandbox.load(request(), head(200, fields), content(10))
     #expect(try sandbox.served(request())?.body == content(10))
     try sandbox.reopen(role: .sharedCache)
