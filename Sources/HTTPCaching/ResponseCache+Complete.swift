@@ -52,10 +52,24 @@ extension ResponseCache {
       let storing = storing(whole, forwarding, times, after: (beginning, prefix))
       if case .yes = storing { return .pass(whole, storing) }
     }
-    var again = forwarding
-    again.request = forwarding.original
-    again.completing = nil
-    return .again(again)
+    return .again(forwarding.forWhole)
+  }
+
+  /// Removes a stored part whose representation has no more bytes, so that it has changed, and
+  /// requests the whole one. The origin does not know `If-Range`, or it would have sent that.
+  func withoutPart(_ beginning: StoredVariant, _ forwarding: Forwarding) -> Receipt {
+    _ = try? store.remove(beginning.info.key, variant: beginning.info.variant)
+    return .again(forwarding.forWhole)
+  }
+}
+
+extension Forwarding {
+  /// The request for the whole representation, in place of one for its rest.
+  fileprivate var forWhole: Forwarding {
+    var whole = self
+    whole.request = original
+    whole.completing = nil
+    return whole
   }
 }
 

@@ -13,8 +13,9 @@ extension ResponseCache {
     if head.status == 304, !forwarding.validating.isEmpty {
       return validate(head, forwarding, times)
     }
-    if head.status == 206, let beginning = forwarding.completing {
-      return complete(beginning, head, forwarding, times)
+    if let beginning = forwarding.completing {
+      if head.status == 206 { return complete(beginning, head, forwarding, times) }
+      if head.status == 416 { return withoutPart(beginning, forwarding) }
     }
     if head.status >= 500, let selected = forwarding.fallback,
       rules.mayServeStale(
@@ -42,7 +43,7 @@ extension ResponseCache {
   /// a response to `GET` that confirms and completes nothing, is not a server error, and replaces
   /// nothing that the history keeps.
   package func receivesAtOnce(_ head: HTTPResponseHead, for forwarding: Forwarding) -> Bool {
-    forwarding.original.method == .get && head.status != 304 && head.status != 206
+    forwarding.original.method == .get && ![206, 304, 416].contains(head.status)
       && head.status < 500 && !rules.mayRemember(whatStatusReplaces: head.status)
   }
 

@@ -78,6 +78,24 @@ struct PrefixedBodyTests {
     #expect(sandbox.store.statistics.entries == 1)
   }
 
+  @Test func `a beginning of what has become shorter is removed, and the whole asked for`()
+    async throws
+  {
+    let whole = pieces([1000])[0]
+    let sandbox = try await sandbox(whole, upTo: 500)
+    sandbox.transport.set { request in
+      // This server does not know `If-Range`.
+      if request.fields.contains("Range") { return .success(Answer("", status: 416)) }
+      return .success(Answer("short", fields: [HTTPField("Cache-Control", "no-store")]))
+    }
+    for _ in 0..<2 {
+      let (bytes, response) = try await sandbox.client.data(for: request())
+      #expect(bytes == Array("short".utf8) && response.head.status == 200)
+    }
+    #expect(sandbox.store.statistics.entries == 0)
+    #expect(sandbox.transport.requests.filter { $0.fields.contains("Range") }.count == 2)
+  }
+
   @Test func `a rest of another state is let go of, and the whole asked for`() async throws {
     let whole = pieces([1000])[0]
     let newer = pieces([1000], seed: 2)[0]
