@@ -25,6 +25,9 @@ package final class CredentialSession: Sendable {
   /// The limit of remembered pairs of credential and origin; a forgotten pair costs one more 401.
   private static let maximumWays = 1024
 
+  /// The limit of directories of one protection space; a forgotten one costs one more 401.
+  private static let maximumDirectories = 64
+
   private struct Kept {
     let space: Space
     /// The directories below which it is sent before the server asks (RFC 7617, section 2.2).
@@ -100,6 +103,9 @@ package final class CredentialSession: Sendable {
       if let index = state.kept.firstIndex(where: { $0.space == space }) {
         if state.kept[index].credential == credential {
           if !state.kept[index].directories.contains(directory) {
+            if state.kept[index].directories.count == Self.maximumDirectories {
+              state.kept[index].directories.removeFirst()
+            }
             state.kept[index].directories.append(directory)
           }
           if let unsaved { state.kept[index].unsaved = unsaved }

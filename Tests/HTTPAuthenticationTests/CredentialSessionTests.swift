@@ -37,6 +37,13 @@ struct CredentialSessionTests {
     #expect(session.credential(for: try NormalizedURL("https://a.example:80/x/")) == nil)
   }
 
+  @Test("of very many folders, the last ones are remembered")
+  func manyFolders() throws {
+    for number in 0..<100 { try keep(one, at: "a.example/\(number)/") }
+    #expect(try sent("a.example/99/x") == one && sent("a.example/36/x") == one)
+    #expect(try sent("a.example/35/x") == nil)
+  }
+
   @Test("the deepest folder counts, and a realm may have several")
   func depth() throws {
     try keep(one, at: "a.example/", everywhere: true)
