@@ -33,13 +33,21 @@ enum CurlFailure {
   }
 
   /// Returns libcurl's text for this failure, without the control characters that it may quote from
-  /// servers, or its text for the code.
+  /// servers, and without the log-in of a proxy's URL; or its text for the code.
   static func detail(of code: CURLcode, text: String) -> String {
     // Safety: libcurl returns a static string for any code.
     guard !text.isEmpty else { return unsafe String(cString: curl_easy_strerror(code)) }
-    let safe = text.unicodeScalars.map { scalar in
+    let safe = withoutLogin(text).unicodeScalars.map { scalar in
       scalar.properties.generalCategory == .control ? "?" : scalar
     }
     return String(String.UnicodeScalarView(safe))
+  }
+
+  /// Removes everything between `://` and the last `@`: libcurl quotes a URL that it cannot parse, so
+  /// the log-in may have any character.
+  private static func withoutLogin(_ text: String) -> String {
+    let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let end = parts[1].lastIndex(of: "@") else { return text }
+    return "\(parts[0])://\(parts[1][parts[1].index(after: end)...])"
   }
 }
