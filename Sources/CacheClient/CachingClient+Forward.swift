@@ -55,7 +55,10 @@ extension CachingClient {
   }
 
   /// Validates a stale response while it is served.
-  func validateInBackground(_ forwarding: Forwarding) {
+  ///
+  /// - Parameter options: those of the request for which it is served.
+  func validateInBackground(_ forwarding: Forwarding, _ options: FetchOptions) {
+    let sending = FetchOptions(transport: options.transport)
     // The credential is released with the response that is served now, but the validation comes
     // later.
     let session = authenticator.session
@@ -64,9 +67,12 @@ extension CachingClient {
     if let credential { session.retain(credential) }
     let isStarted = background.run(forwarding.key) { [self] in
       defer { if let credential { session.release(credential) } }
-      let response = try? await forward(forwarding, nil, FetchOptions())
+      let response = try? await forward(forwarding, nil, sending)
       guard let response, case .network = response.source else { return }
-      while let piece = try? await response.body.next(), !piece.isEmpty {}
+      // What is not stored is for nobody, and may have no end.
+      repeat {
+        if case .notStored = response.body.storing { return response.body.cancel() }
+      } while (try? await response.body.next())?.isEmpty == false
     }
     if !isStarted, let credential { session.release(credential) }
   }

@@ -53,12 +53,12 @@ extension CachingClient {
 
   /// Makes the response from a stored one.
   func served(
-    _ serving: Serving, _ request: HTTPRequest, detail: String? = nil
+    _ serving: Serving, _ request: HTTPRequest, _ options: FetchOptions, detail: String? = nil
   ) -> ClientResponse {
-    var status = CacheStatus(cacheName: options.cacheName, isHit: true)
+    var status = CacheStatus(cacheName: self.options.cacheName, isHit: true)
     status.detail = detail ?? (serving.isHistory ? "history" : nil)
     status.ttl = serving.ttl
-    if let revalidation = serving.revalidation { validateInBackground(revalidation) }
+    if let revalidation = serving.revalidation { validateInBackground(revalidation, options) }
     return response(from: serving, request, nil, status)
   }
 

@@ -117,8 +117,10 @@ public final class CachingClient: Sendable {
       if let substitute = substitute(for: offered, options.policy) { return substitute }
       let decision = cache.decide(
         offered, policy: options.policy, lifetime: options.lifetime, now: now)
-      guard case .serve(let serving) = decision else { return nil }
-      let response = served(serving, offered)
+      guard case .serve(let serving) = decision,
+        options.validatesAtOnce || serving.revalidation == nil
+      else { return nil }
+      let response = served(serving, offered, options)
       var next: (HTTPRequest, RequestBody?)?
       if options.maximumRedirects > 0 {
         do throws(ClientError) {
@@ -173,17 +175,17 @@ public final class CachingClient: Sendable {
       switch decision {
       case .refuse(let reason):
         if let serving = await askTierOffline(maker) {
-          return served(serving, request, detail: "remote-hit")
+          return served(serving, request, options, detail: "remote-hit")
         }
         throw ClientError(.notStored(reason), url: request.url.string)
-      case .serve(let serving): return served(serving, request)
+      case .serve(let serving): return served(serving, request, options)
       case .forward(let forwarding):
         guard remoteLookUps != nil, forwarding.mayAskOthers else {
           return try await forward(forwarding, body, options)
         }
         switch await askTier(forwarding, maker) {
         case (.serve(let serving), let isHit):
-          return served(serving, request, detail: isHit ? "remote-hit" : nil)
+          return served(serving, request, options, detail: isHit ? "remote-hit" : nil)
         case (.refuse(let reason), _):
           throw ClientError(.notStored(reason), url: request.url.string)
         case (.forward(let next), _): return try await forward(next, body, options)

@@ -110,6 +110,10 @@ public struct FetchOptions: Sendable {
   /// changing threads would cost more.
   package var decidesAtOnce = false
 
+  /// Whether ``CachingClient/storedAnswer(to:options:)`` may start a validation. If not, there is no
+  /// answer at once when one is due: `fetch` starts it, with the fields that its request has.
+  package var validatesAtOnce = true
+
   /// Called for each interim response (1xx) before the final one; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 

@@ -21,9 +21,11 @@ extension CachingClient {
     do {
       return (try await wholeBody(of: response, limit: limit), response)
     } catch {
-      guard case .store = error.cause, options.policy.allowsNetwork else { throw error }
+      // Another request with a body, or an unsafe one, would be another change.
+      guard case .store = error.cause, options.policy.allowsNetwork, body == nil,
+        request.method == .get || request.method == .head
+      else { throw error }
     }
-    // A request with a body is not answered from the store, so nothing has to be sent again.
     var again = options
     again.policy = .reload
     let fresh = try await fetch(request, options: again)

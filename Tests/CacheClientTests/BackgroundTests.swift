@@ -57,6 +57,36 @@ struct BackgroundTests {
     #expect(sandbox.transport.requests.count == 3)
   }
 
+  @Test func `what may not be stored is not read in the background, and has the time limits`()
+    async throws
+  {
+    let sandbox = try await staleSandbox(1)
+    var endless = Answer("1", fields: [HTTPField("Cache-Control", "no-store")])
+    endless.pieces += [[2], [3]]
+    // The gate is never opened: a body without an end.
+    endless.gates[1] = Gate()
+    sandbox.transport.answer(endless)
+    let options = FetchOptions(transport: TransportOptions(idleTimeout: .seconds(7)))
+    _ = try await sandbox.client.data(for: request("/0"), options: options)
+    await sandbox.client.waitForBackground()
+    #expect(sandbox.transport.requests.count == 2)
+    #expect(sandbox.transport.options.last?.idleTimeout == .seconds(7))
+  }
+
+  @Test func `who validates otherwise gets no answer at once for which that is due`() async throws {
+    let sandbox = try await staleSandbox(1)
+    var options = FetchOptions()
+    options.validatesAtOnce = false
+    #expect(sandbox.client.storedAnswer(to: request("/0"), options: options) == nil)
+    await sandbox.client.waitForBackground()
+    #expect(sandbox.transport.requests.count == 1)
+    #expect(
+      try await sandbox.client.data(for: request("/0"), options: options).bytes == Array("old".utf8)
+    )
+    await sandbox.client.waitForBackground()
+    #expect(sandbox.transport.requests.count == 2)
+  }
+
   @Test func `one validation for a key at a time, and no more of them than allowed`() async throws {
     let sandbox = try await staleSandbox(10, maximum: 3)
     let gate = Gate()

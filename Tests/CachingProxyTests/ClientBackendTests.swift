@@ -128,6 +128,25 @@ private func get(_ port: UInt16, _ target: String = "/", _ fields: String = "") 
     }
   }
 
+  @Test func `tells the origin of the client when it validates in the background`() async throws {
+    let origin = try makeOrigin { request, connection in
+      let isTold = request.lines.contains { $0.hasPrefix("X-Forwarded-Proto") }
+      connection.send(
+        "HTTP/1.1 \(isTold ? "200 OK" : "301 Moved Permanently")\r\n"
+          + "Cache-Control: max-age=\(isTold ? 0 : 60), stale-while-revalidate=60\r\n"
+          + "Location: https://x/\r\nContent-Length: 1\r\n\r\n1")
+    }
+    try await withProxy(origin) { port in
+      for count in 1...3 {
+        let reading = try await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(reading.status == 200)
+        // The validation ends in the background.
+        for _ in 0..<10_000 where origin.requests.count < count { await Task.yield() }
+      }
+      #expect(origin.requests.allSatisfy { $0.value(of: "X-Forwarded-Host") == "x" })
+    }
+  }
+
   @Test func `sends large bodies again from their file, whole and in parts`() async throws {
     let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let origin = try makeOrigin { _, connection in
