@@ -122,13 +122,19 @@ public final class BodyWriter: Sendable {
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
     let (digest, length) = try state.withLock { state throws(StoreError) -> (Digest, UInt64) in
       guard state.file != nil else { throw .closed(path) }
+      // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
+      defer { state.file = nil }
       if store.durability == .full {
-        try system(path) { () throws(SystemError) in
-          guard let staged = state.file else { throw .inputOutput }
-          try store.fileSystem.synchronize(staged.file, names: false)
+        do throws(StoreError) {
+          try system(path) { () throws(SystemError) in
+            guard let staged = state.file else { throw .inputOutput }
+            try store.fileSystem.synchronize(staged.file, names: false)
+          }
+        } catch {
+          removeFile()
+          throw error
         }
       }
-      state.file = nil
       return (state.hasher.digest(), state.hasher.count)
     }
     defer { removeFile() }
