@@ -19,7 +19,11 @@ extension Catalog {
     do throws(SystemError) {
       try journal.sync.wait(
         for: placed, among: { state.withLock { $0.journal.segments.compactMap { $0?.segment } } },
-        in: place.journal, fileSystem)
+        readTo: {
+          state.withLock {
+            $0.journal.current === placed.segment ? max($0.journal.position, placed.end) : nil
+          }
+        }, in: place.journal, fileSystem)
     } catch {
       // The records after the last successful sync may not be on disk.
       journal.rollsNext.store(true, ordering: .relaxed)

@@ -29,11 +29,14 @@ final class JournalSync: Sendable {
   /// This includes the segments before it. If there were a gap between them, the journal would not
   /// be whole, and the tree would decide, whose files are not all synced.
   ///
-  /// - Parameter segments: returns the open segments of the journal.
+  /// - Parameters:
+  ///   - segments: returns the open segments of the journal.
+  ///   - position: returns the end of what was read of the segment; `nil` if another one follows it. What
+  ///     comes after may be cut off, and written again by others.
   /// - Throws: the error of the sync. Then no more records in the segment can be promised.
   func wait(
-    for place: AppendedPlace, among segments: () -> [Segment], in directory: borrowing Descriptor,
-    _ fileSystem: any FileSystem
+    for place: AppendedPlace, among segments: () -> [Segment], readTo position: () -> Int64?,
+    in directory: borrowing Descriptor, _ fileSystem: any FileSystem
   ) throws(SystemError) {
     let number = place.segment.number
     let turn: Result<Turn, SystemError> = state.wait { state in
@@ -50,7 +53,10 @@ final class JournalSync: Sendable {
       let older = segments().filter { $0.number < number }
       if let error = syncOlder(older, fileSystem) { outcome = .failure(error) }
     }
-    if case .success = outcome { outcome = sync(place.segment, mine, directory, fileSystem) }
+    if case .success = outcome {
+      let end = position() ?? .max
+      outcome = sync(place.segment, mine, directory, fileSystem).map { min($0, end) }
+    }
     state.change { state in
       state.isSyncing = false
       switch outcome {
