@@ -60,16 +60,23 @@ extension Catalog {
         }
         if isDone { break }
         guard (try? dropOldest()) == true else {
-          // The disk is full or cannot be read. Compaction is tried again after more was written.
-          state.withLock { state in
-            let all = state.journal.bytes.all + state.journal.bodies.all
-            state.journal.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
-          }
+          // The disk is full or cannot be read.
+          state.withLock { putOffCompaction(&$0) }
           return
         }
       }
-      state.withLock { $0.journal.compactsFrom = 0 }
+      state.withLock { state in
+        state.journal.compactsFrom = 0
+        // It did not help: the log has bodies whose files cannot be written, for example.
+        if state.journal.isWhole, !isCompact(state) { putOffCompaction(&state) }
+      }
     }
+  }
+
+  /// Lets compaction be tried again only after more was written.
+  private func putOffCompaction(_ state: inout StoreState) {
+    let all = state.journal.bytes.all + state.journal.bodies.all
+    state.journal.compactsFrom = all + max(4096, journalBudget(state).dead / 4)
   }
 
   /// Writes the journal anew without the removed and replaced entries. Then it has neither their
