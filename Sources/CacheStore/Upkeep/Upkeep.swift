@@ -217,7 +217,8 @@ extension Store {
       while !upkeep.isStopping && evictor.evictStep() {}
       catalog.tendJournal()
     }
-    if work.contains(.touches) { try? catalog.flush() }
+    // What could not be appended is tried again.
+    if work.contains(.touches), (try? catalog.flush()) == nil { upkeep.request(.touches) }
     if work.contains(.reconcile) { recovery.reconcile() }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
