@@ -52,7 +52,7 @@ extension Store {
         guard let number = state.index.find(hash, variant) else { return }
         state.index.touch(number, at: state.tick(now))
       }
-      guard evictor.makeSpace(0) else { throw error }
+      guard evictor.isVolumeFull, evictor.makeSpace(0) else { throw error }
       return try amendAgain(key, variant, hash, change)
     }
   }
