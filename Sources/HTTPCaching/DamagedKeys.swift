@@ -23,7 +23,7 @@ final class DamagedKeys: Sendable {
     }
   }
 
-  /// Forgets a key for which a response is stored again.
+  /// Forgets a key for which a response will be stored again.
   func remove(_ key: ByteString) {
     guard isUsed.load(ordering: .relaxed) else { return }
     keys.withLock { keys in keys.removeAll { $0 == key } }

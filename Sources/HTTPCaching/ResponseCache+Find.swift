@@ -29,11 +29,7 @@ extension ResponseCache {
     var variants = stored(key, &found.reason)
     let kept = memory.find(key)
     if !kept.isEmpty { variants += kept }
-    if !variants.isEmpty {
-      damaged.remove(key)
-    } else if found.reason == .absent, damaged.contains(key) {
-      found.reason = .damaged
-    }
+    if variants.isEmpty, found.reason == .absent, damaged.contains(key) { found.reason = .damaged }
     if variants.isEmpty, request.method == .head {
       var ignored = found.reason
       variants = stored(keyRule.headKey(of: request), &ignored)

@@ -35,7 +35,10 @@ extension ResponseCache {
     var passed = head
     passed.fields = ConnectionFields.removed(from: head.fields)
     let storing = storing(head, forwarding, times)
-    if case .yes(let plan) = storing { rememberReplaced(by: plan) }
+    if case .yes(let plan) = storing {
+      rememberReplaced(by: plan)
+      damaged.remove(plan.key)
+    }
     return .pass(passed, storing)
   }
 
