@@ -36,6 +36,16 @@ import Testing
     }
   }
 
+  /// Opens a store of 100 entries on a volume that others have filled since it was closed.
+  private func openWithoutRoom(_ settling: Settling) throws -> Store {
+    let store = try open(settling)
+    try fill(store, 100)
+    try store.settle()
+    store.close()
+    try fillUp()
+    return try open(settling)
+  }
+
   @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
   func `a store goes on when it has filled the volume`(settling: Settling) throws {
     let store = try open(settling)
@@ -54,12 +64,7 @@ import Testing
 
   @Test(arguments: [Settling.atOnce, .within(seconds: 3_600)])
   func `a program that others have left no room removes and stores`(settling: Settling) throws {
-    var store = try open(settling)
-    try fill(store, 100)
-    try store.settle()
-    store.close()
-    try fillUp()
-    store = try open(settling)
+    let store = try openWithoutRoom(settling)
     #expect(try store.remove(key(50)) == 1)
     try fillUp()
     try store.setLimits(Limits(entries: 80))
@@ -78,12 +83,7 @@ import Testing
   func `a program that others have left no room pins and changes metadata`(
     settling: Settling
   ) throws {
-    var store = try open(settling)
-    try fill(store, 100)
-    try store.settle()
-    store.close()
-    try fillUp()
-    store = try open(settling)
+    let store = try openWithoutRoom(settling)
     // The least recently accessed entry would be evicted first.
     #expect(try store.pin(key(0)))
     let oldest = try #require((1..<100).first { store.info(for: key($0)) != nil })
