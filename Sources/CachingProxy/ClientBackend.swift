@@ -18,7 +18,8 @@ struct ClientBackend: ProxyBackend {
 
   func storedAnswer(to request: HTTPRequest) -> ProxyAnswer? {
     var options = options()
-    // The origin of a reverse proxy is told about the client, and this request does not do that.
+    // This request lacks the fields about the client, which the origin of a reverse proxy gets with
+    // each request. `answer` has them.
     options.validatesAtOnce = false
     return client.storedAnswer(to: request, options: options).map { ProxyAnswer($0) }
   }
