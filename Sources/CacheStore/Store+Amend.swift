@@ -57,6 +57,17 @@ extension Store {
     }
   }
 
+  /// Settles everything that is in the log, for the sake of one entry.
+  ///
+  /// - Throws: the error that prevents that entry from being settled.
+  private func settle(_ hash: KeyHash, _ variant: UInt64) throws(StoreError) {
+    var failure: StoreError?
+    do throws(StoreError) { _ = try catalog.settleAll() } catch { failure = error }
+    guard let located = catalog.locate(hash, variant) else { return }
+    if located.slot.isUnsettled, let failure { throw failure }
+    try catalog.restore(located)
+  }
+
   /// Changes an entry, again if it was changed by others meanwhile.
   private func amendAgain(
     _ key: ByteString, _ variant: UInt64, _ hash: KeyHash,
@@ -90,8 +101,7 @@ extension Store {
         return try place(draft, located, in: shard, staging: session)
       }
       if outcome == .unsettled {
-        _ = try catalog.settleAll()
-        if let located = catalog.locate(hash, variant) { try catalog.restore(located) }
+        try settle(hash, variant)
       }
       if outcome == .done || outcome == .absent { return outcome == .done }
     }

@@ -11,6 +11,7 @@ extension Store {
   @discardableResult
   public func remove(_ key: ByteString, variant: UInt64? = nil) throws(StoreError) -> Int {
     let hash = catalog.hash(key)
+    try catalog.checkReadable()
     try recovery.askTree(hash, variant)
     var count = 0
     for slot in catalog.slots(of: hash) where variant == nil || slot.variant == variant {
@@ -68,6 +69,7 @@ extension Store {
     where matches: (EntryInfo) -> Bool
   ) throws(StoreError) -> Int {
     if isReadOnly { throw .readOnly(path) }
+    try catalog.checkReadable()
     recovery.completeIndex()
     if !catalog.state.withLock({ $0.isComplete }) {
       throw StoreError(
@@ -79,14 +81,30 @@ extension Store {
     var cursor = SlotCursor()
     while let located = cursor.next(in: catalog) {
       for place in located where candidates(place.slot) {
-        guard let record = try? catalog.readRecord(place), matches(place.info(record))
-        else { continue }
-        if try evictor.remove(place.slot, reason) { count += 1 }
+        if try remove(place, reason, where: matches) { count += 1 }
       }
     }
     if count == 0 && reason == .asked { try syncJournal() }
     catalog.tendJournal()
     return count
+  }
+
+  /// Removes an entry that matches, also if it is changed meanwhile, but not one that replaces it and
+  /// does not match.
+  private func remove(
+    _ place: Located, _ reason: RemovalReason, where matches: (EntryInfo) -> Bool
+  ) throws(StoreError) -> Bool {
+    var place = place
+    for _ in 0..<Self.maximumAttempts {
+      guard let record = try? catalog.readRecord(place), matches(place.info(record))
+      else { return false }
+      if try evictor.remove(place.slot, reason, exactly: true) { return true }
+      guard reason == .asked, let now = catalog.locate(place.slot.keyHash, place.slot.variant),
+        !now.slot.isSameRecord(as: place.slot)
+      else { return false }
+      place = now
+    }
+    return false
   }
 
   /// Removes all entries, also pinned ones.
@@ -109,22 +127,8 @@ extension Store {
 
   private func moveAllAway() throws(StoreError) {
     let session = try catalog.ownSession()
-    var away = PathName()
-    let placed = try catalog.journal.withLock { () throws(StoreError) -> AppendedPlace? in
-      away = Staging.nameOfMoved(
-        after: catalog.state.withLock { state in
-          catalog.follow(&state)
-          return state.journal.sequence
-        }, session)
-      do throws(StoreError) {
-        try catalog.tree.moveEntries(to: away, of: session)
-        return try catalog.appendLocked { state throws(StoreError) -> [[UInt8]] in
-          [ClearRecord.bytes] + (state.limits == .none ? [] : [state.limits.record.bytes])
-        }
-      } catch {
-        catalog.tree.moveEntriesBack(from: away, of: session)
-        throw error
-      }
+    let placed = try catalog.journal.withLock { () throws(StoreError) in
+      try catalog.clearLocked(movingTo: session)
     }
     if let placed { try catalog.sync(placed) }
   }

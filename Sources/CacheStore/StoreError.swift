@@ -112,6 +112,8 @@ extension StoreError {
       (code, remedy) = (.notFound, "check the path")
     case _ where error.isWrongKind:
       (code, remedy) = (.notADirectory, "choose another folder, or remove what stands there")
+    case _ where error.isOutOfDescriptors:
+      (code, remedy) = (.inputOutput, "allow more open files (ulimit -n), then try again")
     default:
       (code, remedy) = (.inputOutput, "check the disk, then the store")
     }

@@ -49,7 +49,7 @@ package final class Catalog: Sendable {
     fileSystem = options.fileSystem
     clock = options.clock
     journal = tree.journal
-    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries())
+    let entries = EntriesDirectory(generation: 0, directory: try place.openEntries(options))
     let state = StoreState(
       blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
       lag: options.lag)

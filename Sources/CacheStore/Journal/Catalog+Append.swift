@@ -25,24 +25,36 @@ extension Catalog {
   func appendLocked(
     _ prepare: (inout StoreState) throws(StoreError) -> [[UInt8]]
   ) throws(StoreError) -> AppendedPlace? {
-    let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
-      follow(&state)
-      followUnsealed(&state, place.lock.number)
-      try check(state)
-      return try prepare(&state)
+    try completeClear()
+    while true {
+      let records = try state.withLock { state throws(StoreError) -> [[UInt8]] in
+        follow(&state)
+        followUnsealed(&state, place.lock.number)
+        try check(state)
+        return try prepare(&state)
+      }
+      if records.isEmpty { return nil }
+      try beginSession()
+      if let segment = try writableSegment() { return try write(records, to: segment) }
+      state.withLock { reload(&$0) }
     }
-    if records.isEmpty { return nil }
-    try beginSession()
-    let segment = try writableSegment()
-    return try write(records, to: segment)
+  }
+
+  /// Throws an error if the store is closed, or if the end of the journal cannot be read.
+  func checkReadable() throws(StoreError) {
+    try state.withLock { state throws(StoreError) in
+      follow(&state)
+      try check(state)
+    }
   }
 
   /// Throws an error if the store is closed, or if the end of the journal cannot be read. Records that
   /// are there must not be overwritten, nor files that they name.
   func check(_ state: borrowing StoreState) throws(StoreError) {
     try state.checkOpen(path)
-    guard let error = state.journal.unread, let current = state.journal.current else { return }
-    throw StoreError(error, path: journal.path(of: current.number))
+    guard let error = state.journal.unread else { return }
+    throw StoreError(
+      error, path: state.journal.current.map { journal.path(of: $0.number) } ?? journal.path)
   }
 
   /// Makes sure that this process has a session if the journal may have bodies. If it is killed while
@@ -62,20 +74,28 @@ extension Catalog {
 
   /// Returns the segment to append to. A torn tail is cut off; if the segment is full, a new one is
   /// begun. The caller holds the journal's lock.
-  func writableSegment() throws(StoreError) -> Segment {
+  ///
+  /// - Returns: `nil` if the current segment has lost its name, so that nobody would read the records.
+  func writableSegment() throws(StoreError) -> Segment? {
     let (current, position, torn) = state.withLock { state in
       (state.journal.current, state.journal.position, state.journal.tornBytes)
     }
     guard let current else {
-      let segment = try makeSegment(state.withLock { $0.journal.nextNumber })
+      let (number, isFirst) = state.withLock { state in
+        (state.journal.nextNumber, state.journal.segments.isEmpty)
+      }
+      // Others may be able to read a segment that is lost here.
+      if !isFirst { try replaceLock() }
+      let segment = try makeSegment(number)
       return state.withLock { state in
         // A thread that only reads may have found the file already.
         if let found = state.journal.current { return found }
         state.journal.add(segment)
+        state.journal.lockNumber = place.lock.number
         return segment
       }
     }
-    let ready = try withoutTail(current, torn, at: position)
+    guard let ready = try withoutTail(current, torn, at: position) else { return nil }
     if ready !== current { return ready }
     let isFull = state.withLock { self.isFull($0) }
     if !isFull && !journal.rollsNext.exchange(false, ordering: .relaxed) { return current }
@@ -94,14 +114,15 @@ extension Catalog {
   }
 
   /// Returns the segment to go on in: the current one without the bytes after the last record, or the
-  /// next one if the current one has a second link.
+  /// next one if the current one has a second link; `nil` if the current one has no name any more.
   private func withoutTail(
     _ current: Segment, _ torn: Int64, at position: Int64
-  ) throws(StoreError) -> Segment {
-    let isLinked = try system(journal.path(of: current.number)) { () throws(SystemError) in
-      try fileSystem.isLinked(current.file)
+  ) throws(StoreError) -> Segment? {
+    let status = try system(journal.path(of: current.number)) { () throws(SystemError) in
+      try fileSystem.status(of: current.file.raw)
     }
-    if isLinked { return try leave(current) }
+    if status.linkCount == 0 { return nil }
+    if status.isLinked { return try leave(current) }
     // Nobody else is writing, so a killed process left the bytes after the last record.
     if torn > 0 { try cutTail(of: current, at: position) }
     return current
@@ -137,9 +158,10 @@ extension Catalog {
     // not been changed by what is lost. If it fails, the journal is written anew before the next
     // promise.
     if old.version > 1 { try? syncJournal(end) }
-    let current = state.withLock { state in
+    let current = try state.withLock { state throws(StoreError) in
       // `makeSegment` may have left out numbers whose names other files have.
       if state.journal.needsReload { reload(&state) }
+      try check(state)
       return state.journal.current
     }
     guard let segment = current, segment.number == next else {

@@ -82,6 +82,7 @@ extension Catalog {
   /// Writes the journal anew without the removed and replaced entries. Then it has neither their
   /// keys nor their header fields. The index has every entry.
   func purge() throws(StoreError) {
+    try checkReadable()
     var isPurged = false
     try journal.withCompactionLock(isWaiting: true) { () throws(StoreError) in
       guard let last = state.withLock({ $0.journal.isWhole ? $0.journal.current?.number : 0 })

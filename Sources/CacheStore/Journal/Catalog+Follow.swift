@@ -11,7 +11,7 @@ extension Catalog {
   @inline(__always)
   func follow(_ state: inout StoreState) {
     guard state.journal.tail.file >= 0 else {
-      findSegment(&state)
+      if state.journal.needsReload { reload(&state) } else { findSegment(&state) }
       return
     }
     guard let length = try? fileSystem.length(of: state.journal.tail.file),
@@ -19,8 +19,16 @@ extension Catalog {
     else {
       readOn(&state)
       if state.journal.needsReload { reload(&state) }
+      watchOthers(state)
       return
     }
+  }
+
+  /// Makes sure that what others have stored in the log is settled also if they are killed.
+  private func watchOthers(_ state: borrowing StoreState) {
+    guard settlingDelay > 0, state.isOpened, state.index.totals.unsettledEntries > 0 else { return }
+    // They go first.
+    upkeep.requestSettling(after: 2 * settlingDelay + 1_000_000_000)
   }
 
   /// Brings the index up to date, unless `settledTail` has shown that it is.
@@ -64,6 +72,7 @@ extension Catalog {
     // The place of damage that was found once. The bytes may have been cut off and written again
     // while they were read, so damage counts when it is found again.
     var suspected: Int64?
+    if let next = (state.journal.segments.last ?? nil)?.next { openNext(&state, next) }
     while let use = state.journal.segments.last ?? nil, !use.isSealed {
       guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
         setUnread(&state, .inputOutput)
@@ -128,7 +137,7 @@ extension Catalog {
   }
 
   /// Notes that the end of the journal cannot be read now.
-  private func setUnread(_ state: inout StoreState, _ error: SystemError) {
+  func setUnread(_ state: inout StoreState, _ error: SystemError) {
     // Asked for once only, so that the upkeep does not begin again for ever.
     if state.journal.unread == nil && !state.journal.hasGivenUp { upkeep.request(.reconcile) }
     state.journal.unread = error
@@ -208,8 +217,9 @@ extension Catalog {
       state.journal.release(through: UInt32(clamping: number))
     case .seal:
       guard let next = unsafe SealRecord.next(payload: Array(payload)) else { break }
-      state.journal.segments[state.journal.segments.count - 1]?.isSealed = true
-      openNext(&state, UInt32(clamping: next))
+      let number = UInt32(clamping: next)
+      state.journal.segments[state.journal.segments.count - 1]?.next = number
+      openNext(&state, number)
       return false
     default:
       // Types of newer versions are skipped.
@@ -227,7 +237,7 @@ extension Catalog {
       generation: state.entries.generation + 1, directory: directory)
   }
 
-  /// Continues with the next segment.
+  /// Continues with the next segment. If the system cannot open it now, `readOn` does it later.
   private func openNext(_ state: inout StoreState, _ number: UInt32) {
     do throws(StoreError) {
       let segment = try journal.open(number)
@@ -238,6 +248,8 @@ extension Catalog {
     } catch {
       refuse(&state, error)
       if state.refusal != nil { return }
+      let cause = SystemError(error.errno)
+      if cause.isForNow { return setUnread(&state, cause) }
     }
     state.journal.needsReload = true
   }

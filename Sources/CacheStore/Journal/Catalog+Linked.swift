@@ -10,9 +10,7 @@ extension Catalog {
   /// Begins a new segment after a linked one, or one that cannot be read. The caller holds the
   /// journal's lock.
   func leave(_ linked: Segment) throws(StoreError) -> Segment {
-    try system("\(path)/lock") { () throws(SystemError) in
-      try place.lock.replace(with: place.lock.mark ?? [], in: place.root, clock)
-    }
+    try replaceLock()
     let segment = try makeSegment(linked.number + 1)
     journal.rollsNext.store(false, ordering: .relaxed)
     state.withLock { state in
@@ -21,6 +19,14 @@ extension Catalog {
       state.journal.lockNumber = place.lock.number
     }
     return segment
+  }
+
+  /// Replaces the file `lock`, so that others look for a segment that follows one without a seal. The
+  /// caller holds the journal's lock.
+  func replaceLock() throws(StoreError) {
+    try system("\(path)/lock") { () throws(SystemError) in
+      try place.lock.replace(with: place.lock.mark ?? [], in: place.root, clock)
+    }
   }
 
   /// Continues in a segment that another process has begun after a linked one, which has no seal. If
@@ -33,15 +39,20 @@ extension Catalog {
     guard state.journal.lockNumber != number, state.journal.unread == nil else { return }
     var isLast = false
     while !isLast, let use = state.journal.segments.last ?? nil, !use.isSealed {
-      // A segment without records was left by a process that was killed just after it had made it.
-      if let next = try? journal.open(use.segment.number + 1), journal.hasRecords(next) {
-        state.journal.goOn(with: next)
-        readOn(&state)
-      } else if journal.isThere(use.segment) {
+      do throws(StoreError) {
+        let next = try journal.open(use.segment.number + 1)
+        // One without records was left by a process that was killed just after it had made it.
+        isLast = !journal.hasRecords(next)
+        if !isLast {
+          state.journal.goOn(with: next)
+          readOn(&state)
+        }
+      } catch {
+        let cause = SystemError(error.errno)
+        if cause.isForNow { return setUnread(&state, cause) }
         isLast = true
-      } else {
-        return reload(&state)
       }
+      if isLast, !journal.isThere(use.segment) { return reload(&state) }
     }
     state.journal.lockNumber = number
   }

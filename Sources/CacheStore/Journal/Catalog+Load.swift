@@ -7,7 +7,7 @@ extension Catalog {
   /// Reads the whole journal into an empty state.
   ///
   /// Missing or unreadable parts make the journal not whole. They are no error, but a newer format
-  /// is.
+  /// is, and too many open files.
   func load(_ state: inout StoreState) throws(StoreError) {
     state.removals = nil
     // Read before the segments, because a segment that is begun meanwhile may change it.
@@ -15,8 +15,10 @@ extension Catalog {
       (try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber) ?? 0
     let damages = state.journal.damages
     var tries = 3
+    let pause = Monitor(())
     while try !loadOnce(&state), tries > 0 {
       // An error of the system may pass.
+      pause.wait(nanoseconds: 16_000_000 >> Int64(tries)) { _ in nil as Void? }
       tries -= 1
       state.clear()
       state.journal.forgetSegments()
@@ -55,10 +57,12 @@ extension Catalog {
     where state.journal.firstNumber + UInt32(state.journal.segments.count) <= number {
       if number == last && isUnused(number, after: state) { break }
       state.journal.countTail()
+      // A next segment that could not be opened is tried again.
+      if (state.journal.segments.last ?? nil)?.isSealed == true { state.journal.unread = nil }
       state.journal.giveUpUnread()
       if try !loadSegment(&state, number) { isRead = false }
     }
-    if (state.journal.segments.last ?? nil)?.isSealed == true {
+    if (state.journal.segments.last ?? nil)?.isSealed == true, state.journal.unread == nil {
       // The next segment is lost. The next writer begins a new one.
       state.journal.segments.append(nil)
       state.journal.noteDamage()
@@ -89,7 +93,7 @@ extension Catalog {
       readOn(&state)
       state.journal.needsReload = false
       return state.journal.unread == nil
-    } catch  where error.code == .newerFormat {
+    } catch  where error.code == .newerFormat || SystemError(error.errno).isOutOfDescriptors {
       throw error
     } catch {
       state.journal.segments.append(nil)
@@ -108,6 +112,10 @@ extension Catalog {
       }
     }
     if isRead || upkeep.isStopping { return }
+    try state.withLock { state throws(StoreError) in
+      // The journal is there, and other processes go on with it.
+      if state.journal.unread?.isOutOfDescriptors == true { try check(state) }
+    }
     try journal.withLock { () throws(StoreError) in
       let unread = state.withLock { state in
         follow(&state)
@@ -135,8 +143,17 @@ extension Catalog {
       } catch {
         refuse(&state, error)
         if state.refusal != nil { return }
+        if SystemError(error.errno).isOutOfDescriptors {
+          // Nothing is appended before it can be read.
+          state.journal.forgetSegments()
+          state.journal.needsReload = true
+          state.journal.unread = SystemError(error.errno)
+          return
+        }
       }
     }
+    // Without a segment, the entries of the tree are taken up.
+    if state.journal.current == nil { state.journal.isWhole = false }
     state.isComplete = false
     upkeep.request(.reconcile)
   }

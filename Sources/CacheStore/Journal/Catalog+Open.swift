@@ -37,10 +37,14 @@ extension Catalog {
     try state.withLock { state throws(StoreError) in try loadWithMark(&state) }
     // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
+    // Or an incomplete copy of `lock`. A checker reports it.
+    if !isSupervised { try? fileSystem.removeFile(Layout.newDescription, in: place.root.raw) }
     let dead = try deadSessionsAtOpening()
     tree.staging.noteDeadAtOpening(dead)
     try cutUnsynced(dead)
     try beginFormat2()
+    // If that fails, on a full disk for example, the first record does it.
+    if !isSupervised { try? completeClear() }
     if !dead.isEmpty {
       state.withLock { $0.endedUncleanly = true }
       return .reconcile

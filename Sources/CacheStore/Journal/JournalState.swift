@@ -22,6 +22,8 @@ struct JournalState {
   /// The inode of the file `lock` when this process last checked whether another segment follows a
   /// last one without a seal.
   var lockNumber: UInt64 = 0
+  /// The inode of the file `lock` when this process last looked for an interrupted removal of all entries.
+  var clearLockNumber: UInt64 = 0
   /// The number of look-ups that found the journal unchanged, modulo 256.
   var quietLooks: UInt8 = 0
 
@@ -253,8 +255,10 @@ extension JournalState {
     for (place, use) in segments.enumerated() {
       guard let use else { continue }
       if use.segment.number != firstNumber + UInt32(place) { return false }
-      // A sealed segment is not the last one: another follows, or is missing.
-      if use.isSealed && place == segments.count - 1 && isWhole && !needsReload { return false }
+      // A sealed segment is not the last one: another follows, is missing, or cannot be opened yet.
+      if use.isSealed, place == segments.count - 1, isWhole, !needsReload, unread == nil {
+        return false
+      }
       if use.liveBytes < 0 || use.liveBytes > use.readBytes - use.bodyBytes { return false }
       if use.unsettledBytes < 0 || use.unsettledBytes > use.bodyBytes { return false }
     }

@@ -42,7 +42,9 @@ struct SegmentUse {
   var unsettledBytes: Int64 = 0
   /// The bytes read so far; the whole file once it is sealed.
   var readBytes = Int64(SegmentHeader.count)
-  var isSealed = false
+  /// The number of the segment that follows, according to the seal; `nil` if it is not sealed.
+  var next: UInt32?
+  var isSealed: Bool { next != nil }
 }
 
 /// The `entries` directory between two removals of all entries. Operations on files keep it, so

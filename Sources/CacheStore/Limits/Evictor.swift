@@ -169,28 +169,32 @@ final class Evictor: Sendable {
   /// Removes one entry. If the reason is not `asked`, the entry is removed only if it is unpinned
   /// and has neither changed nor been accessed since it was chosen.
   ///
+  /// - Parameter exactly: whether an entry that has changed since then stays in any case.
+  ///
   /// The record is written before the files are removed. So files that a crash leaves are orphans,
   /// and no entry lacks its files.
   ///
   /// - Returns: whether it was removed.
-  func remove(_ slot: Slot, _ reason: RemovalReason) throws(StoreError) -> Bool {
+  func remove(
+    _ slot: Slot, _ reason: RemovalReason, exactly: Bool = false
+  ) throws(StoreError) -> Bool {
     if catalog.isReadOnly { throw .readOnly(path) }
+    let victim = Victim(slot: slot, reason: reason, isExact: exactly)
     do throws(StoreError) {
-      return try removeWithRecord(slot, reason)
+      return try removeWithRecord(victim)
     } catch  where error.code == .noSpace {
       // On a full disk the record has no room, or the session of this process. The files of the entry
       // make some. If the process ends in between, the entry is a miss.
-      guard isVolumeFull, try removeFilesAlone(of: slot, reason) else { throw error }
-      return try removeWithRecord(slot, reason)
+      guard isVolumeFull, try removeFilesAlone(of: victim) else { throw error }
+      return try removeWithRecord(victim)
     }
   }
 
   /// Removes the files of an entry whose record cannot be written.
   ///
   /// - Returns: false if the entry has none, or may no longer be removed.
-  private func removeFilesAlone(
-    of slot: Slot, _ reason: RemovalReason
-  ) throws(StoreError) -> Bool {
+  private func removeFilesAlone(of victim: Victim) throws(StoreError) -> Bool {
+    let slot = victim.slot
     if slot.isUnsettled { return false }
     return try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
       let entries = shard.entries
@@ -198,8 +202,7 @@ final class Evictor: Sendable {
         catalog.follow(&state)
         guard state.entries === entries,
           let number = state.index.find(slot.keyHash, slot.variant),
-          reason == .asked || isVictim(state.index[number], slot),
-          !state.index[number].isUnsettled
+          victim.mayGo(state.index[number]), !state.index[number].isUnsettled
         else { return nil }
         return (state.index[number], otherFiles(of: slot, state))
       }
@@ -215,17 +218,16 @@ final class Evictor: Sendable {
       .filter { $0.variant != slot.variant && !$0.isUnsettled }
   }
 
-  private func removeWithRecord(
-    _ slot: Slot, _ reason: RemovalReason
-  ) throws(StoreError) -> Bool {
+  private func removeWithRecord(_ victim: Victim) throws(StoreError) -> Bool {
+    let slot = victim.slot
     _ = try catalog.ownSession()
     for attempt in 0..<Store.maximumAttempts {
       let outcome =
         if slot.isUnsettled && attempt == 0 {
-          try remove(slot, reason, in: nil) { _, _ in }
+          try remove(victim, in: nil) { _, _ in }
         } else {
           try catalog.withShard(of: slot.keyHash) { shard throws(StoreError) in
-            try remove(slot, reason, in: shard.entries) { gone, others in
+            try remove(victim, in: shard.entries) { gone, others in
               tree.removeFiles(of: gone, others, in: shard)
             }
           }
@@ -235,7 +237,7 @@ final class Evictor: Sendable {
       case .kept: return false
       case .removed:
         // Sent after the shard was unlocked.
-        events.send(.removed(reason), bytes: slot.length)
+        events.send(.removed(victim.reason), bytes: slot.length)
         return true
       }
     }
@@ -257,9 +259,10 @@ final class Evictor: Sendable {
   ///     files, so that no shard need be locked.
   ///   - removeFiles: removes the files of the entry, given the settled variants that stay.
   private func remove(
-    _ slot: Slot, _ reason: RemovalReason, in entries: EntriesDirectory?,
+    _ victim: Victim, in entries: EntriesDirectory?,
     _ removeFiles: (Slot, _ others: [Slot]) -> Void
   ) throws(StoreError) -> Removal {
+    let slot = victim.slot
     var isOutdated = false
     var others: [Slot] = []
     var gone = slot
@@ -271,12 +274,11 @@ final class Evictor: Sendable {
         } else {
           number.map { !state.index[$0].isUnsettled } ?? false
         }
-      guard !isOutdated, let number, reason == .asked || isVictim(state.index[number], slot)
-      else { return [] }
+      guard !isOutdated, let number, victim.mayGo(state.index[number]) else { return [] }
       gone = state.index[number]
       others = otherFiles(of: slot, state)
       return [
-        RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: reason).bytes
+        RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: victim.reason).bytes
       ]
     }
     if isOutdated { return .outdated }
@@ -286,14 +288,23 @@ final class Evictor: Sendable {
     tree.staging.deleteReplaced(gone.keyHash)
     // An evicted entry may be there again after a power cut. One that was removed on request may
     // not.
-    if reason == .asked { try catalog.sync(placed) }
+    if victim.reason == .asked { try catalog.sync(placed) }
     return .removed
   }
+}
 
-  /// Returns whether an entry may still be removed by a limit or for its age: it has not been
+/// An entry that was chosen to be removed.
+private struct Victim {
+  let slot: Slot
+  let reason: RemovalReason
+  /// Whether it stays if it has changed.
+  let isExact: Bool
+
+  /// Returns whether it may still be removed. By a limit or for its age, only one that has not been
   /// replaced, pinned or accessed since it was chosen.
-  private func isVictim(_ now: Slot, _ chosen: Slot) -> Bool {
-    now.isSameRecord(as: chosen) && !now.isPinned && now.accessed == chosen.accessed
+  func mayGo(_ now: Slot) -> Bool {
+    if reason == .asked { return !isExact || now.isSameRecord(as: slot) }
+    return now.isSameRecord(as: slot) && !now.isPinned && now.accessed == slot.accessed
   }
 }
 

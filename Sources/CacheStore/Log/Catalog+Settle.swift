@@ -2,13 +2,29 @@ internal import CacheFormat
 internal import CacheSystem
 internal import Synchronization
 
-/// The part of the log that has been settled.
+/// The part of the log that has been settled in a pass from its begin to its end, which may take
+/// several steps.
 struct SettlingProgress {
-  /// The segment and the offset before which no entry is left that is not settled.
+  /// The segment and the offset before which every entry is settled, or could not be.
   var segment: UInt32 = 0
   var offset: Int64 = 0
-  /// The failures since the last success.
+  /// The first failure of the pass. The next pass tries those entries again.
+  var failure: StoreError?
+  /// The passes with a failure since the last one without.
   var failures = 0
+
+  /// Begins the next pass.
+  ///
+  /// - Throws: the failure of this one.
+  mutating func endPass() throws(StoreError) {
+    guard let failure = failure.take() else {
+      failures = 0
+      return
+    }
+    (segment, offset) = (0, 0)
+    failures += 1
+    throw failure
+  }
 }
 
 /// The end of a step of settling.
@@ -33,7 +49,8 @@ extension Catalog {
   ///   - last: the last segment whose entries are settled.
   ///   - age: the age from which entries are settled, in nanoseconds.
   ///   - deadline: the time by the monotonic clock at which the call returns.
-  /// - Throws: the error that prevents an entry from being settled. It stays in the log.
+  /// - Throws: the first error that prevents an entry from being settled, after all others were tried,
+  ///   unless the volume is full. The entry stays in the log.
   func settle(
     through last: UInt32 = .max, olderThan age: Int64 = .min, until deadline: Int64 = .max
   ) throws(StoreError) -> SettlingEnd {
@@ -49,9 +66,9 @@ extension Catalog {
     through last: UInt32, olderThan age: Int64 = .min, until deadline: Int64 = .max
   ) throws(StoreError) -> SettlingEnd {
     let now = clock.now()
-    var first: UInt32 = 0
-    // Each step settles one entry at least.
+    // Each step tries one entry at least.
     var hasBegun = false
+    var first = settling.withLock { $0.segment }
     while true {
       let next = try state.withLock { state throws(StoreError) -> (Segment, upTo: Int64)? in
         follow(&state)
@@ -62,7 +79,10 @@ extension Catalog {
         }
         return nil
       }
-      guard let (segment, length) = next else { return .done }
+      guard let (segment, length) = next else {
+        try settling.withLock { progress throws(StoreError) in try progress.endPass() }
+        return .done
+      }
       first = segment.number + 1
       let end = try settle(segment, upTo: length) { created in
         defer { hasBegun = true }
@@ -71,11 +91,14 @@ extension Catalog {
         // A time that is to come, because the clock was set back, counts as old.
         return age > 0 && youth > 0 && created.nanoseconds <= now ? .young(youth) : nil
       }
+      if case .young = end {
+        try settling.withLock { progress throws(StoreError) in try progress.endPass() }
+      }
       if let end { return end }
     }
   }
 
-  /// Settles the entries of a segment.
+  /// Settles the entries of a segment, from the place that the pass has reached.
   ///
   /// - Parameter isOver: called before each entry with the time at which it was stored.
   /// - Returns: the result of `isOver` that ended it; `nil` at the end of the segment.
@@ -86,31 +109,39 @@ extension Catalog {
       $0.segment == segment.number ? $0.offset : Int64(SegmentHeader.count)
     }
     var result: Result<SettlingEnd?, StoreError> = .success(nil)
-    defer {
-      settling.withLock {
-        ($0.segment, $0.offset) = (segment.number, position)
-        if case .success = result { $0.failures = 0 }
-      }
-    }
+    var failure: StoreError?
     var reader = SegmentReader(segment.number, hashSeed: hashSeed, from: position)
     do throws(SystemError) {
       try reader.read(segment.file, upTo: length, fileSystem) { item in
         guard case .record(let header, let bytes, let place) = item else { return true }
+        // What prevents one entry may not prevent the others; a full volume does.
         defer { if case .success(nil) = result { position = place + Int64(header.length) } }
         guard let entry = unsafe logged(header, bytes, segment, place) else { return true }
         if let end = isOver(entry.record.head.created) {
           result = .success(end)
           return false
         }
-        do throws(StoreError) { try settle(entry) } catch { result = .failure(error) }
-        if case .success = result { return true }
-        return false
+        do throws(StoreError) { try settle(entry) } catch {
+          if error.code == .noSpace || error.code == .closed
+            || SystemError(error.errno).isOutOfDescriptors
+          {
+            result = .failure(error)
+            return false
+          }
+          failure = failure ?? error
+        }
+        return true
       }
     } catch {
       result = .failure(StoreError(error, path: journal.path(of: segment.number)))
     }
+    let isClean = settling.withLock { progress in
+      (progress.segment, progress.offset) = (segment.number, position)
+      progress.failure = progress.failure ?? failure
+      return progress.failure == nil
+    }
     // An entry that was not found at its place would be searched for again and again.
-    if case .success(nil) = result { setLostAside(in: segment.number) }
+    if isClean, case .success(nil) = result { setLostAside(in: segment.number, before: length) }
     return try result.get()
   }
 
@@ -149,7 +180,7 @@ extension Catalog {
 
   /// Sets the entries of a segment aside that are not settled after its whole length was read: their
   /// records can no longer be read.
-  private func setLostAside(in number: UInt32) {
+  private func setLostAside(in number: UInt32, before length: Int64) {
     let lost = state.withLock { state -> [Slot] in
       guard let place = state.journal.segments.firstIndex(where: { $0?.segment.number == number }),
         state.journal.segments[place]?.unsettledEntries ?? 0 > 0
@@ -157,7 +188,9 @@ extension Catalog {
       var lost: [Slot] = []
       for slot in 0..<UInt32(state.index.slotCount) {
         let slot = state.index[slot]
-        if slot.isLive, slot.segment == number, slot.isUnsettled, !state.isDoubtful(slot) {
+        if slot.isLive, slot.segment == number, slot.offset < length, slot.isUnsettled,
+          !state.isDoubtful(slot)
+        {
           lost.append(slot)
         }
       }
@@ -314,10 +347,7 @@ extension Catalog {
       case .busy: return (Self.longPause, nil)
       }
     } catch {
-      let failures = settling.withLock { progress in
-        progress.failures += 1
-        return progress.failures
-      }
+      let failures = max(1, settling.withLock { $0.failures })
       return (min(Self.longPause << Int64(min(failures - 1, 10)), Self.longestPause), error)
     }
   }

@@ -41,8 +41,7 @@ package final class Recovery: Sendable {
     guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return }
     let moved = dead.compactMap { tree.staging.movedEntries($0) }.max()
     if let moved { releaseLogged(through: moved) }
-    guard checkBodies(butNot: catalog.isIndexWhole && moved == nil ? .shard : .none)
-    else { return }
+    guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
     catalog.state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)

@@ -56,6 +56,61 @@ extension Catalog {
     }
   }
 
+  /// Moves the `entries` directory away and appends the record that all entries are removed. The caller
+  /// holds the journal's lock.
+  func clearLocked(movingTo session: Session) throws(StoreError) -> AppendedPlace? {
+    // A removal that was interrupted before is completed first.
+    _ = try appendLocked { _ throws(StoreError) in [] }
+    // If this process is killed between the two steps, the others notice it by this file, and append
+    // the record before they append anything else.
+    try replaceLock()
+    let away = Staging.nameOfMoved(after: state.withLock { $0.journal.sequence }, session)
+    do throws(StoreError) {
+      try tree.moveEntries(to: away, of: session)
+      return try appendClear()
+    } catch {
+      tree.moveEntriesBack(from: away, of: session)
+      throw error
+    }
+  }
+
+  /// Completes a removal of all entries that a kill has interrupted: appends its record. So nothing is
+  /// stored in the directory that it has moved away, and nothing that is stored later is removed.
+  ///
+  /// Looks for one when the store is opened, and after the file `lock` was replaced. The caller holds
+  /// the journal's lock.
+  func completeClear() throws(StoreError) {
+    let number = place.lock.number
+    if state.withLock({ $0.journal.clearLockNumber == number }) { return }
+    let (end, isWhole) = try state.withLock { state throws(StoreError) in
+      follow(&state)
+      followUnsealed(&state, number)
+      try check(state)
+      return (state.journal.sequence, state.journal.isWhole)
+    }
+    // Of a damaged journal it is not known whether the record is missing.
+    if isWhole, try tree.staging.hasMovedEntries(after: end) {
+      try tree.makeEntries()
+      try appendClear()
+    }
+    state.withLock { $0.journal.clearLockNumber = number }
+  }
+
+  @discardableResult
+  private func appendClear() throws(StoreError) -> AppendedPlace? {
+    // Also if this fails, the next append looks for the removal.
+    let number = place.lock.number
+    state.withLock { $0.journal.clearLockNumber = number }
+    do throws(StoreError) {
+      return try appendLocked { state throws(StoreError) -> [[UInt8]] in
+        [ClearRecord.bytes] + (state.limits == .none ? [] : [state.limits.record.bytes])
+      }
+    } catch {
+      state.withLock { $0.journal.clearLockNumber = 0 }
+      throw error
+    }
+  }
+
   /// Returns whether all entries were removed since `entries` was the present directory.
   package func isOutdated(_ entries: EntriesDirectory) -> Bool {
     state.withLock { state in

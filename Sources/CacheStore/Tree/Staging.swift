@@ -125,12 +125,17 @@ final class Staging: Sendable {
   func noteUnclean() { leftovers.exist.store(true, ordering: .relaxed) }
 
   /// Deletes the directories that were moved into the session. The files of writers stay.
-  func sweep(while isWanted: () -> Bool) {
+  ///
+  /// - Parameter end: the number of the last record. A directory that was moved after it may be moved
+  ///   back.
+  func sweep(upTo end: UInt64, while isWanted: () -> Bool) {
     guard let session else { return }
     while isWanted() && !sweepReplaced(until: 0) {}
     var directories: [PathName] = []
     try? fileSystem.list(session.directory.raw) { name, kind in
-      if kind == .directory, !Layout.isReplaced(name) { directories.append(name) }
+      if kind == .directory, !Layout.isReplaced(name), Self.sequence(name) ?? 0 < end {
+        directories.append(name)
+      }
       return true
     }
     for name in directories where isWanted() {
@@ -223,16 +228,30 @@ final class Staging: Sendable {
   /// session was killed during one: the directory that it moved is still there. 0 if the name of the
   /// directory does not tell.
   func movedEntries(_ session: PathName) -> UInt64? {
-    var found: UInt64?
+    moved(in: session).map { $0 ?? 0 }.max()
+  }
+
+  /// Returns the numbers in the names of the directories that a session has moved away; `nil` for a
+  /// name without one.
+  private func moved(in session: PathName) -> [UInt64?] {
+    var found: [UInt64?] = []
     guard let directory = try? fileSystem.open(session, in: place.staging, [.read, .directory])
-    else { return nil }
+    else { return [] }
     try? fileSystem.list(directory.raw) { name, kind in
-      if kind == .directory, !Layout.isReplaced(name) {
-        found = max(found ?? 0, Self.sequence(name) ?? 0)
-      }
+      if kind == .directory, !Layout.isReplaced(name) { found.append(Self.sequence(name)) }
       return true
     }
     return found
+  }
+
+  /// Returns whether a process has moved all entries away after the record with a number, and has not
+  /// appended a record of it. The caller holds the journal's lock.
+  func hasMovedEntries(after sequence: UInt64) throws(StoreError) -> Bool {
+    var names = try sessions { _ in true }
+    if let session { names.append(session.name) }
+    return names.contains { name in
+      moved(in: name).contains { $0.map { $0 >= sequence } ?? false }
+    }
   }
 
   /// Returns the name in the session for the directory of all entries that are removed.
@@ -258,8 +277,17 @@ extension Tree {
     try system("\(path)/entries") { () throws(SystemError) in
       try fileSystem.rename(
         Layout.entries, in: place.root.raw, to: name, in: session.directory.raw)
-      try fileSystem.makeDirectory(
-        Layout.entries, in: place.root.raw, mode: StorePlace.directoryMode)
+    }
+    try makeEntries()
+  }
+
+  /// Makes the `entries` directory, if there is none.
+  func makeEntries() throws(StoreError) {
+    try system("\(path)/entries") { () throws(SystemError) in
+      do throws(SystemError) {
+        try fileSystem.makeDirectory(
+          Layout.entries, in: place.root.raw, mode: StorePlace.directoryMode)
+      } catch  where error == .exists {}
       if durability == .full { try fileSystem.synchronize(place.root, names: true) }
     }
   }

@@ -17,8 +17,8 @@ extension StorePlace {
     let files = options.fileSystem
     return try system("\(path)/lock") { () throws(SystemError) in
       if options.isReadOnly {
-        let file = try files.open(Layout.lock, in: root, [.read])
-        return try JournalLock(file, isReadOnly: true, files)
+        return try JournalLock(
+          try openLockToRead(root, path, options), isReadOnly: true, files)
       }
       try setAsideUnlessFile(Layout.lock, root, options)
       let file = try files.open(Layout.lock, in: root, [.read, .write, .create])
@@ -28,6 +28,17 @@ extension StorePlace {
         try lock.replace(with: lock.mark ?? [], in: root, options.clock)
       }
       return lock
+    }
+  }
+
+  /// Opens the file `lock`; the directory of the store if it is missing. A checker reports it instead.
+  private static func openLockToRead(
+    _ root: borrowing Descriptor, _ path: String, _ options: Options
+  ) throws(SystemError) -> Descriptor {
+    do throws(SystemError) {
+      return try options.fileSystem.open(Layout.lock, in: root, [.read])
+    } catch  where error == .notFound && !options.isSupervised {
+      return try options.fileSystem.open(userPath: path, [.read, .directory])
     }
   }
 

@@ -77,8 +77,12 @@ package final class StorePlace: Sendable {
   }
 
   /// Opens the present `entries` directory.
-  func openEntries() throws(StoreError) -> Descriptor {
-    try Self.open(Layout.entries, in: root, path, fileSystem)
+  func openEntries(_ options: Options) throws(StoreError) -> Descriptor {
+    if let entries = try? Self.open(Layout.entries, in: root, path, fileSystem) { return entries }
+    // Another process may be about to replace it, under the lock.
+    try system("\(path)/lock") { () throws(SystemError) in try lock.take(in: root) }
+    defer { lock.release() }
+    return try Self.openPart(Layout.entries, in: root, path, options)
   }
 
   /// Opens a directory of the store. If a program that only reads lacks it, the root takes its place,

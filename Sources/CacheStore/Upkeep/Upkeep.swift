@@ -222,7 +222,10 @@ extension Store {
     if work.contains(.reconcile) { recovery.reconcile() }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
-    if work.contains(.sweep) { catalog.tree.staging.sweep { !upkeep.isStopping } }
+    if work.contains(.sweep) {
+      let end = catalog.state.withLock { $0.journal.sequence }
+      catalog.tree.staging.sweep(upTo: end) { !upkeep.isStopping }
+    }
     if work.contains(.compact) { catalog.compact() }
     if work.contains(.settle) {
       let (next, failure) = catalog.settleStep()

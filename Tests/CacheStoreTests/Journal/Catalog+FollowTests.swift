@@ -80,6 +80,17 @@ import Testing
     #expect(again.lookUp("key2").entry?.body == [3])
   }
 
+  @Test func `an entry that was chosen for its tag stays if another replaces it`() throws {
+    try one.put([1], for: "key", metadata: EntryMetadata(tags: ["old"]))
+    let chosen = try #require(one.catalog.slots(of: one.catalog.hash("key")).first)
+    try two.put([2], for: "key")
+    #expect(try !one.evictor.remove(chosen, .asked, exactly: true))
+    #expect(one.lookUp("key").entry?.body == [2])
+    let now = try #require(one.catalog.slots(of: one.catalog.hash("key")).first)
+    #expect(try one.evictor.remove(now, .asked, exactly: true))
+    #expect(two.lookUp("key").entry == nil)
+  }
+
   @Test func `limits and pins of one are those of the other`() throws {
     let limits = Limits(bytes: 1 << 20, entries: 50, entryBytes: 1 << 10, freeBytes: 1)
     try one.setLimits(limits)

@@ -1,5 +1,6 @@
 import CacheSystem
 import Dispatch
+import Foundation
 import SimulatedFiles
 import TestSupport
 import Testing
@@ -58,6 +59,30 @@ import Testing
     #expect(again.statistics.unsettledEntries == 0)
     expectAll(in: again)
     again.close()
+  }
+
+  @Test func `an entry that cannot be settled does not hold up the others`() throws {
+    let sandbox = StoreSandbox()
+    let store = try sandbox.open(Options(), settling: .within(seconds: 3_600))
+    try store.put([1], for: "blocked")
+    try store.settle()
+    let blocked = sandbox.inside(try #require(sandbox.metadataFiles.first))
+    try store.remove("blocked")
+    // A folder of somebody else has the name of the metadata file.
+    try FileManager.default.createDirectory(
+      atPath: blocked + "/foreign", withIntermediateDirectories: true)
+    try store.put([2], for: "blocked")
+    try fill(store)
+    for _ in 0..<2 {
+      #expect(throws: StoreError.self) { try store.settle() }
+      #expect(store.statistics.unsettledEntries == 1)
+    }
+    try FileManager.default.removeItem(atPath: blocked)
+    try store.settle()
+    #expect(store.statistics.unsettledEntries == 0)
+    #expect(store.lookUp("blocked").entry?.body == [2])
+    expectAll(in: store)
+    store.close()
   }
 
   @Test func `stores that settle at once settle each entry once`() throws {

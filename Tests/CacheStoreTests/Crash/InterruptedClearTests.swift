@@ -1,0 +1,120 @@
+import CacheSystem
+import SimulatedFiles
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+/// A process is killed while it removes all entries, and others have the store open.
+@Suite struct InterruptedClearTests {
+  private let volume = SimulatedVolume()
+  private let long = TestBody.make(40_000, seed: 7)
+
+  private func open(
+    _ process: SimulatedProcess, settling: Settling = .within(seconds: 3_600)
+  ) throws -> Store {
+    var options = Options(settling: settling, fileSystem: process)
+    options.bootName = [1]
+    return try Store(at: CrashScenario.path, options: options)
+  }
+
+  /// Kills a process at each call of its `removeAll` in turn.
+  private func forEachKill(
+    _ body: (_ neighbour: Store, _ volume: SimulatedVolume) throws -> Void
+  ) throws {
+    var place = 0
+    var hasEnded = true
+    while hasEnded {
+      place += 1
+      let volume = SimulatedVolume()
+      let process = SimulatedProcess(on: volume)
+      let neighbour = try open(SimulatedProcess(on: volume))
+      let store = try open(process)
+      try store.setLimits(Limits(bytes: 1 << 30))
+      try store.put(long, for: "old")
+      try store.put([1], for: "old, logged")
+      process.setFault(SimulatedFault(.endBefore, at: place))
+      try? store.removeAll()
+      hasEnded = process.hasEnded
+      process.end()
+      try body(neighbour, volume)
+      neighbour.close()
+    }
+    #expect(place > 8)
+  }
+
+  private func expectNew(in store: Store) {
+    #expect(store.lookUp("new").entry?.body == long)
+    #expect(store.lookUp("new, logged").entry?.body == [2])
+    #expect(store.limits.bytes == 1 << 30)
+  }
+
+  @Test func `what a neighbour stores after it stays`() throws {
+    try forEachKill { neighbour, volume in
+      try neighbour.put(long, for: "new")
+      try neighbour.put([2], for: "new, logged")
+      expectNew(in: neighbour)
+      let hasOld = neighbour.lookUp("old").entry != nil
+      #expect(hasOld == (neighbour.lookUp("old, logged").entry != nil))
+      let other = try open(SimulatedProcess(on: volume))
+      other.waitUntilIdle()
+      expectNew(in: other)
+      #expect(hasOld == (other.lookUp("old").entry != nil))
+      other.close()
+      neighbour.close()
+      let last = try open(SimulatedProcess(on: volume))
+      last.waitUntilIdle()
+      expectNew(in: last)
+      #expect(last.statistics.entries == (hasOld ? 4 : 2))
+      last.close()
+    }
+  }
+
+  @Test func `what the next process stores is not removed by the neighbour`() throws {
+    try forEachKill { neighbour, volume in
+      let next = try open(SimulatedProcess(on: volume), settling: .atOnce)
+      try next.put(long, for: "new")
+      try next.put([2], for: "new, logged")
+      // It still had the old directory.
+      try neighbour.put(long, for: "newest")
+      for store in [next, neighbour] {
+        store.waitUntilIdle()
+        expectNew(in: store)
+        #expect(store.lookUp("newest").entry?.body == long)
+      }
+      next.close()
+    }
+  }
+
+  @Test func `a removal that fails for good does not remove what is stored later`() throws {
+    let process = SimulatedProcess(on: volume)
+    let stores = [try open(process), try open(SimulatedProcess(on: volume))]
+    try stores[0].put(long, for: "old")
+    // Neither the record can be written, nor the directory moved back.
+    process.setFault(
+      SimulatedFault(.fail(.inputOutput), at: 2, lasts: true) {
+        $0.kind == .write && $0.name.hasSuffix(".log") || $0.kind == .rename
+      })
+    #expect(throws: StoreError.self) { try stores[0].removeAll() }
+    process.setFault(nil)
+    for (number, store) in stores.enumerated() { try store.put(long, for: "new\(number)") }
+    for store in stores {
+      for number in 0..<2 { #expect(store.lookUp("new\(number)").entry?.body == long) }
+    }
+    for store in stores { store.close() }
+  }
+
+  @Test func `a process that opens the store meanwhile waits for the new directory`() throws {
+    let store = try open(SimulatedProcess(on: volume))
+    try store.put(long, for: "key")
+    store.close()
+    // The directory is missing for a moment, which is the first call here.
+    let process = SimulatedProcess(
+      on: volume,
+      fault: SimulatedFault(.fail(.notFound), at: 1) { $0.kind == .open && $0.name == "entries" })
+    let other = try open(process)
+    #expect(process.struck != nil)
+    #expect(other.lookUp("key").entry?.body == long)
+    other.close()
+  }
+}
