@@ -152,7 +152,7 @@ extension Catalog {
         }
       }
     }
-    // Without a segment, the entries of the tree are taken up.
+    // If no segment is left, the entries are found in the tree.
     if state.journal.current == nil { state.journal.isWhole = false }
     state.isComplete = false
     upkeep.request(.reconcile)

@@ -10,7 +10,7 @@ struct SettlingProgress {
   var offset: Int64 = 0
   /// The first failure of the pass. The next pass tries those entries again.
   var failure: StoreError?
-  /// The passes with a failure since the last one without.
+  /// The failed steps of the upkeep since the last pass without a failure.
   var failures = 0
 
   /// Begins the next pass.
@@ -22,7 +22,6 @@ struct SettlingProgress {
       return
     }
     (segment, offset) = (0, 0)
-    failures += 1
     throw failure
   }
 }
@@ -114,7 +113,6 @@ extension Catalog {
     do throws(SystemError) {
       try reader.read(segment.file, upTo: length, fileSystem) { item in
         guard case .record(let header, let bytes, let place) = item else { return true }
-        // What prevents one entry may not prevent the others; a full volume does.
         defer { if case .success(nil) = result { position = place + Int64(header.length) } }
         guard let entry = unsafe logged(header, bytes, segment, place) else { return true }
         if let end = isOver(entry.record.head.created) {
@@ -122,6 +120,7 @@ extension Catalog {
           return false
         }
         do throws(StoreError) { try settle(entry) } catch {
+          // These prevent the other entries, too.
           if error.code == .noSpace || error.code == .closed
             || SystemError(error.errno).isOutOfDescriptors
           {
@@ -347,7 +346,10 @@ extension Catalog {
       case .busy: return (Self.longPause, nil)
       }
     } catch {
-      let failures = max(1, settling.withLock { $0.failures })
+      let failures = settling.withLock { progress in
+        progress.failures += 1
+        return progress.failures
+      }
       return (min(Self.longPause << Int64(min(failures - 1, 10)), Self.longestPause), error)
     }
   }
