@@ -20,6 +20,7 @@ extension Store {
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) -> Lookup {
     let hash = catalog.hash(key)
     var hasAsked = false
+    var reason = MissReason.absent
     for _ in 0..<Self.maximumAttempts {
       switch find(hash, variant, key) {
       case .memory(let entry): return hit(entry, key)
@@ -34,12 +35,13 @@ extension Store {
       case .uncertain(let isKnown):
         // One search of the tree shows that an entry is absent. An entry in the index may change
         // meanwhile, so it is searched for again.
+        reason = isKnown ? .damaged : .absent
         guard isKnown || !hasAsked, (try? recovery.askTree(hash, variant)) != nil
-        else { return miss(isKnown ? .damaged : .absent, key) }
+        else { return miss(reason, key) }
         hasAsked = true
       }
     }
-    return miss(.absent, key)
+    return miss(reason, key)
   }
 
   /// The number of times that an operation is tried if the entry is changed meanwhile.

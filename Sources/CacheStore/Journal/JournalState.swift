@@ -9,7 +9,8 @@ struct JournalState {
       tail = JournalTail.Mark(
         file: segments.last??.segment.file.raw ?? -1,
         position: segments.last??.readBytes ?? 0)
-      sharedTail.set(tail)
+      // While the next segment cannot be opened, each look-up tries it again.
+      sharedTail.set((segments.last ?? nil)?.isSealed == true ? JournalTail.Mark() : tail)
     }
   }
   /// The number of the first segment.
@@ -17,7 +18,7 @@ struct JournalState {
   /// The file of the last segment, and the bytes of it that have been read. Every look-up compares
   /// them.
   private(set) var tail = JournalTail.Mark()
-  /// A copy of `tail` for threads that do not hold the state.
+  /// A copy of `tail` for threads that do not hold the state; nothing if another segment follows.
   let sharedTail: JournalTail
   /// The inode of the file `lock` when this process last checked whether another segment follows a
   /// last one without a seal.

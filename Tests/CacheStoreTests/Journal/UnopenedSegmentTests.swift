@@ -157,6 +157,25 @@ import Testing
     for store in [store, other] { store.close() }
   }
 
+  @Test func `when the next segment can be opened again, the next look-up finds all`() throws {
+    let store = try open(first)
+    try store.put([0], for: "0")
+    first.setFault(
+      SimulatedFault(.fail(SystemError(EMFILE)), at: 2, lasts: true) {
+        $0.kind == .open && $0.name == "00000002.log"
+      })
+    roll(store)
+    // It was begun and could be opened, but not after the seal that names it.
+    #expect(throws: StoreError.self) { try store.put([1], for: "1") }
+    guard case .miss(.damaged) = store.lookUp("0") else {
+      Issue.record("the entry may have been replaced there")
+      return
+    }
+    first.setFault(nil)
+    #expect(store.lookUp("0").entry?.body == [0])
+    store.close()
+  }
+
   @Test func `a segment without a seal is not passed over`() throws {
     let stores = [try open(first), try open(second)]
     try stores[0].put([0], for: "0")
