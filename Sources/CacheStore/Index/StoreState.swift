@@ -89,6 +89,12 @@ struct StoreState: ~Copyable {
   @inline(__always)
   mutating func touch(_ slot: UInt32, now: Int64) {
     index.touch(slot, at: tick(now))
+    setTouched(slot)
+  }
+
+  /// Lets the next touch record contain the access time of a slot.
+  @inline(__always)
+  mutating func setTouched(_ slot: UInt32) {
     if !index[slot].isTouched {
       index.setTouched(slot, true)
       touched.append(slot)

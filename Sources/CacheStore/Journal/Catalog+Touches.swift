@@ -28,19 +28,27 @@ extension Catalog {
 
   private func flushSome() throws(StoreError) -> Bool {
     var isLast = true
-    _ = try append { state throws(StoreError) -> [[UInt8]] in
-      let slots = state.touched.prefix(TouchRecord.maximumCount)
-      isLast = slots.count == state.touched.count
-      let touches = slots.compactMap { number -> Touch? in
-        let slot = state.index[number]
-        state.index.setTouched(number, false)
-        guard slot.isLive else { return nil }
-        return Touch(
-          keyHash: slot.keyHash, variant: slot.variant,
-          accessed: Timestamp(nanoseconds: slot.accessed))
+    var taken: [UInt32] = []
+    do throws(StoreError) {
+      _ = try append { state throws(StoreError) -> [[UInt8]] in
+        taken = Array(state.touched.prefix(TouchRecord.maximumCount))
+        isLast = taken.count == state.touched.count
+        let touches = taken.compactMap { number -> Touch? in
+          let slot = state.index[number]
+          state.index.setTouched(number, false)
+          guard slot.isLive else { return nil }
+          return Touch(
+            keyHash: slot.keyHash, variant: slot.variant,
+            accessed: Timestamp(nanoseconds: slot.accessed))
+        }
+        state.touched.removeFirst(taken.count)
+        return touches.isEmpty ? [] : [TouchRecord.bytes(touches)]
       }
-      state.touched.removeFirst(slots.count)
-      return touches.isEmpty ? [] : [TouchRecord.bytes(touches)]
+    } catch {
+      state.withLock { state in
+        for slot in taken where slot < state.index.slotCount { state.setTouched(slot) }
+      }
+      throw error
     }
     return isLast
   }

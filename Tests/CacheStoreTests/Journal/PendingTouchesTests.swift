@@ -1,8 +1,12 @@
 import CacheFormat
-import CacheStore
+import CacheSystem
+import Foundation
+import SimulatedFiles
 import Testing
 
-@Suite struct PendingTouchesTests {
+@testable import CacheStore
+
+@Suite(.timeLimit(.minutes(5))) struct PendingTouchesTests {
   let sandbox = StoreSandbox()
   let clock = SteppingClock(step: 1_000)
 
@@ -14,6 +18,43 @@ import Testing
       try reader.put(TestBody.make(1_000, seed: UInt64(number)), for: key(number))
     }
     return (reader, try sandbox.open(Options(clock: clock)))
+  }
+
+  @Test func `access times that could not be appended are appended later`() throws {
+    let volume = SimulatedVolume()
+    let process = SimulatedProcess(on: volume)
+    func open(_ process: SimulatedProcess) throws -> Store {
+      var options = Options(clock: clock, fileSystem: process)
+      // No background thread appends them first.
+      options.isSupervised = true
+      return try Store(at: CrashScenario.path, options: options)
+    }
+    let store = try open(process)
+    for number in 0..<3 { try store.put([UInt8(number)], for: key(number)) }
+    for number in 0..<2 { #expect(store.lookUp(key(number)).entry != nil) }
+    process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { $0.kind == .write })
+    #expect(throws: StoreError.self) { try store.flush() }
+    #expect(store.lookUp(key(2)).entry != nil)
+    try store.flush()
+    let accessed = try (0..<3).map { try #require(store.info(for: key($0))).accessed }
+    // Killed, so that closing does not append them.
+    process.setFault(SimulatedFault(.endAfter, at: 1) { _ in true })
+    store.close()
+    let again = try open(SimulatedProcess(on: volume))
+    #expect(try (0..<3).map { try #require(again.info(for: key($0))).accessed } == accessed)
+    again.close()
+  }
+
+  @Test func `the upkeep appends access times when it can again`() throws {
+    let process = SimulatedProcess(on: SimulatedVolume())
+    let store = try Store(at: CrashScenario.path, options: Options(fileSystem: process))
+    try store.put([1], for: "a")
+    store.waitUntilIdle()
+    #expect(store.lookUp("a").entry != nil)
+    process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { $0.kind == .write })
+    while store.catalog.state.withLock({ !$0.touched.isEmpty }) { usleep(10_000) }
+    #expect(process.struck != nil)
+    store.close()
   }
 
   @Test(arguments: [false, true])
