@@ -129,6 +129,22 @@ import Testing
     #expect(sandbox.tree() == before)
   }
 
+  @Test(arguments: ["lock", "entries"])
+  func `a store that lacks a part for a moment is opened read-only`(part: String) throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "a")
+    store.close()
+    let (here, away) = (sandbox.inside(part), sandbox.root + ".away")
+    #expect(unsafe rename(here, away) == 0)
+    let before = sandbox.tree()
+    let reader = try sandbox.open(Options(isReadOnly: true))
+    #expect(reader.statistics.entries == 1)
+    #expect(sandbox.tree() == before)
+    #expect(unsafe rename(away, here) == 0)
+    #expect(reader.lookUp("a").entry?.body == [1])
+    reader.close()
+  }
+
   @Test func `a read-only store follows what another instance writes`() throws {
     let writer = try sandbox.open()
     try writer.put([1], for: "a")

@@ -115,6 +115,9 @@ package final class Catalog: Sendable {
   func isCurrent(_ located: Located) -> Bool {
     state.withLock { state in
       follow(&state)
+      // Nobody else tells a program that only reads. A removal of all entries that is just being made
+      // is seen before its record.
+      if isReadOnly, reopenMovedEntries(&state) { return false }
       return state.entries === located.entries && state.number(of: located.slot) != nil
     }
   }

@@ -46,14 +46,21 @@ extension Catalog {
     try journal.withLock { () throws(StoreError) in
       state.withLock { state in
         follow(&state)
-        guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
-          let open = try? fileSystem.status(of: state.entries.directory.raw),
-          present.fileNumber != open.fileNumber
-        else { return true }
-        reopenEntries(&state)
-        return false
+        return !reopenMovedEntries(&state)
       }
     }
+  }
+
+  /// Opens the `entries` directory in the store if it is not the open one.
+  ///
+  /// - Returns: whether it was another one.
+  func reopenMovedEntries(_ state: inout StoreState) -> Bool {
+    guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
+      let open = try? fileSystem.status(of: state.entries.directory.raw),
+      present.fileNumber != open.fileNumber
+    else { return false }
+    reopenEntries(&state)
+    return true
   }
 
   /// Moves the `entries` directory away and appends the record that all entries are removed. The caller
