@@ -55,6 +55,21 @@ import Testing
     #expect(sandbox.bodies.count == 1)
   }
 
+  @Test func `after a failed sync a writer does not commit again`() throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(durability: .full, fileSystem: files))
+    let writer = try store.makeWriter(for: "k")
+    try writer.write([1, 2, 3])
+    files.faults.set { $0.kind == .synchronize ? .inputOutput : nil }
+    #expect(#expect(throws: StoreError.self) { try writer.commit() }?.code == .inputOutput)
+    files.faults.set(nil)
+    // A second sync would succeed, and prove nothing.
+    #expect(#expect(throws: StoreError.self) { try writer.commit() }?.code == .closed)
+    #expect(store.lookUp("k").entry == nil)
+    #expect(staged == [])
+    store.close()
+  }
+
   @Test func `a writer commits once`() throws {
     let store = try sandbox.open()
     let writer = try store.makeWriter(for: "k")

@@ -14,12 +14,14 @@ import Testing
 #endif
 
 /// Settling fails, or several stores do it at once.
-@Suite struct SettlingTroubleTests {
+@Suite(.timeLimit(.minutes(5))) struct SettlingTroubleTests {
   private let volume = SimulatedVolume()
   private let bodies: [[UInt8]] = (0..<40).map { TestBody.make(100 + $0, seed: UInt64($0)) }
 
-  private func open(_ process: SimulatedProcess) throws -> Store {
-    var options = Options(settling: .within(seconds: 3_600), fileSystem: process)
+  private func open(
+    _ process: SimulatedProcess, _ settling: Settling = .within(seconds: 3_600)
+  ) throws -> Store {
+    var options = Options(settling: settling, fileSystem: process)
     options.bootName = [1]
     return try Store(at: CrashScenario.path, options: options)
   }
@@ -83,6 +85,74 @@ import Testing
     #expect(store.lookUp("blocked").entry?.body == [2])
     expectAll(in: store)
     store.close()
+  }
+
+  @Test func `while the volume is full, the pauses between attempts to settle grow`() throws {
+    let process = SimulatedProcess(on: volume)
+    let clock = SteppingClock()
+    var options = Options(
+      settling: .within(seconds: 3_600), evictsOnFullDisk: false, clock: clock,
+      fileSystem: process)
+    options.bootName = [1]
+    let store = try Store(at: CrashScenario.path, options: options)
+    try fill(store)
+    clock.move(seconds: 3_601)
+    process.setFault(
+      SimulatedFault(.fail(SystemError(ENOSPC)), at: 1, lasts: true) {
+        $0.takesRoom && !$0.name.hasSuffix(".log")
+      })
+    var pauses: [Int64] = []
+    for _ in 0..<4 {
+      let (after, failure) = store.catalog.settleStep()
+      #expect(failure?.code == .noSpace)
+      pauses.append(after ?? 0)
+    }
+    #expect(pauses == [1, 2, 4, 8].map { $0 * pauses[0] } && pauses[0] > 0)
+    process.setFault(nil)
+    #expect(store.catalog.settleStep().failure == nil)
+    try store.settle()
+    expectAll(in: store)
+    store.close()
+  }
+
+  @Test func `a log that cannot be emptied is not compacted all the time`() throws {
+    let process = SimulatedProcess(on: volume)
+    var options = Options(settling: .within(seconds: 3_600), fileSystem: process)
+    options.bootName = [1]
+    options.journal.logBytes = 8_000
+    let store = try Store(at: CrashScenario.path, options: options)
+    process.setFault(
+      SimulatedFault(.fail(SystemError(EACCES)), at: 1, lasts: true) {
+        $0.isChange && $0.kind != .write && $0.name.count == 2
+      })
+    for (number, body) in bodies.enumerated() {
+      _ = try? store.put(body + TestBody.make(2_000, seed: UInt64(number)), for: "\(number)")
+    }
+    #expect(store.statistics.unsettledEntries == 3)
+    store.waitUntilIdle()
+    let catalog = store.catalog
+    catalog.compact()
+    #expect(!catalog.state.withLock { catalog.wantsCompaction($0) })
+    #expect(catalog.state.withLock { $0.journal.compactsFrom } > 0)
+    process.setFault(nil)
+    try store.settle()
+    #expect(store.statistics.unsettledEntries == 0)
+    store.close()
+  }
+
+  @Test func `entries of a killed process are settled while others only read`() throws {
+    let process = SimulatedProcess(on: volume)
+    let victim = try open(process)
+    let survivor = try open(SimulatedProcess(on: volume), .within(seconds: 1))
+    try fill(victim)
+    process.setFault(SimulatedFault(.endAfter, at: 1) { $0.kind == .write })
+    #expect(throws: StoreError.self) { try victim.put([1], for: "last") }
+    victim.close()
+    expectAll(in: survivor)
+    #expect(survivor.statistics.unsettledEntries == bodies.count + 1)
+    while survivor.statistics.unsettledEntries > 0 { usleep(10_000) }
+    expectAll(in: survivor)
+    survivor.close()
   }
 
   @Test func `stores that settle at once settle each entry once`() throws {

@@ -1,8 +1,9 @@
 import CacheFormat
-import CacheStore
 import CacheSystem
 import SimulatedFiles
 import Testing
+
+@testable import CacheStore
 
 #if canImport(Glibc)
   import Glibc
@@ -80,6 +81,22 @@ import Testing
     next.waitUntilIdle()
     #expect(sandbox.sessions.isEmpty)
     #expect(sandbox.tree("entries").keys.allSatisfy { !$0.hasSuffix(".body") })
+  }
+
+  @Test func `a directory of entries is swept when it cannot be moved back any more`() throws {
+    let store = try sandbox.open()
+    try store.put([1], for: "a")
+    let session = try #require(store.catalog.tree.staging.session)
+    let name =
+      sandbox.inside("staging/\(session.name.text)/")
+      + Staging.nameOfMoved(after: 7, session).text
+    #expect(unsafe mkdir(name, 0o700) == 0)
+    func isThere() -> Bool { unsafe access(name, F_OK) == 0 }
+    store.catalog.tree.staging.sweep(upTo: 7) { true }
+    #expect(isThere())
+    store.catalog.tree.staging.sweep(upTo: 8) { true }
+    #expect(!isThere())
+    store.close()
   }
 
   @Test func `a closed or read-only store relinquishes nothing`() throws {
