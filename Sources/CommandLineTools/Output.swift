@@ -119,12 +119,13 @@ package func printMessage(_ text: String) {
 /// Opens `/dev/null` for each of the descriptors 0, 1 and 2 that the parent process left closed.
 ///
 /// Otherwise the next file that is opened, perhaps a file of a store, would get the number, and
-/// messages would be written to it.
+/// messages would be written to it. As with a closed descriptor, input cannot be read, and output cannot
+/// be written.
 func fillStandardDescriptors() {
   for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) == -1 {
     // The lowest free number is taken, which is this one. Inherited by child processes, like the
     // other standard descriptors.
     // Safety: the path is a zero-terminated constant.
-    _ = unsafe open("/dev/null", O_RDWR)
+    _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
   }
 }

@@ -128,7 +128,7 @@ private struct Decimal {
   }
 }
 
-/// Removes a decimal number of at most 18 digits from the front and returns it, or returns `nil`.
+/// Removes a decimal number of at most 19 digits from the front and returns it, or returns `nil`.
 private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
   var number = Decimal(digits: 0, scale: 1)
   var count = 0
@@ -140,7 +140,7 @@ private func takeDecimal(_ rest: inout ArraySlice<UInt8>) -> Decimal? {
       sawPoint = true
     } else if isDigit(byte) {
       count += 1
-      if count > 18 { return nil }
+      if count > 19 { return nil }
       number.digits = number.digits * 10 + UInt64(byte - UInt8(ascii: "0"))
       if sawPoint { number.scale *= 10 }
     } else {

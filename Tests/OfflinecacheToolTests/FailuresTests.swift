@@ -104,11 +104,13 @@ import ToolTesting
   @Test func `closed standard descriptors never become files of the store`() throws {
     let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1, 2, 3]).status == 0)
-    // Both get and the miss write to a number that no file may have got.
-    for key in ["k", "missing"] {
-      let shell = "exec \"$0\" --store \"$1\" get \"$2\" <&- >&- 2>&-"
-      let words = ["-c", shell, try ToolRun.executable(), tool.store, key].map { Array($0.utf8) }
-      _ = try Child("/bin/sh", words).wait()
+    // Both get and the miss write to a number that no file may have got, and put reads from one.
+    for (words, status) in [("get k", 2), ("get missing", 1), ("put other -", 2)]
+      as [(String, Int32)]
+    {
+      let shell = "exec \"$0\" --store \"$1\" \(words) <&- >&- 2>&-"
+      let words = ["-c", shell, try ToolRun.executable(), tool.store].map { Array($0.utf8) }
+      #expect(try Child("/bin/sh", words).wait() == status)
     }
     #expect(try tool.run("get", "k").output == [1, 2, 3])
     #expect(try tool.run("ls").lines == ["k"])

@@ -64,6 +64,13 @@ import ToolTesting
     #expect(followed.errors.contains("http://127.0.0.1:1/: no connection can be made"))
   }
 
+  @Test(arguments: ["http://", "http://proxy:99999", "socks5://[::1", "ftp://proxy", "proxy:80"])
+  func `a proxy that cannot be one is a usage error`(url: String) throws {
+    let run = try ToolRun().run("fetch", "http://127.0.0.1:1/", "--proxy", url)
+    #expect(run.status == 64)
+    #expect(run.errors.contains("'\(url)' is no value for --proxy; give environment, none, or"))
+  }
+
   @Test func `credentials in the store are concealed with the key that is named`() throws {
     let tool = ToolRun()
     let origin = try LoopbackOrigin { _ in

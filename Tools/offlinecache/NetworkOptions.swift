@@ -1,4 +1,5 @@
 import CommandLineTools
+import HTTPSemantics
 import HTTPTransports
 
 /// The options for connections to servers, shared by all commands that use the network.
@@ -123,12 +124,17 @@ extension ValueKind where Value == NetworkSetup.Proxy {
       switch argument.text {
       case "environment": return .environment
       case "none": return NetworkSetup.Proxy.none
-      case let text?
-      where ["http://", "https://", "socks5://", "socks5h://"].contains { text.hasPrefix($0) }:
-        return .url(text)
+      case let text? where isProxy(text): return .url(text)
       default:
         throw InvalidValue(expected: "environment, none, or a URL such as http://proxy:3128")
       }
     }
+  }
+
+  private static func isProxy(_ url: String) -> Bool {
+    for scheme in ["http://", "https://", "socks5://", "socks5h://"] where url.hasPrefix(scheme) {
+      return (try? NormalizedURL("http://" + url.dropFirst(scheme.count))) != nil
+    }
+    return false
   }
 }
