@@ -1,6 +1,7 @@
 import CMicrohttpd
 import CMicrohttpdLibrary
 import HTTPSemantics
+import HTTPTransports
 import Synchronization
 
 #if canImport(Darwin)
@@ -57,12 +58,11 @@ struct ClientConnection: @unchecked Sendable {
   ///
   /// - Returns: The number of bytes, or `nil` if the client accepts no more.
   func send(_ bytes: ArraySlice<UInt8>) -> Int? {
-    let count = unsafe bytes.withUnsafeBytes { buffer in
-      // Safety: the buffer is read during the call.
-      unsafe sendBytes(socket, buffer.baseAddress, buffer.count)
+    switch unsafe bytes.withUnsafeBytes({ unsafe SocketEnd.write($0, to: socket) }) {
+    case .bytes(let count): count
+    case .wouldBlock: 0
+    case .end, .failed: nil
     }
-    if count >= 0 { return count }
-    return errno == EAGAIN || errno == EINTR ? 0 : nil
   }
 
   /// The TLS session; `nil` without TLS.
@@ -192,15 +192,4 @@ extension HTTPField {
     let value = unsafe UnsafeRawBufferPointer(start: field.value, count: field.value_count)
     unsafe self.init(name: String(decoding: name, as: UTF8.self), value: Array(value))
   }
-}
-
-/// Calls send(2), whose name is that of a method above. It does not wait and raises no signal.
-private func sendBytes(_ socket: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-  #if canImport(Darwin)
-    let flags = Int32(MSG_DONTWAIT)
-  #else
-    let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-  #endif
-  // Safety: the caller's buffer has that many bytes.
-  return unsafe send(socket, bytes, count, flags)
 }

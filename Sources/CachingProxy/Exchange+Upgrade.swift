@@ -71,28 +71,14 @@ extension RequestHead {
   /// because its requests could not be answered from the store, and requests with a body or another
   /// method than `GET` are not, because they may change what is stored.
   var upgrade: String? {
-    guard isHTTP11, method == .get, !hasBody, let names = fields.combinedValue(of: "Upgrade"),
-      let options = fields.combinedValue(of: "Connection")
+    guard isHTTP11, method == .get, !hasBody,
+      members(of: "Connection").contains(where: { $0.lowercased() == "upgrade" })
     else { return nil }
-    guard Self.members(options).contains("upgrade") else { return nil }
-    let wanted = String(decoding: names, as: UTF8.self).split(separator: ",").filter {
-      !Self.members(Array($0.utf8)).contains("h2c")
-    }
-    let text = wanted.joined(separator: ",")
-    return Self.members(Array(text.utf8)).isEmpty ? nil : text.trimmingBlanks
+    let wanted = members(of: "Upgrade").filter { $0.lowercased() != "h2c" }
+    return wanted.isEmpty ? nil : wanted.joined(separator: ", ")
   }
 
-  private static func members(_ list: [UInt8]) -> [String] {
-    list.split(separator: UInt8(ascii: ","))
-      .map { String(decoding: $0, as: UTF8.self).trimmingBlanks.lowercased() }
-      .filter { !$0.isEmpty }
-  }
-}
-
-extension String {
-  /// The text without spaces and tabs at its ends.
-  fileprivate var trimmingBlanks: String {
-    let isBlank = { (character: Character) in character == " " || character == "\t" }
-    return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+  private func members(of list: String) -> [String] {
+    ListSyntax.members(of: list, in: fields).map { String(decoding: $0, as: UTF8.self) }
   }
 }

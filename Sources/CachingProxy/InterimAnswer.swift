@@ -1,5 +1,6 @@
 import CMicrohttpd
 import HTTPSemantics
+import HTTPTransports
 
 #if canImport(Darwin)
   import Darwin
@@ -42,15 +43,12 @@ enum InterimAnswer {
     }
     var sent = 0
     while sent < bytes.count {
-      let count = unsafe bytes.withUnsafeBytes { buffer in
-        // Safety: the rest of the buffer is read.
-        unsafe send(socket, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, flags)
+      let transfer = unsafe bytes[sent...].withUnsafeBytes {
+        unsafe SocketEnd.write($0, to: socket)
       }
-      if count > 0 {
+      if case .bytes(let count) = transfer {
         sent += count
-      } else if errno == EINTR {
-        continue
-      } else if sent == 0 || errno != EAGAIN || !isWritable(socket) {
+      } else if sent == 0 || transfer != .wouldBlock || !isWritable(socket) {
         // A part of an answer cannot be taken back: the following bytes would be read as its
         // fields.
         if sent > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -86,12 +84,4 @@ enum InterimAnswer {
     // Safety: poll reads and writes the one item.
     return unsafe poll(&item, 1, patience) > 0
   }
-
-  #if canImport(Darwin)
-    private static let flags: Int32 = 0
-  #else
-    // The value of MSG_NOSIGNAL for send(2). Whether the name is available depends on the headers
-    // of libmicrohttpd.
-    private static let flags: Int32 = 0x4000
-  #endif
 }

@@ -143,21 +143,13 @@ struct RequestHead: Hashable {
       else { return false }
       port = bracket + 1
     } else {
-      port = bytes.firstIndex { !isHostByte($0) } ?? bytes.endIndex
+      port = bytes.firstIndex { !ASCII.isHostByte($0) } ?? bytes.endIndex
       guard port > 0 else { return false }
     }
     guard port < bytes.endIndex else { return true }
     let digits = bytes[(port + 1)...]
     return bytes[port] == UInt8(ascii: ":") && digits.count <= 5
       && digits.allSatisfy { (0x30...0x39).contains($0) }
-  }
-
-  private static func isHostByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-    default: false
-    }
   }
 
   private static func isIPv6Byte(_ byte: UInt8) -> Bool {

@@ -31,7 +31,7 @@ package enum ASCII {
 
   /// The bytes of a host name. RFC 3986 allows more in a registered name, but a name with other
   /// bytes could not be looked up.
-  static func isHostByte(_ byte: UInt8) -> Bool {
+  package static func isHostByte(_ byte: UInt8) -> Bool {
     isUnreserved(byte)
   }
 

@@ -3,7 +3,6 @@ import CacheFormat
 public import Foundation
 import HTTPCaching
 import HTTPSemantics
-import HTTPTransports
 
 /// The source of a response, its age, and the reason for its use.
 public struct ResponseMetadata: Sendable, Hashable {
@@ -92,10 +91,8 @@ public struct ResponseMetadata: Sendable, Hashable {
         .substitute
       } else if let standIn {
         .instead(standIn)
-      } else if response.source != .network, let detail = status.detail,
-        detail.hasPrefix("origin-")
-      {
-        .forwarded("it is stored, and the server could not be reached: \(Self.words(detail))")
+      } else if response.source != .network, let failure = status.originFailure {
+        .forwarded("it is stored, and the server could not be reached: \(failure)")
       } else if let reason = response.reason {
         .forwarded(reason.description)
       } else if let ttl, ttl <= 0 {
@@ -114,13 +111,6 @@ public struct ResponseMetadata: Sendable, Hashable {
       status.detail = why.description
     }
     return status
-  }
-
-  /// Returns text for the detail of a `Cache-Status`, which is a name for machines.
-  private static func words(_ detail: String) -> String {
-    guard detail.hasPrefix("origin-") else { return detail }
-    let code = TransportError.Code(rawValue: String(detail.dropFirst("origin-".count)))
-    return TransportError(code, url: "").cause
   }
 
   init(_ file: DownloadedFile, now: Int64) {

@@ -100,7 +100,7 @@ public final class BodyReader: Sendable {
         unsafe state.hasher.update(UnsafeRawBufferPointer(target))
         if state.position == length {
           // Bodies with a seeded digest are rare, so they are simply read a second time.
-          if state.hasher.digest() != digest { try verify(seeds: [hashSeed]) }
+          if state.hasher.digest() != digest { try verify(file) }
           file.verified.insert(file.identity, digest)
         }
       }
@@ -163,30 +163,15 @@ public final class BodyReader: Sendable {
   /// - Complexity: O(length) once for each file and process, O(1) after that.
   public func verify() throws(StoreError) {
     guard case .file(let file) = source, !isVerified else { return }
-    try verify(seeds: [0, hashSeed])
+    try verify(file)
     file.verified.insert(file.identity, digest)
   }
 
-  /// Throws `damaged` if the file has the digest of the body with none of some seeds.
-  private func verify(seeds: [UInt64]) throws(StoreError) {
-    for seed in seeds where try hasDigest(seed: seed) { return }
-    throw damaged("its bytes are not those that were stored")
-  }
-
-  /// Returns whether the digest of the file, computed with a seed, is that of the body.
-  private func hasDigest(seed: UInt64) throws(StoreError) -> Bool {
-    var hasher = DigestHasher(seed: seed)
-    var offset: UInt64 = 0
-    while offset < length {
-      let count = Int(min(length - offset, UInt64(Self.verifyBytes)))
-      let bytes = try bytes(count, at: offset)
-      guard bytes.count == count else {
-        throw damaged("it ends after \(offset + UInt64(bytes.count)) bytes")
-      }
-      hasher.update(bytes)
-      offset += UInt64(count)
+  private func verify(_ file: File) throws(StoreError) {
+    let isRight = try system(path) { () throws(SystemError) in
+      try file.system.holdsBody(file.descriptor, digest, count: length, hashSeed: hashSeed)
     }
-    return hasher.digest() == digest
+    if !isRight { throw damaged("its bytes are not those that were stored") }
   }
 
   /// Reads up to `count` bytes from an offset, and does not move the position. Returns fewer bytes
@@ -212,9 +197,6 @@ public final class BodyReader: Sendable {
       return Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
     }
   }
-
-  /// The bytes of a body that are read at once to verify it.
-  private static let verifyBytes = 256 << 10
 
   /// Sets the position, at most to the end of the body. Reads after it are not verified, unless it
   /// is the beginning.

@@ -92,12 +92,6 @@ struct SlotTable: ~Copyable {
     Self.place(UInt64(tag) << 32 | UInt64(slot), in: &pages[page])
   }
 
-  /// Replaces the number of a slot that is in the table.
-  mutating func replace(_ hash: UInt64, _ old: UInt32, by new: UInt32) {
-    remove(hash, old)
-    insert(hash, new)
-  }
-
   /// Removes a slot, if it is in the table.
   ///
   /// - Complexity: O(1) expected.

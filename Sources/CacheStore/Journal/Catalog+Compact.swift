@@ -117,7 +117,6 @@ extension Catalog {
   private func dropSegments(
     through last: UInt32, untilStopped: Bool = false, settles: Bool = true
   ) throws(StoreError) -> Bool {
-    let pause = Monitor(())
     var tries = 0
     while state.withLock({ $0.journal.firstNumber }) <= last {
       if untilStopped && upkeep.isStopping { return false }
@@ -129,7 +128,7 @@ extension Catalog {
       // to store or remove one of its entries.
       tries += 1
       if tries == Self.mostTries { return false }
-      if tries > 4 { pause.wait(nanoseconds: 2_000_000) { _ in nil as Void? } }
+      if tries > 4 { pause(nanoseconds: 2_000_000) }
     }
     return true
   }

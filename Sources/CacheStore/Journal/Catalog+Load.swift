@@ -15,10 +15,9 @@ extension Catalog {
       (try? fileSystem.status(at: Layout.lock, in: place.root.raw).fileNumber) ?? 0
     let damages = state.journal.damages
     var tries = 3
-    let pause = Monitor(())
     while try !loadOnce(&state), tries > 0 {
       // An error of the system may pass.
-      pause.wait(nanoseconds: 16_000_000 >> Int64(tries)) { _ in nil as Void? }
+      pause(nanoseconds: 16_000_000 >> Int64(tries))
       tries -= 1
       state.clear()
       state.journal.forgetSegments()

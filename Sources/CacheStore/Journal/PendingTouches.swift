@@ -10,7 +10,6 @@ final class PendingTouches: Sendable {
   private let isAnnounced = Mutex(false)
   /// The end of the last wait, by the monotonic clock.
   private let lastWait = Mutex<Int64>(.min)
-  private let pause = Monitor(())
 
   /// The nanoseconds for which access times stay only in memory.
   static var delayNanoseconds: Int64 { 1_000_000_000 }
@@ -63,7 +62,7 @@ final class PendingTouches: Sendable {
     let isRecent = lastWait.withLock { $0 != .min && monotonicNanoseconds() - $0 < interval }
     if isRecent { return }
     for _ in 0..<Self.looks where areElsewhere(staging, fileSystem) && isWanted() {
-      pause.wait(nanoseconds: Self.lookNanoseconds) { _ in nil as Void? }
+      pause(nanoseconds: Self.lookNanoseconds)
     }
     lastWait.withLock { $0 = monotonicNanoseconds() }
   }

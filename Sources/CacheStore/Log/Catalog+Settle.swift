@@ -362,11 +362,10 @@ extension Catalog {
     let begin = monotonicNanoseconds()
     let deadline = nanoseconds == .max ? .max : begin + nanoseconds
     tree.staging.sweepReplaced(until: deadline)
-    let pause = Monitor(())
     while unsettledEntries > 0, try settle(until: deadline) == .busy,
       monotonicNanoseconds() < deadline
     {
-      pause.wait(nanoseconds: 5_000_000) { _ in nil as Void? }
+      pause(nanoseconds: 5_000_000)
     }
     return unsettledEntries == 0
   }

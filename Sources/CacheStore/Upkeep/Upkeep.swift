@@ -95,12 +95,9 @@ final class Upkeep: Sendable {
   ///
   /// - Returns: whether it did. If it did not, the store may be closed meanwhile: `isStopping`.
   func awaitMoment(_ look: () throws(StoreError) -> Bool) throws(StoreError) -> Bool {
-    let pause = Monitor(())
     for milliseconds: Int64 in [0, 2, 8, 32, 128, 512] {
       if isStopping { return false }
-      if milliseconds > 0 {
-        pause.wait(nanoseconds: milliseconds * 1_000_000) { _ in nil as Void? }
-      }
+      if milliseconds > 0 { pause(nanoseconds: milliseconds * 1_000_000) }
       if try look() { return true }
     }
     return false

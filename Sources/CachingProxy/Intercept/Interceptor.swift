@@ -3,14 +3,6 @@ import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Decides which tunnels are intercepted: the proxy speaks TLS with the client under a certificate of
 /// the user's own authority, and the requests go through the store like all others.
 ///
@@ -58,21 +50,13 @@ final class Interceptor: Sendable {
     state.withLock { $0.targets[client.descriptor] = target }
     client.sendWithoutDelay()
     let answer = TunnelAnswer.established(via: core.identity.via)
-    // Safety: the bytes are read during the call. The buffer of a new socket takes them all.
-    let sent = unsafe answer.withUnsafeBytes { bytes in
-      unsafe send(client.descriptor, bytes.baseAddress, bytes.count, Self.flags)
-    }
-    if sent == answer.count { return true }
+    // The buffer of a new socket takes them all.
+    let sent = unsafe answer.withUnsafeBytes { unsafe SocketEnd.write($0, to: client.descriptor) }
+    if sent == .bytes(answer.count) { return true }
     _ = end(client.descriptor)
     client.close()
     return false
   }
-
-  #if canImport(Darwin)
-    private static let flags = Int32(MSG_DONTWAIT)
-  #else
-    private static let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-  #endif
 
   /// Returns the host for which a connection was admitted; `nil` for other connections.
   func target(of socket: Int32) -> InterceptedTarget? { state.withLock { $0.targets[socket] } }

@@ -52,11 +52,11 @@ package final class SocketEnd: TunnelEnd {
     }
   }
 
-  /// Writes to a socket that does not wait (send(2)), without a signal if the other party has left.
+  /// Writes to a socket without waiting (send(2)), and without a signal if the other party has left.
   package static func write(_ buffer: UnsafeRawBufferPointer, to socket: Int32) -> TunnelTransfer {
     while true {
       // Safety: the caller's buffer has that many bytes.
-      let count = unsafe send(socket, buffer.baseAddress, buffer.count, noSignal)
+      let count = unsafe send(socket, buffer.baseAddress, buffer.count, flags)
       if count > 0 { return .bytes(count) }
       switch errno {
       case EINTR: continue
@@ -74,9 +74,9 @@ package final class SocketEnd: TunnelEnd {
   }
 
   #if canImport(Darwin)
-    private static let noSignal: Int32 = 0
+    private static let flags = Int32(MSG_DONTWAIT)
   #else
-    private static let noSignal = Int32(MSG_NOSIGNAL)
+    private static let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
   #endif
 }
 

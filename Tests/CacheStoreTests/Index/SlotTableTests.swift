@@ -87,14 +87,6 @@ enum HashSpread: CaseIterable, Sendable {
     #expect(table.find(5 << 32) { $0 == 1 } == 1)
   }
 
-  @Test func `a replaced slot is found by its new number alone`() {
-    var table = SlotTable()
-    table.insert(5 << 32, 1)
-    table.replace(5 << 32, 1, by: 9)
-    #expect(table.find(5 << 32) { $0 == 1 } == nil)
-    #expect(table.find(5 << 32) { $0 == 9 } == 9)
-  }
-
   @Test func `the memory of a full table is near 16 bytes a slot`() {
     var random = SplitMix64(seed: 3)
     var table = SlotTable()
