@@ -160,7 +160,11 @@ package final class SourceCache {
 
   private func values(_ row: Int64) throws(RowError) -> [DatabaseValue] {
     do throws(DatabaseError) {
-      return try read.first([.integer(row)]) ?? []
+      // In a damaged database a row that was found by its order may have no place by its number.
+      guard let values = try read.first([.integer(row)]) else {
+        throw .damage("row \(row) cannot be found")
+      }
+      return values
     } catch {
       throw error.isTooLarge ? RowError.skip(.tooLarge, "a value of the row") : .database(error)
     }

@@ -94,6 +94,34 @@ struct HostileSourcesTests {
     #expect(cause(try sandbox.database("rowid", sql), sandbox) == .corrupt)
   }
 
+  @Test func `a row that is not in the place of its number is damage`() throws {
+    let sandbox = try SourceSandbox()
+    let rows = (1...5).map { Self.row("https://example.org/\($0)") }.joined()
+    let whole = try sandbox.database("whole", "PRAGMA page_size=4096;" + Self.manifest + rows)
+    var bytes = try [UInt8](Data(contentsOf: URL(filePath: whole)))
+    // The first cell of the leaf of the table: its length, and the number of the row.
+    let page = try #require(
+      stride(from: 4_096, to: bytes.count, by: 4_096).first { bytes[$0] == 0x0d })
+    let cell = page + Int(bytes[page + 8]) << 8 + Int(bytes[page + 9])
+    #expect(bytes[cell + 1] == 1)
+    bytes[cell + 1] = 50
+    #expect(cause(try sandbox.write("moved", bytes), sandbox) == .corrupt)
+  }
+
+  @Test func `bytes that were changed never end the program`() throws {
+    let sandbox = try SourceSandbox()
+    let rows = (1...40).map { Self.row("https://example.org/\($0)", "randomblob(200)") }.joined()
+    let whole = try sandbox.database("whole", Self.manifest + rows)
+    let bytes = try [UInt8](Data(contentsOf: URL(filePath: whole)))
+    for _ in 0..<200 {
+      var changed = bytes
+      for _ in 0..<Int.random(in: 1...20) {
+        changed[Int.random(in: 100..<bytes.count)] = UInt8.random(in: 0...255)
+      }
+      _ = cause(try sandbox.write("changed", changed), sandbox)
+    }
+  }
+
   @Test func `rows of NULLs are skipped in every format`() throws {
     let sandbox = try SourceSandbox()
     let tables: [(SourceFormat, String, SkipReason)] = [
