@@ -122,10 +122,11 @@ extension Catalog {
   /// - Complexity: O(journal) the first time, and O(1) later. Takes memory for each removal in the
   ///   journal.
   package func goodbye(
-    to hash: KeyHash, _ variant: UInt64, created: Timestamp
+    to hash: KeyHash, _ variant: UInt64, created: Timestamp, sequence: UInt64?
   ) throws(StoreError) -> Goodbye? {
     try state.withLock { state throws(StoreError) in
       follow(&state)
+      if let sequence, state.journal.isLost(sequence, wasKilled: true) { return .lost }
       if state.removals == nil {
         // Reading the journal again makes a new object for the same `entries` directory if there
         // was a removal of all. The old object is kept.
@@ -161,6 +162,8 @@ package enum Goodbye: Sendable, Hashable {
   case removed
   /// Its files were damaged or gone.
   case givenUp
+  /// The journal has lost its record.
+  case lost
 }
 
 /// The entries of a key in the index.

@@ -111,6 +111,14 @@ struct JournalState {
     }
   }
 
+  /// Returns whether the journal ends before a record with this number, which a file has.
+  ///
+  /// - Parameter wasKilled: whether a process may have been killed before it appended its record. It left a
+  ///   file with the first number after the end.
+  func isLost(_ sequence: UInt64, wasKilled: Bool) -> Bool {
+    sequence > max(openedSequence, self.sequence) &+ (wasKilled ? 1 : 0)
+  }
+
   /// Returns whether a segment has bodies of files.
   func hasBodies(_ number: UInt32) -> Bool {
     guard let place = place(of: number), let use = segments[place] else { return false }

@@ -12,6 +12,9 @@ extension Catalog {
   /// These are the last two segments, because one is synced before anything in the next is promised;
   /// and all from one whose sync failed, because it is written anew before the next promise.
   ///
+  /// The files of entries whose records are cut off may be intact, so the tree decides then. Only a torn
+  /// end that a killed process explains is no such place.
+  ///
   /// Does nothing while another process has the store open, because the restart was before that. The
   /// caller holds the journal's lock.
   ///
@@ -33,9 +36,10 @@ extension Catalog {
     if try tree.staging.hasLiveSessions() { return }
     state.withLock { $0.journal.hasRestarted = true }
     if newest.isEmpty { return }
+    let sequence = state.withLock { $0.journal.sequence }
     var unsealedEnd: UInt64?
     for segment in newest {
-      guard let end = firstUnsynced(in: segment, after: &unsealedEnd) else { continue }
+      guard let (end, isTail) = firstUnsynced(in: segment, after: &unsealedEnd) else { continue }
       // The newest first, so that none is missing if this is interrupted. There may be one that was
       // only begun.
       for later in try journal.numbers().reversed() where later > segment.number {
@@ -46,7 +50,9 @@ extension Catalog {
         }
       }
       try journal.cut(segment, at: end)
-      return try loadAgain()
+      try loadAgain()
+      if !isTail || dead.isEmpty { try noteLostRecords(through: sequence) }
+      return
     }
   }
 
@@ -63,12 +69,14 @@ extension Catalog {
   }
 
   /// Returns the place of the first record or body of a segment that is not as it was written, or
-  /// that follows records which the segment before has lost at its end.
+  /// that follows records which the segment before has lost at its end; and whether it is a torn end.
   ///
   /// - Parameter unsealedEnd: the last sequence number of the segment before, if it has no seal; then
   ///   that of this segment.
-  private func firstUnsynced(in segment: Segment, after unsealedEnd: inout UInt64?) -> Int64? {
-    var found: Int64?
+  private func firstUnsynced(
+    in segment: Segment, after unsealedEnd: inout UInt64?
+  ) -> (Int64, isTail: Bool)? {
+    var found: (Int64, isTail: Bool)?
     var before = unsealedEnd.take()
     var reader = SegmentReader(
       segment.number, hashSeed: hashSeed, from: Int64(SegmentHeader.count))
@@ -76,14 +84,15 @@ extension Catalog {
     try? reader.read(segment.file, upTo: length, fileSystem) { item in
       switch item {
       case .record(let header, let bytes, let place):
-        if let end = before.take(), header.sequence != end &+ 1 { found = place }
+        if let end = before.take(), header.sequence != end &+ 1 { found = (place, false) }
         unsealedEnd = header.type == .seal ? nil : header.sequence
         if let (head, body) = unsafe PutHead.carrying(header, bytes),
           unsafe !head.digest.names(body, hashSeed: hashSeed)
         {
-          found = place
+          found = (place, false)
         }
-      case .damage(let range), .tail(let range): found = range.lowerBound
+      case .damage(let range): found = (range.lowerBound, false)
+      case .tail(let range): found = (range.lowerBound, true)
       }
       return found == nil
     }

@@ -41,7 +41,7 @@ extension Recovery {
   /// that no record had when the store was opened. The caller holds the shard.
   ///
   /// - Throws: `closed` if the store is closed before that is known.
-  func lostSequence(
+  package func lostSequence(
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
   ) throws(StoreError) -> UInt64? {
     let slots = catalog.slots(of: hash)
@@ -72,17 +72,16 @@ extension Recovery {
   /// Returns whether the journal has lost a record, if a metadata file without a record has this
   /// number.
   ///
-  /// A process that is killed before it appends its record leaves a file with the first number after
-  /// the end of the journal; so does one that is killed between the record of a removal and the
-  /// removal of the file, with a lower number. If the number came into use since the store was
+  /// A process that is killed between the record of a removal and the removal of the file leaves a file
+  /// with a number before the end of the journal. If the number came into use since the store was
   /// opened, the session of such a process is still there: it is removed after the file.
   private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
-    let (opened, end) = catalog.state.withLock { state in
+    let (opened, isLost) = catalog.state.withLock { state in
       catalog.follow(&state)
-      return (state.journal.openedSequence, state.journal.sequence)
+      return (state.journal.openedSequence, state.journal.isLost(sequence, wasKilled: true))
     }
-    if sequence <= opened &+ 1 { return false }
-    if sequence > end &+ 1 { return true }
+    let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
+    if isLost || sequence <= known { return isLost }
     let wasKilled = try upkeep.awaitMoment { () throws(StoreError) in
       try catalog.journal.withLock { () throws(StoreError) in
         try tree.staging.hasNewDeadSession()

@@ -166,6 +166,9 @@ final class Staging: Sendable {
     deadAtOpening.withLock { $0 = Set(names.map(\.bytes)) }
   }
 
+  /// Whether there were sessions of killed processes when the store was opened.
+  var hadDeadAtOpening: Bool { deadAtOpening.withLock { !$0.isEmpty } }
+
   /// Returns whether a process was killed since the store was opened, and its session is there. The
   /// system ends the locks of a killed process one by one, so this may follow a moment after another
   /// of its locks is free. The caller holds the journal's lock.

@@ -84,6 +84,8 @@ struct DocumentFacts: Sendable {
   var created: Timestamp
   /// The same in whole seconds since 1970, as a slot has it.
   var createdSeconds: UInt32 { UInt32(clamping: created.nanoseconds / 1_000_000_000) }
+  /// The number of the record of the entry; `nil` in a file that has none.
+  var sequence: UInt64?
   /// Whether the file has the body, so that there is no body file.
   var hasBody: Bool
   /// Whether the size of the file and its directory in the record is wrong.

@@ -199,7 +199,7 @@ final class SceneReader {
           key: entry.key, keyHash: KeyHash(hashing: entry.key, seed: store.hashSeed),
           variant: entry.variant, digest: entry.digest, length: entry.length,
           isPinned: entry.isPinned,
-          created: entry.created, hasBody: document.body != nil,
+          created: entry.created, sequence: document.sequence, hasBody: document.body != nil,
           isOverheadWrong: slot.map {
             store.isWrong(overhead: $0.overhead, documentBytes: bytes.count)
           } ?? false, bytes: bytes.count))
@@ -216,7 +216,7 @@ final class SceneReader {
         facts.variant == variant
       else { continue }
       scene.goodbyes[variant] = try? catalog.goodbye(
-        to: scene.hash, variant, created: facts.created)
+        to: scene.hash, variant, created: facts.created, sequence: facts.sequence)
     }
   }
 

@@ -30,7 +30,7 @@ extension Mender {
     guard let variant = suspicion.variant, catalog.settledSlot(scene.hash, variant) == nil,
       let directory = try openKey(scene, shard)
     else { return false }
-    if !journalDecides {
+    if try treeDecides(variant, scene, directory) {
       if let slot = catalog.slot(scene.hash, variant) {
         // The index has it in the log.
         if try recovery.takeUpNewer(slot, in: directory, shard.entries) { return true }
@@ -141,8 +141,26 @@ extension Mender {
     _ slot: Slot?, _ scene: KeyScene, _ shard: borrowing Shard
   ) throws(StoreError) -> Bool {
     guard let slot, let directory = try openKey(scene, shard) else { return false }
-    if !journalDecides, try recovery.takeUpNewer(slot, in: directory, shard.entries) { return true }
+    if try treeDecides(slot.variant, scene, directory),
+      try recovery.takeUpNewer(slot, in: directory, shard.entries)
+    {
+      return true
+    }
     try recovery.writeMetadata(of: slot, in: directory, shard.entries)
+    return true
+  }
+
+  /// Returns whether the journal has lost records. If the metadata file proves it, the journal counts as
+  /// damaged from now on, as when the engine finds such a file.
+  private func treeDecides(
+    _ variant: UInt64, _ scene: KeyScene, _ directory: borrowing Descriptor
+  ) throws(StoreError) -> Bool {
+    guard journalDecides else { return true }
+    guard
+      let lost = try recovery.lostSequence(
+        [.metadata(variant)], of: scene.hash, in: directory)
+    else { return false }
+    try catalog.noteLostRecords(through: lost)
     return true
   }
 

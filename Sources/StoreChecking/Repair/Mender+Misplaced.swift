@@ -142,7 +142,9 @@ extension Mender {
     let slot = catalog.slot(hash, entry.variant)
     if let slot, slot.digest != entry.digest || slot.length != entry.length { return false }
     // An entry that was removed is not brought back by a copy.
-    if slot == nil, try catalog.goodbye(to: hash, entry.variant, created: entry.created) == .removed
+    if slot == nil,
+      try catalog.goodbye(
+        to: hash, entry.variant, created: entry.created, sequence: document.sequence) == .removed
     {
       return false
     }

@@ -96,6 +96,48 @@ import Testing
     #expect(clean.statistics.entries == 30)
   }
 
+  /// Without a mark of this run of the machine, the power may have failed. The records after the damage
+  /// need not be on disk then, but the files are.
+  @Test(arguments: 0..<11, [false, true])
+  func `damage of the journal costs no file of an entry after a restart`(
+    record: Int, hasLock: Bool
+  ) throws {
+    let counts = [9_000, 30_000, 200, 20_000, 1, 70_000]
+    let bodies = counts.enumerated().map { TestBody.make($1, seed: UInt64($0)) }
+    let folder = JournalFolder()
+    func open(boot: UInt8) throws -> Store {
+      var options = Options(settling: .within(seconds: 3_600))
+      options.bootName = [boot]
+      return try Store(at: folder.path, options: options)
+    }
+    for (number, body) in bodies.enumerated() {
+      let store = try open(boot: 1)
+      try store.put(body, for: ByteString("k\(number)"))
+      if number == 3 { try store.pin("k0") }
+      try store.settle()
+      store.close()
+    }
+    let segment = try #require(folder.segments.last)
+    var bytes = folder.bytes(segment)
+    let records = folder.records(in: segment)
+    #expect(records.count == 11)
+    bytes[records[record].offset + 20] ^= 1
+    try folder.write(bytes, to: segment)
+    if !hasLock { try FileManager.default.removeItem(atPath: folder.path + "/lock") }
+    let store = try open(boot: 2)
+    store.waitUntilIdle()
+    for (number, body) in bodies.enumerated() {
+      #expect(store.lookUp(ByteString("k\(number)")).entry?.body == body, "k\(number)")
+    }
+    #expect(store.info(for: "k0")?.isPinned == true)
+    #expect(store.statistics.isComplete)
+    store.close()
+    let again = try open(boot: 2)
+    #expect(again.statistics.entries == counts.count)
+    #expect(again.statistics.journalDamages == 0)
+    again.close()
+  }
+
   @Test func `a look-up that finds a newer version tells that the journal is an older copy`() throws
   {
     let store = try sandbox.open()

@@ -1,0 +1,74 @@
+import CacheFormat
+import CacheStore
+import StoreChecking
+import Testing
+
+/// The journal is damaged or cut, and no closing mark says where it ended. No process was killed, so the
+/// files of the entries are right.
+@Suite struct LostRecordsTests {
+  enum Damage: CaseIterable { case flip, cutWithin, cutBefore }
+
+  private let bodies = [9_000, 30_000, 200, 20_000, 1, 70_000].enumerated().map {
+    [UInt8](repeating: UInt8($0), count: $1)
+  }
+
+  private func fill(_ sandbox: CheckSandbox, _ settling: Settling) throws {
+    for (number, body) in bodies.enumerated() {
+      try sandbox.fill(settling: settling) { store in
+        try store.put(body, for: ByteString("k\(number)"))
+        if number == 3 { try store.pin("k0") }
+      }
+    }
+  }
+
+  /// Damages the record with a number.
+  ///
+  /// - Returns: false if there are not so many.
+  private func damage(_ sandbox: CheckSandbox, _ record: Int, _ damage: Damage) throws -> Bool {
+    let name = try #require(try sandbox.names("journal").filter { $0.hasSuffix(".log") }.max())
+    let segment = "journal/\(name)"
+    let records = try sandbox.records(segment)
+    guard record < records.count else { return false }
+    let (bytes, place) = (try sandbox.bytes(segment), records[record].lowerBound)
+    switch damage {
+    case .flip: try sandbox.flip(segment, at: place + 20)
+    case .cutWithin: try sandbox.write(segment, Array(bytes[..<(place + 20)]))
+    case .cutBefore: try sandbox.write(segment, Array(bytes[..<place]))
+    }
+    try sandbox.remove("lock")
+    return true
+  }
+
+  @Test(arguments: Damage.allCases, [false, true])
+  func `all entries are recovered`(damage: Damage, isRepaired: Bool) throws {
+    for settling in [Settling.within(seconds: 3_600), .atOnce] {
+      try recover(damage, settling, isRepaired)
+    }
+  }
+
+  private func recover(_ damage: Damage, _ settling: Settling, _ isRepaired: Bool) throws {
+    for record in 0... {
+      let note = "record \(record)"
+      let sandbox = CheckSandbox()
+      try fill(sandbox, settling)
+      guard try self.damage(sandbox, record, damage) else {
+        #expect(record > 6)
+        break
+      }
+      if isRepaired {
+        _ = try sandbox.repair(.safe)
+        // The file with the first number after the end may be that of a killed process. It stays.
+        if try sandbox.check().kinds == [.entryUnexplained] { continue }
+      }
+      let store = try Store(at: sandbox.root, options: Options())
+      store.waitUntilIdle()
+      for (number, body) in bodies.enumerated() {
+        #expect(
+          store.lookUp(ByteString("k\(number)")).entry?.body == body, "k\(number), \(note)")
+      }
+      #expect(store.info(for: "k0")?.isPinned == true, "\(note)")
+      store.close()
+      #expect(try sandbox.check(.deep).findings.map(\.kind) == [], "\(note)")
+    }
+  }
+}
