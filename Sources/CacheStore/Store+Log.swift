@@ -43,11 +43,10 @@ extension Store {
   func bytes(of entry: NewEntry) throws(StoreError) -> [UInt8] {
     switch entry.body {
     case .bytes(let bytes): return bytes
-    case .staged(let name, let session):
-      return try system("\(path)/staging/\(session.name.text)/\(name.text)") {
-        () throws(SystemError) in
-        let bytes = try fileSystem.readFile(
-          name, in: session.directory, expecting: Int(entry.length))
+    case .staged(let file):
+      return try system(file.content.path) { () throws(SystemError) in
+        let bytes = try fileSystem.readBytes(
+          file.content.file, count: Int(entry.length), at: 0)
         // The file is read back from the disk, so it is verified before its record promises it.
         guard bytes.count == Int(entry.length), entry.digest.names(bytes, hashSeed: hashSeed)
         else { throw .inputOutput }

@@ -141,7 +141,8 @@ public final class BodyWriter: Sendable {
     return try store.commit(
       NewEntry(
         key: key, variant: variant, metadata: metadata ?? self.metadata, digest: digest,
-        length: length, body: .staged(name, session), past: past))
+        length: length, body: .staged(StagedFile(name: name, session: session, content: written)),
+        past: past))
   }
 
   /// Deletes the bytes that were written. Does nothing after `commit`.

@@ -39,7 +39,8 @@ extension FileSystem {
   /// Reads the first bytes of a file, a megabyte at a time.
   ///
   /// - Returns: false if the file is shorter.
-  private func readPieces(
+  @discardableResult
+  func readPieces(
     of file: borrowing Descriptor, count: UInt64,
     _ take: ([UInt8], Int64) throws(SystemError) -> Void
   ) throws(SystemError) -> Bool {

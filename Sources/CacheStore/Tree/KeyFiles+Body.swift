@@ -57,7 +57,7 @@ extension KeyFiles {
     do throws(SystemError) {
       try write(name, entry)
       madeBody = name
-      if case .staged(let staged, let session) = entry.body { bodySource = (staged, session) }
+      if case .staged(let file) = entry.body { bodySource = file }
     } catch {
       tree.discard(name, in: directory.raw)
       throw StoreError(error, path: "\(path)/\(name.text)")
@@ -75,12 +75,11 @@ extension KeyFiles {
   private func seededDigest(of entry: NewEntry) throws(StoreError) -> Digest {
     switch entry.body {
     case .bytes(let bytes): return Digest(hashing: bytes, seed: tree.hashSeed)
-    case .staged(let name, let session):
-      return try system("\(tree.path)/staging/\(session.name.text)/\(name.text)") {
-        () throws(SystemError) in
-        let file = try files.open(name, in: session.directory, [.read])
+    case .staged(let file):
+      return try system(file.content.path) { () throws(SystemError) in
         guard
-          let digest = try files.digest(of: file, count: entry.length, seed: tree.hashSeed)
+          let digest = try files.digest(
+            of: file.content.file, count: entry.length, seed: tree.hashSeed)
         else { throw .inputOutput }
         return digest
       }
@@ -154,10 +153,8 @@ extension KeyFiles {
     switch entry.body {
     case .bytes(let bytes):
       return files.isEqual(file, bytes)
-    case .staged(let name, let session):
-      guard let staged = try? files.open(name, in: session.directory, [.read])
-      else { return false }
-      return files.isEqual(file, staged, count: entry.length)
+    case .staged(let staged):
+      return files.isEqual(file, staged.content.file, count: entry.length)
     }
   }
 
@@ -167,8 +164,8 @@ extension KeyFiles {
       let file = try create(name)
       try files.write(file, bytes)
       if isSynced { try files.synchronize(file, names: false) }
-    case .staged(let staged, let session):
-      try files.rename(staged, in: session.directory.raw, to: name, in: directory.raw)
+    case .staged(let file):
+      try files.rename(file.name, in: file.session.directory.raw, to: name, in: directory.raw)
     }
   }
 }

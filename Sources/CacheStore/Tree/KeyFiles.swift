@@ -14,8 +14,8 @@ struct KeyFiles: ~Copyable {
   private let shard: Int32
   var isNew: Bool
   var madeBody: PathName?
-  /// The place in staging that the body was moved from.
-  var bodySource: (name: PathName, session: Session)?
+  /// The file in staging that became the body.
+  var bodySource: StagedFile?
   private var madeMetadata: PathName?
   /// A new metadata file: its name in staging, the name that it will get, and the session with it.
   private var staged: (from: PathName, to: PathName, session: Session)?
@@ -197,8 +197,29 @@ struct KeyFiles: ~Copyable {
 
   private func moveBack(_ body: PathName) -> Bool {
     guard let bodySource else { return false }
-    return
-      (try? files.rename(
-        body, in: directory.raw, to: bodySource.name, in: bodySource.session.directory.raw)) != nil
+    do throws(SystemError) {
+      try files.rename(
+        body, in: directory.raw, to: bodySource.name, in: bodySource.session.directory.raw)
+      return true
+    } catch {
+      // Another process has removed all entries, and this file with them.
+      try? copyBack(bodySource)
+      return false
+    }
+  }
+
+  private func copyBack(_ source: StagedFile) throws(SystemError) {
+    let copy = try files.open(
+      source.name, in: source.session.directory, [.write, .create, .exclusive])
+    do throws(SystemError) {
+      let length = try files.length(of: source.content.file.raw)
+      try files.readPieces(of: source.content.file, count: UInt64(length)) {
+        piece, offset throws(SystemError) in try files.write(copy, piece, at: offset)
+      }
+      if isSynced { try files.synchronize(copy, names: false) }
+    } catch {
+      try? files.removeFile(source.name, in: source.session.directory.raw)
+      throw error
+    }
   }
 }

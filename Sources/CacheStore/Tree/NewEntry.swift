@@ -4,8 +4,15 @@ internal import CacheSystem
 /// The source of the bytes of a body.
 enum BodySource {
   case bytes([UInt8])
-  /// A file in the staging directory.
-  case staged(PathName, Session)
+  case staged(StagedFile)
+}
+
+/// The file of a body in the staging directory.
+struct StagedFile: Sendable {
+  var name: PathName
+  var session: Session
+  /// The open file. It has the bytes also after its name was moved to the entry, or removed there.
+  var content: StagedBody
 }
 
 /// The times of an entry that another cache has kept.

@@ -3,6 +3,7 @@ import CacheStore
 import CacheSystem
 import Foundation
 import SimulatedFiles
+import Synchronization
 import Testing
 
 @Suite struct BodyWriterTests {
@@ -53,6 +54,35 @@ import Testing
     #expect(#expect(throws: StoreError.self) { try writer.commit() }?.code == .closed)
     #expect(store.lookUp("k").entry?.body == [9])
     #expect(sandbox.bodies.count == 1)
+  }
+
+  @Test(arguments: [Durability.process, .full])
+  func `a body is stored although others remove all entries meanwhile`(
+    durability: Durability
+  ) throws {
+    let other = try sandbox.open()
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(durability: durability, fileSystem: files))
+    let body = TestBody.make(40_000, seed: 2)
+    let writer = try store.makeWriter(for: "k")
+    try writer.write(body)
+    let removals = Atomic(0)
+    files.faults.set { call in
+      // The body has its name in the entry then.
+      if call.kind == .open, call.name.hasSuffix(".json"), call.options.contains(.create),
+        removals.add(1, ordering: .relaxed).newValue <= 3
+      {
+        try? other.removeAll()
+        other.waitUntilIdle()
+      }
+      return nil
+    }
+    try writer.commit()
+    files.faults.set(nil)
+    #expect(removals.load(ordering: .relaxed) == 4)
+    for reader in [store, other] { #expect(reader.lookUp("k").entry?.body == body) }
+    #expect(staged == [])
+    for reader in [store, other] { reader.close() }
   }
 
   @Test func `after a failed sync a writer does not commit again`() throws {

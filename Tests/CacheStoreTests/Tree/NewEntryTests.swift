@@ -158,7 +158,8 @@ import Testing
     let name = try #require(staged)
     let hash = store.catalog.hash("k")
     try store.catalog.withShard(of: hash) { shard throws(StoreError) in
-      let new = entry(.staged(name, session))
+      let new = entry(
+        .staged(StagedFile(name: name, session: session, content: writer.written)))
       let before = store.catalog.state.withLock { Before(&$0, hash, new, now: 0) }
       var files = try KeyFiles(store.catalog.tree, shard, hash, isKnown: false)
       _ = try files.placeBody(new, before)
