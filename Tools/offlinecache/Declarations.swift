@@ -57,7 +57,7 @@ extension ValueKind where Value == Argument {
   /// The key of an entry: any bytes, but at least one.
   static var key: ValueKind {
     ValueKind("KEY") { argument throws(InvalidValue) in
-      if argument.bytes.isEmpty { throw InvalidValue(expected: "a key that is not empty") }
+      if argument.bytes.isEmpty { throw InvalidValue(expected: "a text that is not empty") }
       return argument
     }
   }

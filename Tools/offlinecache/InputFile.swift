@@ -97,6 +97,7 @@ final class InputFile {
       switch number {
       case EISDIR: "name a file"
       case EACCES, EPERM: "check its permissions"
+      case EBADF: "it is closed; leave out <&- or name a file"
       default: "check the path"
       }
     return ToolError(

@@ -13,7 +13,9 @@ enum RemoveCommand {
     "older-than", .duration, help: "Remove entries that were stored longer ago and are not pinned")
   private static let all = Flag("all", help: "Remove every entry")
   private static let purge = Flag(
-    "purge", help: "Rewrite the journal, so that no file of the store names a removed entry")
+    "purge",
+    help: "Rewrite the journal, so that no file of the store names a removed entry, except damaged "
+      + "files in its folder quarantine")
 
   static let declaration = Command(
     "rm", summary: "Removes entries",
@@ -33,7 +35,7 @@ enum RemoveCommand {
       .init("offlinecache rm --older-than 30d", "Removes entries stored over 30 days ago"),
       .init(
         "offlinecache rm --purge 'GET https://example.org/?token=1'",
-        "Leaves no trace of it in the store"),
+        "Leaves no trace of it, except in quarantine"),
     ])
 
   static func run(_ invocation: Invocation) throws -> ExitStatus {

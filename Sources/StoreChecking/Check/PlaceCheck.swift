@@ -141,8 +141,9 @@ struct PlaceCheck {
   /// before it was a store, and everything in it has a mode of its own.
   private mutating func addRootPermissions(_ status: FileStatus) {
     if status.mode & 0o700 == 0o700, status.mode & 0o022 == 0 { return }
+    let cause = status.mode & 0o022 == 0 ? "its owner may not use it" : "others may write to it"
     result.suspicions.append(
-      Suspicion(.wrongMode, path: [], "mode \(octal(status.mode)), others may write to it"))
+      Suspicion(.wrongMode, path: [], "mode \(octal(status.mode)), \(cause)"))
   }
 
   private mutating func add(_ kind: FindingKind, _ name: PathName, _ detail: String) {
