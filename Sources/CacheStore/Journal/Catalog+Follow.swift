@@ -157,7 +157,9 @@ extension Catalog {
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer,
     _ segment: Segment, _ place: Int64
   ) -> Bool {
-    if header.sequence != state.journal.sequence &+ 1 && state.journal.sequence != 0 {
+    // A later segment may begin with any number, because those before it may have been dropped.
+    let isKnown = state.journal.sequence != 0 || segment.number == 1
+    if isKnown, header.sequence != state.journal.sequence &+ 1 {
       // A gap: records are lost that this process has not read.
       state.journal.noteDamage(before: place)
     }

@@ -162,7 +162,10 @@ extension Catalog {
   package func noteLostRecords(through sequence: UInt64) throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       follow(&state)
-      if !state.journal.isWhole { return }
+      if !state.journal.isWhole {
+        state.journal.sequence = max(state.journal.sequence, sequence)
+        return
+      }
       let entries = state.entries
       try noteRemovals(&state)
       state.entries = entries

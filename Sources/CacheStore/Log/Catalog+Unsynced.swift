@@ -51,7 +51,11 @@ extension Catalog {
       }
       try journal.cut(segment, at: end)
       try loadAgain()
-      if !isTail || dead.isEmpty { try noteLostRecords(through: sequence) }
+      // The next record leaves a number out, so that all who read it before the journal is written anew
+      // notice that one is lost.
+      if !isTail || segment !== newest.last || dead.isEmpty {
+        try noteLostRecords(through: sequence &+ 1)
+      }
       return
     }
   }
