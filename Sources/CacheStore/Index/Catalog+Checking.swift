@@ -126,7 +126,7 @@ extension Catalog {
   ) throws(StoreError) -> Goodbye? {
     try state.withLock { state throws(StoreError) in
       follow(&state)
-      if let sequence, state.journal.isLost(sequence, wasKilled: true) { return .lost }
+      if let sequence, state.journal.isLost(sequence) { return .lost }
       if state.removals == nil {
         // Reading the journal again makes a new object for the same `entries` directory if there
         // was a removal of all. The old object is kept.

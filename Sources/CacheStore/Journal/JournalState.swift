@@ -111,13 +111,9 @@ struct JournalState {
     }
   }
 
-  /// Returns whether the journal ends before a record with this number, which a file has.
-  ///
-  /// - Parameter wasKilled: whether a process may have been killed before it appended its record. It left a
-  ///   file with the first number after the end.
-  func isLost(_ sequence: UInt64, wasKilled: Bool) -> Bool {
-    sequence > max(openedSequence, self.sequence) &+ (wasKilled ? 1 : 0)
-  }
+  /// Returns whether the journal ends before a record with this number, which a file has. The first
+  /// number after the end proves nothing: a killed process may have left the file.
+  func isLost(_ sequence: UInt64) -> Bool { sequence > max(openedSequence, self.sequence) &+ 1 }
 
   /// Returns whether a segment has bodies of files.
   func hasBodies(_ number: UInt32) -> Bool {

@@ -78,7 +78,7 @@ extension Recovery {
   private func isLost(_ sequence: UInt64) throws(StoreError) -> Bool {
     let (opened, isLost) = catalog.state.withLock { state in
       catalog.follow(&state)
-      return (state.journal.openedSequence, state.journal.isLost(sequence, wasKilled: true))
+      return (state.journal.openedSequence, state.journal.isLost(sequence))
     }
     let known = tree.staging.hadDeadAtOpening ? opened &+ 1 : opened
     if isLost || sequence <= known { return isLost }
