@@ -50,8 +50,9 @@ import Testing
     let store = try Store(at: CrashScenario.path, options: Options(fileSystem: process))
     try store.put([1], for: "a")
     store.waitUntilIdle()
-    #expect(store.lookUp("a").entry != nil)
+    // First the fault: the upkeep may write as soon as the entry is read.
     process.setFault(SimulatedFault(.fail(.inputOutput), at: 1) { $0.kind == .write })
+    #expect(store.lookUp("a").entry != nil)
     while store.catalog.state.withLock({ !$0.touched.isEmpty }) { usleep(10_000) }
     #expect(process.struck != nil)
     store.close()
