@@ -89,16 +89,23 @@ extension Catalog {
   func completeClear() throws(StoreError) {
     let number = place.lock.number
     if state.withLock({ $0.journal.clearLockNumber == number }) { return }
-    let (end, isWhole) = try state.withLock { state throws(StoreError) in
+    let end = try state.withLock { state throws(StoreError) in
       follow(&state)
       followUnsealed(&state, number)
       try check(state)
-      return (state.journal.sequence, state.journal.isWhole)
+      return state.journal.sequence
     }
-    // Of a damaged journal it is not known whether the record is missing.
-    if isWhole, try tree.staging.hasMovedEntries(after: end) {
+    if let moved = try tree.staging.movedEntries(after: end) {
       try tree.makeEntries()
-      try appendClear()
+      if moved > end {
+        // A loss of power has taken records before the removal. What is stored from now on gets higher
+        // numbers than they had, and so is not removed with them.
+        try noteLostRecords(through: moved)
+        upkeep.request(.reconcile)
+      } else if isIndexWhole {
+        // Of a damaged journal it is not known whether the record is missing.
+        try appendClear()
+      }
     }
     state.withLock { $0.journal.clearLockNumber = number }
   }

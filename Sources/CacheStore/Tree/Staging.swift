@@ -247,14 +247,13 @@ final class Staging: Sendable {
     return found
   }
 
-  /// Returns whether a process has moved all entries away after the record with a number, and has not
-  /// appended a record of it. The caller holds the journal's lock.
-  func hasMovedEntries(after sequence: UInt64) throws(StoreError) -> Bool {
+  /// Returns the number of the last record before a removal of all entries, if it is not lower than that
+  /// of the last record of the journal: a process has moved all entries away, and has not appended a
+  /// record of it. The caller holds the journal's lock.
+  func movedEntries(after sequence: UInt64) throws(StoreError) -> UInt64? {
     var names = try sessions { _ in true }
     if let session { names.append(session.name) }
-    return names.contains { name in
-      moved(in: name).contains { $0.map { $0 >= sequence } ?? false }
-    }
+    return names.flatMap { moved(in: $0) }.compactMap { $0 }.filter { $0 >= sequence }.max()
   }
 
   /// Returns the name in the session for the directory of all entries that are removed.
