@@ -129,12 +129,18 @@ package final class Recovery: Sendable {
 
   // MARK: Keys
 
+  /// Keys that differ from a whole journal come last, because one of the others may prove that it has
+  /// lost records.
   private func reconcileKeys() throws(StoreError) {
+    var differing: [KeyHash] = []
     try forEachKey { hash, shard, entries throws(StoreError) in
       if upkeep.isStopping { throw .closed(path) }
-      if !catalog.isIndexWhole || !isAsExpected(hash, Layout.key(hash), in: shard) {
-        try reconcile(hash, entries)
-      }
+      if catalog.isIndexWhole && isAsExpected(hash, Layout.key(hash), in: shard) { return }
+      if try !reconcile(hash, entries, onlyIfNotWhole: true) { differing.append(hash) }
+    }
+    for hash in differing {
+      if upkeep.isStopping { throw .closed(path) }
+      _ = try reconcile(hash, catalog.state.withLock { $0.entries })
     }
   }
 
@@ -180,15 +186,19 @@ package final class Recovery: Sendable {
 
   /// Compares and repairs one key.
   ///
+  /// - Returns: false if nothing was done because the journal is whole.
   /// - Throws: an error if files cannot be read now, or the journal cannot be written.
-  private func reconcile(_ hash: KeyHash, _ entries: EntriesDirectory) throws(StoreError) {
+  private func reconcile(
+    _ hash: KeyHash, _ entries: EntriesDirectory, onlyIfNotWhole: Bool = false
+  ) throws(StoreError) -> Bool {
     try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
-      guard let directory = try tree.openKey(hash, in: shard) else { return }
+      guard let directory = try tree.openKey(hash, in: shard) else { return true }
       var found = try tree.files(in: directory)
       if catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory) {
         try catalog.noteLostRecords(through: lost)
       }
       let isWhole = catalog.isIndexWhole
+      if isWhole && onlyIfNotWhole { return false }
       if !isWhole {
         try takeUp(found, of: hash, in: directory, entries)
         for case .metadata(let variant) in found where try isLeftover(hash, variant, entries) {
@@ -200,12 +210,13 @@ package final class Recovery: Sendable {
       let isKnown = catalog.state.withLock {
         $0.entries === entries && $0.journal.unread == nil
       }
-      guard isKnown else { return }
+      guard isKnown else { return true }
       for slot in slots { restoreMetadata(slot, in: directory, entries) }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       if slots.isEmpty {
         try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
       }
+      return true
     }
   }
 

@@ -96,6 +96,36 @@ import Testing
     #expect(clean.statistics.entries == 30)
   }
 
+  @Test func `what was stored since a restart is not in doubt when others find a loss`() throws {
+    let bodies = (0..<5).map { TestBody.make(30_000 + $0, seed: UInt64($0)) }
+    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
+      var options = Options(settling: .within(seconds: 3_600))
+      options.bootName = [boot]
+      options.isSupervised = !comparing
+      return try sandbox.open(options)
+    }
+    let store = try open(boot: 1)
+    try store.put([0], for: "first")
+    let segment = try #require(sandbox.segments.first)
+    let journal = sandbox.bytes(segment)
+    for (number, body) in bodies.enumerated() { try store.put(body, for: "\(number)") }
+    store.close()
+    sandbox.overwrite(segment, journal)
+    try plantDeadSession()
+    let user = try open(boot: 2, comparing: false)
+    try user.put([1], for: "next")
+    let other = try open(boot: 2)
+    other.waitUntilIdle()
+    for store in [user, other] {
+      #expect(store.lookUp("first").entry?.body == [0])
+      #expect(store.lookUp("next").entry?.body == [1])
+      for (number, body) in bodies.enumerated() {
+        #expect(store.lookUp("\(number)").entry?.body == body)
+      }
+      store.close()
+    }
+  }
+
   /// Without a mark of this run of the machine, the power may have failed. The records after the damage
   /// need not be on disk then, but the files are.
   /// `isUsed`: the next process stores an entry, and ends before it has compared tree and journal.
