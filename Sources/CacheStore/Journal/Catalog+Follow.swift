@@ -161,7 +161,7 @@ extension Catalog {
     let isKnown = state.journal.sequence != 0 || segment.number == 1
     if isKnown, header.sequence != state.journal.sequence &+ 1 {
       // A gap: records are lost that this process has not read.
-      state.journal.noteDamage(before: place)
+      state.journal.noteGap(before: place)
     }
     state.journal.sequence = header.sequence
     switch header.type {

@@ -34,14 +34,18 @@ extension Catalog {
   /// Reads the journal, and finds out whether the store was closed. The caller holds the journal's
   /// lock.
   private func openLocked() throws(StoreError) -> UpkeepWork {
-    try state.withLock { state throws(StoreError) in try loadWithMark(&state) }
+    let mayHaveRestarted = try mayHaveRestarted()
+    try state.withLock { state throws(StoreError) in
+      state.journal.hasRestarted = mayHaveRestarted
+      try loadWithMark(&state)
+    }
     // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
     // Or an incomplete copy of `lock`. A checker reports it.
     if !isSupervised { try? fileSystem.removeFile(Layout.newDescription, in: place.root.raw) }
     let dead = try deadSessionsAtOpening()
     tree.staging.noteDeadAtOpening(dead)
-    try cutUnsynced(dead)
+    if mayHaveRestarted { try cutUnsynced(dead) }
     try beginFormat2()
     // If that fails, on a full disk for example, the first record does it.
     if !isSupervised { try? completeClear() }

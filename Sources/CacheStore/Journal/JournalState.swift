@@ -164,11 +164,9 @@ struct JournalState {
     damagedPlace = 0
   }
 
-  /// Notes that a part is damaged or missing.
-  ///
-  /// - Parameter end: the offset in the current segment at which it ends; `nil` for the position.
-  mutating func noteDamage(before end: Int64? = nil) {
-    setNotWhole(before: end)
+  /// Notes that a part before the position is damaged or missing.
+  mutating func noteDamage() {
+    setNotWhole()
     damages += 1
   }
 
@@ -177,6 +175,13 @@ struct JournalState {
   mutating func setNotWhole(before end: Int64? = nil) {
     isWhole = false
     damagedPlace = max(damagedPlace, place(of: end ?? position))
+  }
+
+  /// Notes that a record before an offset of the current segment is missing. After a restart it is one
+  /// that was not promised.
+  mutating func noteGap(before end: Int64) {
+    damages += 1
+    if hasRestarted { isWhole = false } else { setNotWhole(before: end) }
   }
 
   /// Notes that records are lost that followed the end at opening. What this process and others have

@@ -5,6 +5,15 @@ internal import Synchronization
 // After a restart of the machine without a clean end, the newest segment may lack what was not
 // synced: records, and bodies whose records are there.
 extension Catalog {
+  /// Returns whether the machine may have restarted since the store was used last, and no process has
+  /// compared tree and journal since then. The caller holds the journal's lock.
+  func mayHaveRestarted() throws(StoreError) -> Bool {
+    let dead = try tree.staging.deadSessions()
+    if !dead.isEmpty { return dead.contains(where: tree.staging.isOfEarlierBoot) }
+    if journal.markedEnd != nil { return false }
+    return try !tree.staging.hasLiveSessions()
+  }
+
   /// Cuts the journal off at the first damaged record or wrong body of its newest segments, if they
   /// have bodies. Everything after that place was never synced, so it was not promised, and the records
   /// before it have not been replaced by anything that was.
@@ -30,12 +39,8 @@ extension Catalog {
       return uses.count == present.count && uses.contains(where: \.carriesBodies)
         ? uses.map(\.segment) : []
     }
-    let mayHaveRestarted =
-      dead.isEmpty ? journal.markedEnd == nil : dead.contains(where: tree.staging.isOfEarlierBoot)
-    if !mayHaveRestarted { return }
-    if try tree.staging.hasLiveSessions() { return }
-    state.withLock { $0.journal.hasRestarted = true }
     if newest.isEmpty { return }
+    if try tree.staging.hasLiveSessions() { return }
     let sequence = state.withLock { $0.journal.sequence }
     var unsealedEnd: UInt64?
     for segment in newest {

@@ -1,6 +1,7 @@
 import CacheFormat
 import CacheSystem
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CacheStore
@@ -96,13 +97,17 @@ import Testing
     #expect(clean.statistics.entries == 30)
   }
 
-  @Test func `what was stored since a restart is not in doubt when others find a loss`() throws {
+  /// `noticesFirst`: the process that stores notices the loss itself, and leaves a gap in the journal.
+  @Test(arguments: [false, true])
+  func `what was stored since a restart is not in doubt when others find a loss`(
+    noticesFirst: Bool
+  ) throws {
     let bodies = (0..<5).map { TestBody.make(30_000 + $0, seed: UInt64($0)) }
     func open(boot: UInt8, comparing: Bool = true) throws -> Store {
       var options = Options(settling: .within(seconds: 3_600))
       options.bootName = [boot]
       options.isSupervised = !comparing
-      return try sandbox.open(options)
+      return try sandbox.open(options, settling: .within(seconds: 3_600))
     }
     let store = try open(boot: 1)
     try store.put([0], for: "first")
@@ -114,8 +119,14 @@ import Testing
     try plantDeadSession()
     let user = try open(boot: 2, comparing: false)
     try user.put([1], for: "next")
-    let other = try open(boot: 2)
-    other.waitUntilIdle()
+    let other = try open(boot: 2, comparing: false)
+    if noticesFirst {
+      let lost = user.catalog.state.withLock { $0.journal.sequence } + 4
+      try user.catalog.noteLostRecords(through: lost)
+      try user.put([2], for: "gap")
+    }
+    other.recovery.reconcile()
+    #expect(other.statistics.isComplete)
     for store in [user, other] {
       #expect(store.lookUp("first").entry?.body == [0])
       #expect(store.lookUp("next").entry?.body == [1])
@@ -173,6 +184,42 @@ import Testing
     let again = try open(boot: 2)
     #expect(again.statistics.entries == counts.count + (isUsed ? 1 : 0))
     #expect(again.statistics.journalDamages == 0)
+    again.close()
+  }
+
+  /// A segment that others follow has lost its last records and its seal. The sessions are those of
+  /// processes that were killed, so that a torn end alone would be no sign of loss.
+  @Test(arguments: [false, true])
+  func `a torn end before other segments costs no file of an entry after a restart`(
+    isUsed: Bool
+  ) throws {
+    let bodies = (0..<5).map { TestBody.make(30_000 + $0, seed: UInt64($0)) }
+    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
+      var options = Options()
+      options.bootName = [boot]
+      options.isSupervised = !comparing
+      return try sandbox.open(options, settling: .within(seconds: 3_600))
+    }
+    let store = try open(boot: 1)
+    try store.put([0], for: "removed")
+    for (number, body) in bodies.enumerated() { try store.put(body, for: ByteString("k\(number)")) }
+    store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
+    try store.remove("removed")
+    store.close()
+    let segments = sandbox.segments.sorted()
+    #expect(segments.count == 2)
+    sandbox.overwrite(segments[0], Array(sandbox.bytes(segments[0]).dropLast(150)))
+    try plantDeadSession()
+    if isUsed {
+      let next = try open(boot: 2, comparing: false)
+      try next.put([1, 2], for: "next")
+      next.close()
+    }
+    let again = try open(boot: 2)
+    again.waitUntilIdle()
+    for (number, body) in bodies.enumerated() {
+      #expect(again.lookUp(ByteString("k\(number)")).entry?.body == body, "k\(number)")
+    }
     again.close()
   }
 
