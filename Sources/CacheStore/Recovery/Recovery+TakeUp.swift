@@ -5,18 +5,40 @@ internal import Synchronization
 // Recovering entries from the metadata files of the tree, while the journal is not whole.
 extension Recovery {
   /// Recovers the entries of a key that the index does not have, or has in an older version, from
-  /// the tree. Does nothing if the index is complete.
+  /// the tree. Does nothing if the index is complete, and tree and journal have been compared.
+  ///
+  /// Before that the key is compared. If records are lost, a change of it must not get one of their
+  /// numbers, or the files would count as newer than the change.
   ///
   /// - Parameter variant: the variant to recover; `nil` for all variants.
   /// - Throws: an error if files cannot be read now, or the journal cannot be written.
   func askTree(_ hash: KeyHash, _ variant: UInt64? = nil) throws(StoreError) {
-    guard
-      let entries = catalog.state.withLock({ $0.isComplete || $0.isClosed ? nil : $0.entries })
-    else { return }
+    let (entries, isComplete) = catalog.state.withLock { state in
+      let isCompared = state.isComplete && (!state.endedUncleanly || catalog.isReadOnly)
+      return (isCompared || state.isClosed ? nil : state.entries, state.isComplete)
+    }
+    guard let entries else { return }
     if catalog.isReadOnly { return try askTree(hash, variant, entries) }
-    try tree.withShard(of: hash, in: entries) { _ throws(StoreError) in
+    try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
+      if isComplete {
+        guard let directory = try tree.openKey(hash, in: shard),
+          try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+        else { return }
+        upkeep.request(.reconcile)
+      }
       try askTree(hash, variant, entries)
     }
+  }
+
+  /// Makes the journal count as damaged if the metadata files of a key prove that it has lost records.
+  /// The caller holds the shard.
+  func noteLostRecords(
+    _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
+  ) throws(StoreError) -> Bool {
+    guard catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory)
+    else { return false }
+    try catalog.noteLostRecords(through: lost)
+    return true
   }
 
   /// Returns the place of an entry. If the index may lack it, or may have an older version, it is

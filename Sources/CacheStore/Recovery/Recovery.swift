@@ -194,9 +194,7 @@ package final class Recovery: Sendable {
     try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
       guard let directory = try tree.openKey(hash, in: shard) else { return true }
       var found = try tree.files(in: directory)
-      if catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory) {
-        try catalog.noteLostRecords(through: lost)
-      }
+      _ = try noteLostRecords(found, of: hash, in: directory)
       let isWhole = catalog.isIndexWhole
       if isWhole && onlyIfNotWhole { return false }
       if !isWhole {

@@ -137,6 +137,42 @@ import Testing
     }
   }
 
+  /// Its file has a higher number than the record of what is stored, because numbers of lost records
+  /// are given out again.
+  @Test(arguments: [1, 30_000])
+  func `what is stored after a restart is not replaced by a version whose record is lost`(
+    count: Int
+  ) throws {
+    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
+      var options = Options()
+      options.bootName = [boot]
+      options.isSupervised = !comparing
+      return try sandbox.open(options, settling: .within(seconds: 3_600))
+    }
+    let store = try open(boot: 1)
+    try store.put([0], for: "first")
+    let segment = try #require(sandbox.segments.first)
+    let journal = sandbox.bytes(segment)
+    for number in 0..<5 {
+      try store.put(TestBody.make(30_000, seed: UInt64(number)), for: "\(number)")
+    }
+    store.close()
+    sandbox.overwrite(segment, journal)
+    try plantDeadSession()
+    let user = try open(boot: 2, comparing: false)
+    let body = TestBody.make(count, seed: 77)
+    try user.put(body, for: "4")
+    #expect(try user.remove("3") > 0)
+    let other = try open(boot: 2)
+    other.waitUntilIdle()
+    for store in [user, other] {
+      #expect(store.lookUp("4").entry?.body == body)
+      #expect(store.lookUp("3").entry == nil)
+      #expect(store.lookUp("2").entry?.body == TestBody.make(30_000, seed: 2))
+      store.close()
+    }
+  }
+
   /// Without a mark of this run of the machine, the power may have failed. The records after the damage
   /// need not be on disk then, but the files are.
   /// `isUsed`: the next process stores an entry, and ends before it has compared tree and journal.
