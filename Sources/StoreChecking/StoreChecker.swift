@@ -16,7 +16,7 @@ public final class StoreChecker: Sendable {
   /// Checks the store. A repair goes through it again until a pass repairs nothing.
   ///
   /// - Throws: ``CheckError``, also `cancelled`. Repairs that were made before stay.
-  /// - Complexity: O(files), and O(bytes) if bodies are read. Memory: about 130 bytes for each
+  /// - Complexity: O(files), and O(bytes) if bodies are read. Memory: about 140 bytes for each
   ///   entry; a deep repair keeps the digests of up to 262,144 files, 64 bytes each.
   public func run(_ observer: some CheckObserver) throws(CheckError) -> CheckReport {
     if options.repair != nil { return try RepairRun(checker: self, observer: observer).perform() }
