@@ -114,6 +114,12 @@ CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }
 
+const char *occurl_system_error(CURL *handle) {
+  long number = 0;
+  if (curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &number) != CURLE_OK || number == 0) return NULL;
+  return strerror((int)number);
+}
+
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value) {
   return curl_easy_getinfo(handle, info, value);
 }

@@ -253,9 +253,10 @@ extension Parser {
     if whole.bytes.count > 1, let text = whole.text, known.contains(where: { $0.long == text }) {
       return error(.unknownOption, "there is no option -\(letter)", "did you mean --\(text)?")
     }
+    let dashes = "write -- before an argument that begins with a dash"
     let remedy =
       whole.bytes.allSatisfy(isDigit)
-      ? "write -- before an argument that begins with a dash" : seeHelp
+      ? dashes : current.parameters.isEmpty ? seeHelp : "\(seeHelp), or \(dashes)"
     return error(.unknownOption, "there is no option -\(letter)", remedy)
   }
 }

@@ -32,6 +32,14 @@ enum CurlFailure {
     }
   }
 
+  /// Returns the text for the last failure of a handle. If no connection could be made, it ends with the
+  /// reason of the system, such as "Connection refused" or "Too many open files".
+  static func detail(of code: CURLcode, on handle: EasyHandle) -> String {
+    let text = detail(of: code, text: handle.lastErrorText)
+    guard code == CURLE_COULDNT_CONNECT, let reason = handle.systemError else { return text }
+    return "\(text): \(reason)"
+  }
+
   /// Returns libcurl's text for this failure, without the control characters that it may quote from
   /// servers, and without the log-in of a proxy's URL; or its text for the code.
   static func detail(of code: CURLcode, text: String) -> String {

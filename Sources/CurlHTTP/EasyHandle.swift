@@ -40,6 +40,12 @@ final class EasyHandle {
     unsafe String(cString: errorText.baseAddress!)
   }
 
+  /// The text of the system for the last connection that could not be made.
+  var systemError: String? {
+    // Safety: the handle is valid; the text is terminated with a zero, and copied at once.
+    unsafe occurl_system_error(raw).map { unsafe String(cString: $0) }
+  }
+
   /// Makes libcurl write its text for a failure to the buffer of ``lastErrorText``.
   func keepErrorText() -> Bool {
     // Safety: the handle is valid; the text outlives it.

@@ -80,7 +80,7 @@ final class RunningTransfer {
       return .failure(
         transfer.error(
           CurlFailure.code(of: code, hasHead: hasHead),
-          CurlFailure.detail(of: code, text: handle.lastErrorText)))
+          CurlFailure.detail(of: code, on: handle)))
     }
     // For libcurl, a connection that closes within the head is a response without a body.
     guard hasHead else {

@@ -40,7 +40,8 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
         "tool fetch: there is no option -u; did you mean --quiet?"),
       Mistake(
         "fetch -z u", .unknownOption,
-        "tool fetch: there is no option -z; see 'tool fetch --help'"),
+        "tool fetch: there is no option -z; see 'tool fetch --help', or write -- before an argument "
+          + "that begins with a dash"),
       Mistake(
         "fetch -5", .unknownOption,
         "tool fetch: there is no option -5; write -- before an argument that begins with a dash"),

@@ -7,6 +7,7 @@ enum StatsCommand {
     "stats", summary: "Prints the number of entries and the space that the store uses",
     discussion: [
       "'shared' is the space saved because equal bodies are stored once for several keys.",
+      "'charged' is what counts against the limit: with room that is reserved for the journal.",
       "'tier' rows are sums over the commands fetch, serve and remote push that have ended; the "
         + "status page of a proxy has the present numbers.",
       "'only in the journal' counts new small entries, whose files are written within seconds.",

@@ -59,6 +59,9 @@ CURLcode occurl_get_long(CURL *handle, CURLINFO info, long *value);
 CURLcode occurl_get_string(CURL *handle, CURLINFO info, const char **value);
 CURLcode occurl_get_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
 
+// The system's text for the last connection that could not be made (CURLINFO_OS_ERRNO), or NULL.
+const char *occurl_system_error(CURL *handle);
+
 // The certificate of the server on the connection that a transfer uses, and the public key in it
 // (SubjectPublicKeyInfo), in DER. Returns the length, and copies it where the capacity is enough; 0
 // where there is none, the connection is not TLS, or libcurl does not use the OpenSSL of this build.

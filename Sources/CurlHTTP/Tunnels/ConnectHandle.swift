@@ -64,7 +64,7 @@ final class ConnectHandle {
       if isUnpinned { throw error(.pinMismatch) }
       throw error(
         CurlFailure.code(of: code, hasHead: false),
-        CurlFailure.detail(of: code, text: handle.lastErrorText))
+        CurlFailure.detail(of: code, on: handle))
     }
     return try end()
   }
