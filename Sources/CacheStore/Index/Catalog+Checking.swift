@@ -127,13 +127,7 @@ extension Catalog {
     try state.withLock { state throws(StoreError) in
       follow(&state)
       if let sequence, state.journal.isLost(sequence) { return .lost }
-      if state.removals == nil {
-        // Reading the journal again makes a new object for the same `entries` directory if there
-        // was a removal of all. The old object is kept.
-        let entries = state.entries
-        try noteRemovals(&state)
-        state.entries = entries
-      }
+      if state.removals == nil { try noteRemovals(&state) }
       guard let removals = state.removals else { return nil }
       if removals.haveGivenUp(hash, variant) { return .givenUp }
       return removals.cover(hash, variant, created: created) ? .removed : nil

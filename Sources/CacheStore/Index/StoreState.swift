@@ -166,6 +166,13 @@ struct StoreState: ~Copyable {
     touched = []
     journal.clearLive()
   }
+
+  /// Forgets what the journal says, so that all of it is read again.
+  mutating func forgetJournal() {
+    clear()
+    journal.forgetSegments()
+    journal.isWhole = true
+  }
 }
 
 extension StoreState {

@@ -19,9 +19,7 @@ extension Catalog {
       // An error of the system may pass.
       pause(nanoseconds: 16_000_000 >> Int64(tries))
       tries -= 1
-      state.clear()
-      state.journal.forgetSegments()
-      state.journal.isWhole = true
+      state.forgetJournal()
       state.journal.damages = damages
     }
     if !state.journal.isWhole && !state.journal.segments.isEmpty { try noteRemovals(&state) }
@@ -30,10 +28,13 @@ extension Catalog {
   /// Reads the journal once more, and notes the removed entries. A whole journal seldom needs them.
   func noteRemovals(_ state: inout StoreState) throws(StoreError) {
     let damages = state.journal.damages
-    state.clear()
-    state.journal.forgetSegments()
+    // Records of removals of all entries make new objects for the same directory.
+    let entries = state.entries
+    state.forgetJournal()
     state.removals = Removals()
     _ = try loadOnce(&state)
+    state.entries = entries
+    _ = reopenMovedEntries(&state)
     state.journal.damages = damages
   }
 
@@ -132,10 +133,8 @@ extension Catalog {
   /// Reads everything again, after another process dropped segments that had not been read here.
   func reload(_ state: inout StoreState) {
     for _ in 0..<8 {
-      state.clear()
-      state.journal.forgetSegments()
+      state.forgetJournal()
       state.journal.needsReload = false
-      state.journal.isWhole = true
       do throws(StoreError) {
         try load(&state)
         if state.journal.current != nil, state.journal.isWhole { return }
@@ -166,9 +165,7 @@ extension Catalog {
         state.journal.sequence = max(state.journal.sequence, sequence)
         return
       }
-      let entries = state.entries
       try noteRemovals(&state)
-      state.entries = entries
       state.journal.setCutOff()
       state.isComplete = false
       state.journal.damages += 1

@@ -14,7 +14,8 @@ extension Catalog {
       : try journal.withLock { () throws(StoreError) in
         try openLocked()
       }
-    if isReadOnly { try state.withLock { state throws(StoreError) in try loadWithMark(&state) } }
+    // Without locks, which others would take for those of processes.
+    if isReadOnly { try load(afterRestart: tree.staging.sessionBoots().earlier) }
     state.withLock { state in
       state.isOpened = true
       state.journal.setOpened()
@@ -35,10 +36,7 @@ extension Catalog {
   /// lock.
   private func openLocked() throws(StoreError) -> UpkeepWork {
     let mayHaveRestarted = try mayHaveRestarted()
-    try state.withLock { state throws(StoreError) in
-      state.journal.hasRestarted = mayHaveRestarted
-      try loadWithMark(&state)
-    }
+    try load(afterRestart: mayHaveRestarted)
     // A killed process may have left an incomplete segment.
     try? fileSystem.removeFile(Layout.newSegment, in: place.journal.raw)
     // Or an incomplete copy of `lock`. A checker reports it.
@@ -104,9 +102,15 @@ extension Catalog {
     if isOld { journal.rollsNext.store(true, ordering: .relaxed) }
   }
 
-  private func loadWithMark(_ state: inout StoreState) throws(StoreError) {
-    try load(&state)
-    try holdAgainstMark(&state)
+  private func load(afterRestart hasRestarted: Bool) throws(StoreError) {
+    let isUsedSince = try tree.staging.sessionBoots().this
+    try state.withLock { state throws(StoreError) in
+      // A number that was left out before the restart is damage.
+      state.journal.hasRestarted = hasRestarted && isUsedSince
+      try load(&state)
+      state.journal.hasRestarted = hasRestarted
+      try holdAgainstMark(&state)
+    }
   }
 
   // MARK: Closing

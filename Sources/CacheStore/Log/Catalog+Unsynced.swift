@@ -68,10 +68,8 @@ extension Catalog {
   private func loadAgain() throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       let entries = state.entries
-      state.clear()
+      state.forgetJournal()
       (state.limits, state.limitsSegment) = (.none, 0)
-      state.journal.forgetSegments()
-      state.journal.isWhole = true
       try load(&state)
       state.entries = entries
     }

@@ -39,10 +39,11 @@ package final class Recovery: Sendable {
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
     guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return }
-    let moved = dead.compactMap { tree.staging.movedEntries($0) }.max()
-    if let moved { releaseLogged(through: moved) }
+    completeRemovals(of: dead)
     guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
+    // Until then the sessions tell all that read the journal that the machine has restarted.
+    guard catalog.isIndexWhole else { return }
     catalog.state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)
   }
@@ -129,19 +130,38 @@ package final class Recovery: Sendable {
 
   // MARK: Keys
 
-  /// Keys that differ from a whole journal come last, because one of the others may prove that it has
-  /// lost records.
   private func reconcileKeys() throws(StoreError) {
+    let differing = try findDiffering()
+    if catalog.isIndexWhole {
+      for hash in differing {
+        if upkeep.isStopping { throw .closed(path) }
+        try reconcile(hash, catalog.state.withLock { $0.entries })
+      }
+    } else {
+      try forEachKey { hash, _, entries throws(StoreError) in
+        if upkeep.isStopping { throw .closed(path) }
+        try reconcile(hash, entries)
+      }
+    }
+  }
+
+  /// Compares all keys with a whole journal, and returns those that differ. If one of them proves that
+  /// records are lost, the journal counts as damaged, and the others are left out.
+  ///
+  /// - Throws: an error if files cannot be read now.
+  @discardableResult
+  package func findDiffering() throws(StoreError) -> [KeyHash] {
     var differing: [KeyHash] = []
     try forEachKey { hash, shard, entries throws(StoreError) in
       if upkeep.isStopping { throw .closed(path) }
-      if catalog.isIndexWhole && isAsExpected(hash, Layout.key(hash), in: shard) { return }
-      if try !reconcile(hash, entries, onlyIfNotWhole: true) { differing.append(hash) }
+      if !catalog.isIndexWhole || isAsExpected(hash, Layout.key(hash), in: shard) { return }
+      differing.append(hash)
+      try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
+        guard let directory = try tree.openKey(hash, in: shard) else { return }
+        _ = try noteLostRecords(try tree.files(in: directory), of: hash, in: directory)
+      }
     }
-    for hash in differing {
-      if upkeep.isStopping { throw .closed(path) }
-      _ = try reconcile(hash, catalog.state.withLock { $0.entries })
-    }
+    return differing
   }
 
   /// Calls `body` with each key that has a directory.
@@ -186,17 +206,13 @@ package final class Recovery: Sendable {
 
   /// Compares and repairs one key.
   ///
-  /// - Returns: false if nothing was done because the journal is whole.
   /// - Throws: an error if files cannot be read now, or the journal cannot be written.
-  private func reconcile(
-    _ hash: KeyHash, _ entries: EntriesDirectory, onlyIfNotWhole: Bool = false
-  ) throws(StoreError) -> Bool {
+  private func reconcile(_ hash: KeyHash, _ entries: EntriesDirectory) throws(StoreError) {
     try tree.withShard(of: hash, in: entries) { shard throws(StoreError) in
-      guard let directory = try tree.openKey(hash, in: shard) else { return true }
+      guard let directory = try tree.openKey(hash, in: shard) else { return }
       var found = try tree.files(in: directory)
       _ = try noteLostRecords(found, of: hash, in: directory)
       let isWhole = catalog.isIndexWhole
-      if isWhole && onlyIfNotWhole { return false }
       if !isWhole {
         try takeUp(found, of: hash, in: directory, entries)
         for case .metadata(let variant) in found where try isLeftover(hash, variant, entries) {
@@ -208,13 +224,12 @@ package final class Recovery: Sendable {
       let isKnown = catalog.state.withLock {
         $0.entries === entries && $0.journal.unread == nil
       }
-      guard isKnown else { return true }
+      guard isKnown else { return }
       for slot in slots { restoreMetadata(slot, in: directory, entries) }
       removeUnknown(found.subtracting(expected(slots)), in: directory, isWhole: isWhole)
       if slots.isEmpty {
         try? fileSystem.removeDirectory(Layout.key(hash), in: shard.directory.raw)
       }
-      return true
     }
   }
 
@@ -286,10 +301,9 @@ package final class Recovery: Sendable {
     }
   }
 
-  /// Completes a removal of all entries, which a kill has interrupted: removes those in the log.
-  ///
-  /// - Parameter sequence: the number of the last record before the removal.
-  private func releaseLogged(through sequence: UInt64) {
+  /// Completes the removals of all entries in which processes were killed: removes those in the log.
+  package func completeRemovals(of dead: [PathName]) {
+    guard let sequence = dead.compactMap({ tree.staging.movedEntries($0) }).max() else { return }
     catalog.forEachUnsettled { place in
       if let record = try? catalog.readRecord(place), record.sequence <= sequence {
         _ = try? release(place.slot, place.entries)

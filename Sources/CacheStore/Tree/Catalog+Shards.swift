@@ -95,8 +95,9 @@ extension Catalog {
       try check(state)
       return state.journal.sequence
     }
-    if let moved = try tree.staging.movedEntries(after: end) {
-      try tree.makeEntries()
+    let moved = try tree.staging.movedEntries(after: end)
+    if moved != nil || !isIndexWhole { try tree.makeEntries() }
+    if let moved {
       if moved > end {
         // A loss of power has taken records before the removal. What is stored from now on gets higher
         // numbers than they had, and so is not removed with them.
@@ -107,7 +108,16 @@ extension Catalog {
         try appendClear()
       }
     }
-    state.withLock { $0.journal.clearLockNumber = number }
+    state.withLock { state in
+      // A journal that is not whole gets no record that would make this process open it.
+      _ = reopenMovedEntries(&state)
+      state.journal.clearLockNumber = number
+    }
+  }
+
+  /// Does the same without the journal's lock. For a checker.
+  package func completeRemovalOfAll() throws(StoreError) {
+    try journal.withLock { () throws(StoreError) in try completeClear() }
   }
 
   @discardableResult

@@ -80,6 +80,13 @@ final class Staging: Sendable {
     boot == 0 || session.hex(in: 0..<8) != boot
   }
 
+  /// Returns whether there are sessions of other processes of this run of the machine, and of earlier
+  /// runs.
+  func sessionBoots() throws(StoreError) -> (this: Bool, earlier: Bool) {
+    let names = try sessions { _ in true }
+    return (!names.allSatisfy(isOfEarlierBoot), names.contains(where: isOfEarlierBoot))
+  }
+
   // MARK: The session of this process
 
   /// The session; `nil` before the first write.

@@ -31,6 +31,11 @@ struct Mender: Sendable {
     self.level = level
     strays = StrayQuarantine(store.fileSystem, store.clock)
     dead = try store.recovery.deadSessionsNow()
+    if !dead.isEmpty {
+      try store.catalog.completeRemovalOfAll()
+      // Before anything is removed as never promised.
+      try store.recovery.findDiffering()
+    }
     wasWhole = store.catalog.isJournalWhole
   }
 
@@ -213,6 +218,7 @@ extension Mender: Mending {
       if hasFailed.isSet {
         return .failed("something could not be mended; what dead processes left stays until it is")
       }
+      recovery.completeRemovals(of: dead)
       recovery.removeSessions(dead)
       // A session with directories deeper than those of a store is not emptied, so it is moved to
       // the quarantine.

@@ -1,5 +1,7 @@
 import CacheSystem
+import Foundation
 import SimulatedFiles
+import Synchronization
 import TestSupport
 import Testing
 
@@ -11,10 +13,12 @@ import Testing
   private let long = TestBody.make(40_000, seed: 7)
 
   private func open(
-    _ process: SimulatedProcess, settling: Settling = .within(seconds: 3_600)
+    _ process: SimulatedProcess, settling: Settling = .within(seconds: 3_600),
+    isSupervised: Bool = false
   ) throws -> Store {
     var options = Options(durability: .full, settling: settling, fileSystem: process)
     options.bootName = [1]
+    options.isSupervised = isSupervised
     return try Store(at: CrashScenario.path, options: options)
   }
 
@@ -111,6 +115,95 @@ import Testing
         store.close()
       }
     }
+  }
+
+  /// Who knows that the journal is not whole.
+  enum Knows: CaseIterable { case killedOne, neighbour, both }
+
+  @Test(arguments: Knows.allCases)
+  func `what a neighbour stores stays also if the journal has lost records`(knows: Knows) throws {
+    var place = 0
+    var hasEnded = true
+    while hasEnded {
+      place += 1
+      let volume = SimulatedVolume()
+      let process = SimulatedProcess(on: volume)
+      let neighbour = try open(SimulatedProcess(on: volume), isSupervised: true)
+      let store = try open(process, isSupervised: true)
+      try store.put(long, for: "old")
+      try store.put([1], for: "old, logged")
+      _ = neighbour.lookUp("old")
+      let end = store.catalog.state.withLock { $0.journal.sequence }
+      if knows != .neighbour {
+        try store.catalog.noteLostRecords(through: knows == .both ? 0 : end + 4)
+      }
+      if knows != .killedOne {
+        try neighbour.catalog.noteLostRecords(through: knows == .both ? 0 : end + 4)
+      }
+      process.setFault(SimulatedFault(.endBefore, at: place))
+      try? store.removeAll()
+      hasEnded = process.hasEnded
+      process.end()
+      try neighbour.put(long, for: "new")
+      try neighbour.put([2], for: "new, logged")
+      neighbour.recovery.reconcile()
+      #expect(neighbour.lookUp("new").entry?.body == long, "place \(place)")
+      #expect(neighbour.lookUp("new, logged").entry?.body == [2], "place \(place)")
+      neighbour.close()
+      let last = try open(SimulatedProcess(on: volume))
+      last.waitUntilIdle()
+      #expect(last.lookUp("new").entry?.body == long, "last, place \(place)")
+      #expect(last.lookUp("new, logged").entry?.body == [2], "last, place \(place)")
+      last.close()
+    }
+    #expect(place > 8)
+  }
+
+  @Test func `a removal of all while another process reads the journal again`() throws {
+    let sandbox = StoreSandbox()
+    let faulty = FaultyFiles()
+    var options = Options()
+    options.fileSystem = faulty
+    options.isSupervised = true
+    let store = try sandbox.open(options)
+    var supervised = Options()
+    supervised.isSupervised = true
+    let other = try sandbox.open(supervised)
+    try store.put(long, for: "old")
+    let end = store.catalog.state.withLock { $0.journal.sequence }
+    let isDone = Mutex(false)
+    faulty.faults.set { call in
+      guard call.kind == .open, call.name.hasSuffix(".log") else { return nil }
+      let isFirst = isDone.withLock { done in
+        defer { done = true }
+        return !done
+      }
+      if isFirst {
+        let ended = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          try? other.removeAll()
+          ended.signal()
+        }
+        ended.wait()
+      }
+      return nil
+    }
+    try store.catalog.noteLostRecords(through: end)
+    faulty.faults.set(nil)
+    #expect(isDone.withLock { $0 })
+    try store.put(long, for: "new")
+    // What the upkeep does after a removal of all.
+    other.catalog.tree.staging.sweep(
+      upTo: other.catalog.state.withLock { $0.journal.sequence }
+    ) { true }
+    #expect(store.lookUp("new").entry?.body == long)
+    #expect(other.lookUp("new").entry?.body == long)
+    store.close()
+    other.close()
+    let last = try sandbox.open()
+    last.waitUntilIdle()
+    #expect(last.lookUp("new").entry?.body == long)
+    last.close()
   }
 
   @Test func `a removal that fails for good does not remove what is stored later`() throws {

@@ -19,6 +19,26 @@ import Testing
     try Data(repeating: 1, count: 100).write(to: URL(filePath: "\(directory)/\(file)"))
   }
 
+  /// Opens the store in a run of the machine; without comparing tree and journal, if asked.
+  private func open(boot: UInt8, comparing: Bool = true) throws -> Store {
+    var options = Options()
+    options.bootName = [boot]
+    options.isSupervised = !comparing
+    return try sandbox.open(options, settling: .within(seconds: 3_600))
+  }
+
+  /// Stores bodies under "0" and so on, and takes their records back, as a loss of power does.
+  private func loseRecords(of bodies: [[UInt8]]) throws {
+    let store = try open(boot: 1)
+    try store.put([0], for: "first")
+    let segment = try #require(sandbox.segments.first)
+    let journal = sandbox.bytes(segment)
+    for (number, body) in bodies.enumerated() { try store.put(body, for: "\(number)") }
+    store.close()
+    sandbox.overwrite(segment, journal)
+    try plantDeadSession()
+  }
+
   /// A change of metadata, whose rename is lost.
   enum Change: CaseIterable {
     case pin, note, field, expiry, tag
@@ -102,21 +122,8 @@ import Testing
   func `what was stored since a restart is not in doubt when others find a loss`(
     noticesFirst: Bool
   ) throws {
-    let bodies = (0..<5).map { TestBody.make(30_000 + $0, seed: UInt64($0)) }
-    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
-      var options = Options(settling: .within(seconds: 3_600))
-      options.bootName = [boot]
-      options.isSupervised = !comparing
-      return try sandbox.open(options, settling: .within(seconds: 3_600))
-    }
-    let store = try open(boot: 1)
-    try store.put([0], for: "first")
-    let segment = try #require(sandbox.segments.first)
-    let journal = sandbox.bytes(segment)
-    for (number, body) in bodies.enumerated() { try store.put(body, for: "\(number)") }
-    store.close()
-    sandbox.overwrite(segment, journal)
-    try plantDeadSession()
+    let bodies = (0..<5).map { TestBody.make(30_000, seed: UInt64($0)) }
+    try loseRecords(of: bodies)
     let user = try open(boot: 2, comparing: false)
     try user.put([1], for: "next")
     let other = try open(boot: 2, comparing: false)
@@ -143,22 +150,8 @@ import Testing
   func `what is stored after a restart is not replaced by a version whose record is lost`(
     count: Int
   ) throws {
-    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
-      var options = Options()
-      options.bootName = [boot]
-      options.isSupervised = !comparing
-      return try sandbox.open(options, settling: .within(seconds: 3_600))
-    }
-    let store = try open(boot: 1)
-    try store.put([0], for: "first")
-    let segment = try #require(sandbox.segments.first)
-    let journal = sandbox.bytes(segment)
-    for number in 0..<5 {
-      try store.put(TestBody.make(30_000, seed: UInt64(number)), for: "\(number)")
-    }
-    store.close()
-    sandbox.overwrite(segment, journal)
-    try plantDeadSession()
+    let bodies = (0..<5).map { TestBody.make(30_000, seed: UInt64($0)) }
+    try loseRecords(of: bodies)
     let user = try open(boot: 2, comparing: false)
     let body = TestBody.make(count, seed: 77)
     try user.put(body, for: "4")
@@ -168,7 +161,7 @@ import Testing
     for store in [user, other] {
       #expect(store.lookUp("4").entry?.body == body)
       #expect(store.lookUp("3").entry == nil)
-      #expect(store.lookUp("2").entry?.body == TestBody.make(30_000, seed: 2))
+      #expect(store.lookUp("2").entry?.body == bodies[2])
       store.close()
     }
   }
@@ -230,12 +223,6 @@ import Testing
     isUsed: Bool
   ) throws {
     let bodies = (0..<5).map { TestBody.make(30_000 + $0, seed: UInt64($0)) }
-    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
-      var options = Options()
-      options.bootName = [boot]
-      options.isSupervised = !comparing
-      return try sandbox.open(options, settling: .within(seconds: 3_600))
-    }
     let store = try open(boot: 1)
     try store.put([0], for: "removed")
     for (number, body) in bodies.enumerated() { try store.put(body, for: ByteString("k\(number)")) }

@@ -1,0 +1,150 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import SimulatedFiles
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+/// What a process knows of a restart of the machine that took records with it, and of damage before.
+@Suite struct RestartTests {
+  private let long = TestBody.make(40_000, seed: 7)
+
+  private func open(
+    _ process: SimulatedProcess, boot: UInt8 = 1, comparing: Bool = true,
+    durability: Durability = .full
+  ) throws -> Store {
+    var options = Options(
+      durability: durability, settling: .within(seconds: 3_600), fileSystem: process)
+    options.bootName = [boot]
+    options.isSupervised = !comparing
+    return try Store(at: CrashScenario.path, options: options)
+  }
+
+  @Test(arguments: [PowerLossProfile.ext4, .posix])
+  func `what is stored after a power cut is not replaced by a file that it left`(
+    profile: PowerLossProfile
+  ) throws {
+    var place = 0
+    var hasStruck = true
+    var failures: [String] = []
+    while hasStruck {
+      place += 1
+      let volume = SimulatedVolume()
+      // A supervised store begins no segment of format 2.
+      let first = try open(SimulatedProcess(on: volume))
+      try first.put([5], for: "first")
+      first.close()
+      let process = SimulatedProcess(on: volume)
+      let store = try open(process, comparing: false)
+      for number in 0..<4 { try store.put([1], for: ByteString("\(number)")) }
+      try store.settle()
+      process.setFault(SimulatedFault(.losePower, at: place))
+      _ = try? store.put(long, for: "k")
+      hasStruck = process.hasEnded
+      process.end()
+      for seed in 0..<8 as Range<UInt64> {
+        let left = volume.afterPowerLoss(profile, seed: seed)
+        let user = try open(SimulatedProcess(on: left), boot: 2, comparing: false)
+        try user.put([9], for: "k")
+        user.recovery.reconcile()
+        if user.lookUp("k").entry?.body != [9] {
+          failures.append("place \(place) seed \(seed)")
+        }
+        user.close()
+      }
+    }
+    #expect(failures == [])
+  }
+
+  @Test(arguments: [false, true])
+  func `a journal that cannot be written anew keeps the sign of the restart`(isKilled: Bool) throws
+  {
+    let volume = SimulatedVolume()
+    let first = try open(SimulatedProcess(on: volume))
+    try first.put([5], for: "settled")
+    first.close()
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process, comparing: false)
+    try store.put([0], for: "first")
+    process.end()
+    let next = SimulatedProcess(on: volume)
+    let user = try open(next, boot: 2, comparing: false)
+    // As `cutUnsynced` does after a damaged record that was not synced.
+    let end = user.catalog.state.withLock { $0.journal.sequence }
+    try user.catalog.noteLostRecords(through: end + 1)
+    try user.put([1], for: "gap")
+    next.setFault(
+      SimulatedFault(.fail(SystemError(ENOSPC)), at: 1, lasts: true) {
+        $0.kind == .write && $0.name.hasSuffix(".log")
+      })
+    user.recovery.reconcile()
+    next.setFault(nil)
+    #expect(user.lookUp("first").entry?.body == [0])
+    if isKilled { next.end() }
+    let last = try open(SimulatedProcess(on: volume), boot: 2)
+    last.waitUntilIdle()
+    #expect(last.lookUp("first").entry?.body == [0])
+    #expect(last.lookUp("gap").entry?.body == [1])
+    last.close()
+    user.close()
+  }
+
+  @Test(arguments: [UInt8(1), 2], [Durability.full, .process])
+  func `a gap that damage has left before the restart brings no removed entry back`(
+    boot: UInt8, durability: Durability
+  ) throws {
+    let folder = JournalFolder()
+    func open(boot: UInt8, comparing: Bool = true) throws -> Store {
+      var options = Options(durability: durability, settling: .within(seconds: 3_600))
+      options.bootName = [boot]
+      options.isSupervised = !comparing
+      return try Store(at: folder.path, options: options)
+    }
+    let store = try open(boot: 1)
+    try store.put([7], for: "removed")
+    try store.remove("removed")
+    store.close()
+    let segment = try #require(folder.segments.last)
+    var bytes = folder.bytes(segment)
+    let records = folder.records(in: segment)
+    let last = try #require(records.last)
+    #expect(last.header.type == .remove)
+    bytes[last.offset + 20] ^= 1
+    try folder.write(bytes, to: segment)
+    let next = try open(boot: 1, comparing: false)
+    #expect(next.lookUp("removed").entry == nil)
+    try next.put([1, 2], for: "next")
+    #expect(next.lookUp("removed").entry == nil)
+    next.close()
+    // With the lower durability, a clean restart.
+    if boot == 2 && durability == .full {
+      try FileManager.default.createDirectory(
+        atPath: folder.path + "/staging/00000000deadbeef", withIntermediateDirectories: true)
+    }
+    let again = try open(boot: boot)
+    again.waitUntilIdle()
+    #expect(again.lookUp("removed").entry?.body == nil)
+    #expect(again.lookUp("next").entry?.body == [1, 2])
+    again.close()
+  }
+
+  @Test func `a read-only store after a restart has what was promised`() throws {
+    let volume = SimulatedVolume()
+    let process = SimulatedProcess(on: volume)
+    let store = try open(process)
+    try store.put([0], for: "first")
+    process.end()
+    let user = try open(SimulatedProcess(on: volume), boot: 2, comparing: false)
+    let end = user.catalog.state.withLock { $0.journal.sequence }
+    try user.catalog.noteLostRecords(through: end + 1)
+    try user.put([1], for: "gap")
+    var options = Options(isReadOnly: true, fileSystem: SimulatedProcess(on: volume))
+    options.bootName = [2]
+    let reader = try Store(at: CrashScenario.path, options: options)
+    #expect(reader.lookUp("first").entry?.body == [0])
+    reader.close()
+    user.close()
+  }
+}

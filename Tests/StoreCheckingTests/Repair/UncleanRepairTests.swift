@@ -1,0 +1,68 @@
+import CacheFormat
+import CacheSystem
+import StoreChecking
+import Testing
+
+@testable import CacheStore
+
+/// Repairs of stores in which processes were killed.
+@Suite struct UncleanRepairTests {
+  /// One file has the first number after the journal's end, as a killed process leaves it.
+  @Test(arguments: [false, true])
+  func `files are judged after all keys were seen`(isRepaired: Bool) throws {
+    let sandbox = CheckSandbox()
+    var segment = ""
+    var journal: [UInt8] = []
+    var keys: [ByteString] = []
+    try sandbox.fill { store in
+      try store.put([0], for: "first")
+      keys = (0..<12).map { ByteString("k\($0)") }.sorted {
+        Layout.shardNumber(of: store.catalog.hash($0))
+          < Layout.shardNumber(of: store.catalog.hash($1))
+      }
+      segment = "journal/" + (try #require(try sandbox.names("journal").last))
+      journal = try sandbox.bytes(segment)
+      for (number, key) in keys.enumerated() {
+        try store.put([UInt8](repeating: UInt8(number), count: 9_000), for: key)
+      }
+    }
+    try sandbox.write(segment, journal)
+    try sandbox.remove("lock")
+    try sandbox.makeDirectory("staging/00000000000000aa")
+    if isRepaired { _ = try sandbox.repair(.safe) }
+    let store = try Store(at: sandbox.root, options: Options())
+    store.waitUntilIdle()
+    for (number, key) in keys.enumerated() {
+      #expect(
+        store.lookUp(key).entry?.body == [UInt8](repeating: UInt8(number), count: 9_000),
+        "\(number)")
+    }
+    store.close()
+  }
+
+  @Test(arguments: [false, true])
+  func `a removal of all entries without its record is completed`(isRepaired: Bool) throws {
+    let sandbox = CheckSandbox()
+    try sandbox.fill(settling: .within(seconds: 3_600)) { store in
+      try store.put([UInt8](repeating: 1, count: 90_000), for: "old")
+    }
+    var options = Options(settling: .within(seconds: 3_600))
+    options.isSupervised = true
+    let writer = try Store(at: sandbox.root, options: options)
+    try writer.put([1], for: "old, logged")
+    let end = writer.catalog.state.withLock { $0.journal.sequence }
+    writer.close()
+    let digits = String(end, radix: 16)
+    let name = String(repeating: "0", count: 16 - digits.count) + digits + "-0000000000000001"
+    try sandbox.makeDirectory("staging/00000000000000aa")
+    try sandbox.move("entries", to: "staging/00000000000000aa/\(name)")
+    try sandbox.makeDirectory("entries")
+    if isRepaired { _ = try sandbox.repair(.safe) }
+    let store = try Store(at: sandbox.root, options: Options())
+    store.waitUntilIdle()
+    #expect(store.lookUp("old").entry == nil)
+    #expect(store.lookUp("old, logged").entry == nil)
+    #expect(store.statistics.entries == 0)
+    store.close()
+  }
+}
