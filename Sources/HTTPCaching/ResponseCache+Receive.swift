@@ -132,7 +132,7 @@ extension ResponseCache {
     if memory.replace(variant, by: variant.with(fresh)) { return (variant.with(fresh), true) }
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
-      guard metadata == known else { return }
+      guard metadata.isSameResponse(as: known) else { return }
       EntryFields.freshen(&metadata, fresh, times: times, expires: expiry(of: fresh))
     }
     return (variant.with(fresh), true)
@@ -190,7 +190,7 @@ extension ResponseCache {
       response: min(date, variant.response.responseTime).timestamp)
     let known = variant.info.metadata
     _ = try? store.update(variant.info.key, variant: variant.info.variant) { metadata in
-      guard metadata == known else { return }
+      guard metadata.isSameResponse(as: known) else { return }
       EntryFields.freshen(&metadata, variant.response, times: longAgo, expires: nil)
     }
   }

@@ -107,6 +107,15 @@ extension EntryMetadata {
       if let newValue { userInfo.append(Field(Self.sha256Name, ByteString(newValue.hexadecimal))) }
     }
   }
+
+  /// Returns whether this is the metadata of the same response. Only the SHA-256 of the body may
+  /// differ: it is added in the background.
+  func isSameResponse(as other: EntryMetadata) -> Bool {
+    var (own, others) = (self, other)
+    own.bodySHA256 = nil
+    others.bodySHA256 = nil
+    return own == others
+  }
 }
 
 // Responses that machines share (CacheRules.mayShare).

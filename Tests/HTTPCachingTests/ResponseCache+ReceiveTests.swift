@@ -48,6 +48,19 @@ struct ResponseCacheReceiveTests {
     }
   }
 
+  @Test func `a 304 freshens what got the digest of its body meanwhile`() throws {
+    let sandbox = try CacheSandbox()
+    try sandbox.load(request(), head(200, brief), content(100_000))
+    let forwarding = try #require(sandbox.forward(request(), policy: .protocolRules, at: 60))
+    let entry = try #require(Array(sandbox.store.entries()).first)
+    try sandbox.store.update(entry.key, variant: entry.variant) { metadata in
+      metadata.bodySHA256 = [UInt8](repeating: 7, count: 32)
+    }
+    _ = try validated(sandbox.receive(confirmed, forwarding, at: 60))
+    try sandbox.reopen()
+    #expect(try sandbox.served(request(), at: 1000)?.value("X-New") == "2")
+  }
+
   @Test func `a 304 about nothing that is stored makes the request go again without conditions`()
     throws
   {
