@@ -2,10 +2,17 @@
 ///
 /// No lock is held while a value is sent. Only one thread sends at a time. If another thread has a
 /// new value meanwhile, the first thread sends it as well, so two values are never swapped. A slow
-/// reader receives only the newest value.
-package final class Broadcast<Value: Sendable>: Sendable {
+/// reader receives only the newest value, and none receives the same value twice in a row.
+package final class Broadcast<Value: Sendable & Equatable>: Sendable {
+  fileprivate struct Reader {
+    let number: Int
+    let stream: AsyncStream<Value>.Continuation
+    /// The last value that was sent. A new reader may get it at the beginning, and then be told of it.
+    var last: Value?
+  }
+
   fileprivate struct State {
-    var readers: [Int: AsyncStream<Value>.Continuation] = [:]
+    var readers: [Int: Reader] = [:]
     var nextReader = 0
     /// The readers that do not have the newest value.
     var untold: Set<Int> = []
@@ -35,7 +42,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
     // Set before the stream is registered, because another thread may finish it as soon as it is.
     continuation.onTermination = { [weak self] _ in self?.forget(number) }
     state.withLock { state in
-      state.readers[number] = continuation
+      state.readers[number] = Reader(number: number, stream: continuation)
       state.untold.insert(number)
     }
     tellUntold(newest)
@@ -62,9 +69,12 @@ package final class Broadcast<Value: Sendable>: Sendable {
     guard isMine else { return }
     while let turn = state.withLock({ $0.nextTurn() }) {
       if turn.isLast {
-        for reader in turn.readers { callOut { reader.finish() } }
+        for reader in turn.readers { callOut { reader.stream.finish() } }
       } else if let value = newest() {
-        for reader in turn.readers { _ = callOut { reader.yield(value) } }
+        for reader in turn.readers where reader.last != value {
+          state.withLock { $0.readers[reader.number]?.last = value }
+          _ = callOut { reader.stream.yield(value) }
+        }
       }
     }
   }
@@ -80,7 +90,7 @@ extension Broadcast.State {
   /// Returns the readers to serve next, and whether their streams end; `nil` if there is nothing
   /// left to send.
   fileprivate mutating func nextTurn() -> (
-    readers: [AsyncStream<Value>.Continuation], isLast: Bool
+    readers: [Broadcast.Reader], isLast: Bool
   )? {
     if !untold.isEmpty {
       defer { untold = [] }

@@ -26,6 +26,16 @@ import Testing
     #expect(await reader.next() == nil)
   }
 
+  /// It began to read between the change of the value and the news of it.
+  @Test func `a reader that has the newest value is not told of it again`() async {
+    let broadcast = Broadcast<Int>()
+    var reader = broadcast.stream { 1 }.makeAsyncIterator()
+    #expect(await reader.next() == 1)
+    broadcast.tell { 1 }
+    broadcast.finish { 1 }
+    #expect(await reader.next() == nil)
+  }
+
   @Test func `values of several threads never change places`() async throws {
     let broadcast = Broadcast<Int>()
     let value = Monitor(0)
