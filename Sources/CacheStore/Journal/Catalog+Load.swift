@@ -158,7 +158,7 @@ extension Catalog {
 
   /// Makes the journal count as damaged, because records are lost (an older copy of it has replaced
   /// it, for example). So the tree decides, and the journal is written anew.
-  package func noteLostRecords(through sequence: UInt64) throws(StoreError) {
+  func noteLostRecords(through sequence: UInt64) throws(StoreError) {
     try state.withLock { state throws(StoreError) in
       follow(&state)
       if !state.journal.isWhole {

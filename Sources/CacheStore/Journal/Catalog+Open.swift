@@ -103,10 +103,11 @@ extension Catalog {
   }
 
   private func load(afterRestart hasRestarted: Bool) throws(StoreError) {
-    let isUsedSince = try tree.staging.sessionBoots().this
+    // The sessions are read only after a restart.
+    let isUsedSince = hasRestarted ? try tree.staging.sessionBoots().this : false
     try state.withLock { state throws(StoreError) in
       // A number that was left out before the restart is damage.
-      state.journal.hasRestarted = hasRestarted && isUsedSince
+      state.journal.hasRestarted = isUsedSince
       try load(&state)
       state.journal.hasRestarted = hasRestarted
       try holdAgainstMark(&state)

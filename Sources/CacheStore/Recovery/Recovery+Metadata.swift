@@ -41,7 +41,7 @@ extension Recovery {
   /// that no record had when the store was opened. The caller holds the shard.
   ///
   /// - Throws: `closed` if the store is closed before that is known.
-  package func lostSequence(
+  func lostSequence(
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
   ) throws(StoreError) -> UInt64? {
     let slots = catalog.slots(of: hash)

@@ -32,7 +32,9 @@ extension Recovery {
 
   /// Makes the journal count as damaged if the metadata files of a key prove that it has lost records.
   /// The caller holds the shard.
-  func noteLostRecords(
+  ///
+  /// - Returns: whether it has; false if it was not whole before.
+  package func noteLostRecords(
     _ found: Set<Layout.KeyFile>, of hash: KeyHash, in directory: borrowing Descriptor
   ) throws(StoreError) -> Bool {
     guard catalog.isIndexWhole, let lost = try lostSequence(found, of: hash, in: directory)

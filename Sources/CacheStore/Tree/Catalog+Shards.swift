@@ -115,7 +115,7 @@ extension Catalog {
     }
   }
 
-  /// Does the same without the journal's lock. For a checker.
+  /// Takes the journal's lock and does the same. For a checker.
   package func completeRemovalOfAll() throws(StoreError) {
     try journal.withLock { () throws(StoreError) in try completeClear() }
   }

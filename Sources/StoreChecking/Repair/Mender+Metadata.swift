@@ -155,13 +155,8 @@ extension Mender {
   private func treeDecides(
     _ variant: UInt64, _ scene: KeyScene, _ directory: borrowing Descriptor
   ) throws(StoreError) -> Bool {
-    guard journalDecides else { return true }
-    guard
-      let lost = try recovery.lostSequence(
-        [.metadata(variant)], of: scene.hash, in: directory)
-    else { return false }
-    try catalog.noteLostRecords(through: lost)
-    return true
+    if !journalDecides { return true }
+    return try recovery.noteLostRecords([.metadata(variant)], of: scene.hash, in: directory)
   }
 
   /// Writes a record with the real size of the metadata file.
