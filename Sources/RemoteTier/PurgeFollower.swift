@@ -9,12 +9,26 @@ final class PurgeFollower: Sendable {
   /// Is called with a newer list and the one before it; calls may overlap.
   typealias Listener = @Sendable (_ list: PurgeList, _ older: PurgeList) async -> Void
 
+  /// What the last reading found on a server.
+  private enum Stored {
+    case absent
+    case tagged(String)
+
+    /// The condition that nobody has written since; `nil` for a weak tag, which never matches.
+    var condition: HTTPField? {
+      switch self {
+      case .absent: HTTPField("If-None-Match", "*")
+      case .tagged(let tag): tag.hasPrefix("W/") ? nil : HTTPField("If-Match", tag)
+      }
+    }
+  }
+
   private struct State {
     var list = PurgeList()
     /// The time of the last reading that succeeded.
     var readAt: Int64?
-    /// The entity tags of the lists that are known, by server.
-    var tags: [Int: String] = [:]
+    /// The lists on the servers since the last reading or writing; those without a tag are not here.
+    var stored: [Int: Stored] = [:]
     var reading: Promise<RemoteReason?>?
     var listeners: [UInt64: Listener] = [:]
     var nextListener: UInt64 = 0
@@ -104,20 +118,22 @@ final class PurgeFollower: Sendable {
   ///
   /// - Throws: the reason why it cannot be read.
   private func read(_ index: Int, _ use: TierServer.Use) async throws(RemoteReason) {
-    let tag = state.withLock { $0.tags[index] }
+    var tag: String?
+    if case .tagged(let known) = state.withLock({ $0.stored[index] }) { tag = known }
     var found = PurgeList()
     switch try await servers[index].document(name, use: use, unless: tag) {
     case .unchanged: return
-    case .absent: state.withLock { _ = $0.tags.removeValue(forKey: index) }
+    case .absent: state.withLock { $0.stored[index] = .absent }
     case .bytes(let bytes, let tag):
+      state.withLock { _ = $0.stored.removeValue(forKey: index) }
       found = try decoded(bytes)
-      state.withLock { $0.tags[index] = tag?.isEmpty == true ? nil : tag }
+      if let tag, !tag.isEmpty { state.withLock { $0.stored[index] = .tagged(tag) } }
     }
-    await take(found)
+    await change { $0.joined(with: found) }
     // A server that has lost purges gets them back.
     let known = list
     if !known.isEmpty, options.mode.writes, found.union(known) != found {
-      _ = try? await write(known, to: index, replacing: state.withLock { $0.tags[index] })
+      try? await write(known, to: index)
     }
   }
 
@@ -130,29 +146,26 @@ final class PurgeFollower: Sendable {
     }
   }
 
-  private func take(_ found: PurgeList) async {
+  private func change(_ change: (PurgeList) -> PurgeList) async {
     let (older, list, listeners) = state.withLock { state in
       let older = state.list
-      state.list = older.union(found).bounded()
+      state.list = change(older).bounded()
       return (older, state.list, Array(state.listeners.values))
     }
     guard list != older else { return }
     for listener in listeners { await listener(list, older) }
   }
 
-  private func write(
-    _ list: PurgeList, to index: Int, replacing tag: String?
-  ) async throws(RemoteReason) -> Bool {
+  /// Writes a list unless somebody has written since the last reading; servers may ignore that.
+  private func write(_ list: PurgeList, to index: Int) async throws(RemoteReason) {
     let bytes = SignedDocument.encode(
       list.encoded(namespace: options.namespace), bodies: [], secret: options.secret)
-    let condition = tag.flatMap { $0.hasPrefix("W/") ? nil : HTTPField("If-Match", $0) }
-    state.withLock { _ = $0.tags.removeValue(forKey: index) }
+    let condition = state.withLock { $0.stored.removeValue(forKey: index)?.condition }
     for _ in 0..<2 {
       let status = try await servers[index].putDocument(name, bytes, condition: condition)
-      if status != 409 { return status != 412 }
+      guard status == 409 else { return }
       try await servers[index].makeFolders()
     }
-    return false
   }
 }
 
@@ -160,12 +173,11 @@ extension PurgeFollower {
   /// The number of times that a list is written until all servers have it.
   private static let attempts = 10
 
-  /// Adds a purge to the lists of all servers, and reads them again until it is in all of them,
-  /// with a number that no other purge has.
+  /// Adds a purge to the lists of all servers, and reads them again until it is in all of them.
   ///
   /// - Throws: ``RemoteCacheError/Code/purgeFailed`` if a server does not have it in the end.
   func purge(_ scope: PurgeList.Scope) async throws(RemoteCacheError) {
-    var number: UInt64 = 0
+    var isAdded = false
     var reason = RemoteReason.contended
     var server = servers[0].url
     for _ in 0..<Self.attempts {
@@ -179,23 +191,22 @@ extension PurgeFollower {
           (missing, reason, server) = (true, error, servers[index].url)
         }
       }
-      let known = list
-      let isAlone = known.numbers.allSatisfy { $0.key == scope || $0.value != number }
-      if !missing, number > 0, known.numbers[scope] ?? 0 >= number, isAlone,
-        await isEverywhere(scope, number)
-      {
+      if !missing, isAdded, await isEverywhere(scope) {
         try? await Task.sleep(for: options.limits.settle)
-        if await isEverywhere(scope, number) { return }
+        if await isEverywhere(scope) { return }
         continue
       }
-      if number == 0 || !isAlone { number = nextNumber(after: known) }
-      var purge = PurgeList()
-      purge.add(scope, number: number)
-      await take(purge)
+      if !isAdded {
+        await change { list in
+          var list = list
+          list.add(scope, number: nextNumber(after: list))
+          return list
+        }
+        isAdded = true
+      }
       for index in servers.indices {
         do throws(RemoteReason) {
-          _ = try await write(
-            list, to: index, replacing: state.withLock { $0.tags[index] })
+          try await write(list, to: index)
         } catch {
           (reason, server) = (error, servers[index].url)
         }
@@ -213,12 +224,12 @@ extension PurgeFollower {
     return max(known.newest + 1, min(seconds, 1 << 40))
   }
 
-  /// Reads all lists again; returns whether each has the purge.
-  private func isEverywhere(_ scope: PurgeList.Scope, _ number: UInt64) async -> Bool {
+  /// Reads all lists again; returns whether each has the purge with the number that is known here.
+  private func isEverywhere(_ scope: PurgeList.Scope) async -> Bool {
+    let number = list.number(of: scope)
     for index in servers.indices {
       guard case .bytes(let bytes, _) = try? await servers[index].document(name, use: .writing),
-        let found = try? decoded(bytes),
-        found.numbers[scope] ?? 0 >= number || found.numbers[.everything] ?? 0 >= number
+        let found = try? decoded(bytes), found.number(of: scope) >= number
       else { return false }
     }
     return true

@@ -37,7 +37,7 @@ package struct PurgeList: Sendable, Hashable {
   /// Adds a purge. An older one of the same scope is replaced, and one of everything takes the
   /// place of all older ones, so that equal lists are equal values.
   package mutating func add(_ scope: Scope, number: UInt64) {
-    guard number > numbers[scope] ?? 0, number > numbers[.everything] ?? 0 else { return }
+    guard number > self.number(of: scope) else { return }
     if scope == .everything {
       numbers = numbers.filter { $0.value > number }
       prefixes = prefixes.filter { $0.value > number }
@@ -45,6 +45,11 @@ package struct PurgeList: Sendable, Hashable {
     numbers[scope] = number
     newest = max(newest, number)
     if case .prefix(let prefix) = scope { prefixes[prefix] = number }
+  }
+
+  /// Returns the number of the last purge that covers a whole scope; 0 if there was none.
+  func number(of scope: Scope) -> UInt64 {
+    max(numbers[scope] ?? 0, numbers[.everything] ?? 0)
   }
 
   /// Returns whether a purge covers a response of a document.
@@ -62,6 +67,24 @@ package struct PurgeList: Sendable, Hashable {
     var result = self
     for (scope, number) in other.numbers { result.add(scope, number: number) }
     return result
+  }
+
+  /// Returns all purges of both lists. Those that one of them should have had, by their numbers,
+  /// get new numbers: somebody overwrote them, so there may be documents with higher numbers whose
+  /// writers did not know them.
+  func joined(with other: PurgeList) -> PurgeList {
+    var result = union(other)
+    let late = Array(numbers.filter(other.lacks).keys) + other.numbers.filter(lacks).keys
+    for scope in late { result.add(scope, number: result.newest + 1) }
+    return result
+  }
+
+  /// Returns whether a purge is not newer than the list, and not part of it.
+  private func lacks(_ scope: Scope, _ number: UInt64) -> Bool {
+    guard number > self.number(of: scope), number <= newest else { return false }
+    // `bounded()` takes the number of an older purge.
+    let isBound = scope == .everything && number < newest && numbers.values.contains(number)
+    return !isBound
   }
 
   /// Returns the purges that are newer here than in an older list.

@@ -44,6 +44,24 @@ struct PurgeListTests {
     }
   }
 
+  @Test("a purge that was overwritten gets a new number when its list comes back")
+  func joined() {
+    func list(_ purges: (PurgeList.Scope, UInt64)...) -> PurgeList {
+      purges.reduce(into: PurgeList()) { $0.add($1.0, number: $1.1) }
+    }
+    let old = list((.key("a"), 5))
+    #expect(old.joined(with: PurgeList()) == old)
+    #expect(old.joined(with: list((.key("a"), 5), (.tag("b"), 6))).number(of: .tag("b")) == 6)
+    for other in [5, 7] as [UInt64] {
+      let joined = old.joined(with: list((.key("b"), other)))
+      #expect(joined.number(of: .key("a")) > other)
+      #expect(joined.number(of: .key("b")) > 5)
+      #expect(joined.joined(with: old) == joined)
+    }
+    #expect(old.joined(with: list((.everything, 5))).number(of: .everything) == 6)
+    #expect(old.joined(with: list((.everything, 4), (.tag("b"), 6))).number(of: .everything) > 6)
+  }
+
   @Test("more than 10,000 purges, and more than 1 MiB of them, become one of everything")
   func bounded() throws {
     var many = PurgeList()
@@ -54,6 +72,8 @@ struct PurgeListTests {
     #expect(merged.covers("1", tags: [], generation: 0))
     #expect(!merged.covers("1", tags: [], generation: 10_000))
     #expect(merged.union(many).bounded() == merged)
+    #expect(merged.joined(with: many) == merged)
+    #expect(many.joined(with: merged) == merged)
     var long = PurgeList()
     for number in 1...40 as ClosedRange<UInt64> {
       long.add(

@@ -102,6 +102,32 @@ struct PurgeTests {
     #expect(await two.lookUp(key) == .failure(.purged))
   }
 
+  @Test("a purge that another machine overwrote covers what was offered until it came back")
+  func overwritten() async throws {
+    let list = "cache.test/team/" + ObjectName.purgeList(of: "default").path
+    let (server, other) = (MemoryServer(hasTags: false), MemoryServer(hasTags: false))
+    let (one, two) = (try Machine(server), try Machine(other))
+    try await one.tier.purge(.key(key))
+    try await two.tier.purge(.tag("x"))
+    let written = other.state.withLock { $0.objects[list] }
+    server.state.withLock { $0.objects[list] = written }
+    let three = try Machine(server)
+    await three.offer(key, [1])
+    #expect(await three.lookUp(key) == .success([1]))
+    try await one.tier.refreshPurges()
+    three.time.advance(seconds: 6)
+    #expect(await three.lookUp(key) == .failure(.purged))
+  }
+
+  @Test("the first list of a server is not written over another one")
+  func firstList() async throws {
+    let server = MemoryServer()
+    let machine = try Machine(server)
+    try await machine.tier.purge(.key(key))
+    let puts = server.requests.filter { $0.method.rawValue == "PUT" }
+    #expect(puts.map { $0.fields.first(named: "If-None-Match")?.text } == ["*"])
+  }
+
   @Test("machines that purge at once have different numbers, and none is lost", arguments: 0..<10)
   func purgesAtOnce(round: Int) async throws {
     let server = MemoryServer(hasTags: round % 2 == 0)
