@@ -10,14 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 struct ocmhd_server {
-  struct MHD_Daemon **daemons;  // one with a pool of threads, or one for each thread
+  struct MHD_Daemon **daemons;  // one for each thread
   unsigned count;
   atomic_uint next;
   struct ocmhd_callbacks callbacks;
-  MHD_socket quiesced;  // the listening socket after ocmhd_quiesce
 };
 
 /// Leaves the escapes of the target as they are: the target is passed on as it was received.
@@ -95,31 +93,21 @@ static void change(
 static struct MHD_Daemon *start_daemon(
     struct ocmhd_server *server, const struct ocmhd_configuration *configuration) {
   unsigned flags = MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO |
-                   MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_UPGRADE;
+                   MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_UPGRADE | MHD_USE_NO_LISTEN_SOCKET;
   // With epoll, libmicrohttpd 0.9.75 does not wait for the client during a handshake with TLS, but
   // tries again and again: one silent client would keep a processor busy.
   int has_epoll = MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES;
   flags |= has_epoll && !configuration->is_encrypted ? MHD_USE_EPOLL : MHD_USE_POLL;
-  // The library does not accept a pool of one thread, and ignores a pool without a listener.
-  unsigned pool = configuration->thread_count > 1 ? configuration->thread_count : 0;
-  struct MHD_OptionItem listener[] = {
-    {MHD_OPTION_LISTEN_SOCKET, configuration->listener, NULL},
-    {MHD_OPTION_THREAD_POOL_SIZE, pool, NULL},
-    {MHD_OPTION_END, 0, NULL},
+  struct MHD_OptionItem encryption[] = {
     {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, ocmhd_certificate_callback},
     // Without RSA key exchange, which has no forward secrecy, the key is used in one flight only.
     {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA"},
     {MHD_OPTION_END, 0, NULL},
   };
-  if (configuration->listener < 0) {
-    flags |= MHD_USE_NO_LISTEN_SOCKET;
-    listener[0] = listener[2];
-  }
   if (configuration->is_encrypted) flags |= MHD_USE_TLS;
   return MHD_start_daemon(
       flags, 0, NULL, NULL, proceed, server,
-      MHD_OPTION_ARRAY, listener,
-      MHD_OPTION_ARRAY, configuration->is_encrypted ? listener + 3 : listener + 2,
+      MHD_OPTION_ARRAY, configuration->is_encrypted ? encryption : encryption + 2,
       MHD_OPTION_CONNECTION_LIMIT, configuration->connection_limit,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, configuration->connection_memory,
       MHD_OPTION_CONNECTION_TIMEOUT, configuration->idle_seconds,
@@ -136,10 +124,10 @@ static struct MHD_Daemon *start_daemon(
 struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration) {
   struct ocmhd_server *server = calloc(1, sizeof *server);
   if (server == NULL) return NULL;
-  unsigned wanted = configuration->listener < 0 ? configuration->thread_count : 1;
+  // The library ignores a pool of threads without a listener.
+  unsigned wanted = configuration->thread_count;
   server->daemons = calloc(wanted, sizeof *server->daemons);
   server->callbacks = configuration->callbacks;
-  server->quiesced = MHD_INVALID_SOCKET;
   while (server->daemons != NULL && server->count < wanted) {
     struct MHD_Daemon *daemon = start_daemon(server, configuration);
     if (daemon == NULL) break;
@@ -156,17 +144,9 @@ int ocmhd_add(struct ocmhd_server *server, int socket, const void *address, unsi
              server->daemons[number % server->count], socket, address, length) == MHD_YES;
 }
 
-void ocmhd_quiesce(struct ocmhd_server *server) {
-  server->quiesced = MHD_quiesce_daemon(server->daemons[0]);
-  // New clients are refused from now on. The threads may still use the number of the socket, so it
-  // is closed only after they have ended.
-  if (server->quiesced != MHD_INVALID_SOCKET) shutdown(server->quiesced, SHUT_RDWR);
-}
-
 void ocmhd_stop(struct ocmhd_server *server) {
   for (unsigned index = 0; index < server->count; index++)
     MHD_stop_daemon(server->daemons[index]);
-  if (server->quiesced != MHD_INVALID_SOCKET) close(server->quiesced);
   free(server->daemons);
   free(server);
 }

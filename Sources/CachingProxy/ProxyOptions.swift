@@ -30,8 +30,7 @@ package struct ProxyOptions: Sendable, Hashable {
   /// Whether answers come only from the store.
   package var isOffline: Bool
 
-  /// The number of threads that serve clients; at least 1. Each thread has its own clients, so a
-  /// few more threads than processors share the work more evenly.
+  /// The number of threads that serve clients, at least 1, each with its share of the connections.
   package var threads: Int
 
   /// The longest time in which a client neither sends nor accepts a byte, in whole seconds. After
@@ -80,9 +79,9 @@ package struct ProxyOptions: Sendable, Hashable {
     self.idleSeconds = idleSeconds
   }
 
-  /// The default number of threads: two for each processor, at most 64.
+  /// The default number of threads: one for each processor, at most 32.
   package static var usualThreads: Int {
-    min(64, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) * 2)
+    min(32, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
   }
 }
 

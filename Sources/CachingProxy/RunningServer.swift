@@ -1,7 +1,8 @@
 import CacheSystem
 import HTTPTransports
 
-/// The threads of a server: those of libmicrohttpd, and in a forward proxy those for tunnels.
+/// The threads of a server: one that accepts connections, those of libmicrohttpd, and in a forward
+/// proxy those for tunnels.
 final class RunningServer: Sendable {
   /// The threads that move the bytes of tunnels.
   private static let relayThreads = 2
@@ -13,9 +14,10 @@ final class RunningServer: Sendable {
   /// Serves the clients whose connections are intercepted.
   private let secure: ServerDaemon?
   private let desk: TunnelDesk?
-  private let acceptor: ClientAcceptor?
+  private let acceptor: ClientAcceptor
 
-  /// Starts the threads, which take over the listening socket.
+  /// Starts the threads, which take over the listening socket; returns `nil`, and leaves the socket
+  /// open, if the system cannot.
   ///
   /// - Parameter tunnels: Makes the connections for tunnels; `nil` if there are none.
   init?(
@@ -37,61 +39,51 @@ final class RunningServer: Sendable {
         idle: options.tunnelIdle)
     }
     core.desk = desk
-    let accepts = desk != nil && options.origin == nil
-    guard tunnels == nil || desk != nil,
-      let daemon = ServerDaemon(
-        core: core, listener: accepts ? nil : bound.descriptor,
-        isEncrypted: options.certificate != nil, options: options, connectionLimit: limit)
-    else {
-      core.desk = nil
-      desk?.stop()
-      return nil
-    }
-    self.daemon = daemon
-    guard accepts, let desk else {
-      acceptor = nil
-      secure = nil
-      return
-    }
     core.interceptor = options.authority.map {
       Interceptor($0, excluded: options.tunnelledHosts, rules, core: core)
     }
-    secure =
+    let daemon = ServerDaemon(
+      core: core, isEncrypted: options.certificate != nil, options: options, connectionLimit: limit)
+    let secure =
       core.interceptor == nil
       ? nil
-      : ServerDaemon(
-        core: core, listener: nil, isEncrypted: true, options: options, connectionLimit: limit)
-    let maximumWaiting = min(1024, limit / 4)
-    acceptor = ClientAcceptor(
-      listener: bound.descriptor, patience: core.patience, maximumWaiting: maximumWaiting,
-      .init(
-        hasRoom: { core.connectionCount < limit - maximumWaiting },
-        request: { daemon.add($0) },
-        connect: { [secure] client, head, first in
-          if let secure, let interceptor = core.interceptor,
-            let isOpen = interceptor.admit(client, head: head, first: first)
-          {
-            if isOpen { secure.add(client) }
-            return
-          }
-          desk.connect(
-            SocketEnd(client.descriptor), from: client.addressText, head: head, first: first)
-        }))
-    guard acceptor != nil, secure != nil || options.authority == nil else {
-      acceptor?.stop()
-      daemon.stop()
+      : ServerDaemon(core: core, isEncrypted: true, options: options, connectionLimit: limit)
+    let connect = desk.flatMap { desk -> ClientAcceptor.Receivers.Connect? in
+      guard options.origin == nil else { return nil }
+      return { client, head, first in
+        if let secure, let interceptor = core.interceptor,
+          let isOpen = interceptor.admit(client, head: head, first: first)
+        {
+          if isOpen { secure.add(client) }
+          return
+        }
+        desk.connect(
+          SocketEnd(client.descriptor), from: client.addressText, head: head, first: first)
+      }
+    }
+    // The daemon counts a connection a moment after it was added.
+    let margin = min(connect == nil ? 64 : 1024, limit / 4)
+    guard tunnels == nil || desk != nil, let daemon, secure != nil || options.authority == nil,
+      let acceptor = ClientAcceptor(
+        listener: bound.descriptor, patience: core.patience, maximumWaiting: margin,
+        .init(
+          hasRoom: { core.connectionCount < limit - margin }, request: { daemon.add($0) },
+          connect: connect))
+    else {
+      daemon?.stop()
       secure?.stop()
-      desk.stop()
+      desk?.stop()
       core.desk = nil
       core.interceptor = nil
       return nil
     }
+    self.daemon = daemon
+    self.secure = secure
+    self.acceptor = acceptor
   }
 
   /// Accepts no more connections.
-  func quiesce() {
-    if let acceptor { acceptor.stop() } else { daemon.quiesce() }
-  }
+  func quiesce() { acceptor.stop() }
 
   /// Ends all connections and threads; must be called once. No connection may be suspended.
   func stop() {

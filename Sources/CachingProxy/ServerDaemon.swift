@@ -3,8 +3,7 @@ import CMicrohttpdLibrary
 
 /// Runs libmicrohttpd for a ``ProxyCore``.
 ///
-/// It has several threads, each with its own connections. No call into the core may wait. Without a
-/// listener the library ignores its thread pool: then there is one daemon for each thread.
+/// It has several threads, each with its own connections. No call into the core may wait.
 @safe
 final class ServerDaemon: @unchecked Sendable {
   // Unchecked: the pointer is written once, and the library protects the data behind it.
@@ -22,21 +21,12 @@ final class ServerDaemon: @unchecked Sendable {
   /// Starts the threads.
   ///
   /// - Parameters:
-  ///   - listener: The listening socket, which is taken over; `nil` if connections come from
-  ///     ``add(_:)``.
   ///   - isEncrypted: Whether clients use TLS.
-  init?(
-    core: ProxyCore, listener: Int32?, isEncrypted: Bool, options: ProxyOptions,
-    connectionLimit: Int
-  ) {
+  init?(core: ProxyCore, isEncrypted: Bool, options: ProxyOptions, connectionLimit: Int) {
     self.core = core
     var configuration = unsafe ocmhd_configuration()
-    unsafe configuration.listener = listener ?? -1
     unsafe configuration.is_encrypted = isEncrypted ? 1 : 0
-    // Connections that are added are shared out evenly, so that half the threads do the same work,
-    // with fewer switches between them (Docs/Architecture.md).
-    let threads = listener == nil ? (options.threads + 1) / 2 : options.threads
-    unsafe configuration.thread_count = UInt32(clamping: max(1, threads))
+    unsafe configuration.thread_count = UInt32(clamping: max(1, options.threads))
     unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
     unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
     unsafe configuration.connection_memory = Self.connectionMemory
@@ -62,9 +52,6 @@ final class ServerDaemon: @unchecked Sendable {
       unsafe ocmhd_add(server, client.descriptor, address.baseAddress, UInt32(address.count))
     }
   }
-
-  /// Accepts no more connections from the listening socket.
-  func quiesce() { unsafe ocmhd_quiesce(server) }
 
   /// Ends all connections and threads; must be called once. No connection may be suspended.
   func stop() {

@@ -30,7 +30,6 @@ struct ocmhd_callbacks {
 };
 
 struct ocmhd_configuration {
-  int listener;                 // a listening socket, which is taken over; -1: see ocmhd_add
   int is_encrypted;             // whether clients use TLS; see Certificates.h
   unsigned thread_count;
   unsigned connection_limit;
@@ -39,14 +38,14 @@ struct ocmhd_configuration {
   struct ocmhd_callbacks callbacks;
 };
 
-/// Starts a daemon; returns NULL on failure. It runs until ocmhd_stop.
+/// Starts the threads; returns NULL on failure. They run until ocmhd_stop.
+///
+/// Connections are accepted by the caller: MHD_quiesce_daemon of 0.9.75 can abort the program when
+/// one of its threads removes the listening socket at the same moment.
 struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration);
-/// Takes over a connection that was accepted, on one of the threads in turn; only without a
-/// listener. Returns 0 if that fails; the connection is then closed.
+/// Takes over a connection that was accepted, on one of the threads in turn. Returns 0 if that
+/// fails; the connection is then closed.
 int ocmhd_add(struct ocmhd_server *server, int socket, const void *address, unsigned length);
-/// Accepts no more connections: new ones are refused. Must be called at most once, and with a
-/// listener only.
-void ocmhd_quiesce(struct ocmhd_server *server);
 /// Ends all connections and threads. No connection may be suspended.
 void ocmhd_stop(struct ocmhd_server *server);
 

@@ -1,7 +1,7 @@
 import CacheSystem
 import HTTPTransports
 
-/// Accepts the connections of a forward proxy, and finds out which begin with `CONNECT`.
+/// Accepts connections, and finds out which begin with `CONNECT` in a forward proxy.
 ///
 /// Those become tunnels; libmicrohttpd, which cannot answer `CONNECT`, gets the others. The first
 /// bytes are only looked at (MSG_PEEK), so it reads them as if it had accepted the connection
@@ -13,8 +13,11 @@ final class ClientAcceptor: Sendable {
     let hasRoom: @Sendable () -> Bool
     /// Takes over a connection that does not begin with `CONNECT`.
     let request: @Sendable (NewClient) -> Void
-    /// Takes over a connection with the head of a `CONNECT`, and the bytes after it.
-    let connect: @Sendable (NewClient, _ head: [UInt8], _ first: [UInt8]) -> Void
+    /// Takes over a connection with the head of a `CONNECT`, and the bytes after it; `nil` if no
+    /// connection is looked at.
+    let connect: Connect?
+
+    typealias Connect = @Sendable (NewClient, _ head: [UInt8], _ first: [UInt8]) -> Void
   }
 
   private let listener: Int32
@@ -81,6 +84,7 @@ final class ClientAcceptor: Sendable {
     for _ in 0..<64 {
       guard receivers.hasRoom() else { return false }
       switch NewClient.accept(listener) {
+      case .client(let client) where receivers.connect == nil: receivers.request(client)
       case .client(let client):
         if waiting.count >= maximumWaiting { waiting.removeFirst().client.close() }
         // Most clients send their request at once.
@@ -112,8 +116,10 @@ final class ClientAcceptor: Sendable {
 
   private func close(_ client: WaitingClient) {
     // Whoever has begun a CONNECT gets an answer.
-    guard client.head.isEmpty else { return receivers.connect(client.client, client.head, []) }
-    client.client.close()
+    guard !client.head.isEmpty, let connect = receivers.connect else {
+      return client.client.close()
+    }
+    connect(client.client, client.head, [])
   }
 
   /// Looks at the bytes of a client; returns it if it has to send more.
@@ -123,7 +129,7 @@ final class ClientAcceptor: Sendable {
     case .wait: return waiting
     case .gone: waiting.client.close()
     case .request: receivers.request(waiting.client)
-    case .connect(let first): receivers.connect(waiting.client, waiting.head, first)
+    case .connect(let first): receivers.connect?(waiting.client, waiting.head, first)
     }
     return nil
   }
