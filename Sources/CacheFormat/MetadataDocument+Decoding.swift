@@ -25,15 +25,12 @@ extension MetadataDocument {
         "the document has the hash seed \(Hexadecimal.string(preamble.seed)),"
           + " the store \(Hexadecimal.string(hashSeed))")
     }
-    var reader = JSONReader(bytes)
-    try reader.checkEncoding()
     var draft = Draft()
-    try reader.readObject { (reader, name) throws(FormatError) in
-      try draft.read(String(decoding: name, as: UTF8.self), from: &reader)
+    let end = try JSONReader.readDocument(bytes) { (reader, name) throws(FormatError) in
+      try draft.read(name, from: &reader)
     }
-    try reader.finish()
     self = try MetadataDocument(
-      hashSeed: preamble.seed, entry: draft.entry(at: reader.offset), sequence: draft.sequence,
+      hashSeed: preamble.seed, entry: draft.entry(at: end), sequence: draft.sequence,
       body: draft.body)
     if let body,
       UInt64(body.count) != entry.length || !entry.digest.names(body, hashSeed: preamble.seed)
@@ -66,14 +63,15 @@ private struct Preamble {
 
 /// The members read so far, in any order.
 private struct Draft {
-  private var metadata = EntryMetadata()
   private var key: ByteString?
   private var variant: UInt64?
-  private var hasFields = false
-  private var hasUserInfo = false
-  private var hasTags = false
+  private var status: Int?
+  private var fields: [Field]?
+  private var userInfo: [Field]?
+  private var tags: [ByteString]?
   private var created: Timestamp?
   private var accessed: Timestamp?
+  private var expires: Timestamp?
   private var isPinned: Bool?
   private var digest: Digest?
   private var length: UInt64?
@@ -82,40 +80,33 @@ private struct Draft {
 
   /// Reads the value of a member, or skips it if the name is unknown.
   mutating func read(_ name: String, from reader: inout JSONReader) throws(FormatError) {
-    reader.subject = name
     switch name {
     case "key": key = try reader.readByteString()
     case "variant": variant = try reader.readHex()
+    case "status": status = try Self.readStatus(from: &reader)
+    case "fields": fields = try reader.readFields()
+    case "userInfo": userInfo = try reader.readFields()
+    case "tags": tags = try Self.readTags(from: &reader)
     case "created": created = try reader.readTime()
     case "accessed": accessed = try reader.readTime()
+    case "expires": expires = try reader.readTime()
     case "pinned": isPinned = try reader.readBool()
     case "digest": digest = try reader.readDigest()
     case "length": length = try reader.readUnsigned()
     case "sequence": sequence = try reader.readHex()
     case "body": body = try reader.readByteString().bytes
-    default: try readMetadata(name, from: &reader)
+    default: try reader.skipValue()
     }
   }
 
-  private mutating func readMetadata(
-    _ name: String, from reader: inout JSONReader
-  ) throws(FormatError) {
-    switch name {
-    case "status": metadata.status = try Self.readStatus(from: &reader)
-    case "expires": metadata.expires = try reader.readTime()
-    case "fields":
-      metadata.fields = try reader.readFields()
-      hasFields = true
-    case "userInfo":
-      metadata.userInfo = try reader.readFields()
-      hasUserInfo = true
-    case "tags":
-      try reader.readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
-        metadata.tags.append(try reader.readByteString())
-      }
-      hasTags = true
-    default: try reader.skipValue()
+  private static func readTags(
+    from reader: inout JSONReader
+  ) throws(FormatError) -> [ByteString] {
+    var tags: [ByteString] = []
+    try reader.readArray(limit: MetadataDocument.maximumItems) { (reader) throws(FormatError) in
+      tags.append(try reader.readByteString())
     }
+    return tags
   }
 
   private static func readStatus(from reader: inout JSONReader) throws(FormatError) -> Int {
@@ -136,9 +127,10 @@ private struct Draft {
       }
       return value
     }
-    _ = try required(hasFields ? true : nil, "fields")
-    _ = try required(hasUserInfo ? true : nil, "userInfo")
-    _ = try required(hasTags ? true : nil, "tags")
+    let metadata = EntryMetadata(
+      status: status, fields: try required(fields, "fields"),
+      userInfo: try required(userInfo, "userInfo"), tags: try required(tags, "tags"),
+      expires: expires)
     return StoredEntry(
       key: try required(key, "key"), variant: try required(variant, "variant"),
       digest: try required(digest, "digest"), length: try required(length, "length"),
