@@ -21,15 +21,6 @@ public struct ByteString: Sendable {
     self.bytes = bytes
   }
 
-  /// Creates a byte string with a copy of the bytes of `buffer`.
-  ///
-  /// - Complexity: O(length).
-  @inlinable
-  package init(copying buffer: UnsafeRawBufferPointer) {
-    // Safety: the caller's buffer is read while the call lasts, within its own bounds.
-    bytes = unsafe Array(buffer)
-  }
-
   /// The number of bytes.
   @inlinable
   public var count: Int { bytes.count }

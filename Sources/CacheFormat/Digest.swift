@@ -60,16 +60,6 @@ public struct Digest: Sendable, Hashable, BitwiseCopyable {
     else { return nil }
     self.init(high: high, low: low)
   }
-
-  /// Writes the 32 hex digits to `target`. The caller owns `target`, which has room for 32 bytes.
-  ///
-  /// - Complexity: O(1), without allocation.
-  @inlinable
-  package func write(to target: UnsafeMutablePointer<UInt8>) {
-    // Safety: the caller guarantees 32 bytes; each half writes 16 of them.
-    unsafe Hexadecimal.write(high, to: target)
-    unsafe Hexadecimal.write(low, to: target + 16)
-  }
 }
 
 extension Digest: CustomStringConvertible {

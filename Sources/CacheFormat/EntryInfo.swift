@@ -8,13 +8,7 @@ public struct EntryInfo: Sendable {
   public let accessed: Timestamp
 
   /// Creates the description of an entry from its record.
-  @inlinable
   package init(record: PutRecord, accessed: Timestamp) {
-    self.init(record, accessed)
-  }
-
-  @usableFromInline
-  init(_ record: PutRecord, _ accessed: Timestamp) {
     self.record = record
     self.accessed = accessed
   }

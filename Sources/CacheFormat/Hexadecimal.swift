@@ -5,40 +5,18 @@
 /// that every value has exactly one name.
 @usableFromInline
 package enum Hexadecimal {
-  /// Writes the lowest `digits` digits (0 to 16) of `value` as ASCII to `target`.
-  ///
-  /// The caller owns `target`, which must have room for `digits` bytes. No terminator is written.
-  ///
-  /// - Complexity: O(digits), without allocation.
-  @inlinable
-  package static func write(
-    _ value: UInt64, digits: Int = 16, to target: UnsafeMutablePointer<UInt8>
-  ) {
-    precondition(digits >= 0 && digits <= 16)
-    var rest = value
-    var index = digits
-    while index > 0 {
-      index &-= 1
-      // Safety: 0 <= index < digits, and the caller guarantees that many bytes.
-      unsafe target[index] = digit(UInt8(truncatingIfNeeded: rest & 15))
-      rest &>>= 4
-    }
-  }
-
   /// Returns the lowest `digits` digits (0 to 16) of `value`.
   package static func string(_ value: UInt64, digits: Int = 16) -> String {
-    unsafe String(unsafeUninitializedCapacity: digits) { buffer in
-      if let target = buffer.baseAddress {
+    precondition(digits >= 0 && digits <= 16)
+    return unsafe String(unsafeUninitializedCapacity: digits) { buffer in
+      var rest = value
+      for index in (0..<digits).reversed() {
         // Safety: the buffer has room for at least the requested capacity.
-        unsafe write(value, digits: digits, to: target)
+        unsafe buffer[index] = digit(UInt8(truncatingIfNeeded: rest & 15))
+        rest &>>= 4
       }
       return digits
     }
-  }
-
-  /// Returns two digits for each byte.
-  package static func string(_ bytes: [UInt8]) -> String {
-    String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
   }
 
   /// Returns the value of 1 to 16 digits; `nil` if there are fewer, more, or any other bytes.

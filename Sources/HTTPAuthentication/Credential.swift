@@ -71,7 +71,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     self.secret = secret
     self.persistence = persistence
     self.sendsBasicUnasked = sendsBasicUnasked
-    name = Hexadecimal.string(MessageDigest.of(Array(material.utf8), .sha256))
+    name = MessageDigest.of(Array(material.utf8), .sha256).hexadecimal
   }
 
   /// The user, without the password; a token is not shown.

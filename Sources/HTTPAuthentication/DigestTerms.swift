@@ -10,7 +10,7 @@ struct DigestTerms: Sendable, Hashable {
     case sha256 = "SHA-256"
 
     func callAsFunction(_ text: String) -> String {
-      Hexadecimal.string(MessageDigest.of(Array(text.utf8), self == .md5 ? .md5 : .sha256))
+      MessageDigest.of(Array(text.utf8), self == .md5 ? .md5 : .sha256).hexadecimal
     }
   }
 
@@ -108,7 +108,7 @@ struct DigestTerms: Sendable, Hashable {
       if byte < 0x80, scalar.isLetter || scalar.isNumber || "-._".contains(scalar) {
         return String(scalar)
       }
-      return "%" + Hexadecimal.string([byte]).uppercased()
+      return "%" + [byte].hexadecimal.uppercased()
     }.joined()
   }
 

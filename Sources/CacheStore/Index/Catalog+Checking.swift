@@ -7,9 +7,6 @@ extension Catalog {
   /// The id of the store.
   package var id: StoreDescription.ID { place.description.id }
 
-  /// The time at which the store was created.
-  package var created: Timestamp { place.description.created }
-
   /// The present `entries` directory.
   package var entriesDirectory: EntriesDirectory {
     state.withLock { state in
