@@ -57,19 +57,6 @@ extension KeyHash {
   package var directoryName: String {
     Hexadecimal.string(high, digits: 14) + Hexadecimal.string(low)
   }
-
-  /// Reads the hash from the names of its shard and directory; `nil` for any other names.
-  ///
-  /// - Complexity: O(1), without allocation.
-  @inlinable
-  package init?(shardName: some Collection<UInt8>, directoryName: some Collection<UInt8>) {
-    guard shardName.count == 2, directoryName.count == 30,
-      let shard = Hexadecimal.parse(shardName),
-      let upper = Hexadecimal.parse(directoryName.prefix(14)),
-      let low = Hexadecimal.parse(directoryName.dropFirst(14))
-    else { return nil }
-    self.init(high: shard &<< 56 | upper, low: low)
-  }
 }
 
 extension KeyHash: CustomStringConvertible {

@@ -209,12 +209,11 @@ package final class Tree: Sendable {
 
   /// Returns the keys that have a directory in a shard.
   func keys(in shard: borrowing Descriptor, _ number: Int) throws(StoreError) -> [KeyHash] {
-    let shardName = Layout.shard(number).bytes
     var hashes: [KeyHash] = []
     let raw = shard.raw
     try system("\(path)/entries/\(Layout.shard(number).text)") { () throws(SystemError) in
       try fileSystem.list(raw) { name, kind in
-        if kind == .directory, let hash = KeyHash(shardName: shardName, directoryName: name.bytes) {
+        if kind == .directory, let hash = Layout.keyHash(name, inShard: number) {
           hashes.append(hash)
         }
         return true
