@@ -141,10 +141,7 @@ extension FileSystem {
   public func readFile(
     _ path: PathName, in directory: Int32, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
-    let raw = try retryOnInterrupt { () throws(SystemError) in
-      try openOnce(path, in: directory, [.read], mode: 0)
-    }
-    let file = Descriptor(raw, of: self)
+    let file = try open(path, in: directory, [.read])
     var done = 0
     while done < buffer.count {
       let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
@@ -165,9 +162,15 @@ extension FileSystem {
     _ path: PathName, in directory: borrowing Descriptor, _ options: OpenOptions,
     mode: UInt16 = 0o600
   ) throws(SystemError) -> Descriptor {
-    let parent = directory.raw
+    try open(path, in: directory.raw, options, mode: mode)
+  }
+
+  /// Opens a file relative to a directory, which the caller keeps open.
+  package func open(
+    _ path: PathName, in directory: Int32, _ options: OpenOptions, mode: UInt16 = 0o600
+  ) throws(SystemError) -> Descriptor {
     let raw = try retryOnInterrupt { () throws(SystemError) in
-      try openOnce(path, in: parent, options, mode: mode)
+      try openOnce(path, in: directory, options, mode: mode)
     }
     return Descriptor(raw, of: self)
   }

@@ -151,8 +151,7 @@ struct JournalCheck {
   private func open(_ number: UInt32) throws(SystemError) -> Descriptor {
     let name = Layout.segment(number)
     guard try fileSystem.status(at: name, in: directory).kind == .file else { throw .inputOutput }
-    return Descriptor(
-      try fileSystem.openOnce(name, in: directory, [.read], mode: 0), of: fileSystem)
+    return try fileSystem.open(name, in: directory, [.read])
   }
 
   /// Reads one segment.

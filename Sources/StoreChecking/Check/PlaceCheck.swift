@@ -73,8 +73,7 @@ struct PlaceCheck {
     }
     addPermissions(status, name)
     let expected = Array(Layout.backupTagText.prefix { $0 != "\n" }.utf8)
-    guard let raw = try? fileSystem.openOnce(name, in: root, [.read], mode: 0) else { return }
-    let file = Descriptor(raw, of: fileSystem)
+    guard let file = try? fileSystem.open(name, in: root, [.read]) else { return }
     if (try? fileSystem.readBytes(file, count: expected.count, at: 0)) != expected {
       add(.tagWrong, name, "its first line is not the signature")
     }

@@ -40,7 +40,7 @@ final class SceneReader {
     guard let shard else { return scene }
     let name = Layout.key(hash)
     do throws(SystemError) {
-      let directory = try open(name, in: shard)
+      let directory = try fileSystem.open(name, in: shard, [.read, .directory])
       scene.directory = .directory(try fileSystem.status(of: directory.raw))
       files += 1
       try readNames(&scene, directory)
@@ -51,12 +51,6 @@ final class SceneReader {
       scene.directory = whatStands(name, in: shard, after: error)
     }
     return scene
-  }
-
-  /// Opens the directory of a key. Anything else is not opened.
-  private func open(_ name: PathName, in shard: Int32) throws(SystemError) -> Descriptor {
-    Descriptor(
-      try fileSystem.openOnce(name, in: shard, [.read, .directory], mode: 0), of: fileSystem)
   }
 
   /// Returns the state of a directory that could not be opened or read.

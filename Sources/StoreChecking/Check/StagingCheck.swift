@@ -27,10 +27,9 @@ enum StagingCheck {
   private static func isDead(
     _ name: PathName, in staging: Int32, _ fileSystem: any FileSystem
   ) -> Bool {
-    guard let raw = try? fileSystem.openOnce(name, in: staging, [.read, .directory], mode: 0)
+    guard let session = try? fileSystem.open(name, in: staging, [.read, .directory]),
+      (try? fileSystem.tryLock(session)) == true
     else { return false }
-    let session = Descriptor(raw, of: fileSystem)
-    guard (try? fileSystem.tryLock(session)) == true else { return false }
     fileSystem.unlock(session.raw)
     return true
   }

@@ -32,9 +32,8 @@ struct StrayCheck {
     guard let status = try? fileSystem.status(at: name, in: directory) else { return }
     run.reporter.add(files: 1)
     if status.kind == .directory,
-      let raw = try? fileSystem.openOnce(name, in: directory, [.read, .directory], mode: 0)
+      let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
     {
-      let inner = Descriptor(raw, of: fileSystem)
       if let key = misplaced(inner) {
         tell(
           Suspicion(

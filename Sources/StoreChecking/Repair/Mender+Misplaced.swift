@@ -54,8 +54,7 @@ extension Mender {
     of name: PathName, in parent: Int32, _ path: [UInt8]
   ) throws(StoreError) -> Bool {
     let directory = try guarded(path) { () throws(SystemError) in
-      Descriptor(
-        try fileSystem.openOnce(name, in: parent, [.read, .directory], mode: 0), of: fileSystem)
+      try fileSystem.open(name, in: parent, [.read, .directory])
     }
     var names: [PathName] = []
     try guarded(path) { () throws(SystemError) in
