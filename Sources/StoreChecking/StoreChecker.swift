@@ -5,7 +5,7 @@
 public final class StoreChecker: Sendable {
   let path: String
   let options: CheckOptions
-  let cancellation = Cancellation()
+  let cancellation = Flag()
 
   /// Creates a checker; nothing is read yet.
   public init(at path: String, options: CheckOptions = CheckOptions()) {

@@ -3,18 +3,18 @@ internal import CacheStore
 internal import CacheSystem
 internal import Synchronization
 
-/// A flag that ends a check.
-final class Cancellation: Sendable {
-  private let flag = Atomic<Bool>(false)
-  var isSet: Bool { flag.load(ordering: .relaxed) }
-  func set() { flag.store(true, ordering: .relaxed) }
+/// A flag that any thread may set, and that stays set.
+final class Flag: Sendable {
+  private let value = Atomic<Bool>(false)
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set() { value.store(true, ordering: .relaxed) }
 }
 
 /// One check from beginning to end: place, journal, shards, staging.
 final class CheckRun: Sendable {
   let path: String
   let options: CheckOptions
-  let cancellation: Cancellation
+  let cancellation: Flag
   let reporter: Reporter
   let hashed: HashedFiles
   let shared = SharedFiles()
@@ -23,13 +23,13 @@ final class CheckRun: Sendable {
   private struct State {
     var context = Examination.Context(
       hasIndex: false, isJournalWhole: true, hasDeadSession: false, owner: 0, now: 0)
-    var mender: (any Mending)?
+    var mender: Mender?
     var hasJournal = true
   }
 
   var context: Examination.Context { state.withLock { $0.context } }
   /// The mender; `nil` for a check without repair.
-  var mender: (any Mending)? { state.withLock { $0.mender } }
+  var mender: Mender? { state.withLock { $0.mender } }
 
   /// - Parameter hashed: the digests of bodies that earlier passes have read.
   init(
@@ -351,7 +351,7 @@ final class CheckRun: Sendable {
     guard let mender,
       !journal.isEmpty || !staging.isEmpty || store.catalog?.isJournalWhole == false
     else { return }
-    let attempt = mender.finish(journal: journal, staging: staging)
+    let attempt = mender.finish(journal: journal)
     let left = leftovers(root) + checkJournal(root, place).suspicions
     for suspicion in journal + staging {
       let isLeft = left.contains { $0.isSame(as: suspicion) }

@@ -182,7 +182,7 @@ final class ShardCheck {
 
   /// Repairs a key, examines it again, and repeats this as long as it shows new suspicions.
   private func mend(
-    _ suspicions: [Suspicion], _ scene: KeyScene, _ mender: any Mending, in shard: borrowing Shard
+    _ suspicions: [Suspicion], _ scene: KeyScene, _ mender: Mender, in shard: borrowing Shard
   ) -> [Finding] {
     var (left, scene) = (suspicions, scene)
     var all: [(suspicion: Suspicion, attempt: MendAttempt)] = []

@@ -1,10 +1,19 @@
 internal import CacheFormat
 internal import CacheStore
 internal import CacheSystem
-internal import Synchronization
+
+/// The outcome of an attempt to repair something. Another examination shows whether it is right
+/// now.
+enum MendAttempt: Sendable, Hashable {
+  /// There was nothing to do, or the level of the repair does not include it.
+  case none
+  case done
+  /// The repair failed, for this reason.
+  case failed(String)
+}
 
 /// The repair of what a check has found, with the engine's own steps (Docs/Architecture.md, "A
-/// check").
+/// check"). The suspicions of a call were found with the lock held.
 ///
 /// Damaged files are not deleted, but moved to the quarantine. A file that replaces another one is
 /// linked or written in the session's directory and then renamed, so a kill leaves either the old
@@ -18,7 +27,8 @@ struct Mender: Sendable {
   /// Whether the journal was whole at the beginning, so that files without a record were never
   /// promised.
   private let wasWhole: Bool
-  private let hasFailed = FailureFlag()
+  /// Set if a repair fails.
+  private let hasFailed = Flag()
 
   var catalog: Catalog { store.catalog }
   var recovery: Recovery { store.recovery }
@@ -56,14 +66,8 @@ struct Mender: Sendable {
   }
 }
 
-/// A flag that is set if a repair fails.
-private final class FailureFlag: Sendable {
-  private let value = Atomic<Bool>(false)
-  var isSet: Bool { value.load(ordering: .relaxed) }
-  func set() { value.store(true, ordering: .relaxed) }
-}
-
-extension Mender: Mending {
+extension Mender {
+  /// Repairs one key, and returns one attempt for each suspicion. The caller holds `shard`.
   func mend(
     _ suspicions: [Suspicion], of scene: KeyScene, in shard: borrowing Shard
   ) -> [MendAttempt] {
@@ -186,6 +190,8 @@ extension Mender: Mending {
     }
   }
 
+  /// Repairs a name in `directory`, anywhere in the store except in the directory of a key: a
+  /// foreign file, or one of a wrong kind, mode or place.
   func mendStray(
     _ suspicion: Suspicion, _ name: PathName, in directory: Int32
   ) -> MendAttempt {
@@ -207,7 +213,11 @@ extension Mender: Mending {
 
   // MARK: The end
 
-  func finish(journal: [Suspicion], staging: [Suspicion]) -> MendAttempt {
+  /// Renews the journal if it is not whole, and removes dead sessions. Called after all shards were
+  /// repaired. Another check shows what is still wrong.
+  ///
+  /// - Parameter journal: the suspicions about the journal.
+  func finish(journal: [Suspicion]) -> MendAttempt {
     do throws(StoreError) {
       try recovery.separateMissing()
       try recovery.takeUpAndRenew()
