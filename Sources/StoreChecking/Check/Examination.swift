@@ -123,7 +123,7 @@ struct Examination {
       differences.append(facts.isPinned ? "pinned" : "unpinned")
     }
     if facts.createdSeconds != slot.createdSeconds { differences.append("time stored") }
-    if case .differs(let names)? = scene.records[slot.variant] { differences.append(names) }
+    if let names = scene.differences[slot.variant] { differences.append(names) }
     if !differences.isEmpty {
       // If the tree decides, the body in the metadata file may be the right one.
       if !context.isJournalWhole, !facts.hasBody { usedBodies.insert(facts.digest) }

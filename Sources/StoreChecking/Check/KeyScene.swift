@@ -26,8 +26,9 @@ struct KeyScene: Sendable {
   /// The reasons for which the journal no longer has variants whose files are in the directory.
   /// Only read with the shard locked.
   var goodbyes: [UInt64: Goodbye] = [:]
-  /// The comparison of records with metadata files. Only made by a deep check.
-  var records: [UInt64: RecordReading] = [:]
+  /// The members in which records differ from metadata files, by variant. Only a deep check compares
+  /// them.
+  var differences: [UInt64: String] = [:]
   /// The variants whose body should be the same file as that of another entry, and is not: the path
   /// of the other file by variant.
   var unshared: [UInt64: [UInt8]] = [:]
@@ -108,11 +109,4 @@ enum BodyReading: Sendable, Hashable {
   case right
   case wrong(Digest)
   case unreadable(SystemError)
-}
-
-/// The result of comparing a record with its metadata file.
-enum RecordReading: Sendable, Hashable {
-  case same
-  /// The record and the metadata file differ, in these members.
-  case differs(String)
 }

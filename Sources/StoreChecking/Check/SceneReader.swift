@@ -163,7 +163,7 @@ final class SceneReader {
     do throws(SystemError) {
       let bytes = try fileSystem.readFile(
         name, in: directory, limit: MetadataDocument.maximumBytes, &status)
-      reading = read(bytes, scene.slot(variant), &scene.records)
+      reading = read(bytes, scene.slot(variant), &scene.differences)
     } catch  where error == .notFound { return } catch  where error == .tooLarge {
       let detail = "it has \(status?.length ?? 0) bytes, over \(MetadataDocument.maximumBytes)"
       reading = .damaged(FormatError(.tooLarge, detail))
@@ -179,14 +179,14 @@ final class SceneReader {
   }
 
   private func read(
-    _ bytes: [UInt8], _ slot: Slot?, _ records: inout [UInt64: RecordReading]
+    _ bytes: [UInt8], _ slot: Slot?, _ differences: inout [UInt64: String]
   ) -> DocumentReading {
     do throws(FormatError) {
       let document = try MetadataDocument(decoding: bytes, hashSeed: store.hashSeed)
       let entry = document.entry
       if isDeep, let body = document.body { bodies.count(embedded: body) }
       if isDeep, let slot, let record = store.catalog?.record(of: slot) {
-        records[slot.variant] = compare(record, entry)
+        differences[slot.variant] = differing(record, entry)
       }
       return .document(
         DocumentFacts(
@@ -214,8 +214,8 @@ final class SceneReader {
     }
   }
 
-  /// Compares a record with its metadata file, member by member.
-  private func compare(_ record: PutRecord, _ entry: StoredEntry) -> RecordReading {
+  /// Returns the members in which a record differs from its metadata file; `nil` if there are none.
+  private func differing(_ record: PutRecord, _ entry: StoredEntry) -> String? {
     let metadata = record.metadata
     let differing: [(String, Bool)] = [
       ("key", !record.hasKey(entry.key)),
@@ -227,7 +227,7 @@ final class SceneReader {
       ("time stored", record.head.created != entry.created),
     ]
     let names = differing.filter(\.1).map(\.0)
-    return names.isEmpty ? .same : .differs(names.joined(separator: ", "))
+    return names.isEmpty ? nil : names.joined(separator: ", ")
   }
 
   // MARK: Bodies
