@@ -13,6 +13,7 @@ final class ShardCheck {
   /// The number of keys that are read from the index at once. It is 1 if bodies are read, because
   /// index entries would be outdated afterwards.
   private let batch: Int
+  private var pendingEntries = 0
   private var toldFiles = 0
   private var toldBytes: UInt64 = 0
 
@@ -214,16 +215,9 @@ final class ShardCheck {
   }
 
   private func note(_ scene: KeyScene) {
-    let files = reader.files - toldFiles
-    guard files >= 512 || bodies.readBytes - toldBytes >= 4 << 20 else {
-      pendingEntries += scene.slots.count
-      return
-    }
     pendingEntries += scene.slots.count
-    tell()
+    if reader.files - toldFiles >= 512 || bodies.readBytes - toldBytes >= 4 << 20 { tell() }
   }
-
-  private var pendingEntries = 0
 
   private func tell() {
     run.reporter.add(

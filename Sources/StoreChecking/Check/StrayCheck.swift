@@ -35,13 +35,7 @@ struct StrayCheck {
       let inner = try? fileSystem.open(name, in: directory, [.read, .directory])
     {
       if let key = misplaced(inner) {
-        tell(
-          Suspicion(
-            .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
-            "it belongs into entries/"
-              + Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text),
-          name, in: directory, &tally)
-        return
+        return tellMisplaced(key, name, in: directory, &tally)
       }
       checkInside(inner, tally.path(name))
     }
@@ -57,14 +51,20 @@ struct StrayCheck {
       guard let inner = try? fileSystem.open(name, in: directory, [.read, .directory]),
         let key = misplaced(inner)
       else { continue }
-      tell(
-        Suspicion(
-          .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
-          "it belongs into entries/"
-            + Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text),
-        name, in: directory.raw, &tally)
+      tellMisplaced(key, name, in: directory.raw, &tally)
     }
     end(tally)
+  }
+
+  private func tellMisplaced(
+    _ key: ByteString, _ name: PathName, in directory: Int32, _ tally: inout StrayTally
+  ) {
+    let place = Layout.keyPath(KeyHash(hashing: key, seed: store.hashSeed)).text
+    tell(
+      Suspicion(
+        .entryMisplaced, path: tally.path(name), name: name, key: key.bytes,
+        "it belongs into entries/\(place)"),
+      name, in: directory, &tally)
   }
 
   /// Returns the key of a whole entry in a directory (a metadata file of this store and its body);

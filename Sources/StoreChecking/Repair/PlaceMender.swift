@@ -63,8 +63,6 @@ struct PlaceMender {
     case .tagWrong: try writeTag(root)
     case .descriptionMissing, .descriptionDamaged: try restoreDescription(root)
     case .seedLost: try beginAnew(root)
-    case .stagingLeft: try fileSystem.removeFile(name, in: root.raw)
-    case .foreignFile: try setAside(name, root)
     default: break
     }
   }
