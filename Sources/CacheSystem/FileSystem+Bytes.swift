@@ -90,6 +90,16 @@ extension FileSystem {
       return false
     } catch { return error == .notFound }
   }
+
+  /// Returns whether no name is in a directory.
+  package func isEmpty(_ directory: borrowing Descriptor) throws(SystemError) -> Bool {
+    var isEmpty = true
+    try list(directory.raw) { _, _ in
+      isEmpty = false
+      return false
+    }
+    return isEmpty
+  }
 }
 
 extension FileSystem {

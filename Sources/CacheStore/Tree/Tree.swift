@@ -222,15 +222,10 @@ package final class Tree: Sendable {
     return hashes
   }
 
-  /// Returns whether the `entries` directory has any contents. A shard stays when its last key is
-  /// removed.
+  /// Returns whether the `entries` directory has any contents; false if it cannot be read. A shard
+  /// stays when its last key is removed.
   func hasKeys(in entries: EntriesDirectory) -> Bool {
-    var isEmpty = true
-    try? fileSystem.list(entries.directory.raw) { _, _ in
-      isEmpty = false
-      return false
-    }
-    return !isEmpty
+    (try? fileSystem.isEmpty(entries.directory)) == false
   }
 
   // MARK: Removing files

@@ -218,7 +218,9 @@ final class CheckRun: Sendable {
         journal, root, description, hasDeadSession: !deadSessions(root).isEmpty)
     }
     // A store without entries needs no journal.
-    if !hasEntries(root) { result.suspicions.removeAll { $0.kind == .journalMissing } }
+    if !options.fileSystem.hasEntries(root) {
+      result.suspicions.removeAll { $0.kind == .journalMissing }
+    }
     let bytes = result.bytes
     reporter.change { $0.journalBytes = bytes }
     return result
@@ -237,13 +239,6 @@ final class CheckRun: Sendable {
       journal.raw, description, options.fileSystem, hasDeadSession: hasDeadSession,
       markedEnd: markedEnd
     ) { [cancellation] in cancellation.isSet }
-  }
-
-  private func hasEntries(_ root: borrowing Descriptor) -> Bool {
-    guard
-      let entries = try? options.fileSystem.open(Layout.entries, in: root, [.read, .directory])
-    else { return false }
-    return !options.fileSystem.isEmpty(entries)
   }
 
   /// Returns the sessions and incomplete files of processes that are gone.

@@ -119,15 +119,9 @@ struct PlaceCheck {
   ) {
     add(kind, Layout.description, detail)
     result.description = StorePlace.restorable(root, fileSystem, options.clock)
-    if result.description == nil, hasEntries(root) {
+    if result.description == nil, fileSystem.hasEntries(root) {
       add(.seedLost, Layout.description, "neither the journal nor a metadata file tells it")
     }
-  }
-
-  private func hasEntries(_ root: borrowing Descriptor) -> Bool {
-    guard let entries = try? fileSystem.open(Layout.entries, in: root, [.read, .directory])
-    else { return false }
-    return !fileSystem.isEmpty(entries)
   }
 
   private mutating func addPermissions(_ status: FileStatus, _ name: PathName) {
@@ -151,13 +145,11 @@ struct PlaceCheck {
 }
 
 extension FileSystem {
-  /// Returns whether a directory is empty.
-  func isEmpty(_ directory: borrowing Descriptor) -> Bool {
-    var isEmpty = true
-    try? list(directory.raw) { _, _ in
-      isEmpty = false
-      return false
-    }
-    return isEmpty
+  /// Returns whether there is anything in the directory `entries` of a store; false if it cannot be
+  /// read.
+  func hasEntries(_ root: borrowing Descriptor) -> Bool {
+    guard let entries = try? open(Layout.entries, in: root, [.read, .directory])
+    else { return false }
+    return (try? isEmpty(entries)) == false
   }
 }

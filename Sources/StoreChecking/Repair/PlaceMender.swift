@@ -123,8 +123,9 @@ struct PlaceMender {
       try write(other, root)
     } else if let description = StorePlace.restorable(root, fileSystem, clock) {
       try write(description, root)
-    } else if try isEmpty(Layout.entries, root) {
-      try write(StorePlace.newDescription(clock), root)
+    } else {
+      let entries = try fileSystem.open(Layout.entries, in: root, [.read, .directory])
+      if try fileSystem.isEmpty(entries) { try write(StorePlace.newDescription(clock), root) }
     }
   }
 
@@ -138,18 +139,6 @@ struct PlaceMender {
     _ description: StoreDescription, _ root: borrowing Descriptor
   ) throws(SystemError) {
     try StorePlace.write(description, root, strays, fileSystem, synced: true)
-  }
-
-  private func isEmpty(
-    _ name: PathName, _ root: borrowing Descriptor
-  ) throws(SystemError) -> Bool {
-    let directory = try fileSystem.open(name, in: root, [.read, .directory])
-    var isEmpty = true
-    try fileSystem.list(directory.raw) { _, _ in
-      isEmpty = false
-      return false
-    }
-    return isEmpty
   }
 
   /// Moves entries and journal into the quarantine, and makes an empty store. Without the seed, no
