@@ -51,12 +51,8 @@ struct KeyFiles: ~Copyable {
   private static func make(
     _ tree: Tree, _ shard: borrowing Shard, _ name: PathName, _ path: String
   ) throws(StoreError) -> Bool {
-    do throws(SystemError) {
-      try tree.fileSystem.makeDirectory(
-        name, in: shard.directory.raw, mode: StorePlace.directoryMode)
-      return true
-    } catch  where error == .exists { return false } catch {
-      throw StoreError(error, path: path)
+    try system(path) { () throws(SystemError) -> Bool in
+      try StorePlace.makeDirectory(name, shard.directory, tree.fileSystem)
     }
   }
 

@@ -69,9 +69,7 @@ extension Tree {
       return try fileSystem.open(name, in: parent, [.read, .directory])
     } catch  where error == .notFound || error.isWrongKind {
       if error.isWrongKind { clearPlace(of: name, in: parent.raw) }
-      do throws(SystemError) {
-        try fileSystem.makeDirectory(name, in: parent.raw, mode: StorePlace.directoryMode)
-      } catch  where error == .exists {}
+      try StorePlace.makeDirectory(name, parent, fileSystem)
       return try fileSystem.open(name, in: parent, [.read, .directory])
     }
   }

@@ -293,10 +293,7 @@ extension Tree {
   /// Makes the `entries` directory, if there is none.
   func makeEntries() throws(StoreError) {
     try system("\(path)/entries") { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.makeDirectory(
-          Layout.entries, in: place.root.raw, mode: StorePlace.directoryMode)
-      } catch  where error == .exists {}
+      try StorePlace.makeDirectory(Layout.entries, place.root, fileSystem)
       if durability == .full { try fileSystem.synchronize(place.root, names: true) }
     }
   }

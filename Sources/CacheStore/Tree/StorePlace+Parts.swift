@@ -73,15 +73,15 @@ extension StorePlace {
     }
   }
 
-  /// Makes a directory.
+  /// Makes a directory of a store, in the root or another directory.
   ///
   /// - Returns: false if the name is in use.
   @discardableResult
   package static func makeDirectory(
-    _ name: PathName, _ root: borrowing Descriptor, _ files: any FileSystem
+    _ name: PathName, _ parent: borrowing Descriptor, _ files: any FileSystem
   ) throws(SystemError) -> Bool {
     do throws(SystemError) {
-      try files.makeDirectory(name, in: root.raw, mode: directoryMode)
+      try files.makeDirectory(name, in: parent.raw, mode: directoryMode)
       return true
     } catch  where error == .exists { return false }
   }

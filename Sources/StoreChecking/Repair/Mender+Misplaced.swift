@@ -148,10 +148,7 @@ extension Mender {
       return false
     }
     let isFree = try guarded(path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.makeDirectory(
-          Layout.keyPath(hash), in: entries.directory.raw, mode: StorePlace.directoryMode)
-      } catch  where error == .exists {}
+      try StorePlace.makeDirectory(Layout.keyPath(hash), entries.directory, fileSystem)
       let target = try fileSystem.open(
         Layout.keyPath(hash), in: entries.directory, [.read, .directory])
       guard (try? fileSystem.status(at: metadata, in: target.raw)) == nil else { return false }

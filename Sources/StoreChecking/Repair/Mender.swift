@@ -275,11 +275,8 @@ extension Mender {
   /// Opens the directory of the key, and makes it if it is missing.
   func makeKey(_ scene: KeyScene, _ shard: borrowing Shard) throws(StoreError) -> Descriptor {
     let name = Layout.key(scene.hash)
-    let raw = shard.directory.raw
     return try guarded(scene.path) { () throws(SystemError) in
-      do throws(SystemError) {
-        try fileSystem.makeDirectory(name, in: raw, mode: StorePlace.directoryMode)
-      } catch  where error == .exists {}
+      try StorePlace.makeDirectory(name, shard.directory, fileSystem)
       return try fileSystem.open(name, in: shard.directory, [.read, .directory])
     }
   }
