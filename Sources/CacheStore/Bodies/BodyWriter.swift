@@ -14,7 +14,8 @@ internal import Synchronization
 /// threads may call it, but one at a time writes; the others wait.
 public final class BodyWriter: Sendable {
   private struct State: ~Copyable {
-    var file: StagedBody?
+    /// Whether the body was neither committed nor discarded.
+    var isOpen = true
     var hasher = DigestHasher()
   }
 
@@ -25,7 +26,7 @@ public final class BodyWriter: Sendable {
   private let variant: UInt64
   private let metadata: EntryMetadata
   private let past: ImportedTimes?
-  private let state: Mutex<State>
+  private let state = Mutex(State())
 
   /// A reader of the bytes written so far, which can be used while the body is written and
   /// afterwards.
@@ -51,7 +52,6 @@ public final class BodyWriter: Sendable {
     written = StagedBody(
       file, fileSystem: store.fileSystem,
       path: "\(store.path)/staging/\(session.name.text)/\(name.text)")
-    state = Mutex(State(file: written))
   }
 
   deinit { discard() }
@@ -66,11 +66,11 @@ public final class BodyWriter: Sendable {
   public func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     do throws(StoreError) {
       try state.withLock { state throws(StoreError) in
-        guard state.file != nil else { throw .closed(path) }
+        guard state.isOpen else { throw .closed(path) }
         try store.checkLength(
           state.hasher.count + UInt64(bytes.count), path,
           isSpare: metadata.isSpare)
-        unsafe try write(bytes, &state)
+        unsafe try write(bytes, at: Int64(state.hasher.count))
         unsafe state.hasher.update(bytes)
       }
     } catch {
@@ -91,25 +91,19 @@ public final class BodyWriter: Sendable {
     if let failure { throw failure }
   }
 
-  /// Writes bytes at the end of the file. If the disk is full, makes room and tries once more.
-  private func write(
-    _ bytes: UnsafeRawBufferPointer, _ state: inout State
-  ) throws(StoreError) {
-    let offset = Int64(state.hasher.count)
+  /// Writes bytes to the file. If the disk is full, makes room and tries once more.
+  private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
     do throws(StoreError) {
-      unsafe try writeOnce(bytes, state, at: offset)
+      unsafe try writeOnce(bytes, at: offset)
     } catch  where error.code == .noSpace {
       guard store.evictor.makeSpace(UInt64(bytes.count)) else { throw error }
-      unsafe try writeOnce(bytes, state, at: offset)
+      unsafe try writeOnce(bytes, at: offset)
     }
   }
 
-  private func writeOnce(
-    _ bytes: UnsafeRawBufferPointer, _ state: borrowing State, at offset: Int64
-  ) throws(StoreError) {
+  private func writeOnce(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
     try system(path) { () throws(SystemError) in
-      guard let staged = state.file else { throw .inputOutput }
-      unsafe try store.fileSystem.write(staged.file, from: bytes, at: offset)
+      unsafe try store.fileSystem.write(written.file, from: bytes, at: offset)
     }
   }
 
@@ -121,14 +115,13 @@ public final class BodyWriter: Sendable {
   @discardableResult
   public func commit(metadata: EntryMetadata? = nil) throws(StoreError) -> EntryInfo {
     let (digest, length) = try state.withLock { state throws(StoreError) -> (Digest, UInt64) in
-      guard state.file != nil else { throw .closed(path) }
+      guard state.isOpen else { throw .closed(path) }
       // After a failed sync a second one would prove nothing (fsync(2)), so there is no second try.
-      defer { state.file = nil }
+      state.isOpen = false
       if store.durability == .full {
         do throws(StoreError) {
           try system(path) { () throws(SystemError) in
-            guard let staged = state.file else { throw .inputOutput }
-            try store.fileSystem.synchronize(staged.file, names: false)
+            try store.fileSystem.synchronize(written.file, names: false)
           }
         } catch {
           removeFile()
@@ -148,9 +141,8 @@ public final class BodyWriter: Sendable {
   /// Deletes the bytes that were written. Does nothing after `commit`.
   public func discard() {
     let wasOpen = state.withLock { state -> Bool in
-      guard state.file != nil else { return false }
-      state.file = nil
-      return true
+      defer { state.isOpen = false }
+      return state.isOpen
     }
     if wasOpen { removeFile() }
   }
