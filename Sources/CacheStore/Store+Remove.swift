@@ -28,10 +28,7 @@ extension Store {
   /// cut.
   private func syncJournal() throws(StoreError) {
     if isReadOnly { return }
-    let end = catalog.state.withLock { state in
-      state.journal.current.map { AppendedPlace(segment: $0, end: state.journal.position) }
-    }
-    if let end { try catalog.sync(end) }
+    if let end = catalog.state.withLock({ $0.journal.end }) { try catalog.sync(end) }
   }
 
   /// Removes all entries whose key begins with `prefix`.

@@ -29,10 +29,8 @@ extension Catalog {
     _ = try? journal.withLock { () throws(StoreError) in
       let (sequence, end) = state.withLock { state in
         follow(&state)
-        return (
-          state.journal.isWhole && state.journal.unread == nil ? state.journal.sequence : 0,
-          state.journal.current.map { AppendedPlace(segment: $0, end: state.journal.position) }
-        )
+        let isKnown = state.journal.isWhole && state.journal.unread == nil
+        return (isKnown ? state.journal.sequence : 0, state.journal.end)
       }
       guard sequence > 0, let end else { return }
       try syncJournal(end)

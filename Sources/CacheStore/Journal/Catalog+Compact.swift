@@ -248,7 +248,7 @@ extension Catalog {
       // The segment stays if it still has live records, or if the index may lack entries.
       guard state.journal.firstNumber == number, state.isComplete,
         state.journal.segments.count > 1 || journal.rollsNext.load(ordering: .relaxed),
-        (state.journal.segments.first ?? nil)?.liveBytes ?? 0 <= 0
+        state.journal.first?.liveBytes ?? 0 <= 0
       else { return [] }
       return [DropRecord.bytes(through: UInt64(number))]
     }

@@ -50,8 +50,7 @@ extension Catalog {
   private func findSegment(_ state: inout StoreState) {
     do throws(StoreError) {
       if state.journal.segments.isEmpty { return try load(&state) }
-      let segment = try journal.open(
-        state.journal.firstNumber + UInt32(state.journal.segments.count))
+      let segment = try journal.open(state.journal.endNumber)
       state.journal.segments.append(SegmentUse(segment: segment))
       readOn(&state)
     } catch {
@@ -72,8 +71,8 @@ extension Catalog {
     // The place of damage that was found once. The bytes may have been cut off and written again
     // while they were read, so damage counts when it is found again.
     var suspected: Int64?
-    if let next = (state.journal.segments.last ?? nil)?.next { openNext(&state, next) }
-    while let use = state.journal.segments.last ?? nil, !use.isSealed {
+    if let next = state.journal.last?.next { openNext(&state, next) }
+    while let use = state.journal.last, !use.isSealed {
       guard let length = try? fileSystem.length(of: use.segment.file.raw) else {
         setUnread(&state, .inputOutput)
         return
@@ -243,7 +242,7 @@ extension Catalog {
   private func openNext(_ state: inout StoreState, _ number: UInt32) {
     do throws(StoreError) {
       let segment = try journal.open(number)
-      if number == state.journal.firstNumber + UInt32(state.journal.segments.count) {
+      if number == state.journal.endNumber {
         state.journal.segments.append(SegmentUse(segment: segment))
         return
       }

@@ -38,7 +38,7 @@ extension Catalog {
     // What cannot be read now is not left out.
     guard state.journal.lockNumber != number, state.journal.unread == nil else { return }
     var isLast = false
-    while !isLast, let use = state.journal.segments.last ?? nil, !use.isSealed {
+    while !isLast, let use = state.journal.last, !use.isSealed {
       do throws(StoreError) {
         let next = try journal.open(use.segment.number + 1)
         // One without records was left by a process that was killed just after it had made it.

@@ -53,16 +53,15 @@ extension Catalog {
       return try loadSegment(&state, last)
     }
     state.journal.firstNumber = first
-    for number in first...last
-    where state.journal.firstNumber + UInt32(state.journal.segments.count) <= number {
+    for number in first...last where state.journal.endNumber <= number {
       if number == last && isUnused(number, after: state) { break }
       state.journal.countTail()
       // A next segment that could not be opened is tried again.
-      if (state.journal.segments.last ?? nil)?.isSealed == true { state.journal.unread = nil }
+      if state.journal.last?.isSealed == true { state.journal.unread = nil }
       state.journal.giveUpUnread()
       if try !loadSegment(&state, number) { isRead = false }
     }
-    if (state.journal.segments.last ?? nil)?.isSealed == true, state.journal.unread == nil {
+    if state.journal.last?.isSealed == true, state.journal.unread == nil {
       // The next segment is lost. The next writer begins a new one.
       state.journal.segments.append(nil)
       state.journal.noteDamage()
@@ -77,7 +76,7 @@ extension Catalog {
   /// Returns whether a process was killed after it had begun a segment, and before it had sealed
   /// the previous one. All others still write to the previous one.
   private func isUnused(_ number: UInt32, after state: borrowing StoreState) -> Bool {
-    guard let use = state.journal.segments.last ?? nil, !use.isSealed,
+    guard let use = state.journal.last, !use.isSealed,
       let segment = try? journal.open(number)
     else { return false }
     return journal.isEmpty(segment)

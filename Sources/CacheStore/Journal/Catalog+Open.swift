@@ -138,7 +138,7 @@ extension Catalog {
     if isSupervised { return false }
     return state.withLock { state in
       guard state.journal.hasRemoved, state.journal.bytes.live < Self.quickPurgeBytes,
-        let first = state.journal.segments.first ?? nil
+        let first = state.journal.first
       else { return false }
       return clock.now() - first.segment.created.nanoseconds > Self.purgeAgeNanoseconds
     }

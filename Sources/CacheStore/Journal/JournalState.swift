@@ -6,11 +6,9 @@ struct JournalState {
   /// The segments from `firstNumber` on, with `nil` for a missing one.
   var segments: [SegmentUse?] = [] {
     didSet {
-      tail = JournalTail.Mark(
-        file: segments.last??.segment.file.raw ?? -1,
-        position: segments.last??.readBytes ?? 0)
+      tail = JournalTail.Mark(file: current?.file.raw ?? -1, position: position)
       // While the next segment cannot be opened, each look-up tries it again.
-      sharedTail.set((segments.last ?? nil)?.isSealed == true ? JournalTail.Mark() : tail)
+      sharedTail.set(last?.isSealed == true ? JournalTail.Mark() : tail)
     }
   }
   /// The number of the first segment.
@@ -71,11 +69,21 @@ struct JournalState {
 
   init(_ sharedTail: JournalTail) { self.sharedTail = sharedTail }
 
+  /// The first and the last segment; `nil` if there is none, or if it is missing.
+  var first: SegmentUse? { segments.first ?? nil }
+  var last: SegmentUse? { segments.last ?? nil }
+
   /// The segment that is being written and read.
-  var current: Segment? { segments.last??.segment }
+  var current: Segment? { last?.segment }
 
   /// The number of bytes of the current segment that have been read.
-  var position: Int64 { segments.last??.readBytes ?? 0 }
+  var position: Int64 { last?.readBytes ?? 0 }
+
+  /// The end of what has been read; `nil` without a current segment.
+  var end: AppendedPlace? { current.map { AppendedPlace(segment: $0, end: position) } }
+
+  /// The number after that of the last segment.
+  var endNumber: UInt32 { firstNumber + UInt32(segments.count) }
 
   /// Whether records in the current segment may carry bodies: it has format 2.
   var carriesBodies: Bool { current?.version ?? 1 > 1 }
@@ -85,8 +93,7 @@ struct JournalState {
   /// A journal that was lost does not begin with 1 again. The missing number shows that there may
   /// be entries that are not in it, until it has been written anew.
   var nextNumber: UInt32 {
-    let next = firstNumber + UInt32(segments.count)
-    return segments.isEmpty && !isWhole ? next + 1 : next
+    segments.isEmpty && !isWhole ? endNumber + 1 : endNumber
   }
 
   /// The bytes of all segments without bodies, and of the put records among them that the index
@@ -143,7 +150,7 @@ struct JournalState {
   /// names, count as missing: the journal is written anew then.
   mutating func add(_ segment: Segment) {
     if segments.isEmpty { firstNumber = segment.number }
-    while segment.number > firstNumber + UInt32(segments.count) {
+    while segment.number > endNumber {
       segments.append(nil)
       setNotWhole()
     }
@@ -247,9 +254,7 @@ struct JournalState {
 
   /// Forgets the oldest segments, up to a number, that have no live record.
   mutating func release(through number: UInt32) {
-    while segments.count > 1, firstNumber <= number,
-      (segments.first ?? nil)?.liveBytes ?? 0 <= 0
-    {
+    while segments.count > 1, firstNumber <= number, first?.liveBytes ?? 0 <= 0 {
       segments.removeFirst()
       firstNumber += 1
     }
@@ -272,7 +277,6 @@ extension JournalState {
       if use.liveBytes < 0 || use.liveBytes > use.readBytes - use.bodyBytes { return false }
       if use.unsettledBytes < 0 || use.unsettledBytes > use.bodyBytes { return false }
     }
-    return tail.file == segments.last??.segment.file.raw ?? -1
-      && tail.position == segments.last??.readBytes ?? 0
+    return tail.file == current?.file.raw ?? -1 && tail.position == position
   }
 }

@@ -48,7 +48,7 @@ extension Catalog {
   /// Returns whether the current segment is full. A segment with many records is as short as the
   /// budget of the journal demands, and one with bodies as short as that of the log.
   func isFull(_ state: borrowing StoreState) -> Bool {
-    guard let use = state.journal.segments.last ?? nil else { return false }
+    guard let use = state.journal.last else { return false }
     let log = logBudget(state).segmentBytes
     return use.readBytes - use.bodyBytes >= journalBudget(state).segmentBytes
       || use.bodyBytes > 0 && use.bodyBytes >= log
