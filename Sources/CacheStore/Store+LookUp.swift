@@ -28,20 +28,20 @@ extension Store {
         do throws(ReadFailure) {
           return hit(try readEntry(located, key), key)
         } catch {
-          if error == .collision { return miss(.collision, key) }
-          if catalog.isCurrent(located) { return missing(located, key, error) }
+          if error == .collision { return .miss(miss(.collision, key)) }
+          if catalog.isCurrent(located) { return .miss(missing(located, key, error)) }
         }
-      case .absent: return miss(.absent, key)
+      case .absent: return .miss(miss(.absent, key))
       case .uncertain(let isKnown):
         // One search of the tree shows that an entry is absent. An entry in the index may change
         // meanwhile, so it is searched for again.
         reason = isKnown ? .damaged : .absent
         guard isKnown || !hasAsked, (try? recovery.askTree(hash, variant)) != nil
-        else { return miss(reason, key) }
+        else { return .miss(miss(reason, key)) }
         hasAsked = true
       }
     }
-    return miss(reason, key)
+    return .miss(miss(reason, key))
   }
 
   /// The number of times that an operation is tried if the entry is changed meanwhile.
@@ -106,18 +106,21 @@ extension Store {
     return .hit(entry)
   }
 
-  private func miss(_ reason: MissReason, _ key: ByteString) -> Lookup {
+  /// Reports a miss, and returns its reason.
+  private func miss(_ reason: MissReason, _ key: ByteString) -> MissReason {
     counters.miss(reason)
     events.send(.miss(reason), key: key)
-    return .miss(reason)
+    return reason
   }
 
   /// Reports a miss for an entry whose files are damaged or missing, and has the upkeep set it
   /// aside.
-  private func missing(_ located: Located, _ key: ByteString, _ failure: ReadFailure) -> Lookup {
-    let miss = miss(.damaged, key)
+  private func missing(
+    _ located: Located, _ key: ByteString, _ failure: ReadFailure
+  ) -> MissReason {
+    let reason = miss(.damaged, key)
     if failure != .unreadable { upkeep.setAside(located.slot) }
-    return miss
+    return reason
   }
 }
 
@@ -173,17 +176,10 @@ extension Store {
         events.send(.hit(.disk), key: key, bytes: located.slot.length)
         return .hit(located.info(record), reader)
       } catch {
-        if error == .collision {
-          _ = miss(.collision, key)
-          return .miss(.collision)
-        }
-        if catalog.isCurrent(located) {
-          _ = missing(located, key, error)
-          return .miss(.damaged)
-        }
+        if error == .collision { return .miss(miss(.collision, key)) }
+        if catalog.isCurrent(located) { return .miss(missing(located, key, error)) }
       }
     }
-    _ = miss(.absent, key)
-    return .miss(.absent)
+    return .miss(miss(.absent, key))
   }
 }
