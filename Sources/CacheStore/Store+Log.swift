@@ -25,14 +25,8 @@ extension Store {
       catalog.state.withLock({ catalog.hasLogRoom(entry.loggedBytes, $0) })
     else { return nil }
     let body = try bytes(of: entry)
-    let time = Timestamp(nanoseconds: 0)
-    let stored = entry.stored(digest: entry.digest, created: time, accessed: time, isPinned: false)
-    let record = PutRecord(
-      stored, hash, bodyFile: 0,
-      overhead: try catalog.tree.plannedOverhead(stored, entry.embeddedBody),
-      isEmbedded: entry.isEmbedded)
     let write = LogWrite(
-      record: record, body: body, hash: hash, entry: entry,
+      record: try entry.record(hash, in: catalog.tree), body: body, hash: hash, entry: entry,
       change: { [self] before in moment(of: entry, before) })
     guard let placed = try append(write) else { return nil }
     remember(placed, entry)

@@ -132,13 +132,10 @@ extension Evictor {
   }
 
   private func size(of entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntrySize {
-    let time = Timestamp(nanoseconds: 0)
-    let stored = entry.stored(digest: entry.digest, created: time, accessed: time, isPinned: false)
-    let record = PutRecord(stored, hash, bodyFile: 0, overhead: 0)
-    let body = entry.embeddedBody
+    let record = try entry.record(hash, in: tree)
+    let bodyBytes = RecordFrame.padded(entry.embeddedBody?.count ?? 0)
     return EntrySize(
-      overhead: UInt64(try tree.plannedOverhead(stored, body)),
-      record: Int64(record.bytes.count + RecordFrame.padded(body?.count ?? 0)))
+      overhead: UInt64(record.head.overhead), record: Int64(record.bytes.count + bodyBytes))
   }
 
   /// Writes the journal anew if a delegate counts too many bytes and more than half of the journal

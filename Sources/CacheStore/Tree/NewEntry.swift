@@ -70,6 +70,18 @@ struct NewEntry {
       key: key, variant: variant, digest: digest, length: length, created: created,
       accessed: accessed, isPinned: isPinned, metadata: metadata)
   }
+
+  /// Makes a record of the entry without times, pin and body file. Its size and overhead are those
+  /// that the entry will have.
+  ///
+  /// - Throws: `metadataTooLarge`.
+  func record(_ hash: KeyHash, in tree: Tree) throws(StoreError) -> PutRecord {
+    let time = Timestamp(nanoseconds: 0)
+    let stored = stored(digest: digest, created: time, accessed: time, isPinned: false)
+    return PutRecord(
+      stored, hash, bodyFile: 0, overhead: try tree.plannedOverhead(stored, embeddedBody),
+      isEmbedded: isEmbedded)
+  }
 }
 
 /// The entries of a key in the index before a change. Valid as long as the shard of the key is
