@@ -132,12 +132,7 @@ extension Catalog {
   }
 
   /// Returns whether other entries have the same body file, according to their records.
-  package func sharesFile(_ slot: Slot) -> Bool {
-    state.withLock { state in
-      guard let number = state.index.find(slot.keyHash, slot.variant) else { return false }
-      return state.index[number].next != number
-    }
-  }
+  package func sharesFile(_ slot: Slot) -> Bool { state.withLock { !$0.index.isAlone(slot) } }
 
   /// Reads the record of an entry from the journal; `nil` if only the tree has the entry, or if the
   /// record cannot be read.

@@ -29,8 +29,7 @@ extension Catalog {
       journal.rollsNext.store(true, ordering: .relaxed)
       journal.sync.needsRenewal.store(true, ordering: .sequentiallyConsistent)
       tree.staging.noteUnclean()
-      throw StoreError(
-        error, path: "\(path)/journal/\(Layout.segment(placed.segment.number).text)")
+      throw StoreError(error, path: journal.path(of: placed.segment.number))
     }
   }
 

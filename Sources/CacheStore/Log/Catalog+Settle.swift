@@ -45,24 +45,25 @@ extension Catalog {
   /// Settles entries.
   ///
   /// - Parameters:
-  ///   - last: the last segment whose entries are settled.
   ///   - age: the age from which entries are settled, in nanoseconds.
   ///   - deadline: the time by the monotonic clock at which the call returns.
   /// - Throws: the first error that prevents an entry from being settled, after all others were tried,
   ///   unless the volume is full. The entry stays in the log.
   func settle(
-    through last: UInt32 = .max, olderThan age: Int64 = .min, until deadline: Int64 = .max
+    olderThan age: Int64 = .min, until deadline: Int64
   ) throws(StoreError) -> SettlingEnd {
     var end = SettlingEnd.busy
     try journal.withCompactionLock(isWaiting: false) { () throws(StoreError) in
-      end = try settleLocked(through: last, olderThan: age, until: deadline)
+      end = try settleLocked(olderThan: age, until: deadline)
     }
     return end
   }
 
   /// Does the same as `settle`, for a caller that holds the lock of compaction.
+  ///
+  /// - Parameter last: the last segment whose entries are settled.
   func settleLocked(
-    through last: UInt32, olderThan age: Int64 = .min, until deadline: Int64 = .max
+    through last: UInt32 = .max, olderThan age: Int64 = .min, until deadline: Int64 = .max
   ) throws(StoreError) -> SettlingEnd {
     let now = clock.now()
     // Each step tries one entry at least.

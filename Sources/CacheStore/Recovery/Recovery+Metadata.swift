@@ -113,7 +113,7 @@ extension Recovery {
     do throws(ReadFailure) {
       (record, body) = try catalog.readWithEmbedded(located)
     } catch {
-      throw .unreadable("\(path)/journal/\(Layout.segment(slot.segment).text)")
+      throw .unreadable(catalog.journal.path(of: slot.segment))
     }
     try tree.writeMetadata(of: record, body, in: directory, staging: try catalog.ownSession())
   }

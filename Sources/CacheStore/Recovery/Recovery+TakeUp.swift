@@ -224,7 +224,7 @@ extension Recovery {
       return record.sequence == sequence && record.isSame(as: document.entry) ? .same : .older
     } catch {
       if error != .unreadable { return .newer }
-      throw .unreadable("\(path)/journal/\(Layout.segment(located.slot.segment).text)")
+      throw .unreadable(catalog.journal.path(of: located.slot.segment))
     }
   }
 
@@ -238,7 +238,7 @@ extension Recovery {
     let record: PutRecord
     do throws(ReadFailure) { record = try catalog.readRecord(located) } catch {
       if error == .unreadable && entry.digest != located.slot.digest {
-        throw .unreadable("\(path)/journal/\(Layout.segment(located.slot.segment).text)")
+        throw .unreadable(catalog.journal.path(of: located.slot.segment))
       }
       return false
     }
