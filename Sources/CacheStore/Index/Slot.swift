@@ -29,8 +29,6 @@ package struct Slot: Sendable, BitwiseCopyable {
   private var overheadAndFlags: UInt32 = 0
   private static let flagBits: UInt32 = 9
 
-  package init() {}
-
   /// The bytes allocated for the metadata file and the directory, in units of 512.
   package var overhead: UInt64 {
     get { UInt64(overheadAndFlags >> Self.flagBits) * 512 }

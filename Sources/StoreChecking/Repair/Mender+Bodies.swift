@@ -59,7 +59,7 @@ extension Mender {
     // The caller writes the metadata file, and the body with it.
     if slot.isEmbedded { return catalog.carriedBody(of: slot) != nil }
     let name = Layout.body(slot.digest)
-    if try isWhole(name, in: directory, slot) { return true }
+    if try isWhole(name, in: directory, slot.digest, length: slot.length) { return true }
     if let body = catalog.carriedBody(of: slot) {
       let session = try catalog.ownSession()
       let new = session.unusedName()
@@ -84,7 +84,7 @@ extension Mender {
       do throws(StoreError) {
         // The link is made first, so that the file that is hashed is the file that is kept.
         guard try link(path, in: entries, to: new, of: session),
-          try isWhole(new, in: session.directory, slot)
+          try isWhole(new, in: session.directory, slot.digest, length: slot.length)
         else {
           try? fileSystem.removeFile(new, in: session.directory.raw)
           continue
@@ -203,17 +203,16 @@ extension Mender {
     return false
   }
 
-  /// Returns whether a file has exactly the body of a slot.
+  /// Returns whether a file has exactly the body with a digest and a length.
   func isWhole(
-    _ name: PathName, in directory: borrowing Descriptor, _ slot: Slot
+    _ name: PathName, in directory: borrowing Descriptor, _ digest: Digest, length: UInt64
   ) throws(StoreError) -> Bool {
     try guarded(name.bytes) { () throws(SystemError) in
       do throws(SystemError) {
         let file = try fileSystem.open(name, in: directory, [.read])
         let status = try fileSystem.status(of: file.raw)
-        guard status.kind == .file, status.length == slot.length else { return false }
-        return try fileSystem.holdsBody(
-          file, slot.digest, count: slot.length, hashSeed: store.hashSeed)
+        guard status.kind == .file, status.length == length else { return false }
+        return try fileSystem.holdsBody(file, digest, count: length, hashSeed: store.hashSeed)
       } catch  where error == .notFound || error.isWrongKind { return false }
     }
   }

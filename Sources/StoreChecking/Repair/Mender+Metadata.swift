@@ -66,14 +66,12 @@ extension Mender {
       case .document(let facts)? = scene.metadata[variant]?.reading,
       let directory = try openKey(scene, shard)
     else { return false }
-    var slot = Slot()
-    slot.digest = facts.digest
-    slot.length = facts.length
     var isThere = facts.hasBody
-    if !isThere { isThere = try isWhole(Layout.body(facts.digest), in: directory, slot) }
-    if isThere {
-      return try recovery.takeUp(scene.hash, variant, shard.entries)
+    if !isThere {
+      isThere = try isWhole(
+        Layout.body(facts.digest), in: directory, facts.digest, length: facts.length)
     }
+    if isThere { return try recovery.takeUp(scene.hash, variant, shard.entries) }
     guard level == .all else { return false }
     return try quarantine(variant, scene, shard, "it was given up, and its body is damaged.")
   }

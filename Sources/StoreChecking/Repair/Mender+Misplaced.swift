@@ -105,8 +105,13 @@ extension Mender {
     _ path: [UInt8]
   ) throws(StoreError) -> Bool {
     guard let document = try readDocument(name, source, path) else { return false }
-    let hash = KeyHash(hashing: document.entry.key, seed: store.hashSeed)
-    if document.body == nil, try !isWhole(document.entry, in: source) { return false }
+    let entry = document.entry
+    let hash = KeyHash(hashing: entry.key, seed: store.hashSeed)
+    if document.body == nil,
+      try !isWhole(Layout.body(entry.digest), in: source, entry.digest, length: entry.length)
+    {
+      return false
+    }
     if Layout.shardNumber(of: hash) == held {
       return try place(name, of: source, document, hash, entries, path)
     }
@@ -169,14 +174,5 @@ extension Mender {
     guard isFree else { return false }
     if slot != nil { return true }
     return try recovery.takeUp(hash, entry.variant, entries)
-  }
-
-  private func isWhole(
-    _ entry: StoredEntry, in directory: borrowing Descriptor
-  ) throws(StoreError) -> Bool {
-    var slot = Slot()
-    slot.digest = entry.digest
-    slot.length = entry.length
-    return try isWhole(Layout.body(entry.digest), in: directory, slot)
   }
 }
