@@ -35,14 +35,30 @@ public struct CheckReport: Sendable, Hashable {
 
   /// The number of findings. Notes that no repair can clear do not count
   /// (``FindingFacts/isWrong``).
-  public var found: Int { sum(\.found) }
+  public var found: Int { findings.found }
   /// The number of findings that were repaired.
-  public var repaired: Int { sum(\.repaired) }
+  public var repaired: Int { findings.repaired }
   /// The number of findings that are still wrong.
-  public var left: Int { found - repaired }
+  public var left: Int { findings.left }
+}
 
-  private func sum(_ count: (Count) -> Int) -> Int {
-    findings.reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
+// Sums of the findings that count as problems: notes that no repair can clear do not.
+extension [FindingKind: CheckReport.Count] {
+  /// The number of findings.
+  package var found: Int { sum(\.found) }
+  /// The number of findings that were repaired.
+  package var repaired: Int { sum(\.repaired) }
+  /// The number of findings that are still wrong.
+  package var left: Int { found - repaired }
+
+  private func sum(_ count: (CheckReport.Count) -> Int) -> Int {
+    reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
+  }
+
+  /// Counts a finding.
+  package mutating func add(_ finding: Finding) {
+    self[finding.kind, default: .init()].found += 1
+    if finding.outcome == .repaired { self[finding.kind]?.repaired += 1 }
   }
 }
 

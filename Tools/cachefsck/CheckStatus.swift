@@ -37,18 +37,8 @@ extension ExitStatus {
 typealias Tally = [FindingKind: CheckReport.Count]
 
 extension Tally {
-  /// The findings that count as problems; notes that no repair clears do not count.
-  var found: Int { sum(\.found) }
-  /// The problems that were repaired.
-  var repaired: Int { sum(\.repaired) }
-  /// The problems that are left.
-  var left: Int { found - repaired }
   /// The notes that do not count as problems.
   var notes: Int { reduce(0) { $0 + ($1.key.facts.isWrong ? 0 : $1.value.found) } }
-
-  private func sum(_ count: (CheckReport.Count) -> Int) -> Int {
-    reduce(0) { $0 + ($1.key.facts.isWrong ? count($1.value) : 0) }
-  }
 
   /// Adds findings of a kind.
   mutating func add(_ kind: FindingKind, _ more: CheckReport.Count) {

@@ -45,12 +45,9 @@ final class Watcher: CheckObserver {
   }
 
   func found(_ finding: Finding) {
-    let count = CheckReport.Count(found: 1, repaired: finding.outcome == .repaired ? 1 : 0)
     state.withLock { state in
-      state.tally.add(finding.kind, count)
-      if let shard = Self.shard(of: finding) {
-        state.tallies[shard, default: [:]].add(finding.kind, count)
-      }
+      state.tally.add(finding)
+      if let shard = Self.shard(of: finding) { state.tallies[shard, default: [:]].add(finding) }
       guard let json else {
         if state.shown[finding.kind, default: []].count < Self.shownOfKind {
           state.shown[finding.kind, default: []].append(finding)

@@ -27,8 +27,7 @@ final class Reporter: Sendable {
   /// Counts a finding, and reports it to the observer.
   func tell(_ finding: Finding) {
     state.withLock { state in
-      state.report.findings[finding.kind, default: CheckReport.Count()].found += 1
-      if finding.outcome == .repaired { state.report.findings[finding.kind]?.repaired += 1 }
+      state.report.findings.add(finding)
       observer.found(finding)
     }
   }

@@ -97,8 +97,7 @@ private final class ToldFindings: CheckObserver {
       return false
     }
     if !isRepaired { state.left[name] = finding.kind }
-    state.counts[finding.kind, default: .init()].found += 1
-    if isRepaired { state.counts[finding.kind]?.repaired += 1 }
+    state.counts.add(finding)
     return true
   }
 
