@@ -95,7 +95,7 @@ final class JournalLock: Sendable {
     let strays = StrayQuarantine(fileSystem, clock)
     try state.withLock { state throws(SystemError) in
       let new = try StorePlace.replace(
-        Layout.lock, with: bytes, root, strays, fileSystem, synced: false, locked: true)
+        Layout.lock, with: bytes, root, strays, synced: false, locked: true)
       state.number = try fileSystem.status(of: new.raw).fileNumber
       state.file = new
     }

@@ -46,12 +46,11 @@ extension StorePlace {
     _ root: borrowing Descriptor, _ path: String, _ options: Options
   ) throws(StoreError) {
     if options.isReadOnly { return }
-    let files = options.fileSystem
     try system("\(path)/store.json") { () throws(SystemError) in
       try setAsideUnlessFile(Layout.description, root, options)
-      let strays = StrayQuarantine(files, options.clock)
-      if isForeign { try setAside(Layout.description, root, strays, files) }
-      try write(description, root, strays, files, synced: options.durability == .full)
+      let strays = StrayQuarantine(options.fileSystem, options.clock)
+      if isForeign { try setAside(Layout.description, root, strays) }
+      try write(description, root, strays, synced: options.durability == .full)
     }
   }
 
@@ -64,8 +63,7 @@ extension StorePlace {
     try system("\(path)/store.json") { () throws(SystemError) in
       _ = try replace(
         Layout.description, with: bytes, root,
-        StrayQuarantine(options.fileSystem, options.clock), options.fileSystem,
-        synced: options.durability == .full)
+        StrayQuarantine(options.fileSystem, options.clock), synced: options.durability == .full)
     }
   }
 
@@ -118,11 +116,10 @@ extension StorePlace {
   /// Writes store.json.
   package static func write(
     _ description: StoreDescription, _ root: borrowing Descriptor, _ strays: StrayQuarantine,
-    _ files: any FileSystem, synced: Bool
+    synced: Bool
   ) throws(SystemError) {
-    try? files.removeDirectory(Layout.description, in: root.raw)
-    try replace(
-      Layout.description, with: description.encoded(), root, strays, files, synced: synced)
+    try? strays.fileSystem.removeDirectory(Layout.description, in: root.raw)
+    try replace(Layout.description, with: description.encoded(), root, strays, synced: synced)
   }
 
   /// Writes a file in the directory of the store under the temporary name `store.json.new`, and
@@ -133,10 +130,10 @@ extension StorePlace {
   @discardableResult
   package static func replace(
     _ name: PathName, with bytes: [UInt8], _ root: borrowing Descriptor,
-    _ strays: StrayQuarantine, _ files: any FileSystem, synced: Bool, locked: Bool = false
+    _ strays: StrayQuarantine, synced: Bool, locked: Bool = false
   ) throws(SystemError) -> Descriptor {
-    let (raw, new) = (root.raw, Layout.newDescription)
-    if try files.isDirectoryLeft(new, in: raw) { try setAside(new, root, strays, files) }
+    let (raw, new, files) = (root.raw, Layout.newDescription, strays.fileSystem)
+    if try files.isDirectoryLeft(new, in: raw) { try setAside(new, root, strays) }
     let file = try files.open(new, in: root, [.read, .write, .create, .exclusive])
     do throws(SystemError) {
       try files.write(file, bytes)

@@ -67,7 +67,7 @@ extension StorePlace {
       try system("\(path)/\(name.text)") { () throws(SystemError) in
         if try makeDirectory(name, root, files) { return }
         if try files.status(at: name, in: root.raw).kind == .directory { return }
-        try setAside(name, root, StrayQuarantine(files, options.clock), files)
+        try setAside(name, root, StrayQuarantine(files, options.clock))
         try makeDirectory(name, root, files)
       }
     }
@@ -93,15 +93,15 @@ extension StorePlace {
     let files = options.fileSystem
     guard let status = try? files.status(at: name, in: root.raw), status.kind != .file
     else { return }
-    try setAside(name, root, StrayQuarantine(files, options.clock), files)
+    try setAside(name, root, StrayQuarantine(files, options.clock))
   }
 
   /// Moves a file in the directory of the store into the quarantine. If it is the quarantine
   /// itself, which is no directory then, it is moved into a new one.
   package static func setAside(
-    _ name: PathName, _ root: borrowing Descriptor, _ strays: StrayQuarantine,
-    _ files: any FileSystem
+    _ name: PathName, _ root: borrowing Descriptor, _ strays: StrayQuarantine
   ) throws(SystemError) {
+    let files = strays.fileSystem
     var moved = name
     if name.bytes == Layout.quarantine.bytes {
       moved = PathName("quarantine-")

@@ -8,15 +8,10 @@ internal import Synchronization
 ///
 /// Files from one directory are moved into one directory, so that a million files need one note.
 package final class StrayQuarantine: Sendable {
-  /// The directory of the quarantine for files from `source`.
-  private struct Bin {
-    var source: [UInt8]
-    var name: PathName
-  }
-
-  private let fileSystem: any FileSystem
+  let fileSystem: any FileSystem
   private let clock: any WallClock
-  private let last = Mutex<[Bin]>([])
+  /// The directories of the quarantine for files from the last sources.
+  private let last = Mutex<[(source: [UInt8], name: PathName)]>([])
   /// The most sources whose directory is remembered.
   private static let maximumBins = 16
   private static let files = PathName("files")
@@ -41,7 +36,7 @@ package final class StrayQuarantine: Sendable {
     last.withLock { bins in
       bins.removeAll { $0.source == path }
       if bins.count >= Self.maximumBins { bins.removeFirst() }
-      bins.append(Bin(source: path, name: made))
+      bins.append((path, made))
     }
     guard try move(name, in: directory, to: made, quarantine) else { throw .exists }
   }

@@ -74,8 +74,7 @@ struct PlaceMender {
     defer { fileSystem.unlock(lock.raw) }
     let bytes = try fileSystem.readFile(name, in: root, limit: StoreDescription.maximumBytes)
     // The new file is locked before it gets its name, so that no process writes meanwhile.
-    try StorePlace.replace(
-      name, with: bytes, root, strays, fileSystem, synced: true, locked: true)
+    try StorePlace.replace(name, with: bytes, root, strays, synced: true, locked: true)
   }
 
   /// Makes the directory of the store writable for its owner only. Whether others may read it is
@@ -98,7 +97,7 @@ struct PlaceMender {
   }
 
   private func setAside(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
-    try StorePlace.setAside(name, root, strays, fileSystem)
+    try StorePlace.setAside(name, root, strays)
   }
 
   /// Writes CACHEDIR.TAG.
@@ -106,8 +105,7 @@ struct PlaceMender {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
     try StorePlace.replace(
-      Layout.backupTag, with: Array(Layout.backupTagText.utf8), root, strays, fileSystem,
-      synced: false)
+      Layout.backupTag, with: Array(Layout.backupTagText.utf8), root, strays, synced: false)
   }
 
   /// Writes store.json again from the journal or the tree, or a new one for a store without
@@ -138,7 +136,7 @@ struct PlaceMender {
   private func write(
     _ description: StoreDescription, _ root: borrowing Descriptor
   ) throws(SystemError) {
-    try StorePlace.write(description, root, strays, fileSystem, synced: true)
+    try StorePlace.write(description, root, strays, synced: true)
   }
 
   /// Moves entries and journal into the quarantine, and makes an empty store. Without the seed, no
