@@ -113,8 +113,8 @@ extension Store {
   ) throws(StoreError) -> EntryInfo? {
     let body = try keyFiles.placeBody(entry, before)
     let draft = try Draft(
-      stored(entry, before, digest: body.digest), keyFiles.hash, bodyFile: body.file,
-      sequence: before.nextSequence, for: catalog.tree)
+      entry.stored(digest: body.digest, at: moment(of: entry, before)), keyFiles.hash,
+      bodyFile: body.file, sequence: before.nextSequence, for: catalog.tree)
     try keyFiles.placeMetadata(
       draft.document, entry.variant, replacing: before.old != nil, staging: session)
     try keyFiles.synchronize(shard, isKnown: before.hasDurableFiles)
@@ -141,13 +141,6 @@ extension Store {
   func requestMetadata() {
     catalog.tree.staging.noteUnclean()
     upkeep.request(.reconcile)
-  }
-
-  private func stored(_ entry: NewEntry, _ before: Before, digest: Digest) -> StoredEntry {
-    let moment = moment(of: entry, before)
-    return entry.stored(
-      digest: digest, created: moment.created, accessed: moment.accessed,
-      isPinned: moment.isPinned)
   }
 
   /// Returns the parts of a record that depend on the entry that is replaced.

@@ -63,12 +63,10 @@ struct NewEntry {
   var loggedBytes: Int { isEmbedded ? 0 : RecordFrame.padded(Int(length)) }
 
   /// Makes the description of the entry.
-  func stored(
-    digest: Digest, created: Timestamp, accessed: Timestamp, isPinned: Bool
-  ) -> StoredEntry {
+  func stored(digest: Digest, at moment: PutRecord.Moment) -> StoredEntry {
     StoredEntry(
-      key: key, variant: variant, digest: digest, length: length, created: created,
-      accessed: accessed, isPinned: isPinned, metadata: metadata)
+      key: key, variant: variant, digest: digest, length: length, created: moment.created,
+      accessed: moment.accessed, isPinned: moment.isPinned, metadata: metadata)
   }
 
   /// Makes a record of the entry without times, pin and body file. Its size and overhead are those
@@ -77,7 +75,8 @@ struct NewEntry {
   /// - Throws: `metadataTooLarge`.
   func record(_ hash: KeyHash, in tree: Tree) throws(StoreError) -> PutRecord {
     let time = Timestamp(nanoseconds: 0)
-    let stored = stored(digest: digest, created: time, accessed: time, isPinned: false)
+    let stored = stored(
+      digest: digest, at: PutRecord.Moment(created: time, accessed: time, isPinned: false))
     return PutRecord(
       stored, hash, bodyFile: 0, overhead: try tree.plannedOverhead(stored, embeddedBody),
       isEmbedded: isEmbedded)
