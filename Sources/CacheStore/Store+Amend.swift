@@ -14,8 +14,7 @@ extension Store {
   public func update(
     _ key: ByteString, variant: UInt64 = 0, _ change: (inout EntryMetadata) -> Void
   ) throws(StoreError) -> Bool {
-    defer { evictor.keepLimits() }
-    return try amend(key, variant) { metadata, _ in change(&metadata) }
+    try amend(key, variant) { metadata, _ in change(&metadata) }
   }
 
   /// Exempts an entry from eviction.
@@ -24,8 +23,7 @@ extension Store {
   /// - Throws: `pinQuotaExceeded`, and the errors of `update`.
   @discardableResult
   public func pin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
-    defer { evictor.keepLimits() }
-    return try amend(key, variant) { _, isPinned in isPinned = true }
+    try amend(key, variant) { _, isPinned in isPinned = true }
   }
 
   /// Lets an entry be evicted again.
@@ -33,13 +31,13 @@ extension Store {
   /// - Returns: false if there is no such entry.
   @discardableResult
   public func unpin(_ key: ByteString, variant: UInt64 = 0) throws(StoreError) -> Bool {
-    defer { evictor.keepLimits() }
-    return try amend(key, variant) { _, isPinned in isPinned = false }
+    try amend(key, variant) { _, isPinned in isPinned = false }
   }
 
   private func amend(
     _ key: ByteString, _ variant: UInt64, _ change: (inout EntryMetadata, inout Bool) -> Void
   ) throws(StoreError) -> Bool {
+    defer { evictor.keepLimits() }
     if isReadOnly { throw .readOnly(path) }
     let hash = catalog.hash(key)
     try recovery.askTree(hash, variant)
