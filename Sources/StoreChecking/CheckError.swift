@@ -43,19 +43,15 @@ public struct CheckError: Error, Sendable, Hashable, CustomStringConvertible {
 extension CheckError {
   /// Makes the error that a failed system call means for the check.
   init(_ error: SystemError, path: String) {
+    let (code, remedy): (Code, String)
     if error.isPermission || error.isReadOnly {
-      self.init(
-        .permissionDenied, path: path, errno: error.code, cause: error.description,
-        remedy: "run as the user that the store belongs to")
+      (code, remedy) = (.permissionDenied, "run as the user that the store belongs to")
     } else if error.isOutOfDescriptors {
-      self.init(
-        .inputOutput, path: path, errno: error.code, cause: error.description,
-        remedy: "allow more open files (ulimit -n), or use fewer jobs")
+      (code, remedy) = (.inputOutput, "allow more open files (ulimit -n), or use fewer jobs")
     } else {
-      self.init(
-        .inputOutput, path: path, errno: error.code, cause: error.description,
-        remedy: "check the disk, then try again")
+      (code, remedy) = (.inputOutput, "check the disk, then try again")
     }
+    self.init(code, path: path, errno: error.code, cause: error.description, remedy: remedy)
   }
 
   /// Makes the error for a check that was cancelled.

@@ -31,10 +31,6 @@ public final class BodyReader: Sendable {
       self.identity = identity
       self.verified = verified
     }
-
-    func read(_ count: Int, at offset: UInt64) throws(SystemError) -> [UInt8] {
-      try system.readBytes(descriptor, count: count, at: Int64(clamping: offset))
-    }
   }
 
   private enum Source {
@@ -192,7 +188,9 @@ public final class BodyReader: Sendable {
   private func bytes(_ count: Int, at offset: UInt64) throws(StoreError) -> [UInt8] {
     switch source {
     case .file(let file):
-      return try system(path) { () throws(SystemError) in try file.read(count, at: offset) }
+      return try system(path) { () throws(SystemError) in
+        try file.system.readBytes(file.descriptor, count: count, at: Int64(clamping: offset))
+      }
     case .memory(let bytes):
       return Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
     }

@@ -80,7 +80,7 @@ final class JournalLock: Sendable {
   /// lock.
   func write(_ mark: [UInt8], of place: StorePlace, _ clock: any WallClock) throws(SystemError) {
     let isLinked = try state.withLock { state throws(SystemError) in
-      let isLinked = try fileSystem.isLinked(state.file)
+      let isLinked = try fileSystem.status(of: state.file.raw).isLinked
       if !isLinked { try fileSystem.write(state.file, mark, at: 0) }
       return isLinked
     }
@@ -102,15 +102,8 @@ final class JournalLock: Sendable {
   }
 }
 
-extension FileSystem {
-  /// Returns whether a file has a second name (a hard link), which may be somebody else's. Then it
-  /// is not written to, and keeps its mode.
-  func isLinked(_ file: borrowing Descriptor) throws(SystemError) -> Bool {
-    try status(of: file.raw).isLinked
-  }
-}
-
 extension FileStatus {
-  /// Whether a file has a second name (a hard link), which may be somebody else's.
+  /// Whether a file has a second name (a hard link), which may be somebody else's. Then it is not
+  /// written to, and keeps its mode.
   package var isLinked: Bool { kind == .file && linkCount > 1 }
 }
