@@ -1,4 +1,4 @@
-import Synchronization
+import CacheSystem
 
 #if canImport(Darwin)
   import Darwin
@@ -8,12 +8,9 @@ import Synchronization
 
 /// Another program that writes to the same disk: it writes 4 MiB, syncs the file, and begins again.
 private final class Hammer {
-  private final class Ending: Sendable {
-    let isWanted = Atomic(false)
-  }
+  private enum Phase { case working, ending, over }
 
-  private let ending = Ending()
-  private let thread: pthread_t
+  private let phase = Monitor(Phase.working)
   private let file: Int32
 
   init(path: String) throws(BenchmarkError) {
@@ -21,19 +18,24 @@ private final class Hammer {
     let file = unsafe open("\(path)/hammer", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .failed("hammer: \(path): \(lastSystemError())") }
     self.file = file
-    thread = startThread { [ending] in
-      let block = [UInt8](repeating: 7, count: 4 << 20)
-      while !ending.isWanted.load(ordering: .relaxed) {
-        // Safety: pwrite is given the array and its length.
-        _ = unsafe pwrite(file, block, block.count, 0)
-        fsync(file)
+    do throws(SystemError) {
+      try startThread { [phase] in
+        let block = [UInt8](repeating: 7, count: 4 << 20)
+        while phase.change({ $0 }) == .working {
+          // Safety: pwrite is given the array and its length.
+          _ = unsafe pwrite(file, block, block.count, 0)
+          fsync(file)
+        }
+        phase.change { $0 = .over }
       }
+    } catch {
+      throw .failed("hammer: \(error)")
     }
   }
 
   func end() {
-    ending.isWanted.store(true, ordering: .relaxed)
-    join(thread)
+    phase.change { $0 = .ending }
+    phase.wait { $0 == .over ? () : nil }
     close(file)
   }
 }

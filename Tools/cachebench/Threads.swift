@@ -1,3 +1,4 @@
+import CacheSystem
 import Synchronization
 
 #if canImport(Darwin)
@@ -27,13 +28,19 @@ func runSideBySide(
   of corpus: Corpus
 ) throws(BenchmarkError) -> SharedSlice {
   let collector = SliceCollector(expected: handles.count)
-  let threads = zip(handles, slices).map { handle, slice in
+  let running = Monitor(handles.count)
+  for (handle, slice) in zip(handles, slices) {
     let lent = LentHandle(handle)
-    return startThread {
-      collector.run(operation, lent.handle, on: slice, of: corpus)
+    do throws(SystemError) {
+      try startThread {
+        collector.run(operation, lent.handle, on: slice, of: corpus)
+        running.change { $0 -= 1 }
+      }
+    } catch {
+      preconditionFailure("The system refused a thread: \(error)")
     }
   }
-  for thread in threads { join(thread) }
+  running.wait { $0 == 0 ? () : nil }
   let result = collector.result
   if let error = result.error { throw error }
   return result
@@ -93,46 +100,4 @@ private struct LentHandle: @unchecked Sendable {
   init(_ handle: any CacheUnderTest) {
     self.handle = handle
   }
-}
-
-/// Waits for the end of a thread.
-func join(_ thread: pthread_t) {
-  #if canImport(Darwin)
-    // Safety: every thread is joined once.
-    unsafe pthread_join(thread, nil)
-  #else
-    pthread_join(thread, nil)
-  #endif
-}
-
-/// Starts a thread; the caller joins it.
-func startThread(_ work: @escaping @Sendable () -> Void) -> pthread_t {
-  final class Box {
-    let work: @Sendable () -> Void
-    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-  }
-  #if canImport(Darwin)
-    var thread: pthread_t?
-  #else
-    var thread = pthread_t()
-  #endif
-  let box = unsafe Unmanaged.passRetained(Box(work))
-  // Safety: the thread takes over the one reference that was retained for it.
-  let code = unsafe pthread_create(
-    &thread, nil,
-    { argument in
-      #if canImport(Darwin)
-        let box = unsafe Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-      #else
-        let box = unsafe Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue()
-      #endif
-      box.work()
-      return nil
-    }, box.toOpaque())
-  precondition(code == 0, "The system refused a thread: \(code)")
-  #if canImport(Darwin)
-    return thread!
-  #else
-    return thread
-  #endif
 }
