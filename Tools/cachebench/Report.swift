@@ -1,4 +1,5 @@
 import CacheFormat
+import CommandLineTools
 
 /// One line of results.
 struct Row: Sendable {
@@ -60,13 +61,11 @@ final class Report {
 
   /// Lays out rows; the last column says how many times the store's time a system takes.
   private func table(_ rows: [Row]) -> String {
-    var lines = [
-      [
-        "work", "system", "entries", "threads", "measured", "mean us", "median us", "p99 us",
-        "p99.9 us",
-        "max us", "per second", "x store",
-      ]
-    ]
+    var table = TextTable([
+      ("work", .left), ("system", .left), ("entries", .right), ("threads", .right),
+      ("measured", .right), ("mean us", .right), ("median us", .right), ("p99 us", .right),
+      ("p99.9 us", .right), ("max us", .right), ("per second", .right), ("x store", .right),
+    ])
     for row in rows {
       let summary = row.summary
       let reference = rows.first { other in
@@ -74,30 +73,16 @@ final class Report {
           && other.entries == row.entries
       }
       let ratio = reference.map { fixed(summary.sliceMean / $0.summary.sliceMean, 2) } ?? ""
-      lines.append(
-        [
-          row.work, row.system.rawValue, grouped(row.entries), String(row.threads),
-          grouped(summary.operations),
-          fixed(summary.sliceMean / 1000, 3), fixed(summary.median / 1000, 3),
-          fixed(summary.p99 / 1000, 3), fixed(summary.p999 / 1000, 3),
-          fixed(summary.maximum / 1000, 1),
-          grouped(Int(summary.operationsPerSecond.rounded())), ratio,
-        ])
+      table.add([
+        row.work, row.system.rawValue, grouped(row.entries), String(row.threads),
+        grouped(summary.operations),
+        fixed(summary.sliceMean / 1000, 3), fixed(summary.median / 1000, 3),
+        fixed(summary.p99 / 1000, 3), fixed(summary.p999 / 1000, 3),
+        fixed(summary.maximum / 1000, 1),
+        grouped(Int(summary.operationsPerSecond.rounded())), ratio,
+      ])
     }
-    return layOut(lines)
-  }
-
-  private func layOut(_ lines: [[String]]) -> String {
-    let widths = lines[0].indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
-    var text = ""
-    for line in lines {
-      let cells = line.enumerated().map { column, cell in
-        let padding = String(repeating: " ", count: widths[column] - cell.count)
-        return column < 2 ? cell + padding : padding + cell
-      }
-      text += "  " + cells.joined(separator: "  ") + "\n"
-    }
-    return text
+    return table.lines.map { "  \($0)\n" }.joined()
   }
 }
 

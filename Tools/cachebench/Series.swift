@@ -56,8 +56,8 @@ struct Series: Sendable {
     }
     return Summary(
       operations: sorted.count, sliceMean: median(sliceMeans),
-      overallMean: Double(total) / Double(sorted.count), median: quantile(0.5),
-      p99: quantile(0.99), p999: quantile(0.999), maximum: Double(sorted[sorted.count - 1]))
+      median: quantile(0.5), p99: quantile(0.99), p999: quantile(0.999),
+      maximum: Double(sorted[sorted.count - 1]))
   }
 }
 
@@ -75,8 +75,6 @@ struct Summary: Sendable {
   var operations: Int
   /// The median over slices of the mean per operation: the figure that ratios are made of.
   var sliceMean: Double
-  /// All time divided by all operations: shows what the median over slices hides.
-  var overallMean: Double
   /// The median of single operations.
   var median: Double
   /// What 99 of 100 single operations stay below.
