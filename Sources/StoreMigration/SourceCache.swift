@@ -17,9 +17,6 @@ package final class SourceCache {
   /// The database file.
   package let path: String
 
-  /// Whether the source is read in place, under a shared lock that excludes writers.
-  package let isInPlace: Bool
-
   /// The number of rows.
   package let rowCount: Int64
 
@@ -77,7 +74,6 @@ package final class SourceCache {
     self.source = source
     self.format = format
     path = source.path
-    isInPlace = source.isInPlace
     let type = format.reader
     let reader = try type.init(source)
     self.reader = reader

@@ -78,17 +78,11 @@ package struct SourceEntry: Sendable {
   /// The URL of the last response, after redirects.
   package var responseURL: String?
 
-  /// The media type without parameters, from the source.
-  package var mediaType: String?
-
   /// The user's own dictionary.
   package var userInfo: PropertyListValue?
 
   /// The site for which the entry was kept, if it was kept for one only (cfnetwork).
   package var partition: String?
-
-  /// The number of fields of the response that were left out because they could not be sent.
-  package var invalidFields = 0
 
   init(
     url: String, method: String = "GET", status: Int, fields: HTTPFields, body: SourceBody

@@ -29,7 +29,7 @@ struct SampleTests {
     #expect(
       entry.url.hasPrefix("https://configuration.apple.com/configurations/internetservices/safari/")
     )
-    #expect(entry.method == "GET" && entry.status == 200 && entry.mediaType == "text/xml")
+    #expect(entry.method == "GET" && entry.status == 200)
     #expect(entry.body.length == 124_730 && entry.body.isFile)
     #expect(entry.obsoleteFields == ["Content-Encoding", "Content-Length"])
     #expect(entry.storedFields.first(named: "Content-Length")?.text == "124730")
@@ -56,19 +56,18 @@ struct SampleTests {
       let response = try ArchivedResponse(keyedArchive: bytes)
       #expect(response.status == 200, "\(name)")
       #expect(response.url?.contains(":/") == true, "\(name)")
-      #expect(response.mediaType?.contains("/") == true, "\(name)")
-      #expect(response.received != nil && response.invalidFields == 0, "\(name)")
+      #expect(response.received != nil, "\(name)")
       #expect(response.isStatusMadeUp == name.contains("plain"), "\(name)")
       #expect(!response.fields.contains("__hhaa__"), "\(name)")
     }
     let style = try ArchivedResponse(
       keyedArchive: try #require(all["2014_osx_dollar_keys_0.bplist"]))
     #expect(style.url == "http://docs.slimframework.com/bootstrap/css/bootstrap.css")
-    #expect(style.fields.count == 7 && style.length == 109_438 && style.mediaType == "text/css")
+    #expect(style.fields.count == 7 && style.length == 109_438)
     #expect(style.received?.description.prefix(23) == "2014-05-22T12:16:22.222")
     let image = try ArchivedResponse(
       keyedArchive: try #require(all["2020_macos_named_keys_crouton_0.bplist"]))
-    #expect(image.fields.count == 9 && image.length == nil && image.mediaType == "image/png")
+    #expect(image.fields.count == 9 && image.length == nil)
   }
 
   @Test func `archived requests of 2016`() throws {

@@ -8,19 +8,19 @@ enum ArchivedFields {
   /// case of its letters.
   private static let original = "__hhaa__"
 
-  /// Returns the fields of a response, and the number of fields that were left out.
+  /// Returns the fields of a response.
   ///
   /// The dictionary itself joins repeated names and has `Etag`. It is used if the pseudo field
   /// cannot be decoded.
-  static func response(_ pairs: [PropertyListPair]) -> (HTTPFields, invalid: Int) {
+  static func response(_ pairs: [PropertyListPair]) -> HTTPFields {
     for pair in pairs where isOriginal(pair.key.string) {
       if let fields = decoded(pair.value) { return valid(fields) }
     }
     return request(pairs)
   }
 
-  /// Returns the fields of a request, and the number of fields that were left out.
-  static func request(_ pairs: [PropertyListPair]) -> (HTTPFields, invalid: Int) {
+  /// Returns the fields of a request.
+  static func request(_ pairs: [PropertyListPair]) -> HTTPFields {
     valid(pairs.map { ($0.key.string, $0.value.string) })
   }
 
@@ -41,14 +41,13 @@ enum ArchivedFields {
 
   /// Returns the fields without those that could not be sent: a value with a line end would become
   /// two fields.
-  private static func valid(_ pairs: [(String?, String?)]) -> (HTTPFields, invalid: Int) {
-    let found = pairs.filter { !isOriginal($0.0) }
-    var fields: [HTTPField] = []
-    for case (let name?, let value?) in found {
+  private static func valid(_ pairs: [(String?, String?)]) -> HTTPFields {
+    var fields: HTTPFields = []
+    for case (let name?, let value?) in pairs where !isOriginal(name) {
       let field = HTTPField(name, value)
       if field.isValid { fields.append(field) }
     }
-    return (HTTPFields(fields), found.count - fields.count)
+    return fields
   }
 }
 

@@ -35,7 +35,7 @@ struct ArchivedRequest {
         let pairs = items[index + 1].pairs
       else { continue }
       method = name.uppercased()
-      fields = ArchivedFields.request(pairs).0
+      fields = ArchivedFields.request(pairs)
     }
   }
 }

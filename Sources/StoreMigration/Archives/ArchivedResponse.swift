@@ -12,12 +12,8 @@ struct ArchivedResponse {
   var isStatusMadeUp = false
   /// The fields in the order in which they were received, as far as the archive has that order.
   var fields: HTTPFields
-  /// The media type without parameters.
-  var mediaType: String?
   /// The length of the decoded body, or `nil` if `Content-Length` has it.
   var length: Int?
-  /// The number of fields that were left out because they could not be sent.
-  var invalidFields = 0
 
   /// Decodes an NSKeyedArchiver archive of an NSURLResponse.
   init(keyedArchive bytes: [UInt8]) throws(RowError) {
@@ -43,10 +39,9 @@ struct ArchivedResponse {
     received = items[1].number.flatMap { Timestamp(secondsSince2001: $0) }
     length = items[5].integer
     if list.version == 0 {
-      mediaType = items[3].string
       status = 200
       isStatusMadeUp = true
-      fields = MadeUpFields.contentType(mediaType, charset: items[4].string)
+      fields = MadeUpFields.contentType(items[3].string, charset: items[4].string)
       return
     }
     guard let status = items[3].integer, 100...599 ~= status else {
@@ -54,8 +49,7 @@ struct ArchivedResponse {
         .badStatus, "the status is \(items[3].integer.map { "\($0)" } ?? "no number")")
     }
     self.status = status
-    mediaType = items[6].string
-    (fields, invalidFields) = ArchivedFields.response(items[4].pairs ?? [])
+    fields = ArchivedFields.response(items[4].pairs ?? [])
   }
 
   private static func list(inArchive bytes: [UInt8]) -> Result<ArchiveList, RowError> {

@@ -4,7 +4,6 @@ internal import CacheSystem
 final class SourceDatabase {
   /// The path that the user gave, or that of the file found in it.
   let path: String
-  let isInPlace: Bool
   let database: Database
   let folder: TemporaryFolder
   /// The state of the -wal beside the database.
@@ -21,7 +20,6 @@ final class SourceDatabase {
       folder = try TemporaryFolder(in: place)
     } catch { throw SourceError(.copy, place, error.description) }
     let copy = try PrivateCopy(of: path, into: folder, copyLimit: copyLimit)
-    isInPlace = copy.isInPlace
     log = WriteAheadLog(of: path, copy.header)
     isCutOff = copy.header.isCutOff
     // SQLite reads missing parts of a page as zeros, and a check of the pages does not detect them.

@@ -87,7 +87,7 @@ struct CFNetworkReader: FormatReader {
     else { return request }
     var fields = request ?? []
     for name in list(names) { fields.removeAll(named: name) }
-    for field in ArchivedFields.request(selected).0 { fields.append(field) }
+    for field in ArchivedFields.request(selected) { fields.append(field) }
     return fields
   }
 

@@ -44,14 +44,13 @@ struct CoreDataReader: FormatReader {
     let status = values[6].integer ?? 0
     guard status == 0 || 100...599 ~= status else { throw RowError.skip(.badStatus, "\(status)") }
     guard status != 206 else { throw RowError.skip(.partialContent, "") }
-    let type = values[4].string
     var entry = SourceEntry(
       url: url, status: status == 0 ? 200 : Int(status),
-      fields: MadeUpFields.contentType(type, charset: values[5].string), body: found.body)
+      fields: MadeUpFields.contentType(values[4].string, charset: values[5].string),
+      body: found.body)
     entry.madeUp = status == 0 ? [.status, .fields] : .fields
     entry.created = SourceDate.sinceReference(values[3])
     entry.received = entry.created
-    entry.mediaType = type
     return entry
   }
 

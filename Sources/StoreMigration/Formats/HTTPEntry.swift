@@ -31,8 +31,6 @@ enum HTTPEntry {
     if response.isStatusMadeUp { entry.madeUp = [.status, .fields] }
     entry.received = response.received
     entry.responseURL = response.url
-    entry.mediaType = response.mediaType
-    entry.invalidFields = response.invalidFields
     return entry
   }
 

@@ -37,7 +37,6 @@ struct YYCacheReader: FormatReader {
     var entry = SourceEntry(
       url: url, status: 200, fields: MadeUpFields.contentType(type), body: found.body)
     entry.madeUp = [.status, .fields]
-    entry.mediaType = type
     entry.created = values[4].number.map { Timestamp(seconds: $0) }
     entry.lastAccess = values[5].number.map { Timestamp(seconds: $0) }
     return entry

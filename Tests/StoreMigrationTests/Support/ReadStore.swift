@@ -72,7 +72,6 @@ struct StoreComparison {
     check(row, "fields", values["header_values"] as? [[String]], fields)
     check(row, "length", values["body_size"] as? Int, Int(entry.body.length))
     check(row, "digest", values["body_sha256"] as? String, digest)
-    check(row, "mime", values["mime"] as? String, entry.mediaType)
     check(row, "drop", values["drop_headers"] as? [String] ?? [], entry.obsoleteFields)
     check(row, "partition", values["partition"] as? String, entry.partition)
     if let place = values["body_location"] as? String {
