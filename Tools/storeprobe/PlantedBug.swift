@@ -44,25 +44,16 @@ enum PlantedBug: String, CaseIterable {
   static var fileSystem: any FileSystem { on.isEmpty ? RealFileSystem() : PlantedFiles() }
 
   /// Looks a key up, or, with `nocrc`, gives what stands in its file.
-  static func lookUp(_ key: String, in store: Store, at path: String) -> ProbeLookup {
+  static func lookUp(
+    _ key: String, in store: Store, at path: String
+  ) -> (info: EntryInfo, body: [UInt8])? {
     let info = store.info(for: ByteString(key))
     if isOn(.nocrc), let info, let body = UncheckedRead(path).body(of: key, info) {
-      return .hit(ProbeEntry(info: info, body: body))
+      return (info, body)
     }
-    guard let entry = store.lookUp(ByteString(key)).entry else { return .miss }
-    return .hit(ProbeEntry(info: entry.info, body: entry.body))
+    guard let entry = store.lookUp(ByteString(key)).entry else { return nil }
+    return (entry.info, entry.body)
   }
-}
-
-/// What the probe has read.
-struct ProbeEntry {
-  var info: EntryInfo
-  var body: [UInt8]
-}
-
-enum ProbeLookup {
-  case hit(ProbeEntry)
-  case miss
 }
 
 /// Reads a body past the store.

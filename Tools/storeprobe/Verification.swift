@@ -50,7 +50,7 @@ extension Probe {
   private func read(
     _ key: String, in store: Store, _ verdict: inout Verdict, isAgain: Bool = false
   ) -> [String?] {
-    guard case .hit(let entry) = PlantedBug.lookUp(key, in: store, at: path) else { return [nil] }
+    guard let entry = PlantedBug.lookUp(key, in: store, at: path) else { return [nil] }
     let value = Value(body: entry.body, entry.info).description
     if !ProbeBody.isGenuine(entry.body, for: key) { verdict.wrong.append("\(key): foreign bytes") }
     if case .hit(let info, let reader) = store.read(ByteString(key)) {
