@@ -250,8 +250,8 @@ let package = Package(
     .target(
       name: "ClientTesting",
       dependencies: [
-        "HTTPDownloads", "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat",
-        "CacheSystem", "TestSupport",
+        "HTTPDownloads", "HTTPAuthentication", "HTTPTransports", "HTTPSemantics", "MessageDigests",
+        "CacheFormat", "CacheSystem", "TestSupport",
       ],
       path: "Tests/ClientTesting", swiftSettings: house),
     // Files in memory that fail, end and lose power, and real files whose calls fail, for tests.

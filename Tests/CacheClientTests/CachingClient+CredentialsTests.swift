@@ -14,7 +14,7 @@ struct CachingClientCredentialsTests {
   private static let wrong = Credential.password(user: "u", password: "no")
 
   private func sandbox(
-    _ origin: GuardedOrigin, _ answers: Answers?
+    _ origin: GuardedOrigin, _ answers: ScriptedProvider?
   ) throws -> ClientSandbox {
     try ClientSandbox(
       ScriptedTransport { .success(origin.answer($0)) },
@@ -39,7 +39,7 @@ struct CachingClientCredentialsTests {
     ])
   func session(kind: Guard) async throws {
     let origin = GuardedOrigin(kind)
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(origin, answers)
     for path in ["/a/1", "/a/2", "/a/b/3"] {
       #expect(try await fetch(sandbox, request(path)) == (200, "secret"))
@@ -53,7 +53,7 @@ struct CachingClientCredentialsTests {
 
   @Test("a token goes by Bearer")
   func bearer() async throws {
-    let answers = Answers(.token("abc.def"))
+    let answers = ScriptedProvider(.use(.token("abc.def")))
     let sandbox = try sandbox(GuardedOrigin(.bearer), answers)
     #expect(try await fetch(sandbox, request("/a/1")) == (200, "secret"))
     #expect(try await fetch(sandbox, request("/a/2")) == (200, "secret"))
@@ -63,7 +63,7 @@ struct CachingClientCredentialsTests {
 
   @Test("three are tried, then the 401 is the answer")
   func threeTries() async throws {
-    let answers = Answers(Self.wrong)
+    let answers = ScriptedProvider(.use(Self.wrong))
     let sandbox = try sandbox(GuardedOrigin(.basic), answers)
     #expect(try await fetch(sandbox, request()) == (401, "who are you"))
     #expect(answers.challenges.map(\.failures) == [0, 1, 2])
@@ -75,7 +75,8 @@ struct CachingClientCredentialsTests {
   @Test("a wrong password is sent once by Digest, too")
   func wrongOnce() async throws {
     let sandbox = try sandbox(
-      GuardedOrigin(.digest(.sha256, isSession: false)), Answers(Self.wrong, nil))
+      GuardedOrigin(.digest(.sha256, isSession: false)),
+      ScriptedProvider(.use(Self.wrong), .goOnWithout))
     #expect(try await fetch(sandbox, request()).status == 401)
     let sent = sandbox.transport.requests.filter { $0.fields.contains("Authorization") }
     #expect(sent.count == 1 && sandbox.transport.requests.count == 2)
@@ -100,7 +101,7 @@ struct CachingClientCredentialsTests {
 
   @Test("the second may be right", arguments: [Guard.basic, .digest(.sha256, isSession: false)])
   func secondTry(kind: Guard) async throws {
-    let answers = Answers(Self.wrong, Self.right)
+    let answers = ScriptedProvider(.use(Self.wrong), .use(Self.right))
     let sandbox = try sandbox(GuardedOrigin(kind), answers)
     #expect(try await fetch(sandbox, request()) == (200, "secret"))
     #expect(answers.challenges.map(\.failures) == [0, 1])
@@ -108,7 +109,7 @@ struct CachingClientCredentialsTests {
 
   @Test("who has nothing to say gets the 401, as does a client that nobody answers for")
   func declined() async throws {
-    let answers = Answers(nil)
+    let answers = ScriptedProvider(.goOnWithout)
     let sandbox = try sandbox(GuardedOrigin(.basic), answers)
     #expect(try await fetch(sandbox, request()).status == 401)
     #expect(answers.challenges.count == 1)
@@ -119,9 +120,10 @@ struct CachingClientCredentialsTests {
 
   @Test("what is for one request is asked for again with the next")
   func oneRequest() async throws {
-    let answers = Answers(
-      .password(
-        user: GuardedOrigin.user, password: GuardedOrigin.password, persistence: .request))
+    let answers = ScriptedProvider(
+      .use(
+        .password(
+          user: GuardedOrigin.user, password: GuardedOrigin.password, persistence: .request)))
     let sandbox = try sandbox(GuardedOrigin(.basic), answers)
     for path in ["/a", "/b"] {
       #expect(try await fetch(sandbox, request(path)) == (200, "secret"))
@@ -132,7 +134,7 @@ struct CachingClientCredentialsTests {
   @Test("a nonce that is too old is replaced without asking anybody", arguments: [true, false])
   func stale(isTold: Bool) async throws {
     let origin = GuardedOrigin(.digest(.sha256, isSession: false), usesPerNonce: isTold ? 2 : .max)
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(origin, answers)
     for number in 0..<7 {
       #expect(try await fetch(sandbox, request("/\(number)")) == (200, "secret"))
@@ -144,7 +146,7 @@ struct CachingClientCredentialsTests {
   @Test("a server that finds every nonce too old is left after a few requests")
   func alwaysStale() async throws {
     let origin = GuardedOrigin(.digest(.md5, isSession: false), usesPerNonce: 0)
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(origin, answers)
     #expect(try await fetch(sandbox, request()).status == 401)
     #expect(sandbox.transport.requests.count <= 13)
@@ -152,7 +154,7 @@ struct CachingClientCredentialsTests {
 
   @Test("many that are asked at once wait for one answer")
   func manyAtOnce() async throws {
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(GuardedOrigin(.basic), answers)
     try await withThrowingTaskGroup(of: Int.self) { group in
       for number in 0..<50 {
@@ -200,7 +202,7 @@ struct CachingClientCredentialsTests {
   @Test("an answer by Digest is found again, though no two requests are the same")
   func digestHits() async throws {
     let sandbox = try sandbox(
-      GuardedOrigin(.digest(.sha256, isSession: false)), Answers(Self.right))
+      GuardedOrigin(.digest(.sha256, isSession: false)), ScriptedProvider(.use(Self.right)))
     for _ in 0..<3 { #expect(try await fetch(sandbox, request("/a")).text == "secret") }
     #expect(sandbox.transport.requests.count == 2)
   }
@@ -221,7 +223,7 @@ struct CachingClientCredentialsTests {
           return .success(
             .init("", status: 401, fields: [HTTPField("WWW-Authenticate", "Basic realm=r")]))
         }
-      }, ClientOptions(credentials: Answers(Self.right).provider))
+      }, ClientOptions(credentials: ScriptedProvider(.use(Self.right)).provider))
     #expect(try await fetch(sandbox, request("/here")) == (200, "clean"))
     let options = FetchOptions(credential: Self.right)
     #expect(try await fetch(sandbox, request("/here"), options) == (200, "clean"))
@@ -230,7 +232,7 @@ struct CachingClientCredentialsTests {
   @Test("a password that went by Digest does not go by Basic because somebody says so")
   func downgrade() async throws {
     let origin = GuardedOrigin(.digest(.sha256, isSession: false))
-    let answers = Answers(Self.right, nil)
+    let answers = ScriptedProvider(.use(Self.right), .goOnWithout)
     let sandbox = try sandbox(origin, answers)
     #expect(try await fetch(sandbox, request("/a")).status == 200)
     sandbox.transport.answer(
@@ -250,7 +252,7 @@ struct CachingClientCredentialsTests {
   func basicBesideDigest() async throws {
     let digest = GuardedOrigin(.digest(.sha256, isSession: false))
     let basic = GuardedOrigin(.basic)
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try ClientSandbox(
       ScriptedTransport {
         .success($0.url.target == "/b" ? basic.answer($0) : digest.answer($0))
@@ -294,7 +296,7 @@ struct CachingClientCredentialsTests {
 
   @Test("what goes around the store has the client's credentials, too")
   func aroundTheStore() async throws {
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(GuardedOrigin(.digest(.sha256, isSession: false)), answers)
     for path in ["/a", "/b"] {
       let answer = try await sandbox.client.transport.send(request(path))
@@ -306,7 +308,7 @@ struct CachingClientCredentialsTests {
 
   @Test("an Authorization of the caller's own is the caller's affair")
   func ownField() async throws {
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try sandbox(GuardedOrigin(.basic), answers)
     let asked = request("/a", [HTTPField("Authorization", "Basic eDp5")])
     #expect(try await fetch(sandbox, asked).status == 401)
@@ -316,7 +318,7 @@ struct CachingClientCredentialsTests {
 
   @Test("bytes are sent again with credentials; a stream is not, and the 401 is the answer")
   func bodies() async throws {
-    let sandbox = try sandbox(GuardedOrigin(.basic), Answers(Self.right))
+    let sandbox = try sandbox(GuardedOrigin(.basic), ScriptedProvider(.use(Self.right)))
     let post = request("/a", method: "POST")
     #expect(
       try await fetch(
@@ -338,7 +340,7 @@ struct CachingClientCredentialsTests {
     ])
   func unsendable(credential: Credential) async throws {
     let kind: Guard = credential.bearer == nil && credential.basic == nil ? .bearer : .basic
-    let sandbox = try sandbox(GuardedOrigin(kind), Answers(credential))
+    let sandbox = try sandbox(GuardedOrigin(kind), ScriptedProvider(.use(credential)))
     #expect(try await fetch(sandbox, request()).status == 401)
     #expect(!sandbox.transport.requests.contains { $0.fields.contains("Authorization") })
   }

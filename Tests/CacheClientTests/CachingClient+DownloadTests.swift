@@ -16,7 +16,7 @@ struct CachingClientDownloadTests {
   func `a downloader logs in as its client does`(kind: Guard) async throws {
     let folder = DownloadSandbox()
     let origin = GuardedOrigin(kind)
-    let answers = Answers(Self.right)
+    let answers = ScriptedProvider(.use(Self.right))
     let sandbox = try ClientSandbox(
       ScriptedTransport { .success(origin.answer($0)) },
       ClientOptions(credentials: answers.provider))
@@ -33,7 +33,7 @@ struct CachingClientDownloadTests {
 
   @Test func `three tries are enough, and the 401 is reported`() async throws {
     let folder = DownloadSandbox()
-    let answers = Answers(.password(user: "u", password: "no"))
+    let answers = ScriptedProvider(.use(.password(user: "u", password: "no")))
     let origin = GuardedOrigin(.basic)
     let sandbox = try ClientSandbox(
       ScriptedTransport { .success(origin.answer($0)) },

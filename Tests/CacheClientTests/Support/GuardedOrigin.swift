@@ -97,29 +97,3 @@ final class GuardedOrigin: Sendable {
       "who are you", status: 401, fields: [HTTPField("WWW-Authenticate", demand)])
   }
 }
-
-/// Answers challenges from a list, and notes them.
-final class Answers: Sendable {
-  private struct State {
-    var credentials: [Credential?]
-    var challenges: [AuthenticationChallenge] = []
-  }
-
-  private let state: Mutex<State>
-
-  /// Gives the credentials in turn, the last one again and again.
-  init(_ credentials: Credential?...) { state = Mutex(State(credentials: credentials)) }
-
-  var challenges: [AuthenticationChallenge] { state.withLock { $0.challenges } }
-
-  var provider: CredentialProvider {
-    { [self] challenge in
-      state.withLock { state in
-        state.challenges.append(challenge)
-        let credential =
-          state.credentials.count > 1 ? state.credentials.removeFirst() : state.credentials[0]
-        return credential.map { .use($0) } ?? .goOnWithout
-      }
-    }
-  }
-}

@@ -85,21 +85,3 @@ final class MemoryVault: CredentialVault {
     return result
   }
 }
-
-/// A provider that gives its answers in turn, the last one again and again, and notes the questions.
-final class ScriptedProvider: Sendable {
-  private let state: Mutex<(answers: [CredentialAnswer], challenges: [AuthenticationChallenge])>
-
-  init(_ answers: CredentialAnswer...) { state = Mutex((answers, [])) }
-
-  var challenges: [AuthenticationChallenge] { state.withLock { $0.challenges } }
-
-  var provider: CredentialProvider {
-    { [self] challenge in
-      state.withLock { state in
-        state.challenges.append(challenge)
-        return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
-      }
-    }
-  }
-}
