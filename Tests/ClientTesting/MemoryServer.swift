@@ -77,7 +77,8 @@ package final class MemoryServer: HTTPTransport {
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
     let url = request.url.string
-    let sent = try await MemoryBody.read(body, url)
+    var sent: [UInt8] = []
+    if let body { sent = try await body.read(url: url) }
     let fault = state.withLock { state in
       if keepsRequests { state.requests.append(request) }
       return state.fault(request)
@@ -99,6 +100,7 @@ package final class MemoryServer: HTTPTransport {
     }
   }
 
+  /// Makes an answer whose body comes in two pieces.
   private func response(
     _ request: HTTPRequest, _ status: Int, _ bytes: [UInt8], tag: String? = nil,
     end: TransportError.Code? = nil
@@ -107,9 +109,13 @@ package final class MemoryServer: HTTPTransport {
     if let tag, hasTags { fields.append(HTTPField("ETag", tag)) }
     let isHead = request.method == .head
     if isHead { fields.append(HTTPField("Content-Length", "\(bytes.count)")) }
+    let half = bytes.count / 2
+    let pieces: [[UInt8]] = [Array(bytes[..<half]), Array(bytes[half...])].filter { !$0.isEmpty }
+    var answer = ScriptedTransport.Answer(pieces)
+    answer.end = end
     return TransportResponse(
       head: HTTPResponseHead(status: status, fields: fields), url: request.url,
-      body: MemoryBody(isHead ? [] : bytes, end: end, url: request.url.string))
+      body: ScriptedBody(answer, url: request.url.string, isEmpty: isHead))
   }
 
   private func answer(
@@ -157,45 +163,6 @@ package final class MemoryServer: HTTPTransport {
     let base = path.prefix(upTo: path.range(of: "/ac/")!.lowerBound)
     return text.split(separator: "\"hash\":\"").dropFirst().allSatisfy {
       state.objects["\(base)/cas/\($0.prefix(64))"] != nil
-    }
-  }
-}
-
-/// A body in two pieces.
-final class MemoryBody: TransportBody {
-  private let pieces: Mutex<[[UInt8]]>
-  private let end: TransportError.Code?
-  private let url: String
-
-  init(_ bytes: [UInt8], end: TransportError.Code?, url: String) {
-    let half = bytes.count / 2
-    pieces = Mutex([Array(bytes[half...]), Array(bytes[..<half])].filter { !$0.isEmpty })
-    self.end = end
-    self.url = url
-  }
-
-  var trailers: HTTPFields { [] }
-
-  func next() async throws(TransportError) -> [UInt8]? {
-    if let piece = pieces.withLock({ $0.popLast() }) { return piece }
-    if let end { throw TransportError(end, url: url) }
-    return nil
-  }
-
-  func cancel() {}
-
-  static func read(_ body: RequestBody?, _ url: String) async throws(TransportError) -> [UInt8] {
-    switch body {
-    case nil: return []
-    case .bytes(let bytes): return bytes
-    case .stream(_, let source):
-      do {
-        var bytes: [UInt8] = []
-        while let piece = try await source.next() { bytes += piece }
-        return bytes
-      } catch {
-        throw TransportError(.requestBodyFailed, url: url)
-      }
     }
   }
 }

@@ -80,7 +80,10 @@ package final class ScriptedTransport: HTTPTransport {
       state.options.append(options)
       return state.script
     }
-    if let body { try await take(body, url) }
+    if let body {
+      let bytes = try await body.read(url: url)
+      state.withLock { $0.uploads.append(bytes) }
+    }
     let answer = try script(request).get()
     for head in answer.interim { onInterim(head) }
     if let gate = answer.headGate, await !gate.pass() { throw TransportError(.cancelled, url: url) }
@@ -90,19 +93,22 @@ package final class ScriptedTransport: HTTPTransport {
       head: HTTPResponseHead(status: answer.status, fields: answer.fields), url: request.url,
       body: content)
   }
+}
 
-  private func take(_ body: RequestBody, _ url: String) async throws(TransportError) {
-    var bytes: [UInt8] = []
-    switch body {
-    case .bytes(let all): bytes = all
+extension RequestBody {
+  /// Reads the content to its end.
+  func read(url: String) async throws(TransportError) -> [UInt8] {
+    switch self {
+    case .bytes(let bytes): return bytes
     case .stream(_, let source):
       do {
+        var bytes: [UInt8] = []
         while let piece = try await source.next() { bytes += piece }
+        return bytes
       } catch {
         throw TransportError(.requestBodyFailed, url: url)
       }
     }
-    state.withLock { $0.uploads.append(bytes) }
   }
 }
 
