@@ -41,7 +41,6 @@ extension SystemError {
   static let loop = SystemError(ELOOP)
   static let badDescriptor = SystemError(EBADF)
   static let invalid = SystemError(EINVAL)
-  static let nameTooLong = SystemError(ENAMETOOLONG)
   static let permission = SystemError(EPERM)
   static let noReader = SystemError(ENXIO)
   static let noSpace = SystemError(ENOSPC)

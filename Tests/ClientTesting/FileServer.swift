@@ -41,8 +41,6 @@ package final class FileServer: HTTPTransport {
     var faults: [Fault] = []
     var requests: [HTTPRequest] = []
     var sent = 0
-    var running = 0
-    var mostRunning = 0
   }
 
   package static let pieceBytes = 64 << 10

@@ -69,7 +69,6 @@ final class Pieces: AnswerPieces {
     }
   }
 
-  var givenCount: Int { given.withLock { $0 } }
   var isCancelled: Bool { cancelled.withLock { $0 } }
 
   func next() async throws -> [UInt8]? {
