@@ -89,10 +89,7 @@ def main():
         with open(f"{folder}/www/a", "wb") as file:
             file.write(os.urandom(BODY))
         certificate = f"{folder}/c.pem", f"{folder}/c.key"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                        "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                        "-out", certificate[0], "-keyout", certificate[1]], check=True,
-                       capture_output=True)
+        serving.make_certificate(f"{folder}/c", "DNS:localhost")
         port = serving.free_port()
         with serving.nginx_origin(folder, f"{folder}/www") as origin, serving.nginx(
                 "nginx", folder, port, f"""

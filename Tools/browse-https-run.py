@@ -16,6 +16,7 @@ import time
 import chromium
 import serving
 import streams
+from serving import check, failures
 
 site = importlib.import_module("browse-https-site")
 NAMES = ["site.test", "apt.test", "pip.test", "git.test", "other.test"]
@@ -47,14 +48,6 @@ if (process.env.https_proxy) {
   }
 })();
 """
-failures = []
-
-
-def check(is_right, what):
-    """Notes what is not as it should be, and goes on."""
-    print(f"{'ok  ' if is_right else 'FAIL'} {what}", flush=True)
-    if not is_right:
-        failures.append(what)
 
 
 def digests(folder):
@@ -324,15 +317,7 @@ def ask_reverse(options, folder, port, wanted):
             yield
 
 
-def start_origin(folder):
-    """Makes an authority with a certificate for all names, and starts nginx."""
-    names = ",".join(f"DNS:{name}" for name in NAMES + ["localhost"])
-    openssl = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-               "-nodes", "-days", "2"]
-    subprocess.run([*openssl, "-keyout", f"{folder}/origin.key", "-out", f"{folder}/origin.pem",
-                    "-subj", "/CN=site.test", "-addext", f"subjectAltName={names}"], check=True,
-                   capture_output=True)
-    port = serving.free_port()
+def start_origin(folder, port):
     redirects = "\n".join(
         f"location = /r/{code} {{ return {code} /pages/{index + 4}.html; }}"
         for index, code in enumerate([301, 302, 303, 307, 308]))
@@ -363,13 +348,14 @@ def main():
     try:
         site.make(folder)
         subprocess.run([options.tool, "ca", "create"], check=True, capture_output=True)
-        origin = start_origin(folder)
-        port = origin.port
+        names = ",".join(f"DNS:{name}" for name in NAMES + ["localhost"])
+        serving.make_certificate(f"{folder}/origin", names)
+        port = serving.free_port()
         network = ["--connect-port", str(port), "--ca-file", f"{folder}/origin.pem"]
         network += [word for name in NAMES for word in ("--resolve", f"{name}:{port}:127.0.0.1")]
         browsing = network[2:]
         network += ["--log", f"{folder}/serve.log"]
-        with origin:
+        with start_origin(folder, port):
             direct = Way("direct", folder, port, authority=f"{folder}/origin.pem")
             wanted = ask_all(direct, None, options.client)
             with serving.serve(options.tool, f"{folder}/tunnels", folder, *network) as server:
@@ -398,7 +384,7 @@ def main():
         next(reverse, None)
         play_streams(options.tool, folder)
         with serving.serve(options.tool, f"{folder}/store", folder, "--intercept",
-                           *network) as server, start_origin_again(folder, port):
+                           *network) as server, start_origin(folder, port):
             way = Way("git again", folder, port, server.url, options.tool, authority)
             git_fetch(way, f"{folder}/www")
     finally:
@@ -407,13 +393,6 @@ def main():
     if failures:
         raise SystemExit(f"browse-https: {len(failures)} of the above are not as they should be; "
                          f"the files are in {folder}")
-
-
-def start_origin_again(folder, port):
-    """Starts the origin at the port that it had."""
-    place = f"{folder}/origin"
-    command = ["nginx", "-p", place, "-e", f"{place}/error.log", "-c", f"{place}/nginx.conf"]
-    return serving.Server("origin", command, port, f"{folder}/origin.log")
 
 
 main()

@@ -12,23 +12,16 @@ import time
 
 import chromium
 import serving
+from serving import check, failures
 
 PAGES = ["/", "/places/harbour.html", "/places/lighthouse.html", "/places/caf%C3%A9.html",
          "/places/two%20words.html"]
 HOSTILE = "/%22%3E%3Cscript%3Edocument.title=%27taken%27%3C/script%3E"
 STATUS = "/.offlinecache/"
-failures = []
 
 
 def say(text):
     print(f"browse: {text}", file=sys.stderr, flush=True)
-
-
-def check(is_right, what):
-    """Notes what is not as it should be, and goes on."""
-    print(f"{'ok  ' if is_right else 'FAIL'} {what}", flush=True)
-    if not is_right:
-        failures.append(what)
 
 
 def start_origin(folder, port):

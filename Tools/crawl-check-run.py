@@ -17,17 +17,10 @@ import time
 import urllib.parse
 
 import serving
+from serving import check, failures
 
 SITES = {"python": "/usr/share/doc/python3.11/html",
          "postgresql": "/usr/share/doc/postgresql-doc-15/html"}
-failures = []
-
-
-def check(is_right, what):
-    """Notes what is not as it should be, and goes on."""
-    print(f"{'ok  ' if is_right else 'FAIL'} {what}", flush=True)
-    if not is_right:
-        failures.append(what)
 
 
 class Links(html.parser.HTMLParser):
@@ -104,22 +97,6 @@ class Site:
         return Links(text).found
 
 
-def make_certificate(folder):
-    """Makes an authority and a certificate for localhost."""
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    openssl("req", "-x509", *key, "-keyout", f"{folder}/ca.key", "-out", f"{folder}/ca.pem",
-            "-days", "2", "-subj", "/CN=Test CA", "-addext", "basicConstraints=critical,CA:TRUE")
-    openssl("req", *key, "-keyout", f"{folder}/site.key", "-out", f"{folder}/site.csr",
-            "-subj", "/CN=localhost")
-    with open(f"{folder}/site.ext", "w") as file:
-        file.write("subjectAltName=DNS:localhost")
-    openssl("x509", "-req", "-in", f"{folder}/site.csr", "-CA", f"{folder}/ca.pem", "-CAkey",
-            f"{folder}/ca.key", "-CAcreateserial", "-out", f"{folder}/site.pem", "-days", "2",
-            "-extfile", f"{folder}/site.ext")
-
-
 def make_site(folder):
     """Makes the folder that nginx serves, and returns the number of its pages."""
     os.makedirs(f"{folder}/site")
@@ -154,7 +131,7 @@ def requested(folder):
 def crawl(tool, folder, port, interrupt_after=None):
     """Runs `offlinecache crawl`; returns its status, what failed, and its summary."""
     command = [tool, "--store", f"{folder}/store", "crawl", f"https://localhost:{port}/",
-               "--depth", "1000", "--same-host", "--ca-file", f"{folder}/ca.pem", "--json"]
+               "--depth", "1000", "--same-host", "--ca-file", f"{folder}/site.pem", "--json"]
     start = time.monotonic()
     with open(f"{folder}/report", "wb") as output:
         process = subprocess.Popen(command, stdout=output)
@@ -174,7 +151,7 @@ def crawl(tool, folder, port, interrupt_after=None):
 def look(tool, folder):
     pages = make_site(folder)
     print(f"     {pages} pages of HTML", flush=True)
-    make_certificate(folder)
+    serving.make_certificate(f"{folder}/site", "DNS:localhost")
     os.environ["XDG_STATE_HOME"] = f"{folder}/state"
     port = serving.free_port()
     with start_origin(folder, port):
@@ -191,7 +168,7 @@ def look(tool, folder):
               f"more than once: {again}", flush=True)
         # Robots.txt, redirects and pages that are not there have no lifetime here.
         check(len(again) <= 10, "almost nothing was fetched twice")
-        online = Site(port, f"{folder}/ca.pem").crawl()
+        online = Site(port, f"{folder}/site.pem").crawl()
     good = {target for target, (status, _) in online.items() if status < 400}
     print(f"     the checker: {len(online)} URLs, broken: {sorted(set(online) - good)}", flush=True)
     check(sum(target.endswith((".html", "/")) for target in good) >= pages - 10,

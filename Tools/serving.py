@@ -1,4 +1,5 @@
-"""Starts and stops what Tools/bench-serve and Tools/browse need: origins, serve, nginx.
+"""What the scripts share that look at running programs: builds them, starts and stops origins, serve
+and nginx, asks them, and notes what is wrong.
 
 Everything listens on loopback at a port that was free, and ends with its `with`.
 """
@@ -8,9 +9,37 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
+
+failures = []
+
+
+def check(is_right, what):
+    """Notes what is not as it should be, and goes on."""
+    print(f"{'ok  ' if is_right else 'FAIL'} {what}", flush=True)
+    if not is_right:
+        failures.append(what)
+
+
+def build(product):
+    """Builds a program for release; returns its path."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    command = ["swift", "build", "--package-path", package, "-c", "release"]
+    subprocess.run(command + ["--product", product], check=True, stdout=sys.stderr)
+    folder = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True)
+    return os.path.join(folder.stdout.decode().strip(), product)
+
+
+def make_certificate(path, names):
+    """Makes PATH.pem, a certificate that is its own authority, and PATH.key; `names` are those of
+    subjectAltName."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", f"subjectAltName={names}",
+         "-keyout", f"{path}.key", "-out", f"{path}.pem"], check=True, capture_output=True)
 
 
 def free_port():

@@ -5,8 +5,9 @@ import os
 import signal
 import ssl
 import subprocess
-import sys
 import tempfile
+
+import serving
 
 # Seconds; the server gives answers under way ten.
 STOP_LIMIT = 15
@@ -33,35 +34,20 @@ class CacheFailure(Exception):
     """A cache did not start or did not end well."""
 
 
-def build():
-    """Builds the release product; returns its path."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    command = ["swift", "build", "--package-path", package, "-c", "release"]
-    subprocess.run(command + ["--product", "offlinecache"], check=True, stdout=sys.stderr)
-    folder = subprocess.run(command + ["--show-bin-path"], check=True, capture_output=True)
-    return os.path.join(folder.stdout.decode().strip(), "offlinecache")
-
-
 class Certificates:
     """An authority of the tool's, and a certificate for the origin."""
 
     def __init__(self, tool):
         self.folder = tempfile.TemporaryDirectory(prefix="conformance-")
         self.state = {**os.environ, "XDG_STATE_HOME": self.folder.name}
-        self.path = f"{self.folder.name}/origin.pem"
-        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                   "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=origin",
-                   "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.path, "-out",
-                   f"{self.path}.cert"]
-        subprocess.run(command, check=True, capture_output=True)
-        with open(self.path, "a", encoding="ascii") as file, open(f"{self.path}.cert") as more:
-            file.write(more.read())
+        self.path = f"{self.folder.name}/origin"
+        serving.make_certificate(self.path, "IP:127.0.0.1")
         subprocess.run([tool, "ca", "create"], check=True, capture_output=True, env=self.state)
 
     def for_origin(self):
         """Returns the context of the origin."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.path)
+        context.load_cert_chain(f"{self.path}.pem", f"{self.path}.key")
         return context
 
     def for_client(self):
@@ -88,7 +74,7 @@ class Running:
                 "--log", "none"]
             self.command += (
                 ["--intercept", "--connect-port", str(origin_port), "--ca-file",
-                 f"{tls.path}.cert"]
+                 f"{tls.path}.pem"]
                 if tls else ["--origin", f"http://127.0.0.1:{origin_port}"])
             # An intercepting proxy is for one user.
             if role == "shared" and not tls:
