@@ -53,8 +53,8 @@ class Kit:
         boot = "STOREPROBE_BOOT=next " if restarted else ""
         return f"env STOREPROBE_BUG={bug} {boot}{shlex.quote(self.probe)} {flag}{{dir}} {words}"
 
-    def call(self, script, arguments, seconds=7200):
-        """Runs a script; returns its exit code, its text, and the JSON that it wrote."""
+    def call(self, script, arguments):
+        """Runs a script; returns its text, and the JSON that it wrote."""
         out = os.path.join(self.work, "out.json")
         if os.path.exists(out):
             os.unlink(out)
@@ -72,7 +72,7 @@ class Kit:
         command += ["--show", "1000000"] if script != "realfull.py" else []
         run = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=seconds, start_new_session=True,
+            text=True, errors="replace", timeout=7200, start_new_session=True,
             env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
         if self.options.verbose:
             print(shlex.join(command), run.stdout, sep="\n", file=sys.stderr)
@@ -83,7 +83,14 @@ class Kit:
         if os.path.exists(out):
             with open(out, encoding="utf-8") as file:
                 found = json.load(file)
-        return run.returncode, run.stdout, found
+        return run.stdout, found
+
+    def _read(self, script, arguments):
+        """Runs a script that has to write JSON; returns its text and that."""
+        text, found = self.call(script, arguments)
+        if found is None:
+            raise Unusable(f"{script}: {text.strip()[-600:]}")
+        return text, found
 
     def _failed_lines(self, text):
         return [line for line in text.splitlines() if line.startswith("FAIL")]
@@ -96,9 +103,7 @@ class Kit:
 
     def crashpoints(self, arguments):
         """Kills the workload; returns points, lost, wrong."""
-        _, text, found = self.call("crashpoints.py", arguments)
-        if found is None:
-            raise Unusable(f"crashpoints.py: {text.strip()[-600:]}")
+        text, found = self._read("crashpoints.py", arguments)
         lost, wrong = count_failures(
             [bad["out"] for bad in found["bad"]]
             + [line for line in self._failed_lines(text) if "in recovery" in line])
@@ -106,23 +111,19 @@ class Kit:
 
     def errinject(self, arguments):
         """Lets calls fail; returns points, lost, wrong, errors that the caller was told of."""
-        _, text, found = self.call("errinject.py", arguments)
-        if found is None:
-            raise Unusable(f"errinject.py: {text.strip()[-600:]}")
+        _, found = self._read("errinject.py", arguments)
         bad = [point for point in found if point["bad"]]
         lost, wrong = count_failures([point["out"] for point in bad])
         return len(found), lost, wrong, sum(point["kind"] == "reported" for point in found)
 
     def powerloss(self, arguments):
         """Builds the states after a power cut; returns states, lost, wrong."""
-        _, text, found = self.call("powerloss_model.py", arguments)
-        if found is None:
-            raise Unusable(f"powerloss_model.py: {text.strip()[-600:]}")
+        _, found = self._read("powerloss_model.py", arguments)
         return found["n"], *count_failures([fail[3] for fail in found["fails"]])
 
     def multikill(self, arguments):
         """Kills some of several processes; returns rounds, lost, wrong."""
-        _, text, _ = self.call("multikill.py", arguments)
+        text, _ = self.call("multikill.py", arguments)
         rounds, hung, failed = self._numbers(
             "multikill.py", text, r"rounds (\d+), .*hung (\d+), .*failed rounds (\d+)")
         lost, wrong = count_failures(self._failed_lines(text))
@@ -132,22 +133,20 @@ class Kit:
 
     def realfull(self, arguments):
         """Fills file systems up; returns runs, lost, wrong, runs that said so."""
-        _, text, _ = self.call("realfull.py", arguments)
+        text, _ = self.call("realfull.py", arguments)
         runs, _ = self._numbers("realfull.py", text, r": (\d+) runs, failures (\d+)")
         lost, wrong = count_failures(self._failed_lines(text))
         return runs, lost, wrong, len(re.findall(r"^\d+ \w+ +reported", text, re.MULTILINE))
 
     def torntail(self, arguments):
         """Damages one file at every byte; returns damages, lost, wrong."""
-        _, text, _ = self.call("torntail.py", arguments)
+        text, _ = self.call("torntail.py", arguments)
         damages, _ = self._numbers("torntail.py", text, r"(\d+) damages, failures (\d+)")
         return damages, *count_failures(self._failed_lines(text))
 
     def bitrot(self, arguments):
-        """Damages stores; returns a row without names, and the trials by class."""
-        _, text, found = self.call("bitrot.py", arguments)
-        if found is None:
-            raise Unusable(f"bitrot.py: {text.strip()[-600:]}")
+        """Damages stores; returns a row without names."""
+        _, found = self._read("bitrot.py", arguments)
         steps = ("scrub", "safe", "read", "repair", "scrub2", "safe2", "read2")
         wrong = failed = lost = 0
         for trial in found:
@@ -158,5 +157,4 @@ class Kit:
             lost += (trial.get("read2") if trial.get("repair") is not None
                      else trial.get("read")) not in (None, 0)
         detected = sum(trial.get("scrub") not in (None, 0) for trial in found)
-        return Row(
-            "", "", len(found), len(found) - failed, lost, wrong, failed, detected), found
+        return Row("", "", len(found), len(found) - failed, lost, wrong, failed, detected)

@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import time
+
+from .results import Row
 
 LEVELS = ("process", "full")
 ERRORS = "ENOSPC,EIO,EMFILE,EINTR,EDQUOT,short,short=1"
@@ -27,12 +30,13 @@ class Parts:
         }
 
     def _run(self, group, part, level, tool, arguments, command):
-        """Runs one script and adds its row."""
-        start = self.options.clock()
+        """Runs one script and adds its row, in which every loss is a failure."""
+        start = time.monotonic()
         tried, lost, wrong, *detected = getattr(self.kit, tool)(arguments)
-        self.options.add_row(
-            group, part, level, tried, lost, wrong, detected[0] if detected else None,
-            self.options.clock() - start, command)
+        failed = lost + wrong
+        self.options.add(Row(
+            part, level, tried, tried - failed, lost, wrong, failed,
+            detected[0] if detected else None, time.monotonic() - start, group, command))
 
     def _commands(self, level, words, check="verify", restarted=False):
         """Returns the arguments that say what runs and what verifies."""
@@ -40,12 +44,16 @@ class Parts:
             "--run", self.kit.store(level, words),
             "--verify", self.kit.store("process", check + " {ack}", restarted=restarted)]
 
+    def _workloads(self, quick, full):
+        """Returns the workloads of a part, with their seeds."""
+        seeds = [self.seed * 100 + place for place in range(1, 6)]
+        return [words.format(*seeds) for words in (quick if self.is_quick else full)]
+
     def _each(self, quick, full):
         """Returns the workloads of a part for both levels."""
         for level in LEVELS:
-            for words in quick if self.is_quick else full:
-                yield level, words.format(
-                    *(self.seed * 100 + place for place in range(1, 6)))
+            for words in self._workloads(quick, full):
+                yield level, words
 
     def kill(self):
         """Kills before, after and within each call that changes something; also in recovery."""
@@ -118,18 +126,16 @@ class Parts:
         """Cuts the power: verify at full durability, nothing wrong at the default."""
         profiles = ["posix", "ext4"] if self.is_quick else ["posix", "ext4", "names", "xfs"]
         for profile in profiles:
-            for words in ["workload 12 {0}"] if self.is_quick else [
-                    "workload 20 {0}", "workload 30 {1} 3", "churn 60 {2}", "churn 60 {3} 2"]:
-                words = words.format(*(self.seed * 100 + place for place in range(1, 6)))
+            for words in self._workloads(
+                    ["workload 12 {0}"],
+                    ["workload 20 {0}", "workload 30 {1} 3", "churn 60 {2}", "churn 60 {3} 2"]):
                 states = 150 if self.is_quick else 1500 if profile in ("posix", "ext4") else 300
                 self._run(
                     "model states", f"power cut, {profile}, {words}", "full", "powerloss",
                     ["--profile", profile, "--states", str(states), "--seed", str(self.seed),
                      *self._commands("full", words, restarted=True)], words)
         for profile in ("posix", "ext4"):
-            for words in ["workload 12 {0}"] if self.is_quick else [
-                    "workload 30 {0}", "churn 60 {1}"]:
-                words = words.format(*(self.seed * 100 + place for place in range(1, 6)))
+            for words in self._workloads(["workload 12 {0}"], ["workload 30 {0}", "churn 60 {1}"]):
                 self._run(
                     "model states", f"power cut, {profile}, {words}, nothing wrong", "process",
                     "powerloss",
@@ -140,8 +146,7 @@ class Parts:
     def sync(self):
         """Lets each sync fail, and cuts the power after it."""
         for profile in ("posix", "ext4"):
-            for words in ["workload 3 {0}"] if self.is_quick else ["workload 8 {0}"]:
-                words = words.format(*(self.seed * 100 + place for place in range(1, 6)))
+            for words in self._workloads(["workload 3 {0}"], ["workload 8 {0}"]):
                 self._run(
                     "model states", f"power cut after a failed sync, {profile}, {words}", "full",
                     "powerloss",
@@ -189,8 +194,8 @@ class Parts:
         """Damages stores in forty ways, checks them, repairs them, checks again."""
         trials = 2 if self.is_quick else 60
         for level, words in self._each(["workload 14 {0}"], ["workload 20 {0}"]):
-            start = self.options.clock()
-            row, _ = self.kit.bitrot([
+            start = time.monotonic()
+            row = self.kit.bitrot([
                 "--setup", self.kit.store(level, words) + " > {ack}",
                 "--scrub", self.kit.store("process", "scrub"),
                 "--read", self.kit.store("process", "verify {ack}"),
@@ -198,6 +203,5 @@ class Parts:
                 "--repair", self.kit.store(level, "repair"),
                 "--trials", str(trials), "--seed", str(self.seed)])
             row.part, row.level, row.group = f"40 kinds of damage, {words}", level, "damages"
-            row.seconds, row.command = self.options.clock() - start, words
-            self.options.show(row)
-            self.results.rows.append(row)
+            row.seconds, row.command = time.monotonic() - start, words
+            self.options.add(row)
