@@ -48,10 +48,9 @@ class Gate:
 class Proxy:
     """A running `offlinecache serve`, and how it is asked."""
 
-    def __init__(self, server, role, origin_port):
+    def __init__(self, server, role, origin_port, store):
         self.server, self.role, self.port = server, role, server.port
-        self.origin_port = origin_port
-        self.store = None
+        self.origin_port, self.store = origin_port, store
 
     @property
     def is_shared(self):

@@ -96,7 +96,7 @@ class Honest(Client):
 
     def ask_slow(self):
         path = self.fixed_path()
-        answer = self.ask("GET", path, pace=wire.slowly(0.02))
+        answer = self.ask("GET", path, pace=lambda: time.sleep(0.02))
         self.expect_body(answer, path, pages.body(path))
 
     def ask_head(self):

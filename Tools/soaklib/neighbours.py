@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-import threading
+import time
 
 from .clients import Client
 
@@ -17,7 +17,6 @@ class Neighbour(Client):
     def __init__(self, name, proxy, gate, findings, seed, tools, pause):
         super().__init__(name, proxy, gate, findings, seed)
         self.tools, self.pause = tools, pause
-        self.idle = threading.Event()
 
     def run_tool(self, kind, command, allowed=(0,), content=None, is_killed=False):
         """Runs a program; returns its output, or None after a finding or a kill."""
@@ -27,7 +26,7 @@ class Neighbour(Client):
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             if is_killed:
-                self.idle.wait(self.source.random())
+                time.sleep(self.source.random())
                 process.send_signal(signal.SIGKILL)
             out, err = process.communicate(content, PATIENCE)
         except subprocess.TimeoutExpired:
@@ -53,7 +52,7 @@ class Library(Neighbour):
         self.run_tool(
             "library processes", [self.tools["storeprobe"], self.proxy.store, "hammer", "2", seed],
             is_killed=self.source.random() < 0.15)
-        self.idle.wait(self.pause)
+        time.sleep(self.pause)
 
 
 class Command(Neighbour):
@@ -71,14 +70,14 @@ class Command(Neighbour):
             self.findings.add("wrong bytes (get)", f"{key}: {len(found)} of {len(content)} bytes")
         if self.source.random() < 0.5:
             self.run_tool("commands", [tool, "rm", *general, key], allowed=(0, 1))
-        self.idle.wait(self.pause)
+        time.sleep(self.pause)
 
 
 class Checker(Neighbour):
     """Repairs the store while it is used; that loses nothing, and leaves nothing."""
 
     def step(self):
-        self.idle.wait(self.pause * (0.5 + self.source.random()))
+        time.sleep(self.pause * (0.5 + self.source.random()))
         self.repair()
 
     def repair(self):

@@ -177,7 +177,8 @@ class Handler(socketserver.StreamRequestHandler):
     def on_slow(self):
         """An answer that takes seconds."""
         content = pages.body("/slow", 1)[:4000]
-        self.request.sendall(wire_head(len(content)))
+        self.request.sendall(
+            f"HTTP/1.1 200 OK\r\nContent-Length: {len(content)}\r\n\r\n".encode())
         for start in range(0, len(content), 400):
             time.sleep(SLOW / 10)
             self.request.sendall(content[start:start + 400])
@@ -224,11 +225,6 @@ class Handler(socketserver.StreamRequestHandler):
 
 RUDE = ("early", "slow", "chunkcut", "reset", "hugehead", "garbage", "silent", "lengths", "interim",
         "range")
-
-
-def wire_head(length):
-    """Returns the head of a plain answer."""
-    return f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
 class Origin(socketserver.ThreadingTCPServer):

@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import time
 
 
 class Cut(Exception):
@@ -153,8 +152,3 @@ class Connection:
         answer = self.read_head()
         self.read_body(answer, method, pace)
         return answer
-
-
-def slowly(seconds):
-    """Returns a pace that waits before each piece."""
-    return lambda: time.sleep(seconds)
