@@ -179,13 +179,17 @@ def in_parallel(function, items, jobs):
         yield from executor.map(function, items)
 
 
-def print_table(head, rows):
-    """Prints a table: the first column to the left, the others to the right."""
+def table(head, rows, left=1):
+    """Returns a table as text: the first columns to the left, the others to the right."""
     widths = [max(len(str(row[place])) for row in [head, *rows]) for place in range(len(head))]
-    for row in [head, *rows]:
-        print("  ".join(
-            str(cell).ljust(width) if place == 0 else str(cell).rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths))))
+    return "\n".join("  ".join(
+        str(cell).ljust(width) if place < left else str(cell).rjust(width)
+        for place, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in [head, *rows])
+
+
+def print_table(head, rows):
+    """Prints a table whose first column has names."""
+    print(table(head, rows))
 
 
 class Stopwatch:

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from faults.faultlib import table
+
 HEAD = ("part", "level", "tried", "survived", "lost", "wrong", "detected", "seconds")
 
 
@@ -60,18 +62,6 @@ class Flips:
     detected: int | None = None
 
 
-def table(head, rows):
-    """Returns a table as text: the first column to the left, the others to the right."""
-    widths = [max(len(str(row[place])) for row in [head, *rows]) for place in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [
-            str(cell).ljust(width) if place < 2 else str(cell).rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths))]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
 class Results:
     """All that a run has found."""
 
@@ -95,7 +85,7 @@ class Results:
 
     def text(self):
         """Returns the report."""
-        parts = [table(HEAD, [row.cells() for row in self.rows])] if self.rows else []
+        parts = [table(HEAD, [row.cells() for row in self.rows], 2)] if self.rows else []
         totals = [
             f"{group}: {tried:,} tried, {failed:,} failed; {bound(tried, failed)}"
             for group, (tried, failed) in self.totals().items()]
@@ -106,11 +96,11 @@ class Results:
                     "missing, no error", "found by a check")
             parts.append(table(head, [
                 (f.system, "", f.tried, f.right, f.wrong, f.error, f.missing,
-                 "" if f.detected is None else f.detected) for f in self.flips]))
+                 "" if f.detected is None else f.detected) for f in self.flips], 2))
         if self.controls:
             head = ("planted bug", "found by", "tried", "broken promises")
             parts.append(table(head, [
-                (c.bug, c.tool, c.tried, c.found or "NOT FOUND") for c in self.controls]))
+                (c.bug, c.tool, c.tried, c.found or "NOT FOUND") for c in self.controls], 2))
         if self.skipped:
             parts.append("\n".join(f"left out: {reason}" for reason in self.skipped))
         return "\n\n".join(parts)
