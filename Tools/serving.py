@@ -137,9 +137,9 @@ def serve(tool, store, folder, *options, port=None):
     return Server("offlinecache serve", command, port, f"{folder}/serve.log")
 
 
-def nginx(name, folder, port, http, workers=2):
-    """Starts nginx with lines for its `http` block; all its files stay in a folder of its own."""
-    place = f"{folder}/{name}"
+def nginx_command(place, http, workers=2):
+    """Configures nginx with lines for its `http` block, so that all its files stay in a folder;
+    returns the command that starts it."""
     os.makedirs(place, exist_ok=True)
     temporary = "\n".join(
         f"{part}_temp_path {place}/{part};"
@@ -158,7 +158,12 @@ def nginx(name, folder, port, http, workers=2):
               {temporary}
               {http}
             }}""")
-    command = ["nginx", "-p", place, "-e", f"{place}/error.log", "-c", f"{place}/nginx.conf"]
+    return ["nginx", "-p", place, "-e", f"{place}/error.log", "-c", f"{place}/nginx.conf"]
+
+
+def nginx(name, folder, port, http, workers=2):
+    """Starts nginx with lines for its `http` block, in a folder of its own."""
+    command = nginx_command(f"{folder}/{name}", http, workers)
     return Server(name, command, port, f"{folder}/{name}.log")
 
 

@@ -13,11 +13,6 @@ import serving
 STOP_LIMIT = 15
 
 NGINX = """
-user root; daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
-events {{ worker_connections 2048; }}
-http {{
-  access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/temp;
-  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
   proxy_cache_path {folder}/cache keys_zone=cases:10m;
   server {{
     listen 127.0.0.1:{port};
@@ -26,7 +21,6 @@ http {{
       proxy_cache_revalidate on; add_header X-Cache-Status $upstream_cache_status;
     }}
   }}
-}}
 """
 
 
@@ -65,9 +59,8 @@ class Running:
         self.folder = tempfile.TemporaryDirectory(prefix="conformance-")
         folder = self.folder.name
         if name == "nginx":
-            with open(f"{folder}/conf", "w", encoding="utf-8") as file:
-                file.write(NGINX.format(folder=folder, port=port, origin=origin_port))
-            self.command = ["nginx", "-p", folder, "-c", f"{folder}/conf"]
+            http = NGINX.format(folder=folder, port=port, origin=origin_port)
+            self.command = serving.nginx_command(folder, http, workers=1)
         else:
             self.command = [
                 tool, "--store", f"{folder}/store", "serve", "--listen", f"127.0.0.1:{port}",
