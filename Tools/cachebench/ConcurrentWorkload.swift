@@ -19,9 +19,7 @@ extension FilledCaches {
       var rows: [Row] = []
       for threads in bench.configuration.threads {
         rows += try measure(operation, work, threads, shared) { lane throws(BenchmarkError) in
-          var handles: [any CacheUnderTest] = []
-          for _ in 0..<threads { handles.append(try lane.system.sibling()) }
-          return ThreadTeam(handles, corpus, closes: lane.name != .store)
+          try ThreadTeam(threads, lane, corpus)
         }
       }
       add(rows)
@@ -94,17 +92,17 @@ protocol Team {
   func end()
 }
 
-/// Threads of this process.
+/// Threads of this process, each with a handle of its own.
 struct ThreadTeam: Team {
   private let handles: [any CacheUnderTest]
   private let corpus: Corpus
-  private let closes: Bool
 
-  /// - Parameter closes: whether every handle is a connection of its own that must be closed.
-  init(_ handles: [any CacheUnderTest], _ corpus: Corpus, closes: Bool) {
+  /// Opens the handles.
+  init(_ count: Int, _ lane: Lane, _ corpus: Corpus) throws(BenchmarkError) {
+    var handles: [any CacheUnderTest] = []
+    for _ in 0..<count { handles.append(try lane.system.sibling()) }
     self.handles = handles
     self.corpus = corpus
-    self.closes = closes
   }
 
   func run(
@@ -114,6 +112,6 @@ struct ThreadTeam: Team {
   }
 
   func end() {
-    if closes { for handle in handles { handle.close() } }
+    for handle in handles { handle.close() }
   }
 }

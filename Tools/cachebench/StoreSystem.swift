@@ -41,6 +41,8 @@ final class StoreSystem: CacheUnderTest {
   private var lastBody: [UInt8] = []
   private var lastStatus: Int?
   private let isLimited: Bool
+  /// Whether closing this handle closes the store; the handles of other threads share it.
+  private let ownsStore: Bool
 
   /// Opens or creates a store in a folder.
   convenience init(
@@ -59,13 +61,15 @@ final class StoreSystem: CacheUnderTest {
       limits.entries = UInt64(maximum)
       try described { () throws(StoreError) in try store.setLimits(limits) }
     }
-    self.init(store: store, corpus: corpus, isLimited: settings.maximumEntries != nil)
+    self.init(
+      store: store, corpus: corpus, isLimited: settings.maximumEntries != nil, ownsStore: true)
   }
 
-  private init(store: Store, corpus: Corpus, isLimited: Bool) {
+  private init(store: Store, corpus: Corpus, isLimited: Bool, ownsStore: Bool) {
     self.store = store
     self.corpus = corpus
     self.isLimited = isLimited
+    self.ownsStore = ownsStore
   }
 
   func makeValue(_ entry: EntryID) -> Value {
@@ -126,10 +130,10 @@ final class StoreSystem: CacheUnderTest {
   }
 
   func sibling() -> any CacheUnderTest {
-    StoreSystem(store: store, corpus: corpus, isLimited: isLimited)
+    StoreSystem(store: store, corpus: corpus, isLimited: isLimited, ownsStore: false)
   }
 
   func close() {
-    store.close()
+    if ownsStore { store.close() }
   }
 }

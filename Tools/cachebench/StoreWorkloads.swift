@@ -81,8 +81,8 @@ extension Bench {
     var rows: [Row] = []
     var teams: [(lane: Lane, team: ThreadTeam, series: Series)] = []
     for lane in lanes {
-      let handles = try siblings(of: lane, threads)
-      teams.append((lane, ThreadTeam(handles, corpus, closes: lane.name != .store), Series()))
+      (lane.system as? SQLiteSystem)?.shareLock()
+      teams.append((lane, try ThreadTeam(threads, lane, corpus), Series()))
     }
     defer { for team in teams { team.team.end() } }
     for round in 0..<rounds {
@@ -106,13 +106,5 @@ extension Bench {
           body: corpus.bodyBytes, threads: threads, summary: summary))
     }
     report.print("durable: stores from \(threads) threads, each on the disk at its return", rows)
-  }
-
-  private func siblings(of lane: Lane, _ count: Int) throws(BenchmarkError) -> [any CacheUnderTest]
-  {
-    (lane.system as? SQLiteSystem)?.shareLock()
-    var handles: [any CacheUnderTest] = []
-    for _ in 0..<count { handles.append(try lane.system.sibling()) }
-    return handles
   }
 }
