@@ -95,7 +95,7 @@ struct MigrationRun {
 
   private func checkReport() throws {
     guard let report = request.report else { return }
-    try Migration.check(
+    try MigrationPlaces.check(
       report: report, source: request.source, destination: request.destination)
   }
 

@@ -69,15 +69,6 @@ public final class Migration {
     } catch { throw .destination(error) }
   }
 
-  /// Throws for a report file that is a part of the source or of the destination.
-  ///
-  /// - Throws: `reportInSource` or `reportInDestination`.
-  package static func check(
-    report path: String, source: String, destination: String
-  ) throws(MigrationError) {
-    try MigrationPlaces.check(report: path, source: source, destination: destination)
-  }
-
   /// Returns the bytes that are free on the volume of the destination, or `nil` if that cannot be
   /// found out.
   public static func freeBytes(at path: String) -> UInt64? { volume(at: path)?.availableBytes }

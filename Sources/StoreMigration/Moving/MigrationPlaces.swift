@@ -1,7 +1,7 @@
 internal import CacheSystem
 
-/// Checks that source and destination do not overlap.
-enum MigrationPlaces {
+/// Checks that source, destination and report do not overlap.
+package enum MigrationPlaces {
   /// The identity of a folder. Another volume may have the same inode number, but not with the same
   /// time to the nanosecond.
   private struct Identity: Equatable {
@@ -36,7 +36,9 @@ enum MigrationPlaces {
   }
 
   /// Throws for a report that would overwrite a part of the source, or is in the destination.
-  static func check(
+  ///
+  /// - Throws: `reportInSource` or `reportInDestination`.
+  package static func check(
     report: String, source: String, destination: String
   ) throws(MigrationError) {
     let (own, above) = (status(report).map(Identity.init), ancestors(of: report))
