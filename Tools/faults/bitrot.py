@@ -35,9 +35,7 @@ def arguments():
     for name in ("--scrub", "--read", "--read-safe", "--repair"):
         found.add_argument(name, metavar="COMMAND")
     found.add_argument("--classes", metavar="KIND,...", help="these kinds of damage only")
-    found.add_argument("--only", metavar="PREFIX", help="damage only files whose path begins so")
     found.add_argument("--trials", type=int, default=20, help="of each kind")
-    found.add_argument("--keep", help=argparse.SUPPRESS)
     add_common_options(found)
     return found.parse_args()
 
@@ -100,7 +98,7 @@ class Trials:
             with open(f"{outside}/{name}", "w", encoding="utf-8") as file:
                 file.write("precious " + name)
         before = snapshot(outside)
-        target = Target(store, outside, source, self.options.only)
+        target = Target(store, outside, source)
         damaged = next(filter(None, (DAMAGES[kind](target) for _ in range(8))), None)
         found = {"kind": kind, "number": number, "target": None}
         if damaged:

@@ -36,7 +36,7 @@ def overwrite(path, content):
 class Target:
     """A store to damage, and a folder outside it whose files are to be left alone."""
 
-    def __init__(self, store, outside, source, only=None):
+    def __init__(self, store, outside, source):
         self.store, self.outside, self.source = store, outside, source
         self.files, self.folders = [], []
         for place, folders, names in os.walk(store):
@@ -45,9 +45,6 @@ class Target:
         self.files = sorted(
             path for path in self.files if stat.S_ISREG(os.lstat(path).st_mode))
         self.folders.sort()
-        if only:
-            self.files = [path for path in self.files
-                          if os.path.relpath(path, store).startswith(only)] or self.files
 
     def file(self):
         """Picks a file."""

@@ -65,10 +65,10 @@ class Kit:
             "--timeout", "60", *arguments]
         if script not in ("bitrot.py", "torntail.py"):
             command += ["--ackdir", self.work]
+            if self.options.keep:
+                command += ["--keep", os.path.join(self.options.keep, f"{time.time_ns():x}")]
         if script in ("crashpoints.py", "errinject.py", "powerloss_model.py", "bitrot.py"):
             command += ["--json", out]
-        if self.options.keep and script != "torntail.py":
-            command += ["--keep", os.path.join(self.options.keep, f"{time.time_ns():x}")]
         command += ["--show", "1000000"] if script != "realfull.py" else []
         run = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
