@@ -85,13 +85,12 @@ void descriptor_path(pid_t thread, int descriptor, char *path);
 void path_at(pid_t thread, int directory, unsigned long address, char *path);
 int stat_descriptor(pid_t thread, long descriptor, struct stat *status);
 long write_offset(pid_t thread, int descriptor);
-void normalize(char *path);
 
 // record.c
 void open_record(const char *folder);
 void close_record(void);
 int is_recording(void);
-void record_call(struct thread *thread, long result, long number);
-void record_failed_sync(struct thread *thread, long number);
+void record_call(struct thread *thread, long result);
+void record_failed_sync(struct thread *thread);
 
 #endif

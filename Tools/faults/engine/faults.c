@@ -116,7 +116,7 @@ static int shorten(struct thread *thread, struct user_regs_struct *registers, in
 static void refuse(struct thread *thread, struct user_regs_struct *registers) {
   int number = thread->call->number;
   if (is_recording() && (number == SYS_fsync || number == SYS_fdatasync))
-    record_failed_sync(thread, hits.points);
+    record_failed_sync(thread);
   registers->orig_rax = -1;
   registers->rax = -options.error;
   ptrace(PTRACE_SETREGS, thread->id, 0, registers);
@@ -202,5 +202,5 @@ void on_leave(struct thread *thread) {
     registers.rax = -options.error;
     ptrace(PTRACE_SETREGS, thread->id, 0, &registers);
   }
-  if (is_recording() && thread->call) record_call(thread, registers.rax, hits.points);
+  if (is_recording() && thread->call) record_call(thread, registers.rax);
 }

@@ -50,10 +50,8 @@ static void print_number(const char *name, long long value) {
   fprintf(lines, ",\"%s\":%lld", name, value);
 }
 
-static void print_start(struct thread *thread, long number, const char *name, long result) {
-  fprintf(
-      lines, "{\"n\":%ld,\"tid\":%d,\"op\":\"%s\",\"ret\":%ld,\"p\":", number, thread->id, name,
-      result);
+static void print_start(struct thread *thread, const char *name) {
+  fprintf(lines, "{\"op\":\"%s\",\"p\":", name);
   print_string(thread->path);
   fprintf(lines, ",\"p2\":");
   print_string(thread->to_path);
@@ -155,9 +153,9 @@ static void print_arguments(struct thread *thread) {
 }
 
 // Writes the line of a call that succeeded.
-void record_call(struct thread *thread, long result, long number) {
+void record_call(struct thread *thread, long result) {
   if (result < 0) return;
-  print_start(thread, number, thread->call->name, result);
+  print_start(thread, thread->call->name);
   print_arguments(thread);
   if (result > 0) print_content(thread, result);
   if (thread->call->shape & BY_FD) print_file(thread, thread->arguments[thread->call->first]);
@@ -166,8 +164,8 @@ void record_call(struct thread *thread, long result, long number) {
 }
 
 // Writes the line of a sync that was made to fail: what it should have saved may be lost.
-void record_failed_sync(struct thread *thread, long number) {
-  print_start(thread, number, "sync_failed", 0);
+void record_failed_sync(struct thread *thread) {
+  print_start(thread, "sync_failed");
   print_file(thread, thread->arguments[0]);
   fprintf(lines, "}\n");
 }

@@ -30,7 +30,7 @@ int read_string(pid_t thread, unsigned long address, char *buffer, size_t count)
 }
 
 // Removes empty parts, "." and ".." from a path, without a look at the files.
-void normalize(char *path) {
+static void normalize(char *path) {
   char result[PATH_MAX];
   size_t length = 0;
   for (char *part = path; *part;) {
