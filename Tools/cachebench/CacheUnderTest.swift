@@ -88,6 +88,7 @@ protocol CacheUnderTest: AnyObject {
 }
 
 extension CacheUnderTest {
+  func replace(_ value: Value) throws(BenchmarkError) { try store(value) }
   func beginBulk() throws(BenchmarkError) {}
   func endBulk() throws(BenchmarkError) {}
   func settle() {}

@@ -62,8 +62,6 @@ final class DictionarySystem: CacheUnderTest {
     }
   }
 
-  func replace(_ value: Value) { store(value) }
-
   func hit(_ key: ByteString) -> Bool {
     let body = contents.withLock { contents -> [UInt8]? in
       guard let place = contents.places[key] else { return nil }

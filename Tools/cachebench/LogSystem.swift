@@ -49,8 +49,6 @@ final class LogSystem: CacheUnderTest {
     end += Int64(written)
   }
 
-  func replace(_ value: Value) throws(BenchmarkError) { try store(value) }
-
   func hit(_ key: Int) throws(BenchmarkError) -> Bool {
     guard let (offset, length) = places[key] else { return false }
     if buffer.count < length { buffer = [UInt8](repeating: 0, count: length) }

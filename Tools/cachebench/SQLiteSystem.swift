@@ -127,10 +127,6 @@ final class SQLiteSystem: CacheUnderTest {
     if !isBulk { try database.execute("COMMIT") }
   }
 
-  func replace(_ value: Value) throws(BenchmarkError) {
-    try store(value)
-  }
-
   func hit(_ key: Value) throws(BenchmarkError) -> Bool {
     var row: Int64?
     try run(.select) { statement in

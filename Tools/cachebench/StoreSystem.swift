@@ -89,10 +89,6 @@ final class StoreSystem: CacheUnderTest {
     }
   }
 
-  func replace(_ value: Value) throws(BenchmarkError) {
-    try store(value)
-  }
-
   func hit(_ key: ByteString) -> Bool {
     guard case .hit(let entry) = store.lookUp(key) else { return false }
     lastBody = entry.body

@@ -57,10 +57,6 @@ final class URLCacheSystem: CacheUnderTest {
     cache.storeCachedResponse(value.response, for: value.request)
   }
 
-  func replace(_ value: Value) {
-    store(value)
-  }
-
   func hit(_ key: URLRequest) -> Bool {
     guard let answer = cache.cachedResponse(for: key) else { return false }
     lastBody = answer.data
