@@ -31,4 +31,26 @@ import Testing
     #expect(JSONReader.maximumMembers == 64)
     #expect(text.contains("at most 64 members"))
   }
+
+  @Test(arguments: [
+    (RecordGolden.header, 0), (RecordGolden.put, 64), (RecordGolden.seal, 560),
+  ])
+  func `the worked example of a segment is made of the golden bytes`(bytes: [UInt8], offset: Int) {
+    for start in stride(from: 0, to: bytes.count, by: 16) {
+      let row = bytes[start..<min(start + 16, bytes.count)]
+      let digits = row.map { Hexadecimal.string(UInt64($0), digits: 2) }.joined(separator: " ")
+      let place = Hexadecimal.string(UInt64(offset + start), digits: 4)
+      #expect(text.contains("    \(place)  \(digits)  "), "at byte \(offset + start)")
+    }
+  }
+
+  @Test func `the numbers of records are those of the code`() {
+    #expect(RecordFrame.maximumLength == 4_194_304)
+    #expect(text.contains("32 to 4,194,304, a multiple of 8"))
+    #expect(TouchRecord.maximumCount == 2_048)
+    #expect(text.contains("up to 2,048 accesses"))
+    let seed = RecordFrame.seed(
+      hashSeed: RecordGolden.hashSeed, segment: RecordGolden.segment, offset: 64)
+    #expect(text.contains("The seed of its checksum is \(Hexadecimal.string(seed)):"))
+  }
 }
