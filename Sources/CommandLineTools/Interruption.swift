@@ -1,3 +1,4 @@
+internal import CacheSystem
 import Synchronization
 
 #if canImport(Darwin)
@@ -60,7 +61,8 @@ package enum Interruption {
     guard unsafe pipe(&ends) == 0 else { return }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     wakeUp.store(ends[1], ordering: .releasing)
-    startThread(reading: ends[0])
+    let descriptor = ends[0]
+    try? startThread { Interruption.waitForSignal(descriptor) }
     for number in signals where isSame(signal(number, noteSignal), SIG_IGN) {
       _ = signal(number, SIG_IGN)
     }
@@ -98,24 +100,6 @@ package enum Interruption {
   private static func isSame(_ left: Disposition?, _ right: Disposition?) -> Bool {
     // Safety: the pointers are compared as numbers, never called.
     unsafe unsafeBitCast(left, to: Int.self) == unsafeBitCast(right, to: Int.self)
-  }
-
-  /// Starts the thread that waits for signals. It lives as long as the process.
-  private static func startThread(reading descriptor: Int32) {
-    #if canImport(Darwin)
-      var thread: pthread_t?
-    #else
-      var thread = pthread_t()
-    #endif
-    let context = unsafe UnsafeMutableRawPointer(bitPattern: Int(descriptor))
-    // Safety: the context is the descriptor and is never dereferenced; the handle is not used
-    // again.
-    unsafe pthread_create(
-      &thread, nil,
-      { context in
-        Interruption.waitForSignal(Int32(Int(bitPattern: context)))
-        return nil
-      }, context)
   }
 
   /// Waits for the first signal, stores the request, and ends the process if it has not ended in

@@ -1,3 +1,4 @@
+import CacheSystem
 import CommandLineTools
 import Synchronization
 
@@ -41,7 +42,12 @@ struct ServeSignals: Sendable {
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
     self.events = events
     more = continuation
-    try Self.startThread(ServeSignalReader(descriptor: ends[0], events: continuation))
+    let descriptor = ends[0]
+    do throws(SystemError) {
+      try startThread { Self.readSignals(descriptor, continuation) }
+    } catch {
+      throw Self.error()
+    }
     for number in [SIGINT, SIGTERM] where Self.isIgnored(signal(number, noteServeSignal)) {
       // The parent process set it to be ignored, as shells do for background jobs.
       _ = signal(number, SIG_IGN)
@@ -49,51 +55,8 @@ struct ServeSignals: Sendable {
     _ = signal(SIGHUP, noteServeSignal)
   }
 
-  private static func startThread(_ reader: ServeSignalReader) throws {
-    #if canImport(Darwin)
-      var thread: pthread_t?
-    #else
-      var thread = pthread_t()
-    #endif
-    // Safety: the thread takes the reference over; the handle is not used again.
-    let box = unsafe Unmanaged.passRetained(reader)
-    let result = unsafe pthread_create(
-      &thread, nil,
-      { context in
-        unsafe runReader(context)
-        return nil
-      }, box.toOpaque())
-    guard result == 0 else {
-      unsafe box.release()
-      throw error()
-    }
-  }
-
-  /// Compares signal dispositions by their addresses.
-  private static func isIgnored(_ disposition: (@convention(c) (Int32) -> Void)?) -> Bool {
-    // Safety: the pointers are compared as numbers, never called.
-    unsafe unsafeBitCast(disposition, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-  }
-
-  private static func error() -> ToolError {
-    ToolError(
-      subject: "signals", problem: "cannot create a pipe or a thread",
-      remedy: "check the limits of the system")
-  }
-}
-
-/// Reads the bytes that the handler writes, on its own thread.
-private final class ServeSignalReader: Sendable {
-  private let descriptor: Int32
-  private let events: AsyncStream<ServeSignals.Event>.Continuation
-
-  init(descriptor: Int32, events: AsyncStream<ServeSignals.Event>.Continuation) {
-    self.descriptor = descriptor
-    self.events = events
-  }
-
-  /// Never returns.
-  func run() {
+  /// Reads the bytes that the handler writes. Never returns.
+  private static func readSignals(_ descriptor: Int32, _ events: AsyncStream<Event>.Continuation) {
     var isStopping = false
     while true {
       var number: UInt8 = 0
@@ -109,13 +72,18 @@ private final class ServeSignalReader: Sendable {
       }
     }
   }
-}
 
-/// Runs the reader of a thread. The context is optional on some systems.
-private func runReader(_ context: UnsafeMutableRawPointer?) {
-  guard let context = unsafe context else { return }
-  // Safety: the context is the reference that the thread was given.
-  unsafe Unmanaged<ServeSignalReader>.fromOpaque(context).takeRetainedValue().run()
+  /// Compares signal dispositions by their addresses.
+  private static func isIgnored(_ disposition: (@convention(c) (Int32) -> Void)?) -> Bool {
+    // Safety: the pointers are compared as numbers, never called.
+    unsafe unsafeBitCast(disposition, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  private static func error() -> ToolError {
+    ToolError(
+      subject: "signals", problem: "cannot create a pipe or a thread",
+      remedy: "check the limits of the system")
+  }
 }
 
 /// The descriptor that the handler writes to. The initial value is constant, so the handler never
