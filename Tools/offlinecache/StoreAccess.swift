@@ -28,14 +28,12 @@ enum StoreUse {
 ///
 /// The store is closed even if `work` throws, so that access times reach the journal.
 ///
-/// - Parameters:
-///   - memoryBytes: The size of the memory tier. A command that reads each body once does not need one.
-///   - lag: The time for which changes of other processes may be overlooked.
+/// - Parameter lag: The time for which changes of other processes may be overlooked.
 func withStore<Result>(
-  _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
-  memoryBytes: Int = 0, lag: Duration = .zero, _ work: (Store) async throws -> Result
+  _ invocation: Invocation, _ use: StoreUse, lag: Duration = .zero,
+  _ work: (Store) async throws -> Result
 ) async throws -> Result {
-  let store = try openStore(invocation, use, durability, memoryBytes, lag)
+  let store = try openStore(invocation, use, lag: lag)
   defer { store.close() }
   return try await work(store)
 }
@@ -45,21 +43,20 @@ func withStore<Result>(
   _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
   _ work: (Store) throws -> Result
 ) throws -> Result {
-  let store = try openStore(invocation, use, durability)
+  let store = try openStore(invocation, use, durability: durability)
   defer { store.close() }
   return try work(store)
 }
 
 /// Opens the store. For reading, a store that cannot be written is opened read-only.
 private func openStore(
-  _ invocation: Invocation, _ use: StoreUse, _ durability: Durability, _ memoryBytes: Int = 0,
-  _ lag: Duration = .zero
+  _ invocation: Invocation, _ use: StoreUse, durability: Durability = .process,
+  lag: Duration = .zero
 ) throws -> Store {
   let path = try storePath(invocation)
   var options = Options()
   options.createsStore = use == .fill
   options.durability = durability
-  options.memoryBytes = memoryBytes
   options.lag = lag
   do throws(StoreError) {
     return try Store(at: path, options: options)
