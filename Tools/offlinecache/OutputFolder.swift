@@ -29,7 +29,6 @@ final class OutputFolder: Sendable {
   func open(for url: NormalizedURL) throws(OutputError) -> OutputFile {
     let parts = OutputPath.path(for: url).split(separator: slash)
     let file = try files.withLock { files throws(OutputError) -> [UInt8] in
-      try Self.makeFolders(path)
       var file = path
       for part in parts.dropLast() {
         file += [slash] + part
