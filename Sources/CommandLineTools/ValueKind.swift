@@ -122,19 +122,6 @@ extension ValueKind where Value == Int {
   }
 }
 
-extension ValueKind where Value == Double {
-  /// A decimal number within bounds.
-  package static func number(in bounds: ClosedRange<Double>) -> ValueKind {
-    ValueKind("X") { argument throws(InvalidValue) in
-      guard let number = argument.text.flatMap({ Double($0) }), bounds.contains(number) else {
-        let range = "from \(bounds.lowerBound) to \(bounds.upperBound)"
-        throw InvalidValue(expected: "a number \(range)")
-      }
-      return number
-    }
-  }
-}
-
 /// Returns the accepted words as text and, if one of them is similar to the argument, suggests that
 /// word.
 private func oneOf(_ words: [String], insteadOf argument: Argument) -> String {

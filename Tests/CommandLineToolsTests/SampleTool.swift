@@ -17,7 +17,6 @@ enum Sample {
 
   static let sort = Option("sort", ValueKind<Order>.choice, default: .access, help: "Order by")
   static let size = Option("size", .size(), help: "At least so large")
-  static let ratio = Option("ratio", .number(in: 0...1), help: "A share")
   static let prefix = Parameter("prefix", .bytes, .optional, help: "Keys that begin so")
 
   static let source = Parameter("source", .path, .any, help: "What to copy")
@@ -31,7 +30,7 @@ enum Sample {
         options: [output, parallel, header, offline, wait],
         examples: [.init("tool fetch -n 4 http://a/", "Fetches one page")],
         exitStatuses: [(.notFound, "A page is missing")]),
-      Command("list", summary: "Lists", parameters: [prefix], options: [sort, size, ratio]),
+      Command("list", summary: "Lists", parameters: [prefix], options: [sort, size]),
       Command(
         "copy", summary: "Copies", parameters: [source, target], usesGlobalOptions: false),
     ],

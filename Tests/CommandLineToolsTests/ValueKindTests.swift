@@ -32,15 +32,6 @@ import Testing
     }
   }
 
-  @Test func `a decimal number keeps to its bounds`() throws {
-    #expect(try ValueKind.number(in: 0...1).parse("0.25") == 0.25)
-    for wrong: Argument in ["nan", "inf", "1.01", "-0.1", "", "half"] {
-      #expect(throws: InvalidValue(expected: "a number from 0.0 to 1.0")) {
-        try ValueKind.number(in: 0...1).parse(wrong)
-      }
-    }
-  }
-
   @Test func `choices are read by their spelling`() throws {
     #expect(try ValueKind<Sample.Order>.choice.parse("size") == .size)
     #expect(try ValueKind.choice(["on", "off"]).parse("off") == "off")
