@@ -45,6 +45,24 @@ package struct ValueKind<Value: Sendable>: Sendable {
     self.parse = parse
   }
 
+  /// Creates a kind of value from a function that reads text.
+  ///
+  /// - Parameters:
+  ///   - expected: The accepted values, as in ``InvalidValue/expected``.
+  ///   - read: Returns the value of a text, or `nil` if it is not accepted.
+  package init(
+    _ placeholder: String, expected: String,
+    describe: @escaping @Sendable (Value) -> String = { "\($0)" },
+    read: @escaping @Sendable (String) -> Value?
+  ) {
+    self.init(placeholder, describe: describe) { argument throws(InvalidValue) in
+      guard let value = argument.text.flatMap({ read($0) }) else {
+        throw InvalidValue(expected: expected)
+      }
+      return value
+    }
+  }
+
   /// Returns the value of an argument, or `nil` if it is not of this kind; for kinds that are made
   /// of other kinds.
   package func value(of argument: Argument) -> Value? { try? parse(argument) }
@@ -70,12 +88,7 @@ extension ValueKind where Value == Argument {
 
 extension ValueKind where Value == String {
   /// Text in UTF-8.
-  package static var text: ValueKind {
-    ValueKind("TEXT") { argument throws(InvalidValue) in
-      guard let text = argument.text else { throw InvalidValue(expected: "text in UTF-8") }
-      return text
-    }
-  }
+  package static var text: ValueKind { ValueKind("TEXT", expected: "text in UTF-8") { $0 } }
 
   /// One of a list of words.
   package static func choice(_ words: [String]) -> ValueKind {

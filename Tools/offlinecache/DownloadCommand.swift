@@ -232,11 +232,8 @@ enum DownloadCommand {
 extension ValueKind where Value == StatedDigest {
   /// A SHA-256 in hex.
   static var sha256: ValueKind {
-    ValueKind("HEX") { argument throws(InvalidValue) in
-      guard let text = argument.text, let digest = StatedDigest(.sha256, hex: text) else {
-        throw InvalidValue(expected: "64 hex digits, as sha256sum prints them")
-      }
-      return digest
+    ValueKind("HEX", expected: "64 hex digits, as sha256sum prints them") {
+      StatedDigest(.sha256, hex: $0)
     }
   }
 }

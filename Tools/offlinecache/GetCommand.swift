@@ -96,11 +96,12 @@ enum Report {
 extension ValueKind where Value == UInt64 {
   /// The number of a variant, as `show` prints it: up to 16 hex digits.
   static var variant: ValueKind {
-    ValueKind("HEX", describe: { String($0, radix: 16) }) { argument throws(InvalidValue) in
-      guard let text = argument.text, text.count <= 16, text.allSatisfy(\.isHexDigit),
-        let number = UInt64(text, radix: 16)
-      else { throw InvalidValue(expected: "a variant as 'offlinecache show' prints it") }
-      return number
+    ValueKind(
+      "HEX", expected: "a variant as 'offlinecache show' prints it",
+      describe: { String($0, radix: 16) }
+    ) { text in
+      guard text.count <= 16, text.allSatisfy(\.isHexDigit) else { return nil }
+      return UInt64(text, radix: 16)
     }
   }
 }

@@ -90,11 +90,8 @@ enum ReachabilityCommand {
 extension ValueKind where Value == NetworkProbe {
   /// A host and a port to connect to.
   static var probe: ValueKind {
-    ValueKind("HOST:PORT") { argument throws(InvalidValue) in
-      guard let probe = argument.text.flatMap({ NetworkProbe($0) }) else {
-        throw InvalidValue(expected: "a host and a port such as example.org:443 or [::1]:80")
-      }
-      return probe
-    }
+    ValueKind(
+      "HOST:PORT", expected: "a host and a port such as example.org:443 or [::1]:80"
+    ) { NetworkProbe($0) }
   }
 }

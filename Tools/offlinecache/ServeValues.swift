@@ -8,26 +8,22 @@ import HTTPTransports
 extension ValueKind where Value == ListenAddress {
   /// A host and a port.
   static var listenAddress: ValueKind {
-    ValueKind("HOST:PORT") { argument throws(InvalidValue) in
-      guard let address = argument.text.flatMap({ ListenAddress($0) }) else {
-        throw InvalidValue(expected: "a host and a port such as 127.0.0.1:8080 or [::1]:8080")
-      }
-      return address
-    }
+    ValueKind(
+      "HOST:PORT", expected: "a host and a port such as 127.0.0.1:8080 or [::1]:8080"
+    ) { ListenAddress($0) }
   }
 }
 
 extension ValueKind where Value == NormalizedURL {
   /// The URL of a server, optionally with a path.
   static var origin: ValueKind {
-    ValueKind("URL") { argument throws(InvalidValue) in
-      guard let text = argument.text, let url = try? NormalizedURL(text), !text.contains("@"),
-        !url.target.contains("?")
-      else {
-        throw InvalidValue(
-          expected: "the http or https URL of a server such as http://localhost:3000, without "
-            + "credentials and query")
-      }
+    ValueKind(
+      "URL",
+      expected: "the http or https URL of a server such as http://localhost:3000, without "
+        + "credentials and query"
+    ) { text in
+      guard let url = try? NormalizedURL(text), !text.contains("@"), !url.target.contains("?")
+      else { return nil }
       return url
     }
   }
@@ -36,12 +32,9 @@ extension ValueKind where Value == NormalizedURL {
 extension ValueKind where Value == String {
   /// The name or address of a host, without a port.
   static var hostName: ValueKind {
-    ValueKind("NAME") { argument throws(InvalidValue) in
-      guard let text = argument.text, let url = try? NormalizedURL("http://\(text)/"),
-        url.host == text.lowercased()
-      else {
-        throw InvalidValue(expected: "the name of a host such as app.test, without a port")
-      }
+    ValueKind("NAME", expected: "the name of a host such as app.test, without a port") { text in
+      guard let url = try? NormalizedURL("http://\(text)/"), url.host == text.lowercased()
+      else { return nil }
       return url.host
     }
   }
@@ -50,23 +43,17 @@ extension ValueKind where Value == String {
 extension ValueKind where Value == HostPattern {
   /// The name of a host, or `*.` and a name.
   static var hostPattern: ValueKind {
-    ValueKind("HOST") { argument throws(InvalidValue) in
-      guard let pattern = argument.text.flatMap({ HostPattern($0) }) else {
-        throw InvalidValue(
-          expected: "a host such as bank.example or *.bank.example, without a port")
-      }
-      return pattern
-    }
+    ValueKind(
+      "HOST", expected: "a host such as bank.example or *.bank.example, without a port"
+    ) { HostPattern($0) }
   }
 }
 
 extension ValueKind where Value == UInt16 {
   /// A port.
   static var port: ValueKind {
-    ValueKind("PORT") { argument throws(InvalidValue) in
-      guard let port = argument.text.flatMap({ UInt16($0) }), port > 0 else {
-        throw InvalidValue(expected: "a port from 1 to 65535")
-      }
+    ValueKind("PORT", expected: "a port from 1 to 65535") { text in
+      guard let port = UInt16(text), port > 0 else { return nil }
       return port
     }
   }
@@ -75,13 +62,10 @@ extension ValueKind where Value == UInt16 {
 extension ValueKind where Value == String {
   /// `HOST:PORT:ADDRESS[,ADDRESS]...`, in curl's syntax (CURLOPT_RESOLVE(3)).
   static var resolve: ValueKind {
-    ValueKind("HOST:PORT:ADDRESS") { argument throws(InvalidValue) in
-      guard let text = argument.text, isResolve(text) else {
-        throw InvalidValue(
-          expected: "a host, a port and an address such as a.test:443:127.0.0.1; * is any host")
-      }
-      return text
-    }
+    ValueKind(
+      "HOST:PORT:ADDRESS",
+      expected: "a host, a port and an address such as a.test:443:127.0.0.1; * is any host"
+    ) { isResolve($0) ? $0 : nil }
   }
 
   private static func isResolve(_ text: String) -> Bool {

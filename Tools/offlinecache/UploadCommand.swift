@@ -129,7 +129,7 @@ extension ValueKind where Value == FormPart {
   /// A name, `=`, and either a value or `@` and a path, optionally with `;type=` and a media type.
   static var formPart: ValueKind {
     ValueKind("NAME=VALUE|NAME=@FILE") { argument throws(InvalidValue) in
-      guard let (name, value) = pair(argument), value != "@" else {
+      guard let (name, value) = argument.text.flatMap({ pair($0) }), value != "@" else {
         throw InvalidValue(expected: "a form part such as title=Sunset or photo=@sunset.jpg")
       }
       guard value.hasPrefix("@") else { return .value(name, value) }
@@ -166,11 +166,8 @@ extension ValueKind where Value == FormPart {
 extension ValueKind where Value == URLEncodedForm.Field {
   /// A name, `=`, and a value.
   static var formField: ValueKind {
-    ValueKind("NAME=VALUE") { argument throws(InvalidValue) in
-      guard let (name, value) = pair(argument) else {
-        throw InvalidValue(expected: "a name and a value such as q=fish")
-      }
-      return URLEncodedForm.Field(name, value)
+    ValueKind("NAME=VALUE", expected: "a name and a value such as q=fish") { text in
+      pair(text).map { URLEncodedForm.Field($0.0, $0.1) }
     }
   }
 }
@@ -178,19 +175,14 @@ extension ValueKind where Value == URLEncodedForm.Field {
 extension ValueKind where Value == String {
   /// The name of a method.
   static var method: ValueKind {
-    ValueKind("METHOD") { argument throws(InvalidValue) in
-      guard let text = argument.text, HTTPField.isToken(text), text != "CONNECT" else {
-        throw InvalidValue(expected: "the name of a method such as POST, PUT or PATCH")
-      }
-      return text
+    ValueKind("METHOD", expected: "the name of a method such as POST, PUT or PATCH") { text in
+      HTTPField.isToken(text) && text != "CONNECT" ? text : nil
     }
   }
 }
 
-/// Splits an argument at its first `=`.
-private func pair(_ argument: Argument) -> (String, String)? {
-  guard let text = argument.text, let end = text.firstIndex(of: "="), end > text.startIndex else {
-    return nil
-  }
+/// Splits a text at its first `=`.
+private func pair(_ text: String) -> (String, String)? {
+  guard let end = text.firstIndex(of: "="), end > text.startIndex else { return nil }
   return (String(text[..<end]), String(text[text.index(after: end)...]))
 }
