@@ -151,11 +151,3 @@ package protocol ProxyStatusPages: Sendable {
   ///   - isOwn: Whether a page of the proxy itself asks, by the field `Origin`.
   func change(path: String, query: String, isOwn: Bool) -> ProxyPage?
 }
-
-extension ProxyStatusPages {
-  /// Makes no change.
-  package func change(path: String, query: String, isOwn: Bool) -> ProxyPage? { nil }
-
-  /// Returns the page for a path without a query.
-  package func answer(path: String) -> ProxyPage? { answer(path: path, query: "") }
-}

@@ -155,6 +155,8 @@ import Testing
         path == "/.offlinecache/a"
           ? ProxyPage(contentType: "text/x", body: Array("page".utf8)) : nil
       }
+
+      func change(path: String, query: String, isOwn: Bool) -> ProxyPage? { nil }
     }
     try await withServer(ScriptedBackend(), pages: Pages()) { port, _ in
       let page = try await exchange(

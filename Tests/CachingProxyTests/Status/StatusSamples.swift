@@ -81,7 +81,7 @@ final class StatusUnderTest {
 
   /// The text of a page; empty where there is none.
   func text(_ path: String) -> String {
-    status.answer(path: path).map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+    status.answer(path: path, query: "").map { String(decoding: $0.body, as: UTF8.self) } ?? ""
   }
 
   /// The report as JSON, read by another reader than the one that wrote it.
