@@ -78,13 +78,11 @@ struct AnswerNote {
   func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
     // The clock may have been set back.
     let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
-    var record = AnswerRecord(
+    return AnswerRecord(
       time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
       status: status, bytesSent: streamedBytes + (isComplete ? wholeBytes : 0),
-      microseconds: UInt64(nanoseconds / 1000), cacheStatus: cacheStatus, source: source,
-      reason: reason, isComplete: isComplete)
-    record.bytesReceived = receivedBytes
-    return record
+      bytesReceived: receivedBytes, microseconds: UInt64(nanoseconds / 1000),
+      cacheStatus: cacheStatus, source: source, reason: reason, isComplete: isComplete)
   }
 }
 

@@ -54,25 +54,6 @@ package struct AnswerRecord: Sendable, Hashable {
 
   /// Whether the answer was sent completely; false if one of the sides left before.
   package var isComplete: Bool
-
-  /// Creates a record.
-  package init(
-    time: Timestamp, clientAddress: String, method: String, url: String, status: Int,
-    bytesSent: UInt64, microseconds: UInt64, cacheStatus: String, source: AnswerSource,
-    reason: String, isComplete: Bool
-  ) {
-    self.time = time
-    self.clientAddress = clientAddress
-    self.method = method
-    self.url = url
-    self.status = status
-    self.bytesSent = bytesSent
-    self.microseconds = microseconds
-    self.cacheStatus = cacheStatus
-    self.source = source
-    self.reason = reason
-    self.isComplete = isComplete
-  }
 }
 
 /// An object that is notified of every answer, once, when it has ended.
@@ -106,27 +87,17 @@ extension ProxyObserver {
 /// A page that the proxy itself serves.
 package struct ProxyPage: Sendable, Hashable {
   /// The status code.
-  package var status: Int
+  package var status = 200
 
   /// The media type, such as `text/html; charset=utf-8`.
   package var contentType: String
 
   /// Further fields, such as a policy for browsers. The fields that every page has are added in any
   /// case.
-  package var fields: HTTPFields
+  package var fields: HTTPFields = []
 
   /// The body.
   package var body: [UInt8]
-
-  /// Creates a page.
-  package init(
-    status: Int = 200, contentType: String, fields: HTTPFields = [], body: [UInt8]
-  ) {
-    self.status = status
-    self.contentType = contentType
-    self.fields = fields
-    self.body = body
-  }
 }
 
 /// The pages for the paths below `/.offlinecache/`.
