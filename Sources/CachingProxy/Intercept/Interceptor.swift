@@ -102,10 +102,9 @@ final class Interceptor: Sendable {
   }
 
   private func record(_ target: InterceptedTarget, _ client: String, _ reason: String) {
-    var note = TunnelNote(client: client, start: core.clock.now())
-    note.url = target.authority
-    core.tunnelEnded(
-      note.record(OwnAnswers.noHandshake(reason), end: core.clock.now()))
+    var note = AnswerNote(start: core.clock.now(), method: "CONNECT", url: target.authority)
+    note.take(OwnAnswers.noHandshake(reason))
+    core.tunnelEnded(note.record(client: client, true, core.clock.now()))
   }
 }
 

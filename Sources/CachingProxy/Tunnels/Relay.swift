@@ -4,11 +4,11 @@ import HTTPTransports
 final class Relay {
   /// The end of a tunnel.
   struct Result: Sendable, Hashable {
-    /// The bytes that were passed to the client and to the server.
-    var toClient: UInt64
-    var toServer: UInt64
+    /// The bytes that were passed to the client, without those of the proxy, and to the server.
+    let toClient: UInt64
+    let toServer: UInt64
     /// Whether both sides have sent their last byte; false if the tunnel was cut.
-    var isComplete: Bool
+    let isComplete: Bool
   }
 
   /// The longest time without a byte after one side has sent its last one.
@@ -18,6 +18,7 @@ final class Relay {
   private let server: any TunnelEnd
   private var up: TunnelFlow
   private var down: TunnelFlow
+  private let headCount: UInt64
   private let idle: Duration
   private var deadline: ContinuousClock.Instant
   private let ended: @Sendable (Result) -> Void
@@ -25,18 +26,20 @@ final class Relay {
   /// Creates a tunnel, which takes over both connections.
   ///
   /// - Parameters:
+  ///   - head: The proxy's own bytes, which the client gets first.
   ///   - first: The bytes that were received from each side before.
   ///   - idle: The longest time without a byte in any direction.
   ///   - ended: Called once when the tunnel has ended.
   init(
-    client: any TunnelEnd, server: any TunnelEnd,
+    client: any TunnelEnd, server: any TunnelEnd, head: [UInt8],
     first: (fromClient: [UInt8], fromServer: [UInt8]), idle: Duration,
     ended: @escaping @Sendable (Result) -> Void
   ) {
     self.client = client
     self.server = server
     up = TunnelFlow(first.fromClient)
-    down = TunnelFlow(first.fromServer)
+    down = TunnelFlow(head + first.fromServer)
+    headCount = UInt64(head.count)
     self.idle = idle
     self.ended = ended
     deadline = .now + idle
@@ -75,7 +78,8 @@ final class Relay {
   /// Closes both connections; must be called once.
   func close() {
     // First, because the library reports the end of a request when its connection is closed.
-    ended(Result(toClient: down.count, toServer: up.count, isComplete: isComplete))
+    let toClient = down.count - min(headCount, down.count)
+    ended(Result(toClient: toClient, toServer: up.count, isComplete: isComplete))
     client.close(isBroken: !isComplete)
     server.close(isBroken: !isComplete)
   }

@@ -1,4 +1,3 @@
-import CacheFormat
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
@@ -52,7 +51,7 @@ final class TunnelDesk: Sendable {
   func connect(
     _ client: any TunnelEnd, from address: String, head bytes: [UInt8], first: [UInt8]
   ) {
-    var note = TunnelNote(client: address, start: core.clock.now())
+    var note = AnswerNote(start: core.clock.now(), method: "CONNECT")
     do throws(RequestRefusal) {
       guard ConnectHead.length(in: bytes) != nil else {
         throw RequestRefusal(431, "the head of the request is too large, or came too slowly")
@@ -64,30 +63,36 @@ final class TunnelDesk: Sendable {
       let target = TunnelTarget(
         host: head.host, port: head.port, via: core.identity.via, allows: rules.allows)
       Task(priority: .userInitiated) { [note] in
-        await connect(client, first, target, note)
+        await connect(client, from: address, first, target, note)
       }
     } catch {
       if note.url.isEmpty { note.url = TargetText.withoutCredentials(Self.target(bytes)) }
-      refuse(client, error, note)
+      refuse(client, from: address, error, note)
     }
   }
 
   private func connect(
-    _ client: any TunnelEnd, _ first: [UInt8], _ target: TunnelTarget, _ note: TunnelNote
+    _ client: any TunnelEnd, from address: String, _ first: [UInt8], _ target: TunnelTarget,
+    _ note: AnswerNote
   ) async {
     do throws(TransportError) {
       let server = try await transport.connect(to: target)
       let head = TunnelAnswer.established(via: core.identity.via)
       core.tunnelBegan()
       add(
-        Relay(client: client, server: server, first: (first, head), idle: idle) { [self] result in
+        Relay(client: client, server: server, head: head, first: (first, []), idle: idle) {
+          [self] result in
           leave()
-          core.tunnelEnded(
-            note.record(result, without: UInt64(head.count), end: core.clock.now()))
+          var tunnel = note
+          tunnel.status = 200
+          tunnel.cacheStatus = TunnelAnswer.cacheStatus
+          tunnel.reason = "tunnel"
+          tunnel.take(result)
+          core.tunnelEnded(tunnel.record(client: address, result.isComplete, core.clock.now()))
         })
     } catch {
       leave()
-      refuse(client, rules.refusal(error), note)
+      refuse(client, from: address, rules.refusal(error), note)
     }
   }
 
@@ -145,12 +150,17 @@ final class TunnelDesk: Sendable {
   private func leave() { open.subtract(1, ordering: .relaxed) }
 
   /// Sends an answer of the proxy, and closes the connection when the client has read it.
-  private func refuse(_ client: any TunnelEnd, _ refusal: RequestRefusal, _ note: TunnelNote) {
+  private func refuse(
+    _ client: any TunnelEnd, from address: String, _ refusal: RequestRefusal, _ note: AnswerNote
+  ) {
     let answer = OwnAnswers.refusal(refusal)
     let bytes = TunnelAnswer.bytes(of: answer, via: core.identity.via, clock: core.clock)
     add(
-      Relay(client: client, server: NoEnd(), first: ([], bytes), idle: Self.refusalIdle) {
-        [core] _ in core.tunnelEnded(note.record(answer, end: core.clock.now()))
+      Relay(client: client, server: NoEnd(), head: bytes, first: ([], []), idle: Self.refusalIdle) {
+        [core] _ in
+        var refused = note
+        refused.take(answer)
+        core.tunnelEnded(refused.record(client: address, true, core.clock.now()))
       })
   }
 
@@ -166,45 +176,5 @@ final class TunnelDesk: Sendable {
 
   private static func target(_ bytes: [UInt8]) -> [UInt8] {
     Array(bytes.dropFirst(ConnectHead.start.count).prefix { $0 > 0x20 })
-  }
-}
-
-/// The data of a tunnel that is recorded when it has ended.
-struct TunnelNote: Sendable {
-  var client: String
-  /// The time of the request, in nanoseconds since 1970.
-  var start: Int64
-  var method = "CONNECT"
-  var url = ""
-
-  /// Returns the record of a tunnel.
-  ///
-  /// - Parameter head: The bytes to the client that were the proxy's own.
-  func record(_ result: Relay.Result, without head: UInt64, end: Int64) -> AnswerRecord {
-    var record = record(
-      200, sent: result.toClient - min(head, result.toClient), .tunnel,
-      "tunnel, \(result.toServer) bytes from the client", end)
-    record.isComplete = result.isComplete
-    record.bytesReceived = result.toServer
-    record.cacheStatus = TunnelAnswer.cacheStatus
-    return record
-  }
-
-  /// Returns the record of a refusal.
-  func record(_ answer: ProxyAnswer, end: Int64) -> AnswerRecord {
-    var record = record(
-      answer.head.status, sent: answer.representationLength ?? 0, .proxy, answer.reason, end)
-    record.cacheStatus = answer.cacheStatus
-    return record
-  }
-
-  private func record(
-    _ status: Int, sent: UInt64, _ source: AnswerSource, _ reason: String, _ end: Int64
-  ) -> AnswerRecord {
-    let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
-    return AnswerRecord(
-      time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
-      status: status, bytesSent: sent, microseconds: UInt64(nanoseconds / 1000), cacheStatus: "",
-      source: source, reason: reason, isComplete: true)
   }
 }

@@ -92,13 +92,10 @@ final class SwitchedServer: Sendable {
     ended: @escaping @Sendable (Relay.Result) -> Void
   ) {
     hasBegun.store(true, ordering: .relaxed)
-    let own = UInt64(head.count)
     add(
-      Relay(client: client, server: server, first: (early, head + first), idle: idle) {
+      Relay(client: client, server: server, head: head, first: (early, first), idle: idle) {
         [leave] result in
         leave()
-        var result = result
-        result.toClient -= min(own, result.toClient)
         ended(result)
       })
   }
