@@ -20,6 +20,8 @@ final class Relay {
   private var down: TunnelFlow
   private let headCount: UInt64
   private let idle: Duration
+  /// The result of the last ``move(_:at:)``; before the first one, there may be bytes to move.
+  private(set) var outcome = TunnelFlow.Outcome.unfinished
   private var deadline: ContinuousClock.Instant
   private let ended: @Sendable (Result) -> Void
 
@@ -55,18 +57,15 @@ final class Relay {
   }
 
   /// Moves bytes in both directions as long as no side has to be waited for.
-  func move(
-    _ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant
-  ) -> TunnelFlow.Outcome {
+  func move(_ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant) {
     let before = up.count + down.count
-    let first = unsafe up.move(from: client, to: server, buffer)
-    if case .broken = first { return .broken }
+    outcome = unsafe up.move(from: client, to: server, buffer)
+    if outcome == .broken { return }
     let second = unsafe down.move(from: server, to: client, buffer)
     if up.count + down.count > before {
       deadline = now + (up.hasEnded || down.hasEnded ? min(idle, Self.halfClosedIdle) : idle)
     }
-    if case .waiting = second { return first }
-    return second
+    if second != .waiting { outcome = second }
   }
 
   /// Whether both sides have sent their last byte, and all was passed on.

@@ -48,39 +48,35 @@ final class RelayLoop: Sendable {
       byteCount: TunnelFlow.pieceBytes, alignment: 16)
     defer { unsafe buffer.deallocate() }
     var relays: [Relay] = []
-    // Whether there may be more to move at once, for each of them.
-    var isUnfinished: [Bool] = []
     while true {
       let (arrivals, isStopping) = state.change { state in
         defer { state.arrivals = [] }
         return (state.arrivals, state.isStopping)
       }
       relays += arrivals
-      isUnfinished += arrivals.map { _ in true }
       if isStopping { break }
-      let end = isUnfinished.contains(true) ? ContinuousClock.now : nextEnd(relays)
+      let end = nextEnd(relays)
       let isReady = poll.wait(for: relays.flatMap(\.watched), until: end)
       let now = ContinuousClock.now
       var kept: [Relay] = []
-      var keptUnfinished: [Bool] = []
       for (index, relay) in relays.enumerated() {
-        var outcome = TunnelFlow.Outcome.waiting
-        if isUnfinished[index] || isReady[2 * index] || isReady[2 * index + 1] {
-          outcome = unsafe relay.move(buffer, at: now)
+        if relay.outcome == .unfinished || isReady[2 * index] || isReady[2 * index + 1] {
+          unsafe relay.move(buffer, at: now)
         }
-        if outcome == .broken || relay.isComplete || relay.end <= now {
+        if relay.outcome == .broken || relay.isComplete || relay.end <= now {
           relay.close()
         } else {
           kept.append(relay)
-          keptUnfinished.append(outcome == .unfinished)
         }
       }
-      (relays, isUnfinished) = (kept, keptUnfinished)
+      relays = kept
     }
     for relay in relays { relay.close() }
   }
 
+  /// Returns the time until which to wait: none if there may be more to move at once.
   private func nextEnd(_ relays: [Relay]) -> ContinuousClock.Instant {
-    relays.map(\.end).min() ?? .now + .seconds(3600)
+    if relays.contains(where: { $0.outcome == .unfinished }) { return .now }
+    return relays.map(\.end).min() ?? .now + .seconds(3600)
   }
 }
