@@ -110,9 +110,6 @@ package struct CrawlSummary: Sendable, Hashable {
   /// Whether ``CrawlOptions/frontierBytes`` was reached.
   package var filledFrontier = false
 
-  /// Creates empty numbers.
-  package init() {}
-
   /// The URLs that are done.
   package var done: Int { fetched + stored + notFound + failed + disallowed }
 }

@@ -1,7 +1,7 @@
 import HTTPSemantics
 
 /// A name of a host, or with `*.` in front all names below it.
-package struct HostPattern: Sendable, Hashable, CustomStringConvertible {
+package struct HostPattern: Sendable, Hashable {
   private let name: String
   private let isSuffix: Bool
 
@@ -19,6 +19,4 @@ package struct HostPattern: Sendable, Hashable, CustomStringConvertible {
   package func matches(_ host: String) -> Bool {
     isSuffix ? host.hasSuffix(".\(name)") : host == name
   }
-
-  package var description: String { isSuffix ? "*.\(name)" : name }
 }

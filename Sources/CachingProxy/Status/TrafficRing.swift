@@ -4,7 +4,7 @@
 /// clock jumps, only the skipped spans are lost.
 struct TrafficRing: Sendable {
   /// The length of a span in seconds.
-  let spanSeconds: Int64
+  private let spanSeconds: Int64
   private var places: [Place]
 
   private struct Place: Sendable {
@@ -18,9 +18,6 @@ struct TrafficRing: Sendable {
     self.spanSeconds = spanSeconds
     places = Array(repeating: Place(), count: count)
   }
-
-  /// The number of spans.
-  var count: Int { places.count }
 
   /// Records an answer that ended at a second since 1970.
   ///
