@@ -36,10 +36,8 @@ struct ConnectHead: Hashable {
   ///
   /// - Throws: ``RequestRefusal``.
   init(_ bytes: [UInt8]) throws(RequestRefusal) {
-    var lines: [ArraySlice<UInt8>] = []
-    for line in bytes.dropLast(4).split(separator: 0x0A, omittingEmptySubsequences: false) {
-      lines.append(line)
-    }
+    var lines: [ArraySlice<UInt8>] = bytes.dropLast(4).split(
+      separator: 0x0A, omittingEmptySubsequences: false)
     for index in lines.indices.dropLast() {
       guard lines[index].last == 0x0D else { throw Self.malformed }
       lines[index].removeLast()
