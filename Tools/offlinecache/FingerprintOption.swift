@@ -23,11 +23,7 @@ enum FingerprintOption {
             + "log-in are found by this run only")
       }
     }
-    guard let path = argument.text else {
-      throw invocation.usageError(
-        "the path \(argument) is not UTF-8", remedy: "choose another one")
-    }
-    let key = FingerprintKey(path: path)
+    let key = FingerprintKey(path: try invocation.text(of: argument))
     try key.load()
     return key
   }

@@ -81,10 +81,7 @@ enum NetworkOptions {
 
   private static func path(_ option: Option<Argument>, _ invocation: Invocation) throws -> String? {
     guard let argument = invocation[option] else { return nil }
-    guard let path = argument.text else {
-      throw invocation.usageError(
-        "the path \(argument) is not UTF-8", remedy: "choose another one")
-    }
+    let path = try invocation.text(of: argument)
     _ = try InputFile(argument)
     return path
   }

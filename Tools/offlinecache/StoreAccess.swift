@@ -93,6 +93,18 @@ private func storePath(_ invocation: Invocation) throws -> String {
   return text
 }
 
+extension Invocation {
+  /// Returns the path of a file as text.
+  ///
+  /// - Throws: `UsageError` if it is not UTF-8.
+  func text(of path: Argument) throws(UsageError) -> String {
+    guard let text = path.text else {
+      throw usageError("the path \(path) is not UTF-8", remedy: "choose another one")
+    }
+    return text
+  }
+}
+
 /// The byte that separates the parts of a path.
 let slash = UInt8(ascii: "/")
 

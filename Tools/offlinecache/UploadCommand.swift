@@ -90,7 +90,7 @@ enum UploadCommand {
           "standard input cannot be sent, as its length is not known",
           remedy: "write it to a file, and send that")
       }
-      return try UploadBody(file: try text(path, invocation))
+      return try UploadBody(file: try invocation.text(of: path))
     case (nil, false, true):
       var form = MultipartForm()
       for part in parts {
@@ -109,13 +109,6 @@ enum UploadCommand {
       throw invocation.usageError(
         "--file, --form and --urlencode exclude each other", remedy: "choose one of them")
     }
-  }
-
-  private static func text(_ path: Argument, _ invocation: Invocation) throws -> String {
-    guard let text = path.text else {
-      throw invocation.usageError("the path \(path) is not UTF-8", remedy: "choose another one")
-    }
-    return text
   }
 }
 
