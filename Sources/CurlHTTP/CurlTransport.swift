@@ -68,19 +68,9 @@ public final class CurlTransport: HTTPTransport {
       request, upload, options: options, capacity: { [load = loop.load] in load.capacity },
       onInterim: onInterim
     ) { [loop] in
-      loop.submit($0, $1.command)
+      loop.submit($0, .carryOut($1))
     }
     loop.submit(transfer, .start)
     return TransferBody(transfer, of: self)
-  }
-}
-
-extension Transfer.Request {
-  fileprivate var command: TransferLoop.Command {
-    switch self {
-    case .resumeReceiving: .resumeReceiving
-    case .resumeSending: .resumeSending
-    case .remove: .remove
-    }
   }
 }

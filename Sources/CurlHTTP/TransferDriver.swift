@@ -45,9 +45,9 @@ final class TransferDriver {
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
     switch command {
     case .start: if !transfer.hasEnded, queues.admit(transfer) { start(transfer) }
-    case .resumeReceiving: running[ObjectIdentifier(transfer)]?.resumeReceiving()
-    case .resumeSending: running[ObjectIdentifier(transfer)]?.resumeSending()
-    case .remove:
+    case .carryOut(.resumeReceiving): running[ObjectIdentifier(transfer)]?.resumeReceiving()
+    case .carryOut(.resumeSending): running[ObjectIdentifier(transfer)]?.resumeSending()
+    case .carryOut(.remove):
       if !remove(ObjectIdentifier(transfer)) { queues.withdraw(transfer) }
     }
   }

@@ -12,9 +12,7 @@ final class TransferLoop: Sendable {
   /// A command to the thread that runs libcurl.
   enum Command: Sendable {
     case start
-    case resumeReceiving
-    case resumeSending
-    case remove
+    case carryOut(Transfer.Request)
   }
 
   private struct State {
