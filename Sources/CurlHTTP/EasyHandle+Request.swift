@@ -124,7 +124,7 @@ extension EasyHandle {
   }
 
   /// Returns whole milliseconds, at least 1, because for libcurl 0 means no limit.
-  private static func milliseconds(_ duration: Duration) -> Int {
+  static func milliseconds(_ duration: Duration) -> Int {
     let (seconds, attoseconds) = duration.components
     let bounded = min(max(seconds, 0), 1_000_000)
     return max(1, Int(bounded) * 1_000 + Int(max(attoseconds, 0) / 1_000_000_000_000_000))

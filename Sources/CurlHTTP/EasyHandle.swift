@@ -57,13 +57,9 @@ final class EasyHandle {
 
   /// The HTTP/1 connection that the transfer leaves open after its end.
   var keptConnection: (IdleSockets.Endpoints, CInt)? {
-    var socket: curl_socket_t = -1
     let version = number(CURLINFO_HTTP_VERSION)
-    // Safety: the handle is valid and the socket is a local.
-    guard
-      version == Int(CURL_HTTP_VERSION_1_0)
-        || version == Int(CURL_HTTP_VERSION_1_1),
-      unsafe occurl_get_socket(raw, CURLINFO_ACTIVESOCKET, &socket) == CURLE_OK, socket >= 0
+    guard version == Int(CURL_HTTP_VERSION_1_0) || version == Int(CURL_HTTP_VERSION_1_1),
+      let socket = activeSocket
     else { return nil }
     let endpoints = IdleSockets.Endpoints(
       here: text(CURLINFO_LOCAL_IP), herePort: number(CURLINFO_LOCAL_PORT),

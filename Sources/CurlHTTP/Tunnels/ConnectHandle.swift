@@ -54,7 +54,7 @@ final class ConnectHandle {
     if proxy.isUsed, let address = IPAddress(bareHost), !target.allows(address, target.port) {
       throw error(.forbiddenAddress)
     }
-    guard handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, left.milliseconds)) else {
+    guard handle.set(CURLOPT_CONNECTTIMEOUT_MS, EasyHandle.milliseconds(left)) else {
       throw error(.failed)
     }
     // Safety: the handle is valid; its callback uses this object, which waits here.
@@ -199,12 +199,5 @@ struct TunnelProxy: Hashable {
   private static func environment(_ name: String) -> String? {
     // Safety: the text is copied at once; the tools do not change their environment.
     unsafe getenv(name).map { unsafe String(cString: $0) }
-  }
-}
-
-extension Duration {
-  /// Whole milliseconds.
-  fileprivate var milliseconds: Int {
-    Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
   }
 }
