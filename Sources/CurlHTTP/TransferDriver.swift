@@ -57,7 +57,9 @@ final class TransferDriver {
     var count: CInt = 0
     // Safety: the multi handle is valid until the loop has ended.
     let code = unsafe curl_multi_perform(multi, &count)
-    if code != CURLM_OK { failAll("libcurl: multi \(code.rawValue)") }
+    if code != CURLM_OK {
+      for ended in running.values { end(ended, .failed, "libcurl: multi \(code.rawValue)") }
+    }
     var result = CURLE_OK
     while let handle = unsafe occurl_multi_next_finished(multi, &result) {
       guard let id = transferOfHandle[UInt(bitPattern: handle)], let ended = running[id] else {
@@ -108,10 +110,7 @@ final class TransferDriver {
 
   /// Ends all transfers.
   func removeAll() {
-    for ended in running.values {
-      remove(ObjectIdentifier(ended.transfer))
-      ended.transfer.finish(.failure(ended.transfer.error(.cancelled)))
-    }
+    for ended in running.values { end(ended, .cancelled) }
     for transfer in queues.removeAll() { transfer.finish(.failure(transfer.error(.cancelled))) }
   }
 
@@ -165,11 +164,10 @@ final class TransferDriver {
     return true
   }
 
-  private func failAll(_ detail: String) {
-    for ended in running.values {
-      remove(ObjectIdentifier(ended.transfer))
-      ended.transfer.finish(.failure(ended.transfer.error(.failed, detail)))
-    }
+  /// Ends a running transfer with an error.
+  private func end(_ ended: RunningTransfer, _ code: TransportError.Code, _ detail: String = "") {
+    remove(ObjectIdentifier(ended.transfer))
+    ended.transfer.finish(.failure(ended.transfer.error(code, detail)))
   }
 }
 
@@ -201,9 +199,7 @@ extension TransferDriver {
         nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
         continue
       }
-      remove(ObjectIdentifier(candidate.transfer))
-      candidate.transfer.finish(
-        .failure(candidate.transfer.error(.timeout, "no byte came for \(timeout)")))
+      end(candidate, .timeout, "no byte came for \(timeout)")
     }
   }
 

@@ -31,23 +31,15 @@ final class TransferLoad: Sendable {
 
   /// The size of libcurl's read buffer for a transfer that starts now, in bytes.
   var readBytes: Int {
-    Self.share(Self.readBudget, running.load(ordering: .relaxed))
-      .clamped(Self.smallestRead, Self.largestRead)
+    min(max(share(of: Self.readBudget), Self.smallestRead), Self.largestRead)
   }
 
   /// The bytes that may wait for one reader now.
   var capacity: Int {
-    let share = Self.share(Self.waitingBudget, running.load(ordering: .relaxed))
-    return max(min(share, bufferBytes), 2 * Self.smallestRead)
+    max(min(share(of: Self.waitingBudget), bufferBytes), 2 * Self.smallestRead)
   }
 
-  private static func share(_ budget: Int, _ running: Int) -> Int {
-    budget / max(1, running)
-  }
-}
-
-extension Int {
-  fileprivate func clamped(_ low: Int, _ high: Int) -> Int {
-    Swift.min(Swift.max(self, low), high)
+  private func share(of budget: Int) -> Int {
+    budget / max(1, running.load(ordering: .relaxed))
   }
 }
