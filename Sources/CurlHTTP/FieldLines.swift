@@ -22,7 +22,7 @@ struct FieldLines: Equatable {
 
   mutating func append(_ text: [UInt8]) {
     count += 1
-    if let first = text.first, Self.isBlank(first) {
+    if let first = text.first, ListSyntax.isWhiteSpace(first) {
       if canFold { continueLast(with: FieldBytes.trimmed(text[...])) }
       return
     }
@@ -41,9 +41,5 @@ struct FieldLines: Equatable {
     oddNames.insert(list[last].name.lowercased())
     if !list[last].value.isEmpty, !text.isEmpty { list[last].value.append(0x20) }
     list[last].value.append(contentsOf: text)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x09
   }
 }

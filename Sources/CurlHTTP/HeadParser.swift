@@ -108,13 +108,9 @@ struct HeadParser {
     guard line.starts(with: "HTTP/".utf8) else { return nil }
     let words = line.dropFirst(5).split(separator: UInt8(ascii: " "), maxSplits: 2)
     guard words.count >= 2, words[1].count == 3, let status = FieldBytes.number(words[1]),
-      status >= 100, words[0].allSatisfy({ $0 == UInt8(ascii: ".") || isDigit($0) })
+      status >= 100, words[0].allSatisfy({ $0 == UInt8(ascii: ".") || ASCII.isDigit($0) })
     else { return nil }
     return (String(decoding: words[0], as: UTF8.self), Int(status))
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
   }
 
   private static func withoutLineEnd(_ line: consuming [UInt8]) -> [UInt8] {

@@ -3,13 +3,9 @@ package enum FieldBytes {
   /// Returns a value without surrounding spaces and tabs (`OWS` of RFC 9110, section 5.6.3).
   package static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var rest = value
-    while let first = rest.first, isSpace(first) { rest.removeFirst() }
-    while let last = rest.last, isSpace(last) { rest.removeLast() }
+    while let first = rest.first, ListSyntax.isWhiteSpace(first) { rest.removeFirst() }
+    while let last = rest.last, ListSyntax.isWhiteSpace(last) { rest.removeLast() }
     return rest
-  }
-
-  static func isSpace(_ byte: UInt8) -> Bool {
-    byte == 0x20 || byte == 0x09
   }
 
   /// Reads `1*DIGIT`; `nil` for anything else and for numbers that do not fit into an `Int64`.

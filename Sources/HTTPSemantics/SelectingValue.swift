@@ -67,11 +67,11 @@ package enum SelectingValue {
         }
         kept = result.count
       } else if byte == UInt8(ascii: ",") {
-        while result.count > kept, let last = result.last, FieldBytes.isSpace(last) {
+        while result.count > kept, let last = result.last, ListSyntax.isWhiteSpace(last) {
           result.removeLast()
         }
         result.append(byte)
-      } else if !FieldBytes.isSpace(byte) || result.last != UInt8(ascii: ",") {
+      } else if !ListSyntax.isWhiteSpace(byte) || result.last != UInt8(ascii: ",") {
         isQuoted = byte == UInt8(ascii: "\"")
         result.append(byte)
       }

@@ -101,11 +101,8 @@ struct URLParts {
     let withoutFragment = raw.prefix { $0 != UInt8(ascii: "#") }
     let rawPath = withoutFragment.prefix { $0 != UInt8(ascii: "?") }
     // Escapes are decoded first, because "%2E%2E" is a dot segment after that.
-    let path = DotSegments.removed(
-      from: PercentEncoding.normalized(rawPath) { ASCII.isTargetByte($0) })
-    let query = PercentEncoding.normalized(withoutFragment[rawPath.endIndex...]) {
-      ASCII.isTargetByte($0)
-    }
+    let path = DotSegments.removed(from: PercentEncoding.normalizedTarget(rawPath))
+    let query = PercentEncoding.normalizedTarget(withoutFragment[rawPath.endIndex...])
     return String(decoding: path + query, as: UTF8.self)
   }
 

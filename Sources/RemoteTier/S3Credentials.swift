@@ -82,10 +82,7 @@ extension S3Credentials {
       let byte = escaped ?? bytes[index]
       index += escaped == nil ? 1 : 3
       switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        result.append(byte)
+      case _ where ASCII.isUnreserved(byte): result.append(byte)
       case UInt8(ascii: "/") where escaped == nil: result.append(byte)
       default: PercentEncoding.appendEscape(of: byte, to: &result)
       }

@@ -92,10 +92,8 @@ enum SubstitutePattern: Sendable, Hashable {
     var index = bytes.startIndex
     while index < bytes.endIndex {
       if bytes[index] == UInt8(ascii: "%") {
-        guard bytes.endIndex - index >= 3, let high = digit(bytes[index + 1]),
-          let low = digit(bytes[index + 2])
-        else { return nil }
-        result.append(high << 4 | low)
+        guard let byte = PercentEncoding.escapedByte(in: bytes, at: index) else { return nil }
+        result.append(byte)
         index += 3
       } else {
         result.append(bytes[index])
@@ -103,14 +101,5 @@ enum SubstitutePattern: Sendable, Hashable {
       }
     }
     return result
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x41 + 10
-    case 0x61...0x66: byte - 0x61 + 10
-    default: nil
-    }
   }
 }
