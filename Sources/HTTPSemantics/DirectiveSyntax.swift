@@ -1,4 +1,4 @@
-/// One member of a `Cache-Control` list, split into name and argument (RFC 9111, section 5.2).
+/// One directive of a `Cache-Control` list, with its argument (RFC 9111, section 5.2).
 struct DirectiveSyntax {
   /// The part after the name.
   enum Argument {
@@ -12,18 +12,20 @@ struct DirectiveSyntax {
     case malformed
   }
 
-  /// The name, or `nil` if it is longer than any known one.
-  let name: PackedName?
+  /// The directive.
+  let directive: CacheDirective
 
   /// The part after the name.
   let argument: Argument
 
-  /// Reads a member; `nil` if it does not start with a token.
+  /// Reads a member; `nil` if it does not start with the name of a directive.
   init?(_ line: Span<UInt8>, _ member: Range<Int>) {
     var end = member.lowerBound
     while end < member.upperBound, ASCII.isTokenByte(line[end]) { end += 1 }
-    guard end > member.lowerBound else { return nil }
-    name = PackedName(line, member.lowerBound..<end)
+    guard end > member.lowerBound, let name = PackedName(line, member.lowerBound..<end),
+      let directive = CacheDirective(name)
+    else { return nil }
+    self.directive = directive
     argument = Self.argument(line, end..<member.upperBound)
   }
 

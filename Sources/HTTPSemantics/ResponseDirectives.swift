@@ -53,10 +53,8 @@ public struct ResponseDirectives: Sendable, Hashable {
   mutating func add(_ line: Span<UInt8>) {
     var cursor = ListSyntax.Cursor()
     while let member = cursor.next(in: line) {
-      guard let syntax = DirectiveSyntax(line, member), let name = syntax.name,
-        let directive = CacheDirective(name)
-      else { continue }
-      add(directive, syntax.argument, line)
+      guard let syntax = DirectiveSyntax(line, member) else { continue }
+      add(syntax.directive, syntax.argument, line)
     }
   }
 
