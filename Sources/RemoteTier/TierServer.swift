@@ -63,27 +63,22 @@ final class TierServer: Sendable {
   }
 
   private func probe() async {
-    guard let response = try? await request(.reading, "GET", probed.path) else { return }
+    guard let response = try? await send(.reading, "GET", probed.path, isAdmitted: true) else {
+      return
+    }
     _ = try? await document(response, .reading, hasTag: false)
   }
 
   /// Sends a request; the caller must call ``finish(_:_:)`` with the result of the whole answer.
   ///
+  /// - Parameter isAdmitted: Whether the breaker has let the request through already.
   /// - Throws: the reason why there is no answer. The result is recorded then.
   func send(
     _ use: Use, _ method: String, _ path: String, fields: [HTTPField] = [],
-    body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0
+    body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0,
+    isAdmitted: Bool = false
   ) async throws(RemoteReason) -> TransportResponse {
-    try admit(use)
-    return try await request(
-      use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
-  }
-
-  /// Sends a request that was admitted.
-  private func request(
-    _ use: Use, _ method: String, _ path: String, fields: [HTTPField] = [],
-    body: RequestBody? = nil, bodyDigest: [UInt8]? = nil, bytes: UInt64 = 0
-  ) async throws(RemoteReason) -> TransportResponse {
+    if !isAdmitted { try admit(use) }
     do throws(RemoteReason) {
       let response = try await exchange(
         use, method, path, fields: fields, body: body, bodyDigest: bodyDigest, bytes: bytes)
