@@ -59,11 +59,8 @@ extension DownloadRun {
   /// Returns the record of the existing file, for the server to confirm.
   private func finishedRecord(_ place: DownloadPlace) async -> DownloadRecord? {
     guard asked.reuse != .never else { return nil }
-    let digest = asked.digest
-    let found = await downloader.pool.call { place.finishedRecord(with: digest) }
-    guard let record = found, record.url == asked.request.url.string
-    else { return nil }
-    return record
+    let (digest, url) = (asked.digest, asked.request.url.string)
+    return await downloader.pool.call { place.finishedRecord(with: digest) { $0.url == url } }
   }
 
   private func request(_ resumption: Resumption?, _ finished: DownloadRecord?) -> HTTPRequest {

@@ -130,9 +130,9 @@ struct DownloadRun: Sendable {
     let url = asked.request.url.string
     let digest = asked.digest
     let record = try await perform { () throws(SystemError) in
-      place.finishedRecord(with: digest)
+      place.finishedRecord(with: digest) { $0.url == url }
     }
-    guard let record, record.url == url else { return nil }
+    guard let record else { return nil }
     return DownloadedFile(
       path: asked.file, record: record, source: .file, receivedBytes: 0, resumedBytes: 0)
   }
@@ -175,18 +175,16 @@ struct DownloadRun: Sendable {
 
   func opened() async throws(DownloadError) -> DownloadPlace {
     let (path, files) = (asked.file, downloader.files)
-    let result = await downloader.pool.call { () -> Result<DownloadPlace, DownloadError.Cause> in
-      do throws(DownloadError.Cause) {
+    do throws(DownloadError.Cause) {
+      return try await downloader.pool.call { () throws(DownloadError.Cause) -> DownloadPlace in
         let place = try DownloadPlace(path, files)
-        if place.status(place.target)?.kind == .directory { throw .isDirectory }
-        return .success(place)
-      } catch {
-        return .failure(error)
+        if place.status(place.target)?.kind == .directory {
+          throw DownloadError.Cause.isDirectory
+        }
+        return place
       }
-    }
-    switch result {
-    case .success(let place): return place
-    case .failure(let cause): throw download.error(cause)
+    } catch {
+      throw download.error(error)
     }
   }
 

@@ -75,21 +75,16 @@ extension Downloader {
   private func change(
     _ path: String, _ work: @escaping @Sendable (DownloadPlace, PartFile?) -> Bool
   ) async throws(DownloadError) -> Bool {
-    let result = await pool.call { [files] () -> Result<Bool, DownloadError.Cause> in
-      do throws(DownloadError.Cause) {
+    do throws(DownloadError.Cause) {
+      return try await pool.call { [files] () throws(DownloadError.Cause) -> Bool in
         let place = try DownloadPlace(path, files)
         do throws(SystemError) {
           let result = try PartFile.withLock(place) { work(place, $0) }
-          return .success(result ?? work(place, nil))
+          return result ?? work(place, nil)
         } catch {
-          throw .file(error)
+          throw DownloadError.Cause.file(error)
         }
-      } catch {
-        return .failure(error)
       }
-    }
-    do throws(DownloadError.Cause) {
-      return try result.get()
     } catch {
       throw DownloadError(error, url: "", path: path)
     }

@@ -11,15 +11,11 @@ extension Downloader {
   public func updateState(of request: DownloadRequest) async throws(DownloadError) -> UpdateState {
     let url = request.request.url.string
     let path = request.file
-    let record = await pool.call { [files] () -> Result<DownloadRecord?, DownloadError.Cause> in
-      do throws(DownloadError.Cause) {
-        return .success(try DownloadPlace(path, files).finishedRecord())
-      } catch {
-        return .failure(error)
-      }
-    }
     do throws(DownloadError.Cause) {
-      guard let record = try record.get(), record.url == url else { return .missing }
+      let record = try await pool.call { [files] () throws(DownloadError.Cause) in
+        try DownloadPlace(path, files).finishedRecord()
+      }
+      guard let record, record.url == url else { return .missing }
       do throws(TransportError) {
         return try await UpdateCheck(
           transport: transport.sending(request.credential, to: request.request.url),
