@@ -30,22 +30,11 @@ extension ResponseCache {
   ) -> [BodySlice]? {
     switch found.answer {
     case .unanswerable: return nil
-    case .unsatisfiable(let length):
-      head.status = 416
-      head.fields = Preconditions.notModifiedFields(of: head.fields)
-      let value = ContentRange.unsatisfiedFieldValue(completeLength: length)
-      head.fields.replace(with: HTTPField("Content-Range", value))
-      head.fields.replace(with: HTTPField("Content-Length", "0"))
-      return []
-    case .part(let range):
-      guard
-        let part = ContentRange(
-          first: range.lowerBound, last: range.upperBound, completeLength: found.completeLength)
-      else { return nil }
-      head.status = 206
-      head.fields.replace(with: HTTPField("Content-Range", part.fieldValue))
-      head.fields.replace(with: HTTPField("Content-Length", String(part.count)))
-      return isWanted ? slices(of: found, range.lowerBound..<range.upperBound + 1) : []
+    case .part, .unsatisfiable:
+      guard let range = head.limit(to: found.answer, completeLength: found.completeLength) else {
+        return nil
+      }
+      return isWanted ? slices(of: found, range) : []
     case .whole:
       guard let length = found.completeLength else { return nil }
       if !found.parts.isEmpty {

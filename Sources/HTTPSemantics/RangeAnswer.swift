@@ -96,3 +96,33 @@ public enum RangeAnswer: Sendable, Hashable {
     return Validators(stored).hasStrongDate && stored.facts.lastModified == date
   }
 }
+
+extension HTTPResponseHead {
+  /// Makes the head of a whole response that of the 206 or 416 which an answer needs.
+  ///
+  /// - Returns: The offsets of the bytes to send, none for a 416. `nil`, with the head unchanged, for
+  ///   other answers, and for a part that no `Content-Range` can describe.
+  package mutating func limit(
+    to answer: RangeAnswer, completeLength: UInt64?
+  ) -> Range<UInt64>? {
+    switch answer {
+    case .whole, .unanswerable: return nil
+    case .part(let range):
+      guard
+        let part = ContentRange(
+          first: range.lowerBound, last: range.upperBound, completeLength: completeLength)
+      else { return nil }
+      status = 206
+      fields.replace(with: HTTPField("Content-Range", part.fieldValue))
+      fields.replace(with: HTTPField("Content-Length", String(part.count)))
+      return range.lowerBound..<range.upperBound + 1
+    case .unsatisfiable(let length):
+      status = 416
+      fields = Preconditions.notModifiedFields(of: fields)
+      let value = ContentRange.unsatisfiedFieldValue(completeLength: length)
+      fields.replace(with: HTTPField("Content-Range", value))
+      fields.replace(with: HTTPField("Content-Length", "0"))
+      return 0..<0
+    }
+  }
+}

@@ -100,25 +100,8 @@ extension CachingClient {
       head.fields = Preconditions.notModifiedFields(of: head.fields)
       return 0..<0
     }
-    switch RangeAnswer.answer(to: request, from: response, length: length, now: now) {
-    case .whole, .unanswerable: return 0..<length
-    case .part(let range):
-      guard
-        let part = ContentRange(
-          first: range.lowerBound, last: range.upperBound, completeLength: length)
-      else { return 0..<length }
-      head.status = 206
-      head.fields.replace(with: HTTPField("Content-Range", part.fieldValue))
-      head.fields.replace(with: HTTPField("Content-Length", String(part.count)))
-      return range.lowerBound..<range.upperBound + 1
-    case .unsatisfiable(let length):
-      head.status = 416
-      head.fields = Preconditions.notModifiedFields(of: head.fields)
-      let value = ContentRange.unsatisfiedFieldValue(completeLength: length)
-      head.fields.replace(with: HTTPField("Content-Range", value))
-      head.fields.replace(with: HTTPField("Content-Length", "0"))
-      return 0..<0
-    }
+    let answer = RangeAnswer.answer(to: request, from: response, length: length, now: now)
+    return head.limit(to: answer, completeLength: length) ?? 0..<length
   }
 
   private func body(
