@@ -101,19 +101,8 @@ extension OfflineCache {
     with request: URLRequest, to file: URL,
     completionHandler: @escaping @Sendable (OfflineURLResponse?, URLError?) -> Void
   ) -> OfflineTask {
-    OfflineTask { [self] in
-      let result: Result<OfflineURLResponse, URLError>
-      do throws(URLError) {
-        result = .success(try await download(for: request, to: file))
-      } catch {
-        result = .failure(error)
-      }
-      handlerQueue.async {
-        switch result {
-        case .success(let response): completionHandler(response, nil)
-        case .failure(let error): completionHandler(nil, error)
-        }
-      }
+    task(calling: completionHandler) { cache throws(URLError) in
+      try await cache.download(for: request, to: file)
     }
   }
 
@@ -121,8 +110,15 @@ extension OfflineCache {
     _ handler: @escaping DataHandler,
     _ fetch: @escaping @Sendable (OfflineCache) async throws(URLError) -> (Data, OfflineURLResponse)
   ) -> OfflineTask {
+    task(calling: { answer, error in handler(answer?.0, answer?.1, error) }, fetch)
+  }
+
+  private func task<Answer: Sendable>(
+    calling handler: @escaping @Sendable (Answer?, URLError?) -> Void,
+    _ fetch: @escaping @Sendable (OfflineCache) async throws(URLError) -> Answer
+  ) -> OfflineTask {
     OfflineTask { [self] in
-      let result: Result<(Data, OfflineURLResponse), URLError>
+      let result: Result<Answer, URLError>
       do throws(URLError) {
         result = .success(try await fetch(self))
       } catch {
@@ -130,8 +126,8 @@ extension OfflineCache {
       }
       handlerQueue.async {
         switch result {
-        case .success(let (data, response)): handler(data, response, nil)
-        case .failure(let error): handler(nil, nil, error)
+        case .success(let answer): handler(answer, nil)
+        case .failure(let error): handler(nil, error)
         }
       }
     }
