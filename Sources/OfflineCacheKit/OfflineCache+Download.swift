@@ -76,7 +76,7 @@ extension OfflineCache {
       }
     }
     // A stored response does not show whether an expired file is current: only its server does.
-    let mayUseStored = !hasExpired && settings.digest == nil && isStored(asked)
+    let mayUseStored = !hasExpired && settings.digest == nil && stored(asked, .offline) != nil
     if asked.options.policy.allowsNetwork, asked.isPlainGet, !mayUseStored {
       do throws(DownloadError) {
         return try await downloaded(wanted, asked, place)
@@ -181,14 +181,6 @@ extension OfflineCache {
     default: wanted.reuse = .unexpired
     }
     return wanted
-  }
-
-  /// Returns whether there is a stored response that the policy could use.
-  private func isStored(_ asked: AskedRequest) -> Bool {
-    guard asked.acceptsFallback else { return false }
-    var options = asked.options
-    options.policy = .offline
-    return client.storedAnswer(to: asked.request, options: options) != nil
   }
 
   private func downloaded(

@@ -47,7 +47,7 @@ extension OfflineCache {
     return try await data(asked)
   }
 
-  private func data(_ asked: AskedRequest) async throws(URLError) -> (Data, OfflineURLResponse) {
+  func data(_ asked: AskedRequest) async throws(URLError) -> (Data, OfflineURLResponse) {
     let (bytes, response) = try await whole(asked)
     return (Data(bytes), response)
   }
@@ -182,7 +182,7 @@ extension OfflineCache {
 
   /// Returns the stored response for a laxer policy, unless the request asks for the origin
   /// explicitly.
-  private func stored(_ asked: AskedRequest, _ policy: CachePolicy) -> ClientResponse? {
+  func stored(_ asked: AskedRequest, _ policy: CachePolicy) -> ClientResponse? {
     guard asked.acceptsFallback else { return nil }
     var options = asked.options
     options.policy = policy

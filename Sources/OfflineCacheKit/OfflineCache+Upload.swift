@@ -66,8 +66,7 @@ extension OfflineCache {
     if let type = body.contentType { request.setValue(type, forHTTPHeaderField: "Content-Type") }
     var asked = try AskedRequest(request, mode: offlineMode)
     asked.body = body.requestBody(onProgress: onProgress)
-    let (bytes, response) = try await whole(asked)
-    return (Data(bytes), response)
+    return try await data(asked)
   }
 }
 
