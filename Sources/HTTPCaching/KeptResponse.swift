@@ -37,11 +37,7 @@ extension ResponseCache {
   /// - Returns: `nil` if it could not answer any request (`Vary: *`).
   package func adopting(_ kept: KeptResponse) -> StoringPlan? {
     let request = kept.request
-    guard
-      let selection = Selection(
-        varyOf: kept.head.fields, request: request.fields, and: implicitlySelecting(request),
-        conceal: conceal)
-    else { return nil }
+    guard let selection = selection(varyOf: kept.head.fields, by: request) else { return nil }
     let selecting = Self.narrowed(selection, kept.head.fields)
     let fields = rules.fieldsToStore(kept.head.fields, receivedAt: kept.times.response.date)
     let response = StoredResponse(

@@ -13,12 +13,10 @@ extension ResponseCache {
   ) -> Storing {
     let request = forwarding.original
     guard rules.mayRemember(head, to: request, notStored: reason) else { return .no(reason) }
-    let implicit = implicitlySelecting(request)
     // Of a response that no request selects, the last one is shown.
     guard
-      let selection = Selection(
-        varyOf: head.fields, request: request.fields, and: implicit, conceal: conceal)
-        ?? Selection(varyOf: [], request: request.fields, and: implicit, conceal: conceal)
+      let selection = self.selection(varyOf: head.fields, by: request)
+        ?? self.selection(varyOf: [], by: request)
     else { return .no(reason) }
     let response = StoredResponse(
       status: head.status,
@@ -54,9 +52,7 @@ extension ResponseCache {
     let (old, request) = (confirmed.response, forwarding.original)
     guard rules.hasHistory, request.method == .get, CacheRules.isGood(old.status),
       old.status != 206, !isSelected(old.selection, by: request),
-      let selection = Selection(
-        varyOf: old.fields, request: request.fields, and: implicitlySelecting(request),
-        conceal: conceal)
+      let selection = selection(varyOf: old.fields, by: request)
     else { return }
     let (key, variant) = (forwarding.key, Self.historyVariant(Self.variant(selection, nil)))
     guard store.info(for: key, variant: variant)?.digest != confirmed.info.digest,

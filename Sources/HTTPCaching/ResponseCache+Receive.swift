@@ -147,9 +147,7 @@ extension ResponseCache {
     guard head.fields.contains("Vary"), isSelected(old.selection, by: request) else {
       return old.selection
     }
-    return Selection(
-      varyOf: fields, request: request.fields, and: implicitlySelecting(request),
-      conceal: conceal)
+    return selection(varyOf: fields, by: request)
   }
 
   /// Updates stored responses from a response to `HEAD` (RFC 9111, section 4.3.5).

@@ -123,7 +123,7 @@ extension ResponseCache {
   /// Returns the form of an entry in which other machines may have it; `nil` if they must not.
   package func sharedForm(of info: EntryInfo) -> SharedForm? {
     guard let response = EntryFields.response(of: info, rules),
-      let url = EntryFields.url(of: info), CacheRules.mayShare(response, of: url),
+      let url = EntryFields.url(of: info.metadata), CacheRules.mayShare(response, of: url),
       !info.key.bytes.starts(with: KeyRule.headPrefix.utf8), !EntryFields.isHistory(info)
     else { return nil }
     return SharedForm(

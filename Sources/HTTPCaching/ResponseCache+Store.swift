@@ -15,11 +15,7 @@ extension ResponseCache {
     if let reason = rules.whyNotStored(request, head, now: times.response.date) {
       return remembering(head, forwarding, times, reason)
     }
-    guard
-      let selection = Selection(
-        varyOf: head.fields, request: request.fields, and: implicitlySelecting(request),
-        conceal: conceal)
-    else { return .no(.varyAll) }
+    guard let selection = selection(varyOf: head.fields, by: request) else { return .no(.varyAll) }
     let response = StoredResponse(
       status: head.status,
       fields: rules.fieldsToStore(head.fields, receivedAt: times.response.date),

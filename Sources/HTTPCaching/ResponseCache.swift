@@ -65,6 +65,12 @@ package struct ResponseCache: Sendable {
       && request.fields.contains("Authorization") ? ["authorization"] : []
   }
 
+  /// Returns the selection of a response to a request; `nil` if no other request selects it.
+  func selection(varyOf fields: HTTPFields, by request: HTTPRequest) -> Selection? {
+    Selection(
+      varyOf: fields, request: request.fields, and: implicitlySelecting(request), conceal: conceal)
+  }
+
   /// Whether `Authorization` does not select, because all stored responses belong to one user.
   var ignoresAuthorization: Bool { rules.role == .privateCache && rules.ignoresAuthorization }
 
