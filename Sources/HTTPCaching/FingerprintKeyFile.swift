@@ -72,14 +72,12 @@ struct FingerprintKeyFile: Sendable {
   /// Reads the key; creates it if there is none.
   func key() throws(FingerprintKeyError) -> [UInt8] {
     guard let path else { throw FingerprintKeyError(path: "", cause: .noFolder) }
-    let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    let file = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
-    guard let name = PathName(bytes: Array(file.utf8)) else {
+    let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard let name = parts.last.flatMap({ PathName(bytes: Array($0)) }) else {
       throw FingerprintKeyError(path: path, cause: .notAFile)
     }
     do throws(Failure) {
-      return try key(name, folder)
+      return try key(name, UserPath.folder(of: path))
     } catch {
       throw FingerprintKeyError(path: path, cause: error.cause)
     }

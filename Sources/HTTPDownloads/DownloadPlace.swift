@@ -59,9 +59,8 @@ final class DownloadPlace: @unchecked Sendable {
     guard let target = PathName(bytes: name), !name.elementsEqual(".".utf8),
       !name.elementsEqual("..".utf8)
     else { throw .invalidPath }
-    let folder = slash.map { $0 == 0 ? "/" : String(decoding: bytes[..<$0], as: UTF8.self) } ?? "."
     do throws(SystemError) {
-      opened = OpenFolder(try files.open(userPath: folder, [.read, .directory]))
+      opened = OpenFolder(try files.open(userPath: UserPath.folder(of: path), [.read, .directory]))
     } catch {
       throw .file(error)
     }
