@@ -36,19 +36,17 @@ package final class Upload: Sendable {
     var whenReady: (@Sendable () -> Void)?
   }
 
-  package let framing: Framing
+  /// The time after which a body is sent without the server's consent.
+  private static let continueTimeout = Duration.seconds(1)
 
-  private let continueTimeout: Duration
+  package let framing: Framing
   private let isWhole: Bool
   private let state: Lock<State>
 
   /// Creates an upload. One that waits for the server's consent (`Expect: 100-continue`) starts
   /// without it after a time, because servers may not know the expectation (RFC 9110, section
   /// 10.1.1).
-  package init(
-    _ body: RequestBody, awaitsContinue: Bool = false, continueTimeout: Duration = .seconds(1)
-  ) {
-    self.continueTimeout = continueTimeout
+  package init(_ body: RequestBody, awaitsContinue: Bool = false) {
     switch body {
     case .bytes(let bytes):
       framing = .length(UInt64(bytes.count))
@@ -144,8 +142,8 @@ package final class Upload: Sendable {
 
   private func startPatience(_ state: inout State) {
     guard state.patience == nil else { return }
-    state.patience = Task { [continueTimeout, weak self] in
-      try? await Task.sleep(for: continueTimeout)
+    state.patience = Task { [weak self] in
+      try? await Task.sleep(for: Upload.continueTimeout)
       self?.serverAnswered()
     }
   }
