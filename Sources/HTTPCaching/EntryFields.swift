@@ -33,7 +33,7 @@ enum EntryFields {
       Field(responseTimeName, ByteString("\(times.response.nanoseconds)")),
     ]
       + (response.isPersonal ? [Field(personalName, "true")] : [])
-      + response.selection.fields.map { Field(selectingName, ByteString(bytes: text(of: $0))) }
+      + response.selection.fields.map { Field(selectingName, line($0)) }
   }
 
   /// Marks the metadata of a response that is kept for use without a network only. It is spare, so
@@ -100,8 +100,12 @@ enum EntryFields {
         ?? info.created, response: responseTime(of: info))
   }
 
-  /// Returns a selecting field as one line; ``selection(_:)`` reads it.
-  static func line(_ field: SelectedField) -> ByteString { ByteString(bytes: text(of: field)) }
+  /// Returns a selecting field as one line, which ``selection(_:)`` reads: `name:value`, or `name` if
+  /// the request did not have the field.
+  static func line(_ field: SelectedField) -> ByteString {
+    let value: [UInt8] = field.value.map { [UInt8(ascii: ":")] + $0 } ?? []
+    return ByteString(bytes: Array(field.name.utf8) + value)
+  }
 
   /// Reads the lines of selecting fields; `nil` if one is malformed or there are too many.
   static func selection(_ lines: [ByteString]) -> Selection? {
@@ -134,11 +138,6 @@ enum EntryFields {
   /// Reads decimal digits with a sign, as written above.
   private static func timestamp(_ field: Field) -> Timestamp? {
     Int64(field.value.description).map { Timestamp(nanoseconds: $0) }
-  }
-
-  /// Returns `name:value`, or `name` if the request did not have the field.
-  private static func text(of field: SelectedField) -> [UInt8] {
-    Array(field.name.utf8) + (field.value.map { [UInt8(ascii: ":")] + $0 } ?? [])
   }
 
   private static func selectedField(_ item: Field) -> SelectedField? {

@@ -48,8 +48,7 @@ extension ResponseCache {
     if selection.fields.isEmpty, part == nil { return 0 }
     var text: [UInt8] = []
     for field in selection.fields {
-      text += field.name.utf8
-      if let value = field.value { text += [UInt8(ascii: ":")] + value }
+      text += EntryFields.line(field).bytes
       text.append(0)
     }
     if let part { text += "bytes \(part.first)".utf8 }
