@@ -42,7 +42,6 @@ struct MessageFraming {
   /// A single word that is not the name of a coding is meaningless; some servers send such words.
   /// The body then ends with the connection (RFC 9112, section 6.3, item 4), and the field is
   /// removed, because nobody could decode it.
-  /// it says.
   private func withKnownCoding(_ fields: HTTPFields) throws(Violation) -> HTTPFields {
     guard version != "1.0" else { throw Violation(text: "a transfer coding in HTTP/1.0") }
     let all = fields.all(named: "Transfer-Encoding")

@@ -59,15 +59,11 @@ extension HTTPDate: CustomStringConvertible {
     let day = HTTPDateNames.days[time.weekday]
     let month = HTTPDateNames.months[time.month - 1]
     let clock = "\(pad(time.hour, 2)):\(pad(time.minute, 2)):\(pad(time.second, 2))"
-    return "\(day), \(pad(time.day, 2)) \(month) \(pad(time.year, 4)) \(clock) GMT"
-  }
-
-  private func pad(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    return "\(day), \(pad(time.day, 2)) \(month) \(pad(Int(time.year), 4)) \(clock) GMT"
   }
 
   private func pad(_ number: Int, _ width: Int) -> String {
-    pad(Int64(number), width)
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }
