@@ -9,25 +9,21 @@ final class PurgeFollower: Sendable {
   /// Is called with a newer list and the one before it; calls may overlap.
   typealias Listener = @Sendable (_ list: PurgeList, _ older: PurgeList) async -> Void
 
-  /// What the last reading found on a server.
-  private enum Stored {
-    case absent
-    case tagged(String)
-
-    /// The condition that nobody has written since; `nil` for a weak tag, which never matches.
-    var condition: HTTPField? {
-      switch self {
-      case .absent: HTTPField("If-None-Match", "*")
-      case .tagged(let tag): tag.hasPrefix("W/") ? nil : HTTPField("If-Match", tag)
-      }
-    }
+  /// The list of a server, as it was when it was last read and not written since.
+  private struct Stored {
+    var list = PurgeList()
+    /// Its entity tag; `nil` if there is no list, or if it has no tag.
+    var tag: String?
+    /// The condition for writing that nobody else has written since; `nil` if there is none that
+    /// could hold.
+    var condition: HTTPField?
   }
 
   private struct State {
     var list = PurgeList()
     /// The time of the last reading that succeeded.
     var readAt: Int64?
-    /// The lists on the servers since the last reading or writing; those without a tag are not here.
+    /// The lists of the servers.
     var stored: [Int: Stored] = [:]
     var reading: Promise<RemoteReason?>?
     var listeners: [UInt64: Listener] = [:]
@@ -107,33 +103,44 @@ final class PurgeFollower: Sendable {
 
   private func failure(_ index: Int, _ use: TierServer.Use) async -> RemoteReason? {
     do throws(RemoteReason) {
-      try await read(index, use)
+      _ = try await read(index, use)
       return nil
     } catch {
       return error
     }
   }
 
-  /// Reads the list of one server; one without a list has no purges.
+  /// Reads the list of one server; one without a list has no purges. A server that lacks purges gets
+  /// them back, unless somebody has written since.
   ///
+  /// - Returns: the list, and the reason why another one could not be written.
   /// - Throws: the reason why it cannot be read.
-  private func read(_ index: Int, _ use: TierServer.Use) async throws(RemoteReason) {
-    var tag: String?
-    if case .tagged(let known) = state.withLock({ $0.stored[index] }) { tag = known }
-    var found = PurgeList()
-    switch try await servers[index].document(name, use: use, unless: tag) {
-    case .unchanged: return
-    case .absent: state.withLock { $0.stored[index] = .absent }
+  private func read(
+    _ index: Int, _ use: TierServer.Use
+  ) async throws(RemoteReason) -> (found: PurgeList, failure: RemoteReason?) {
+    let known = state.withLock { $0.stored[index] }
+    let found: Stored
+    switch try await servers[index].document(name, use: use, unless: known?.tag) {
+    case .unchanged: found = known ?? Stored()
+    case .absent: found = Stored(condition: HTTPField("If-None-Match", "*"))
     case .bytes(let bytes, let tag):
-      state.withLock { _ = $0.stored.removeValue(forKey: index) }
-      found = try decoded(bytes)
-      if let tag, !tag.isEmpty { state.withLock { $0.stored[index] = .tagged(tag) } }
+      state.withLock { $0.stored[index] = nil }
+      let tag = tag?.isEmpty == true ? nil : tag
+      // A weak tag never matches.
+      let condition = tag.flatMap { $0.hasPrefix("W/") ? nil : HTTPField("If-Match", $0) }
+      found = Stored(list: try decoded(bytes), tag: tag, condition: condition)
     }
-    await change { $0.joined(with: found) }
-    // A server that has lost purges gets them back.
-    let known = list
-    if !known.isEmpty, options.mode.writes, found.union(known) != found {
-      try? await write(known, to: index)
+    state.withLock { $0.stored[index] = found }
+    await change { $0.joined(with: found.list) }
+    let list = list
+    guard options.mode.writes, found.list.union(list) != found.list else {
+      return (found.list, nil)
+    }
+    do throws(RemoteReason) {
+      try await write(list, to: index, found.condition)
+      return (found.list, nil)
+    } catch {
+      return (found.list, error)
     }
   }
 
@@ -156,11 +163,13 @@ final class PurgeFollower: Sendable {
     for listener in listeners { await listener(list, older) }
   }
 
-  /// Writes a list unless somebody has written since the last reading; servers may ignore that.
-  private func write(_ list: PurgeList, to index: Int) async throws(RemoteReason) {
+  /// Writes a list if a condition holds, which servers may ignore.
+  private func write(
+    _ list: PurgeList, to index: Int, _ condition: HTTPField?
+  ) async throws(RemoteReason) {
     let bytes = SignedDocument.encode(
       list.encoded(namespace: options.namespace), bodies: [], secret: options.secret)
-    let condition = state.withLock { $0.stored.removeValue(forKey: index)?.condition }
+    state.withLock { $0.stored[index] = nil }
     for _ in 0..<2 {
       let status = try await servers[index].putDocument(name, bytes, condition: condition)
       guard status == 409 else { return }
@@ -170,47 +179,45 @@ final class PurgeFollower: Sendable {
 }
 
 extension PurgeFollower {
-  /// The number of times that a list is written until all servers have it.
-  private static let attempts = 10
+  /// The number of times that the lists are read until all servers have a purge.
+  private static let attempts = 20
 
   /// Adds a purge to the lists of all servers, and reads them again until it is in all of them.
   ///
   /// - Throws: ``RemoteCacheError/Code/purgeFailed`` if a server does not have it in the end.
   func purge(_ scope: PurgeList.Scope) async throws(RemoteCacheError) {
-    var isAdded = false
+    var (isAdded, wasEverywhere) = (false, false)
     var reason = RemoteReason.contended
     var server = servers[0].url
     for _ in 0..<Self.attempts {
-      var missing = false
+      var isEverywhere = isAdded
       for index in servers.indices {
         do throws(RemoteReason) {
-          try await read(index, .writing)
+          let (found, failure) = try await read(index, .writing)
+          if found.number(of: scope) < list.number(of: scope) { isEverywhere = false }
+          if let failure { (reason, server) = (failure, servers[index].url) }
         } catch {
+          isEverywhere = false
           // A list that somebody has damaged is replaced.
-          if error == .badDocument { continue }
-          (missing, reason, server) = (true, error, servers[index].url)
+          if error == .badDocument {
+            if isAdded { try? await write(list, to: index, nil) }
+          } else {
+            (reason, server) = (error, servers[index].url)
+          }
         }
       }
-      if !missing, isAdded, await isEverywhere(scope) {
+      if isEverywhere {
+        if wasEverywhere { return }
         try? await Task.sleep(for: options.limits.settle)
-        if await isEverywhere(scope) { return }
-        continue
       }
-      if !isAdded {
-        await change { list in
-          var list = list
-          list.add(scope, number: nextNumber(after: list))
-          return list
-        }
-        isAdded = true
+      wasEverywhere = isEverywhere
+      if isAdded { continue }
+      await change { list in
+        var list = list
+        list.add(scope, number: nextNumber(after: list))
+        return list
       }
-      for index in servers.indices {
-        do throws(RemoteReason) {
-          try await write(list, to: index)
-        } catch {
-          (reason, server) = (error, servers[index].url)
-        }
-      }
+      isAdded = true
     }
     throw RemoteCacheError(
       .purgeFailed, server, problem: "the purge list was not written (\(reason))",
@@ -218,20 +225,8 @@ extension PurgeFollower {
   }
 
   /// Returns a number that is higher than all that are known, and than those of a list that all
-  /// servers and machines may have lost: at least the seconds since 1970.
+  /// servers and machines may have lost: at least the microseconds since 1970.
   private func nextNumber(after known: PurgeList) -> UInt64 {
-    let seconds = UInt64(max(0, clock.wall.now() / 1_000_000_000))
-    return max(known.newest + 1, min(seconds, 1 << 40))
-  }
-
-  /// Reads all lists again; returns whether each has the purge with the number that is known here.
-  private func isEverywhere(_ scope: PurgeList.Scope) async -> Bool {
-    let number = list.number(of: scope)
-    for index in servers.indices {
-      guard case .bytes(let bytes, _) = try? await servers[index].document(name, use: .writing),
-        let found = try? decoded(bytes), found.number(of: scope) >= number
-      else { return false }
-    }
-    return true
+    max(known.nextNumber, UInt64(max(0, clock.wall.now() / 1_000)))
   }
 }

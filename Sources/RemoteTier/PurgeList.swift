@@ -19,6 +19,8 @@ package struct PurgeList: Sendable, Hashable {
 
   /// The most scopes of a list; older ones become one purge of the whole namespace.
   package static let maximumScopes = 10_000
+  /// The highest number, which is far above the microseconds since 1970.
+  private static let maximumNumber: UInt64 = 1 << 56
   /// The most bytes of keys, prefixes and tags of a list.
   static let maximumTextBytes = 1 << 20
 
@@ -52,6 +54,9 @@ package struct PurgeList: Sendable, Hashable {
     max(numbers[scope] ?? 0, numbers[.everything] ?? 0)
   }
 
+  /// A number that is higher than all of the list.
+  var nextNumber: UInt64 { min(newest + 1, Self.maximumNumber) }
+
   /// Returns whether a purge covers a response of a document.
   ///
   /// - Complexity: O(number of prefixes).
@@ -74,8 +79,11 @@ package struct PurgeList: Sendable, Hashable {
   /// writers did not know them.
   func joined(with other: PurgeList) -> PurgeList {
     var result = union(other)
-    let late = Array(numbers.filter(other.lacks).keys) + other.numbers.filter(lacks).keys
-    for scope in late { result.add(scope, number: result.newest + 1) }
+    let late = Array(numbers.filter(other.lacks)) + other.numbers.filter(lacks)
+    // Always in the same order: machines that join two lists at once must get the same one, or they
+    // would join theirs again and again.
+    let sorted = late.sorted { ($0.value, $0.key.order) < ($1.value, $1.key.order) }
+    for (scope, _) in sorted { result.add(scope, number: result.nextNumber) }
     return result
   }
 
@@ -109,6 +117,18 @@ package struct PurgeList: Sendable, Hashable {
 }
 
 extension PurgeList.Scope {
+  /// The text with the kind in front of it.
+  fileprivate var order: ByteString {
+    let (kind, text): (Unicode.Scalar, ByteString) =
+      switch self {
+      case .key(let text): ("k", text)
+      case .prefix(let text): ("p", text)
+      case .tag(let text): ("t", text)
+      case .everything: ("*", "")
+      }
+    return ByteString(bytes: [UInt8(ascii: kind)] + text.bytes)
+  }
+
   fileprivate var textCount: Int {
     switch self {
     case .key(let text), .prefix(let text), .tag(let text): text.count
@@ -185,7 +205,7 @@ extension PurgeList {
       }
     }
     // A higher number would leave none for the next purge.
-    guard number > 0, number < 1 << 62 else {
+    guard number > 0, number <= Self.maximumNumber else {
       throw reader.error(.outOfBounds, "has a purge with an impossible number")
     }
     add(scope, number: number)

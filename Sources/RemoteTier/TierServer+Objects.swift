@@ -28,7 +28,10 @@ extension TierServer {
   func document(
     _ name: ObjectName, use: Use = .reading, unless tag: String? = nil, isResult: Bool = true
   ) async throws(RemoteReason) -> Fetched {
-    var fields = [HTTPField("Accept", "application/json")]
+    // A cache in front of the server must not hide a purge.
+    var fields = [
+      HTTPField("Accept", "application/json"), HTTPField("Cache-Control", "no-cache"),
+    ]
     if let tag { fields.append(HTTPField("If-None-Match", tag)) }
     return try await document(
       try await send(use, "GET", name.path, fields: fields), use, hasTag: tag != nil,

@@ -40,6 +40,7 @@ struct PurgeListTests {
       let one = lists.reduce(PurgeList()) { $0.union($1) }
       lists.shuffle(using: &random)
       #expect(lists.reduce(PurgeList()) { $0.union($1) } == one)
+      #expect(lists[0].joined(with: lists[1]) == lists[1].joined(with: lists[0]))
       #expect(try PurgeList(decoding: one.encoded(namespace: "n"), namespace: "n") == one)
     }
   }

@@ -119,6 +119,19 @@ struct PurgeTests {
     #expect(await three.lookUp(key) == .failure(.purged))
   }
 
+  @Test("a server that says that its list is unchanged gets what others had")
+  func unchanged() async throws {
+    let list = ObjectName.purgeList(of: "default").path
+    let server = MemoryServer()
+    let machine = try Machine(server, bases: ["http://one.test/", "http://two.test/"])
+    try await machine.tier.purge(.tag("a"))
+    let other = try Machine(server, bases: ["http://two.test/"])
+    try await other.tier.purge(.tag("b"))
+    try await machine.tier.refreshPurges()
+    try await machine.tier.refreshPurges()
+    #expect(server.objects["one.test/" + list]?.bytes == server.objects["two.test/" + list]?.bytes)
+  }
+
   @Test("the first list of a server is not written over another one")
   func firstList() async throws {
     let server = MemoryServer()
