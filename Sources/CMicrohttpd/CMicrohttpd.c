@@ -2,6 +2,8 @@
 #include "CMicrohttpd.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -136,6 +138,21 @@ struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration
   if (server->count == wanted && wanted > 0) return server;
   ocmhd_stop(server);
   return NULL;
+}
+
+int ocmhd_accept(int listener, void *address, unsigned *length) {
+  socklen_t size = *length;
+#ifdef __linux__
+  int descriptor = accept4(listener, address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+#else
+  int descriptor = accept(listener, address, &size);
+  if (descriptor >= 0) {
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  }
+#endif
+  *length = (unsigned)size;
+  return descriptor < 0 ? -errno : descriptor;
 }
 
 int ocmhd_add(struct ocmhd_server *server, int socket, const void *address, unsigned length) {

@@ -9,8 +9,8 @@ import HTTPTransports
 final class ClientAcceptor: Sendable {
   /// What becomes of connections.
   struct Receivers: Sendable {
-    /// Whether another connection may be accepted.
-    let hasRoom: @Sendable () -> Bool
+    /// Whether another connection may be accepted, beside those that have not been handed over yet.
+    let hasRoom: @Sendable (_ waiting: Int) -> Bool
     /// Takes over a connection that does not begin with `CONNECT`.
     let request: @Sendable (NewClient) -> Void
     /// Takes over a connection with the head of a `CONNECT`, and the bytes after it; `nil` if no
@@ -64,7 +64,7 @@ final class ClientAcceptor: Sendable {
     while !state.change({ $0.isStopping }) {
       let now = ContinuousClock.now
       if let end = pauseEnd, end <= now { pauseEnd = nil }
-      if pauseEnd == nil, !receivers.hasRoom() { pauseEnd = now + .milliseconds(50) }
+      if pauseEnd == nil, !receivers.hasRoom(waiting.count) { pauseEnd = now + .milliseconds(50) }
       let watched =
         [Watched(listener, reads: pauseEnd == nil, writes: false)]
         + waiting.map { Watched($0.client.descriptor, reads: true, writes: false) }
@@ -82,7 +82,7 @@ final class ClientAcceptor: Sendable {
   /// Accepts the connections that are there; returns `false` if the system has no room for more.
   private func accept(_ waiting: inout [WaitingClient]) -> Bool {
     for _ in 0..<64 {
-      guard receivers.hasRoom() else { return false }
+      guard receivers.hasRoom(waiting.count) else { return false }
       switch NewClient.accept(listener) {
       case .client(let client) where receivers.connect == nil: receivers.request(client)
       case .client(let client):
@@ -116,10 +116,7 @@ final class ClientAcceptor: Sendable {
 
   private func close(_ client: WaitingClient) {
     // Whoever has begun a CONNECT gets an answer.
-    guard !client.head.isEmpty, let connect = receivers.connect else {
-      return client.client.close()
-    }
-    connect(client.client, client.head, [])
+    if client.head.isEmpty { client.client.close() } else { connect(client, []) }
   }
 
   /// Looks at the bytes of a client; returns it if it has to send more.
@@ -129,8 +126,13 @@ final class ClientAcceptor: Sendable {
     case .wait: return waiting
     case .gone: waiting.client.close()
     case .request: receivers.request(waiting.client)
-    case .connect(let first): receivers.connect?(waiting.client, waiting.head, first)
+    case .connect(let first): connect(waiting, first)
     }
     return nil
+  }
+
+  private func connect(_ waiting: WaitingClient, _ first: [UInt8]) {
+    guard let connect = receivers.connect else { return waiting.client.close() }
+    connect(waiting.client, waiting.head, first)
   }
 }

@@ -67,7 +67,7 @@ enum ListeningSocket {
   private static func open(_ info: addrinfo) -> (Int32, Int32) {
     let descriptor = unsafe socket(info.ai_family, info.ai_socktype, info.ai_protocol)
     guard descriptor >= 0 else { return (-1, errno) }
-    // The server waits with epoll and accepts until no connections are waiting.
+    // The acceptor accepts until no connection is waiting.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var yes: Int32 = 1

@@ -1,3 +1,5 @@
+import CMicrohttpd
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -15,7 +17,7 @@ struct NewClient: Sendable {
     case none
     /// The client left before it was accepted.
     case lost
-    /// The system has no descriptors or memory left.
+    /// The system has no descriptors or memory left, or cannot accept from the socket.
     case full
   }
 
@@ -28,16 +30,13 @@ struct NewClient: Sendable {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     // Safety: accept writes at most `length` bytes into the local, which has that size.
-    let (descriptor, failure) = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-      let address = unsafe UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-      let descriptor = unsafe acceptConnection(listener, address, &length)
-      return (descriptor, descriptor < 0 ? errno : 0)
+    let descriptor = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe ocmhd_accept(listener, pointer, &length)
     }
-    switch failure {
-    case 0: break
+    switch -descriptor {
+    case ...0: break
     case EAGAIN, EWOULDBLOCK: return .none
-    case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .full
-    case EINVAL, EBADF: return .none
+    case EMFILE, ENFILE, ENOBUFS, ENOMEM, EINVAL, EBADF: return .full
     default: return .lost
     }
     let size = min(Int(length), MemoryLayout<sockaddr_storage>.size)
@@ -71,20 +70,6 @@ struct NewClient: Sendable {
       return unsafe String(cString: start)
     }
   }
-}
-
-/// Calls accept(2), whose name is that of a method above. The descriptor does not wait, and is not
-/// inherited by child processes.
-private func acceptConnection(
-  _ listener: Int32, _ address: UnsafeMutablePointer<sockaddr>, _ length: inout socklen_t
-) -> Int32 {
-  // Safety: the caller's storage has `length` bytes.
-  let descriptor = unsafe accept(listener, address, &length)
-  if descriptor >= 0 {
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-  }
-  return descriptor
 }
 
 /// A client that has not sent enough bytes to tell what it wants.

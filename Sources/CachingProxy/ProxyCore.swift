@@ -66,7 +66,7 @@ final class ProxyCore: Sendable {
   /// Counts a request that has begun.
   func begin() { active.add(1, ordering: .relaxed) }
 
-  /// The number of connections that the server library has.
+  /// The number of connections that were given to the server library and have not ended.
   var connectionCount: Int { connections.load(ordering: .relaxed) }
   func connectionBegan() { connections.add(1, ordering: .relaxed) }
   func connectionEnded() { connections.subtract(1, ordering: .relaxed) }

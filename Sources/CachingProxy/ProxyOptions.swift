@@ -79,9 +79,9 @@ package struct ProxyOptions: Sendable, Hashable {
     self.idleSeconds = idleSeconds
   }
 
-  /// The default number of threads: one for each processor, at most 32.
+  /// The default number of threads: one for each processor, 2 to 32.
   package static var usualThreads: Int {
-    min(32, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    min(32, max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
   }
 }
 

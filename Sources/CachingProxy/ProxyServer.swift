@@ -82,6 +82,7 @@ package final class ProxyServer: Sendable {
     let limit = Int(files >= 2 * Self.reservedFiles ? files - Self.reservedFiles : files / 2)
     guard let server = RunningServer(core, bound, options, tunnels, connectionLimit: limit) else {
       core.handshakes?.stop()
+      ServerCertificate.forget(at: bound.address)
       ListeningSocket.close(bound.descriptor)
       throw ProxyError(.system, subject: bound.address.description)
     }

@@ -61,13 +61,17 @@ final class RunningServer: Sendable {
           SocketEnd(client.descriptor), from: client.addressText, head: head, first: first)
       }
     }
-    // The daemon counts a connection a moment after it was added.
-    let margin = min(connect == nil ? 64 : 1024, limit / 4)
-    guard tunnels == nil || desk != nil, let daemon, secure != nil || options.authority == nil,
+    let isWatched = core.handshakes != nil || !core.isEncrypted && options.authority == nil
+    guard isWatched, tunnels == nil || desk != nil, let daemon,
+      secure != nil || options.authority == nil,
       let acceptor = ClientAcceptor(
-        listener: bound.descriptor, patience: core.patience, maximumWaiting: margin,
+        listener: bound.descriptor, patience: core.patience, maximumWaiting: min(1024, limit / 4),
         .init(
-          hasRoom: { core.connectionCount < limit - margin }, request: { daemon.add($0) },
+          hasRoom: { core.connectionCount + $0 < limit },
+          request: { client in
+            core.interceptor?.forget(client.descriptor)
+            daemon.add(client)
+          },
           connect: connect))
     else {
       daemon?.stop()
@@ -87,6 +91,7 @@ final class RunningServer: Sendable {
 
   /// Ends all connections and threads; must be called once. No connection may be suspended.
   func stop() {
+    acceptor.stop()
     desk?.stop()
     daemon.stop()
     secure?.stop()

@@ -47,10 +47,13 @@ final class ServerDaemon: @unchecked Sendable {
 
   /// Takes over a connection.
   func add(_ client: NewClient) {
-    _ = unsafe client.address.withUnsafeBytes { address in
+    // Counted here, because the thread that gets the connection may be busy.
+    core.connectionBegan()
+    let isTaken = unsafe client.address.withUnsafeBytes { address in
       // Safety: the address is copied. A connection that is not taken over is closed.
       unsafe ocmhd_add(server, client.descriptor, address.baseAddress, UInt32(address.count))
     }
+    if isTaken == 0 { core.connectionEnded() }
   }
 
   /// Ends all connections and threads; must be called once. No connection may be suspended.
@@ -70,7 +73,6 @@ private func connected(
   guard let context = unsafe context, let connection = unsafe connection else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   let client = unsafe ClientInfo(connection, core.interceptor)
-  core.connectionBegan()
   if core.isEncrypted || client.target != nil { core.handshakes?.add(client) }
   return unsafe Unmanaged.passRetained(client).toOpaque()
 }

@@ -43,6 +43,8 @@ struct ocmhd_configuration {
 /// Connections are accepted by the caller: MHD_quiesce_daemon of 0.9.75 can abort the program when
 /// one of its threads removes the listening socket at the same moment.
 struct ocmhd_server *ocmhd_start(const struct ocmhd_configuration *configuration);
+/// accept(2); returns a descriptor that does not wait and is not inherited, or a negative errno.
+int ocmhd_accept(int listener, void *address, unsigned *length);
 /// Takes over a connection that was accepted, on one of the threads in turn. Returns 0 if that
 /// fails; the connection is then closed.
 int ocmhd_add(struct ocmhd_server *server, int socket, const void *address, unsigned length);

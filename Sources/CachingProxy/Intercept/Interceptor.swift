@@ -44,9 +44,10 @@ final class Interceptor: Sendable {
   func admit(_ client: NewClient, head bytes: [UInt8], first: [UInt8]) -> Bool? {
     guard first.isEmpty, ConnectHead.length(in: bytes) != nil, let head = try? ConnectHead(bytes),
       let target = InterceptedTarget(head), rules.mayIntercept(head, target),
-      !isLeftAlone(head.host),
-      authority.expect(head.host, on: client.descriptor)
+      !isLeftAlone(head.host)
     else { return nil }
+    forget(client.descriptor)
+    guard authority.expect(head.host, on: client.descriptor) else { return nil }
     state.withLock { $0.targets[client.descriptor] = target }
     client.sendWithoutDelay()
     let answer = TunnelAnswer.established(via: core.identity.via)
@@ -60,6 +61,10 @@ final class Interceptor: Sendable {
 
   /// Returns the host for which a connection was admitted; `nil` for other connections.
   func target(of socket: Int32) -> InterceptedTarget? { state.withLock { $0.targets[socket] } }
+
+  /// Forgets what is known of an earlier connection with the number of a new one. The server library
+  /// does not tell the end of a connection if it had no memory to begin it.
+  func forget(_ socket: Int32) { _ = end(socket) }
 
   /// Notes the end of a connection, before its socket is closed.
   func ended(_ socket: Int32, of client: String) {

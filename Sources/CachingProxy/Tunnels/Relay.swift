@@ -20,6 +20,7 @@ final class Relay {
   private var down: TunnelFlow
   private let headCount: UInt64
   private let idle: Duration
+  private let isRefusal: Bool
   /// The result of the last ``move(_:at:)``; before the first one, there may be bytes to move.
   private(set) var outcome = TunnelFlow.Outcome.unfinished
   private var deadline: ContinuousClock.Instant
@@ -31,10 +32,11 @@ final class Relay {
   ///   - head: The proxy's own bytes, which the client gets first.
   ///   - first: The bytes that were received from each side before.
   ///   - idle: The longest time without a byte in any direction.
+  ///   - isRefusal: Whether that is the longest time altogether.
   ///   - ended: Called once when the tunnel has ended.
   init(
     client: any TunnelEnd, server: any TunnelEnd, head: [UInt8],
-    first: (fromClient: [UInt8], fromServer: [UInt8]), idle: Duration,
+    first: (fromClient: [UInt8], fromServer: [UInt8]), idle: Duration, isRefusal: Bool = false,
     ended: @escaping @Sendable (Result) -> Void
   ) {
     self.client = client
@@ -43,6 +45,7 @@ final class Relay {
     down = TunnelFlow(head + first.fromServer)
     headCount = UInt64(head.count)
     self.idle = idle
+    self.isRefusal = isRefusal
     self.ended = ended
     deadline = .now + idle
   }
@@ -62,7 +65,7 @@ final class Relay {
     outcome = unsafe up.move(from: client, to: server, buffer)
     if outcome == .broken { return }
     let second = unsafe down.move(from: server, to: client, buffer)
-    if up.count + down.count > before {
+    if up.count + down.count > before, !isRefusal {
       deadline = now + (up.hasEnded || down.hasEnded ? min(idle, Self.halfClosedIdle) : idle)
     }
     if second != .waiting { outcome = second }

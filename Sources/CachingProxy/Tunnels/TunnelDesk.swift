@@ -6,7 +6,7 @@ import Synchronization
 /// Opens tunnels, bounds their number, and records their ends.
 final class TunnelDesk: Sendable {
   /// The longest time that a client gets to read a refusal.
-  private static let refusalIdle = Duration.seconds(5)
+  private static let refusalTime = Duration.seconds(5)
 
   private let core: ProxyCore
   private let rules: TunnelRules
@@ -15,6 +15,7 @@ final class TunnelDesk: Sendable {
   private let limit: Int
   private let idle: Duration
   private let open = Atomic<Int>(0)
+  private let refusals = Atomic<Int>(0)
   private let next = Atomic<Int>(0)
 
   /// Starts the threads.
@@ -149,19 +150,24 @@ final class TunnelDesk: Sendable {
 
   private func leave() { open.subtract(1, ordering: .relaxed) }
 
-  /// Sends an answer of the proxy, and closes the connection when the client has read it.
+  /// Sends an answer of the proxy, and closes the connection when the client has read it. If too many
+  /// clients have not read theirs, it is closed at once.
   private func refuse(
     _ client: any TunnelEnd, from address: String, _ refusal: RequestRefusal, _ note: AnswerNote
   ) {
     let answer = OwnAnswers.refusal(refusal)
     let bytes = TunnelAnswer.bytes(of: answer, via: core.identity.via, clock: core.clock)
-    add(
-      Relay(client: client, server: NoEnd(), head: bytes, first: ([], []), idle: Self.refusalIdle) {
-        [core] _ in
-        var refused = note
-        refused.take(answer)
-        core.tunnelEnded(refused.record(client: address, true, core.clock.now()))
-      })
+    let isSent = refusals.add(1, ordering: .relaxed).newValue <= limit
+    let relay = Relay(
+      client: client, server: NoEnd(), head: bytes, first: ([], []),
+      idle: isSent ? Self.refusalTime : .zero, isRefusal: true
+    ) { [self] _ in
+      refusals.subtract(1, ordering: .relaxed)
+      var refused = note
+      refused.take(answer)
+      core.tunnelEnded(refused.record(client: address, isSent, core.clock.now()))
+    }
+    if isSent { add(relay) } else { relay.close() }
   }
 
   private func add(_ relay: sending Relay) {
