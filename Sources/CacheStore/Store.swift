@@ -88,9 +88,17 @@ public final class Store: Sendable {
     catalog.endClosing()
     if !isRefused && !isReadOnly {
       catalog.markEnd()
+      keepSessionIfNotCompared()
       catalog.tree.staging.endSession()
     }
     events.finish()
+  }
+
+  /// Lets the session stay if the journal has a gap that the repair after a crash was to close: the
+  /// session shows that the gap is no older than this run of the machine.
+  private func keepSessionIfNotCompared() {
+    let isCompared = catalog.state.withLock { !$0.endedUncleanly || $0.journal.isWhole }
+    if !isCompared { catalog.tree.staging.noteUnclean() }
   }
 
   /// Releases the lock that shows other processes that this one writes. The store stays open, and the
@@ -108,6 +116,7 @@ public final class Store: Sendable {
     try? catalog.flush()
     waitUntilIdle()
     catalog.markEnd()
+    keepSessionIfNotCompared()
     catalog.tree.staging.giveSessionUp()
   }
 

@@ -58,9 +58,12 @@ import Testing
     #expect(failures == [])
   }
 
-  @Test(arguments: [false, true])
-  func `a journal that cannot be written anew keeps the sign of the restart`(isKilled: Bool) throws
-  {
+  private enum Ending: CaseIterable { case none, killed, closed, relinquished }
+
+  @Test(arguments: Ending.allCases)
+  private func `a journal that cannot be written anew keeps the sign of the restart`(
+    ending: Ending
+  ) throws {
     let volume = SimulatedVolume()
     let first = try open(SimulatedProcess(on: volume))
     try first.put([5], for: "settled")
@@ -80,9 +83,14 @@ import Testing
         $0.kind == .write && $0.name.hasSuffix(".log")
       })
     user.recovery.reconcile()
-    next.setFault(nil)
     #expect(user.lookUp("first").entry?.body == [0])
-    if isKilled { next.end() }
+    next.setFault(nil)
+    switch ending {
+    case .none: break
+    case .killed: next.end()
+    case .closed: user.close()
+    case .relinquished: user.relinquish()
+    }
     let last = try open(SimulatedProcess(on: volume), boot: 2)
     last.waitUntilIdle()
     #expect(last.lookUp("first").entry?.body == [0])
