@@ -69,6 +69,8 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
   case incomplete
   /// An unsafe request or a removal has invalidated it meanwhile (RFC 9111, section 4.4).
   case invalidated
+  /// A response that was received later is stored already.
+  case superseded
   /// The store failed; the response itself is complete.
   case failed(StoreError)
 
@@ -78,6 +80,7 @@ public enum NotStored: Error, Sendable, Hashable, CustomStringConvertible {
     case .forbidden(let reason): reason.description
     case .incomplete: "the body was not read to its end"
     case .invalidated: "it was invalidated while it was received"
+    case .superseded: "a newer response was stored while it was received"
     case .failed(let error): error.description
     }
   }

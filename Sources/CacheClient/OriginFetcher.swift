@@ -101,8 +101,8 @@ struct OriginFetcher: Sendable {
     case .yes(let made): plan = made
     case .inHistory(let plan, let reason):
       let body = SharedBody(
-        body, plan: plan, permit: permit, store: store, length: head.fields.contentLength,
-        url: forwarding.request.url.string)
+        body, plan: plan, permit: permit, store: store, clock: clock,
+        length: head.fields.contentLength, url: forwarding.request.url.string)
       return .remembered(head, body, .forbidden(reason))
     }
     // All readers of a shared body that is not stored would have the pace of the slowest.
@@ -119,8 +119,9 @@ struct OriginFetcher: Sendable {
     return .shared(
       head,
       SharedBody(
-        whole, plan: plan, permit: permit, store: store, length: head.fields.contentLength,
-        url: url, isDigested: offers?.mayOffer(plan) ?? false, onStored: stored))
+        whole, plan: plan, permit: permit, store: store, clock: clock,
+        length: head.fields.contentLength, url: url, isDigested: offers?.mayOffer(plan) ?? false,
+        onStored: stored))
   }
 
   /// Prevents running responses from being stored after an unsafe request has changed their

@@ -135,6 +135,10 @@ final class RemoteLookUps: Sendable {
       throw .notStored
     }
     defer { permit.endStoring() }
+    if plan.isSuperseded(in: store.store, now: Timestamp(nanoseconds: clock.now())) {
+      writer?.discard()
+      return maker.decide()
+    }
     try perform { () throws(StoreError) in
       if let writer { _ = try writer.commit() } else { _ = try plan.store(bytes, in: store.store) }
       // It was invalidated while it was stored.

@@ -73,6 +73,7 @@ final class SharedBody: Sendable {
   let body: any TransportBody
   let state = Lock(State())
   private let permit: StoringPermit
+  private let clock: any WallClock
   /// Called once with the stored entry.
   private let onStored: (@Sendable (EntryInfo) -> Void)?
   /// Computes the SHA-256 of a body that machines may share.
@@ -80,13 +81,14 @@ final class SharedBody: Sendable {
 
   init(
     _ body: any TransportBody, plan: StoringPlan, permit: StoringPermit, store: AsyncStore,
-    length: UInt64?, url: String, isDigested: Bool = false,
+    clock: any WallClock, length: UInt64?, url: String, isDigested: Bool = false,
     onStored: (@Sendable (EntryInfo) -> Void)? = nil
   ) {
     digest = Mutex(isDigested ? MessageDigest(.sha256) : nil)
     self.onStored = onStored
     self.body = body
     self.permit = permit
+    self.clock = clock
     self.plan = plan
     self.store = store
     self.length = length
@@ -279,7 +281,11 @@ extension SharedBody {
     defer { permit.endStoring() }
     let plan = plan.with(sha256: digest.withLock { $0.take()?.finish() })
     do throws(StoreError) {
-      let storing = try await store.perform { [plan, permit] store throws(StoreError) in
+      let storing = try await store.perform { [plan, permit, clock] store throws(StoreError) in
+        if plan.isSuperseded(in: store, now: Timestamp(nanoseconds: clock.now())) {
+          if case .file(let writer) = kept { writer.discard() }
+          return StoringState.notStored(.superseded)
+        }
         let info =
           switch kept {
           case .memory(let bytes): try plan.store(bytes, in: store)

@@ -119,7 +119,12 @@ enum EntryFields {
   /// Returns the time at which the head of a stored response was received, as exactly as it is
   /// recorded.
   static func responseTime(of info: EntryInfo) -> Timestamp {
-    info.userInfo.first { $0.name == responseTimeName }.flatMap(timestamp) ?? info.created
+    responseTime(of: info.metadata) ?? info.created
+  }
+
+  /// Returns that time from metadata; `nil` if they have none.
+  static func responseTime(of metadata: EntryMetadata) -> Timestamp? {
+    metadata.userInfo.first { $0.name == responseTimeName }.flatMap(timestamp)
   }
 
   /// Replaces the response in the metadata of an entry by a freshened one; does not change the

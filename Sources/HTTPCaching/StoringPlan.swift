@@ -22,6 +22,17 @@ package struct StoringPlan: Sendable {
     return plan
   }
 
+  /// Returns whether the store has a response to the same request that was received later, while the
+  /// body of this one was under way. A time after `now` proves nothing: the clock was set back.
+  package func isSuperseded(in store: Store, now: Timestamp) -> Bool {
+    guard store.outline(of: key).contains(where: { $0.variant == variant }),
+      let stored = store.info(for: key, variant: variant),
+      let received = EntryFields.responseTime(of: metadata)
+    else { return false }
+    let time = EntryFields.responseTime(of: stored)
+    return time > received && time <= now
+  }
+
   /// Stores a whole body.
   ///
   /// - Throws: the errors of `Store.put`.

@@ -69,6 +69,7 @@ extension StoringState {
     case .notStored(.forbidden): "forbidden"
     case .notStored(.incomplete): "incomplete"
     case .notStored(.invalidated): "invalidated"
+    case .notStored(.superseded): "superseded"
     case .notStored(.failed(let error)): "failed \(error.code.rawValue)"
     }
   }
