@@ -63,7 +63,9 @@ final class HotResponses: Sendable {
     state.withLock { state in
       let key = variant.info.key
       guard var item = state.young.items[key] ?? state.old.items[key],
-        let index = item.variants.firstIndex(where: { $0.isSame(as: variant) })
+        let index = item.variants.firstIndex(where: {
+          $0.isSame(as: variant) && $0.info.metadata == variant.info.metadata
+        })
       else { return }
       item.variants[index] = variant.inMemory
       insert(key, item, &state)

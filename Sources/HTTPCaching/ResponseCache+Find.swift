@@ -123,9 +123,9 @@ extension ResponseCache {
       guard loaded.info.digest == variant.info.digest else {
         return .failure(FoundNothing(.absent))
       }
-      let opened = variant.with(loaded.body)
-      if opened.canBeShared { hot.update(opened) }
-      return .success(opened)
+      // Not the given form of it, which may be for one caller alone.
+      if loaded.canBeShared { hot.update(loaded) }
+      return .success(variant.with(loaded.body))
     }
   }
 

@@ -91,6 +91,45 @@ struct UsersTests {
     #expect(words(sandbox.decide(request(), at: 21)).hasPrefix("forward"))
   }
 
+  @Test func `a 304 for its caller alone is not kept in memory either`() throws {
+    let sandbox = try CacheSandbox(role: .sharedCache, hotBytes: 1 << 20)
+    func asked(_ language: String) -> HTTPRequest {
+      request("/a", [HTTPField("Accept-Language", language)])
+    }
+    func fields(_ tag: String) -> HTTPFields {
+      [
+        HTTPField("ETag", "\"\(tag)\""), HTTPField("Vary", "Accept-Language"),
+        HTTPField("Cache-Control", "max-age=3600"),
+      ]
+    }
+    for language in ["de", "en"] {
+      try sandbox.load(asked(language), head(200, fields(language)), content(10))
+    }
+    var alice = asked("en-GB")
+    alice.fields.append(HTTPField("Authorization", "Basic YTpi"))
+    let forwarding = try #require(sandbox.forward(alice, policy: .protocolRules, at: 1))
+    var confirmed = fields("en")
+    confirmed.append(HTTPField("X-User", "alice"))
+    guard case .validated(let serving) = sandbox.receive(head(304, confirmed), forwarding, at: 1)
+    else { throw Unexpected() }
+    #expect(try Served(serving).value("X-User") == "alice")
+    for _ in 0..<2 {
+      let bob = try #require(try sandbox.served(asked("en"), at: 2))
+      #expect(bob.value("X-User") == nil && bob.body == content(10))
+    }
+  }
+
+  @Test func `an answer that was received later stays, unless its time is in the future`() throws {
+    let sandbox = try CacheSandbox()
+    let forwarding = try #require(sandbox.forward(request(), at: 1))
+    guard case .pass(_, .yes(let slow)) = sandbox.receive(head(200, brief), forwarding, at: 1)
+    else { throw Unexpected() }
+    #expect(!slow.isSuperseded(in: sandbox.store, now: moment(9)))
+    try sandbox.load(request(), head(200, brief), content(10), at: 5)
+    #expect(slow.isSuperseded(in: sandbox.store, now: moment(9)))
+    #expect(!slow.isSuperseded(in: sandbox.store, now: moment(4)))
+  }
+
   @Test func `a 304 to a request with a Cookie makes the answer that user's`() throws {
     let sandbox = try CacheSandbox(role: .sharedCache)
     try sandbox.load(request(), head(200, brief), content(10))

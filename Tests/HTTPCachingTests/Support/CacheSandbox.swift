@@ -19,7 +19,7 @@ final class CacheSandbox {
 
   init(
     role: CacheRules.Role = .privateCache, keepsHistory: Bool = false, keepsNoStore: Bool = false,
-    keyRule: KeyRule = .url, options: Options = Options(),
+    keyRule: KeyRule = .url, options: Options = Options(), hotBytes: Int = 0,
     mayReturnStored: (@Sendable (HTTPRequest, HTTPResponseHead) -> Bool)? = nil
   ) throws {
     self.keyRule = keyRule
@@ -29,7 +29,8 @@ final class CacheSandbox {
     rules.keepsNoStore = keepsNoStore
     cache = ResponseCache(
       store: try Store(at: folder.path + "/store", options: options), rules: rules,
-      keyRule: keyRule, fingerprintKey: .ofTests, mayReturnStored: mayReturnStored)
+      keyRule: keyRule, fingerprintKey: .ofTests, hotBytes: hotBytes,
+      mayReturnStored: mayReturnStored)
   }
 
   deinit { store.close() }
