@@ -17,6 +17,7 @@ package final class RemoteDownloads: HTTPTransport {
   /// An answer of the origin whose file will be offered.
   private struct Answer {
     let key: ByteString
+    let head: HTTPResponseHead
     let form: SharedForm
     /// The newest purge that was known before the request.
     let seen: UInt64
@@ -69,13 +70,17 @@ package final class RemoteDownloads: HTTPTransport {
     let response = try await transport.send(
       request, body: body, options: options, onInterim: onInterim)
     let times = ResponseTimes(request: requested, response: now)
+    guard response.head.status == 200 else { return response }
+    var answer: Answer?
     // The file does not have the content coding of the answer.
-    if isWhole, response.head.status == 200, !response.head.fields.contains("Content-Encoding"),
+    if isWhole, !response.head.fields.contains("Content-Encoding"),
       let form = SharedForm(response.head, to: request, times, rules)
     {
-      let answer = Answer(key: KeyRule.url.key(of: request), form: form, seen: seen)
-      state.withLock { $0.answers[request.url.string] = answer }
+      answer = Answer(
+        key: KeyRule.url.key(of: request), head: response.head, form: form, seen: seen)
     }
+    // Also if there is none: a file that starts over has the bytes of this answer.
+    state.withLock { $0.answers[request.url.string] = answer }
     return response
   }
 
@@ -130,11 +135,13 @@ extension RemoteDownloads {
 
 // Offers.
 extension RemoteDownloads {
-  /// Offers a file that came from the origin, if machines may share it.
+  /// Offers a file that came from the origin, if machines may share it. Its bytes are those of the
+  /// answer whose head it has: the first one, unless it started over.
   package func offer(_ file: DownloadedFile) {
     let url = file.record.answeredBy
     guard let answer = state.withLock({ $0.answers.removeValue(forKey: url) }),
-      file.source == .network, let length = file.record.length
+      file.source == .network, let length = file.record.length, !hasFound(url),
+      answer.head.fields.withoutCookies == file.record.head.fields.withoutCookies
     else { return }
     tier.offer(answer.key, variant: 0, length: length, seen: answer.seen) {
       await Self.read(file, answer.form)
@@ -209,5 +216,14 @@ private final class RemoteDownloadBody: TransportBody {
       onFailure()
       throw TransportError(.truncatedBody, url: url.string, detail: error.rawValue)
     }
+  }
+}
+
+extension HTTPFields {
+  /// The fields without `Set-Cookie`, which a record of a download does not have.
+  fileprivate var withoutCookies: HTTPFields {
+    var fields = self
+    fields.removeAll(named: "Set-Cookie")
+    return fields
   }
 }

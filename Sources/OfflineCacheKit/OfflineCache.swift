@@ -115,7 +115,8 @@ public final class OfflineCache: Sendable {
     clientOptions.hotBytes = max(0, options.memoryCapacity)
     clientOptions.memoryOnlyBytes = options.memoryOnlyCapacity
     clientOptions.substitutes = options.substitutes
-    clientOptions.remote = options.remote
+    // Cookies of the network are added below the rules, which could not see whose answer it is.
+    clientOptions.remote = options.network.keepsCookies ? nil : options.remote
     clientOptions.fingerprintKey = options.fingerprintKey
     clientOptions.transport.allowsInsecureRedirects = options.allowsInsecureRedirects
     client = CachingClient(

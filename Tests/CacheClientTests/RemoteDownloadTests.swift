@@ -56,6 +56,20 @@ struct RemoteDownloadTests {
     #expect(origin.requests.count == 1)
   }
 
+  @Test("a file that started over is not offered with the head of the first answer")
+  func startedOver() async throws {
+    let private2: HTTPFields = [HTTPField("Cache-Control", "private"), HTTPField("ETag", "\"2\"")]
+    let origin = FileServer(
+      content(600_000),
+      faults: [
+        FileServer.Fault(fields: fresh(tag: "1"), cut: 300_000),
+        FileServer.Fault(fields: private2, ignoresRange: true),
+      ])
+    let (bytes, isFound, tier) = try await download(origin, MemoryServer())
+    #expect(bytes == content(600_000) && !isFound && origin.requests.count == 2)
+    #expect(tier.statistics.offersStored == 0)
+  }
+
   @Test("a client and a downloader share the same documents")
   func withClient() async throws {
     let body = content(5_000)
