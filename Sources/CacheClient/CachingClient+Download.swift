@@ -10,7 +10,7 @@ extension CachingClient {
   }
 
   /// Stores a downloaded file as the response to a request, if the rules of HTTP permit it; reads
-  /// the whole file.
+  /// the whole file. Not after a redirect: the answer of another URL says nothing about this one.
   ///
   /// - Returns: whether it is stored.
   /// - Throws: as `Store.put`; `DownloadError` if the file cannot be read.
@@ -19,7 +19,8 @@ extension CachingClient {
     contentsOf file: DownloadedFile, for request: HTTPRequest,
     options: FetchOptions = FetchOptions()
   ) async throws -> Bool {
-    try await asyncStore.perform { [self] _ throws in
+    guard file.record.answeredBy == request.url.string else { return false }
+    return try await asyncStore.perform { [self] _ throws in
       let files = RealFileSystem()
       let bytes: [UInt8]
       do throws(SystemError) {

@@ -44,6 +44,18 @@ struct CachingClientDownloadTests {
     #expect(folder.names == [])
   }
 
+  @Test func `a file that another URL answered is not stored under the one that was asked`()
+    async throws
+  {
+    let folder = DownloadSandbox()
+    let server = FileServer(content(6_000), faults: [FileServer.Fault(fields: fresh())])
+    let sandbox = try ClientSandbox(ScriptedTransport.Answer())
+    let client = sandbox.client
+    let file = try await folder.downloader(server).download(folder.asked())
+    #expect(try await !client.store(contentsOf: file, for: request("/latest")))
+    #expect(try await client.store(contentsOf: file, for: request("/big")))
+  }
+
   @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
   func `a file that others have changed since is not stored`() async throws {
     let folder = DownloadSandbox()
