@@ -89,6 +89,7 @@ public struct DownloadRequest: Sendable {
   /// Returns whether another request has the same content, because it is for the same user, too.
   func asks(for other: DownloadRequest) -> Bool {
     request == other.request && credential == other.credential && loginState == other.loginState
+      && transport.allowsInsecureRedirects == other.transport.allowsInsecureRedirects
   }
 }
 

@@ -38,7 +38,11 @@ extension DownloadRun {
       // The bytes are kept for the next call, even if this one cannot use them; and so is the
       // record of an earlier call, even if none of its bytes are left.
       try? await perform { () throws(SystemError) in
-        guard let left = place.record(.unfinished) else { return part.remove() }
+        guard let left = place.record(.unfinished) else {
+          // A complete one only lacks its name.
+          if place.recordOfWholePart(of: url) == nil { part.remove() }
+          return
+        }
         // The interrupted download of another URL stays.
         guard left.url == url else { return }
         let isOfUse = part.length > 0 && Resumption.isPossible(left.head.fields, now: now)
