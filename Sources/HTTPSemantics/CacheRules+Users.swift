@@ -59,13 +59,38 @@ extension CacheRules {
 }
 
 extension HTTPRequest {
-  /// Returns whether two requests identify the same user, or both identify none.
+  /// Returns whether nothing suggests that two requests are from different users: they have the same
+  /// fields, apart from those that a proxy adds and those that never identify a user. Any other may
+  /// be a credential (`X-Api-Key`).
   package func hasSameUser(as other: HTTPRequest) -> Bool {
-    ["Cookie", "Authorization"].allSatisfy { name in
-      fields.all(named: name).map(\.value) == other.fields.all(named: name).map(\.value)
+    func identifying(_ request: HTTPRequest) -> [HTTPField] {
+      request.fields.filter { field in
+        let name = field.name.lowercased()
+        return !HTTPFields.harmless.contains(name) && !name.hasPrefix("x-forwarded-")
+          && !["forwarded", "via", "referer", "origin"].contains(name)
+          && !name.hasPrefix("sec-")
+      }.sorted { $0.name.lowercased() < $1.name.lowercased() }
     }
+    let (mine, others) = (identifying(self), identifying(other))
+    return mine.count == others.count
+      && zip(mine, others).allSatisfy {
+        $0.name.lowercased() == $1.name.lowercased() && $0.value == $1.value
+      }
   }
 
   /// Whether the request has a field that identifies its user: `Cookie` or `Authorization`.
   public var isPersonal: Bool { fields.contains("Cookie") || fields.contains("Authorization") }
+}
+
+extension HTTPFields {
+  /// The request fields that are no credentials and reveal none, in lower case. Any other may be one
+  /// (`X-Api-Key`) or reveal one (`Referer`).
+  package static let harmless: Set<String> = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control",
+    "content-digest", "content-encoding", "content-language", "content-length", "content-md5",
+    "content-type", "digest", "dnt", "expect", "if-match", "if-modified-since", "if-none-match",
+    "if-range", "if-unmodified-since", "pragma", "prefer", "priority", "range", "repr-digest",
+    "save-data", "sec-gpc", "te", "transfer-encoding", "upgrade-insecure-requests", "user-agent",
+    "want-content-digest", "want-digest", "want-repr-digest",
+  ]
 }

@@ -2,16 +2,6 @@ package import HTTPSemantics
 
 /// The rules for following a redirect (RFC 9110, section 15.4), as pure functions.
 package enum Redirection {
-  /// The fields that may be sent to another origin, in lower case. Any other field may be a
-  /// credential (`X-Api-Key`) or reveal one (`Referer`).
-  private static let harmless: Set<String> = [
-    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control",
-    "content-digest", "content-encoding", "content-language", "content-length", "content-md5",
-    "content-type", "digest", "dnt", "expect", "if-match", "if-modified-since", "if-none-match",
-    "if-range", "if-unmodified-since", "pragma", "prefer", "priority", "range", "repr-digest",
-    "save-data", "sec-gpc", "te", "transfer-encoding", "upgrade-insecure-requests", "user-agent",
-    "want-content-digest", "want-digest", "want-repr-digest",
-  ]
   /// The fields that describe a body.
   private static let content = [
     "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Length",
@@ -49,7 +39,8 @@ package enum Redirection {
       nextBody = repeated.body
     }
     if !url.isSameOrigin(as: request.url) {
-      next.fields = HTTPFields(next.fields.filter { harmless.contains($0.name.lowercased()) })
+      next.fields = HTTPFields(
+        next.fields.filter { HTTPFields.harmless.contains($0.name.lowercased()) })
     }
     return (next, nextBody)
   }

@@ -36,6 +36,13 @@ struct FlightTests {
     #expect(
       flights.join(try forwarding(other), TransportOptions())?.asker
         == .waiter(takesStale: false))
+    let key = request("/a", [HTTPField("X-Api-Key", "b")])
+    #expect(
+      flights.join(try forwarding(key), TransportOptions())?.asker == .waiter(takesStale: false))
+    let agent = request(
+      "/a", [HTTPField("User-Agent", "b"), HTTPField("X-Forwarded-For", "10.0.0.1")])
+    #expect(
+      flights.join(try forwarding(agent), TransportOptions())?.asker == .waiter(takesStale: true))
     first.flight.takeHead()
     #expect(
       flights.join(try forwarding(request()), TransportOptions())?.asker
