@@ -65,8 +65,14 @@ public final class ResponseBody: Sendable, AsyncSequence {
       DecodingSource(source, decoder, url: url), .stream(length: nil), storing: storingNow)
   }
 
-  /// Reads a short body to its end, so that it is stored; releases a longer one.
+  /// Reads a short body to its end, so that it is stored; releases a longer one, and after a second
+  /// any, because somebody waits.
   func drain(upTo limit: Int) async {
+    let timer = Task {
+      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+      cancel()
+    }
+    defer { timer.cancel() }
     var count = 0
     while count <= limit, let piece = try? await next() { count += piece.count }
     cancel()
