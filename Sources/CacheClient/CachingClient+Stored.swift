@@ -44,6 +44,12 @@ extension CachingClient {
       // With `only-if-cached`, only a stored response can be the answer.
       return .failure(.forbidden(.noStoreRequest))
     }
+    // The network path counts the bytes of a part as they come.
+    if head.status == 206,
+      let refusal = PartialRefusal(of: head.fields, bodyLength: UInt64(body.count))
+    {
+      return .failure(.forbidden(.partial(refusal)))
+    }
     let times = ResponseTimes(request: now, response: now)
     switch cache.receive(head, for: forwarding, times: times) {
     case .pass(_, .yes(let plan)):

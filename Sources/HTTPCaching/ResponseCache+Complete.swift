@@ -12,7 +12,8 @@ extension ResponseCache {
       !question.directives.noCache, !question.request.hasRangeOrCondition
     else { return nil }
     for variant in matching {
-      guard let part = variant.response.contentRange, part.first == 0,
+      guard mayReturn(variant, to: question.request),
+        let part = variant.response.contentRange, part.first == 0,
         let length = part.completeLength, part.last + 1 < length,
         let rest = question.request.completing(part.last + 1...length - 1, of: variant.response),
         case .success(let beginning) = opened(variant)
@@ -39,7 +40,8 @@ extension ResponseCache {
       selection: beginning.response.selection, rules: rules)
     if let first = beginning.response.contentRange, let second = rest.contentRange,
       second.first == first.last + 1, second.last + 1 == first.completeLength,
-      Parts.mayCombine(beginning.response, rest), let body = beginning.body
+      Parts.mayCombine(beginning.response, rest), let body = beginning.body,
+      beginning.length == UInt64(first.count)
     {
       var whole = HTTPResponseHead(
         status: 200,

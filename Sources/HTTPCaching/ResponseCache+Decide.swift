@@ -38,12 +38,18 @@ extension ResponseCache {
     guard let stored = Representation(found.matching, question.request, now: question.now) else {
       if let completing = completing(found.matching, question) { return completing }
       let reason = found.matching.isEmpty ? found.reason : .otherPart
-      return question.without(reason, validating: taggedWholes(found.others, question.request))
+      let others = found.others.filter { mayReturn($0, to: question.request) }
+      return question.without(reason, validating: taggedWholes(others, question.request))
     }
-    guard mayReturnStored?(question.request, head(of: stored.base)) ?? true else {
+    guard mayReturn(stored.base, to: question.request) else {
       return question.without(.refused)
     }
     return decide(question, stored)
+  }
+
+  /// Returns whether the program lets a stored response be returned.
+  func mayReturn(_ variant: StoredVariant, to request: HTTPRequest) -> Bool {
+    mayReturnStored?(request, head(of: variant)) ?? true
   }
 
   func head(of variant: StoredVariant) -> HTTPResponseHead {

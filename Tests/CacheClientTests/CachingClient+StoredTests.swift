@@ -48,6 +48,12 @@ struct CachingClientStoredTests {
       try reason(head([HTTPField("Cache-Control", "no-store")])) == .forbidden(.noStoreResponse))
     #expect(try reason(head(fresh(9, vary: "*"))) == .forbidden(.varyAll))
     #expect(try reason(head(status: 304)) != nil)
+    var part = fresh()
+    part.append(HTTPField("Content-Range", "bytes 0-9/20"))
+    guard case .forbidden(.partial) = try reason(head(part, status: 206)) else {
+      Issue.record("a part that is shorter than it says is stored")
+      return
+    }
     #expect(
       try reason(head(), request("/a", method: "POST")) == .forbidden(.method("POST")))
     let cached = request("/b", [HTTPField("Cache-Control", "only-if-cached")])
