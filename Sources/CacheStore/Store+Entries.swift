@@ -4,7 +4,8 @@ internal import CacheSystem
 /// The entries of a store, one after the other, without loading them all.
 ///
 /// An entry that is stored or removed during the iteration may be returned or not. No unchanged
-/// entry is returned twice. Bodies are not read, and the iteration does not count as an access.
+/// entry is returned twice, unless other processes write so much meanwhile that the journal has to
+/// be read again. Bodies are not read, and the iteration does not count as an access.
 public struct EntrySequence: Sequence, Sendable {
   let store: Store
 

@@ -24,6 +24,8 @@ struct StoreState: ~Copyable {
   var limits = Limits.none
   /// The segment with the record of the limits.
   var limitsSegment: UInt32 = 0
+  /// How often the index was emptied: the numbers of slots are other ones afterwards.
+  private(set) var clearings: UInt64 = 0
   /// The slots whose access time is not in the journal yet.
   var touched: [UInt32] = []
   var memory: MemoryTier
@@ -161,6 +163,7 @@ struct StoreState: ~Copyable {
 
   /// Removes all entries from the index.
   mutating func clear() {
+    clearings += 1
     index = EntryIndex(blockBytes: index.blockBytes)
     memory.removeAll()
     touched = []
