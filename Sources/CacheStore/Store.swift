@@ -114,6 +114,9 @@ public final class Store: Sendable {
     if isReadOnly || catalog.state.withLock({ $0.isClosed || $0.isClosing }) { return }
     // This may make the journal long enough for a compaction, which takes locks.
     try? catalog.flush()
+    // What is settled later would take the lock again.
+    _ = try? catalog.settleAll(within: 1_000_000_000)
+    upkeep.putOffSettling()
     waitUntilIdle()
     catalog.markEnd()
     keepSessionIfNotCompared()

@@ -22,7 +22,7 @@ struct UpkeepWork: OptionSet, Sendable {
 }
 
 /// The background thread of a store. It is started when there is work, and sleeps when there is
-/// none.
+/// none, for a minute at most.
 final class Upkeep: Sendable {
   private struct Owner: Sendable {
     weak var store: Store?
@@ -47,6 +47,9 @@ final class Upkeep: Sendable {
 
   /// The nanoseconds for which access times stay only in memory.
   private static let touchDelay = PendingTouches.delayNanoseconds
+  /// The nanoseconds after which an idle store reads what others have appended to the journal, and
+  /// with that closes the segments that they have dropped.
+  private static let followInterval: Int64 = 60_000_000_000
   /// The most damaged entries that wait to be set aside. Others are found again later.
   private static let maximumDamaged = 1024
 
@@ -81,6 +84,15 @@ final class Upkeep: Sendable {
     settlesBefore.store(time, ordering: .relaxed)
     state.change { $0.settlesAt = min($0.settlesAt, time) }
     request(.settle)
+  }
+
+  /// Leaves what is not settled to the next request.
+  func putOffSettling() {
+    state.change { state in
+      state.work.remove(.settle)
+      state.settlesAt = .max
+      settlesBefore.store(.max, ordering: .relaxed)
+    }
   }
 
   /// Requests that a damaged entry is set aside.
@@ -142,7 +154,7 @@ final class Upkeep: Sendable {
       }
       let turn =
         urgent
-        ?? state.wait { state -> Turn? in
+        ?? state.wait(nanoseconds: Self.followInterval) { state -> Turn? in
           if state.isStopping { return .stop }
           if !Self.due(state).isEmpty { return .work(take(&state)) }
           return state.work.isEmpty ? nil : .wait
@@ -151,6 +163,7 @@ final class Upkeep: Sendable {
       case .stop: return nil
       case .work(let work): return work
       case .wait: continue
+      case nil: return []
       }
     }
   }
@@ -208,6 +221,7 @@ final class Upkeep: Sendable {
 
 extension Store {
   fileprivate func perform(_ work: UpkeepWork) {
+    if work.isEmpty { catalog.state.withLock { catalog.follow(&$0) } }
     if work.contains(.setAside) { recovery.setDamagedAside() }
     if work.contains(.evict) {
       catalog.waitForTouches()

@@ -41,6 +41,17 @@ import Testing
     #expect(try sandbox.open().lookUp("b").entry?.body == [2])
   }
 
+  @Test func `nothing is left to settle that would take the lock again`() throws {
+    var options = Options()
+    options.settling = .within(seconds: 3_600)
+    let store = try Store(at: sandbox.root, options: options)
+    defer { store.close() }
+    try store.put([1], for: "a")
+    #expect(store.statistics.unsettledEntries == 1)
+    store.relinquish()
+    #expect(store.statistics.unsettledEntries == 0 && sandbox.sessions.isEmpty)
+  }
+
   @Test func `an entry that is being written keeps the lock until its end`() throws {
     let store = try sandbox.open()
     do {
