@@ -218,12 +218,8 @@ extension Store {
   ) throws(StoreError) {
     guard head.isPinned else { return }
     let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
-    let pinned = state.index.totals.pinnedBytes - before + head.length
-    guard head.length > before, pinned > state.limits.pinQuota else { return }
-    throw StoreError(
-      .pinQuotaExceeded, path: path,
-      cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
-      remedy: "unpin something, or raise the quota for pinned bytes")
+    try evictor.checkPinQuota(
+      state.index.totals.pinnedBytes - before, adding: head.length, replacing: before, state)
   }
 
   /// Appends to the journal the access times that are only in memory.

@@ -118,10 +118,11 @@ extension Evictor {
       try keepFree(limits.freeBytes, adding: entry, hash, olderThan: bound)
     }
     let size = try limits.bytes == nil ? EntrySize() : size(of: entry, hash)
+    try checkRoom(for: entry, size, replacing: old)
     compactForDelegate()
     var isFull = false
     while let reason = excess(adding: entry, size, hash) {
-      let gone = try evictOne(reason, olderThan: bound) { state in
+      let gone = try evictOne(reason, olderThan: bound, sparing: old) { state in
         totals(state, adding: entry, size, hash).0
       }
       if gone == nil { throw full(reason, bound) }
@@ -129,6 +130,49 @@ extension Evictor {
       isFull = bound == nil
     }
     return isFull
+  }
+
+  /// Throws an error if an entry would have no room even without all entries that may be evicted: then
+  /// none is evicted for it. A delegate may count in another way.
+  private func checkRoom(
+    for entry: NewEntry, _ size: EntrySize, replacing old: Slot?
+  ) throws(StoreError) {
+    let isTooLong = try catalog.state.withLock { state throws(StoreError) -> Bool in
+      let before = old.map { $0.isPinned ? $0.length : 0 } ?? 0
+      let pinned = state.index.totals.pinnedBytes - min(state.index.totals.pinnedBytes, before)
+      if before > 0 { try checkPinQuota(pinned, adding: entry.length, replacing: before, state) }
+      guard let most = state.limits.bytes, delegate == nil else { return false }
+      let kept = pinned - min(pinned, state.index.totals.sharedBytes)
+      let (bytes, isTooLarge) = kept.addingReportingOverflow(entry.length)
+      if isTooLarge || state.limits.accounting == .logical { return isTooLarge || bytes > most }
+      let journal = JournalBudget(live: size.record, limit: most, catalog.journal.sizes).bytes
+      return bytes + size.overhead + journal + catalog.logReserve(state) > most
+    }
+    if isTooLong {
+      throw StoreError(
+        .noSpace, path: path,
+        cause:
+          "the store has no room for a body of \(entry.length) bytes, even without all entries "
+          + "that are not pinned",
+        remedy: "unpin something, or raise the limits")
+    }
+  }
+
+  /// Throws `pinQuotaExceeded` if an entry would make the pinned bytes grow beyond their quota.
+  ///
+  /// - Parameters:
+  ///   - others: The pinned bytes of other entries.
+  ///   - before: The pinned bytes of the entry that is replaced or pinned.
+  func checkPinQuota(
+    _ others: UInt64, adding length: UInt64, replacing before: UInt64,
+    _ state: borrowing StoreState
+  ) throws(StoreError) {
+    let pinned = others + length
+    guard length > before, pinned > state.limits.pinQuota else { return }
+    throw StoreError(
+      .pinQuotaExceeded, path: path,
+      cause: "\(pinned) bytes would be pinned, \(state.limits.pinQuota) may be",
+      remedy: "unpin something, or raise the quota for pinned bytes")
   }
 
   private func size(of entry: NewEntry, _ hash: KeyHash) throws(StoreError) -> EntrySize {

@@ -70,9 +70,12 @@ extension Evictor {
     try? catalog.fileSystem.volume(of: catalog.place.root.raw)
   }
 
-  /// Returns the most bytes that an entry takes on the volume, with the directories of key and shard.
+  /// Returns the most bytes that an entry still takes on the volume, with the directories of key and
+  /// shard. A staged body is there already, and the volume is queried again.
   private func room(for entry: NewEntry) -> UInt64 {
-    entry.length + min(5 * catalog.place.blockBytes, .max - entry.length)
+    if entry.isStaged { volume.withLock { $0.written = .max } }
+    let length = entry.isStaged ? 0 : entry.length
+    return length + min(5 * catalog.place.blockBytes, .max - length)
   }
 
   /// Returns the bytes that will be free on the volume after so many more were written, and the entries
@@ -125,7 +128,7 @@ extension Evictor {
         hasDropped = true
         if dropDeadRecords(of: bytes + reserve.bytes) { continue }
       }
-      guard (try? checkSpace(for: entry.length)) != nil,
+      guard (try? checkSpace(for: entry.isStaged ? 0 : entry.length)) != nil,
         (try? evictOne(
           .freeSpace, forSpare: entry.isSpare,
           planned: { self.totals($0, adding: entry, EntrySize(), hash).0 })) ?? nil != nil

@@ -127,6 +127,7 @@ final class Evictor: Sendable {
   /// - Returns: the evicted entry; `nil` if none may be evicted.
   func evictOne(
     _ reason: RemovalReason, olderThan bound: Int64? = nil, forSpare isForSpare: Bool = false,
+    sparing replaced: Slot? = nil,
     planned: (borrowing StoreState) -> EntryTotals = { $0.index.totals }
   ) throws(StoreError) -> Slot? {
     catalog.waitForTouches(unlessWithin: PendingTouches.delayNanoseconds)
@@ -136,7 +137,9 @@ final class Evictor: Sendable {
         if bound != nil { return state.index.oldest() }
         return state.victim(reason, planned(state), before: end, forSpare: isForSpare)
       }
-      guard let victim, victim.accessed < end else { return nil }
+      guard let victim, victim.accessed < end,
+        victim.keyHash != replaced?.keyHash || victim.variant != replaced?.variant
+      else { return nil }
       if try remove(victim, reason) {
         counters.evictions.add(1, ordering: .relaxed)
         return victim

@@ -314,6 +314,40 @@ import Testing
     #expect(store.lookUp("k").entry?.body == [1])
   }
 
+  @Test func `nothing is evicted for a body that has no room beside journal and pins`() throws {
+    var options = Options(limits: Limits(bytes: 16 << 20, pinnedBytes: 6 << 20))
+    options.settling = .within(seconds: 3_600)
+    let store = try Store(at: sandbox.root, options: options)
+    for number in 0..<10 { try store.put(body(100, number), for: ByteString("k\(number)")) }
+    // An eighth is set aside for the log.
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(15 << 20, 1), for: "k3") }
+    #expect(store.statistics.entries == 10 && store.statistics.evictions == 0)
+    try store.put(body(5 << 20, 2), for: "pinned")
+    try store.pin("pinned")
+    #expect(throws: failure(.noSpace, sandbox.root)) { try store.put(body(10 << 20, 1), for: "k3") }
+    #expect(throws: failure(.pinQuotaExceeded, sandbox.root)) {
+      try store.put(body(7 << 20, 1), for: "pinned")
+    }
+    #expect(store.statistics.entries == 11 && store.statistics.evictions == 0)
+    #expect(store.lookUp("k3").entry?.body == body(100, 3))
+    try store.put(body(5 << 20, 1), for: "k3")
+    #expect(store.statistics.entries == 11)
+  }
+
+  @Test(arguments: [UInt64(0), 1 << 20])
+  func `a body that is on the disk already does not count against the free bytes`(
+    free: UInt64
+  ) throws {
+    let files = FaultyFiles()
+    let store = try sandbox.open(Options(limits: Limits(freeBytes: free), fileSystem: files))
+    for number in 0..<10 { try store.put(body(1_000_000, number), for: ByteString("k\(number)")) }
+    let writer = try store.makeWriter(for: "long")
+    try writer.write(body(8 << 20, 1))
+    files.faults.availableBytes = 4 << 20
+    try writer.commit()
+    #expect(store.statistics.entries == 11 && store.statistics.evictions == 0)
+  }
+
   @Test(arguments: [UInt64(0), 100_000])
   func `nothing is evicted for a body that the volume cannot hold`(free: UInt64) throws {
     let files = FaultyFiles()
