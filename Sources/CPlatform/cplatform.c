@@ -207,6 +207,13 @@ int cp_status_at(int directory, const char *name, struct cp_status *status) {
   return 0;
 }
 
+int cp_status_of_path(const char *path, struct cp_status *status) {
+  struct stat found;
+  if (stat(path, &found) < 0) return -errno;
+  fill_status(&found, status);
+  return 0;
+}
+
 int cp_volume_of(int descriptor, struct cp_volume *volume) {
   struct statvfs found;
   if (fstatvfs(descriptor, &found) < 0) return -errno;

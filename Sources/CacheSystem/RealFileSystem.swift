@@ -86,6 +86,16 @@ public struct RealFileSystem: FileSystem {
     return FileStatus(found)
   }
 
+  /// Returns the status of what is at a path of the user, after symbolic links.
+  ///
+  /// It is not opened: a process that closes a file loses its locks of it (fcntl(2)), which SQLite
+  /// has on a database.
+  package func status(userPath path: String) throws(SystemError) -> FileStatus {
+    var found = cp_status()
+    try check { unsafe path.withCString { unsafe cp_status_of_path($0, &found) } }
+    return FileStatus(found)
+  }
+
   public func volume(of descriptor: Int32) throws(SystemError) -> VolumeStatus {
     var found = cp_volume()
     try check { unsafe cp_volume_of(descriptor, &found) }

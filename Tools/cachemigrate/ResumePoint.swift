@@ -43,7 +43,6 @@ struct ResumePoint: Sendable {
   }
 
   private static func status(_ path: String) -> FileStatus? {
-    guard let file = try? RealFileSystem().open(userPath: path, [.read]) else { return nil }
-    return try? RealFileSystem().status(of: file.raw)
+    try? RealFileSystem().status(userPath: path)
   }
 }

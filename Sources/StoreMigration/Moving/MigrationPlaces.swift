@@ -71,8 +71,7 @@ package enum MigrationPlaces {
   private static func isStore(_ path: String) -> Bool { status("\(path)/store.json") != nil }
 
   private static func status(_ path: String) -> FileStatus? {
-    guard let file = try? RealFileSystem().open(userPath: path, [.read]) else { return nil }
-    return try? RealFileSystem().status(of: file.raw)
+    try? RealFileSystem().status(userPath: path)
   }
 
   /// Returns the folder, or the nearest one that exists, and all folders above it.
