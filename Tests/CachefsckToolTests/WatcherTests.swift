@@ -57,6 +57,19 @@ private final class Saved: Sendable {
     #expect(watcher.tally.left == 7)
   }
 
+  @Test func `of a repair only what was repaired is saved, because all is examined again`() {
+    let kept = Mutex(Tally())
+    let watcher = Watcher(
+      StoreChecker(at: "/nowhere"), line: ProgressLine(total: nil, isEnabled: false), json: nil,
+      isRepair: true
+    ) { _, tally throws(StateFile.Problem) in kept.withLock { $0 = tally } }
+    watcher.found(finding(.bodyWrong, "entries/3f/a"))
+    watcher.found(finding(.bodyWrong, "entries/3f/b", .repaired))
+    watcher.progressed(progress([0x3F]))
+    watcher.saveState()
+    #expect(kept.withLock { $0 } == [.bodyWrong: .init(found: 1, repaired: 1)])
+  }
+
   @Test func `nothing is saved before a shard is done`() {
     let watcher = makeWatcher()
     watcher.saveState()

@@ -35,7 +35,10 @@ struct StoreCheck {
     let line = ProgressLine(total: nil, isEnabled: request.showsProgress ?? Terminal.isTerminal(2))
     let json = request.isJSON ? JSONReport(argument, request) : nil
     let (request, before) = (request, earlier?.tally ?? [:])
-    let watcher = Watcher(checker, line: line, json: json, earlier: earlier) {
+    let watcher = Watcher(
+      checker, line: line, json: json, earlier: earlier,
+      isRepair: request.effectiveRepair != nil
+    ) {
       progress, tally throws(StateFile.Problem) in
       guard let point else { return }
       var sum = before

@@ -22,6 +22,7 @@ final class Watcher: CheckObserver {
   private let checker: StoreChecker
   private let line: ProgressLine
   private let earlier: ResumeState?
+  private let isRepair: Bool
   /// The report that prints each finding at once, if the output is JSON.
   private let json: JSONReport?
   private let save: @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
@@ -31,13 +32,16 @@ final class Watcher: CheckObserver {
   ///
   /// - Parameters:
   ///   - earlier: The state of an earlier run; the checker skips its shards.
+  ///   - isRepair: Whether the check repairs. Then the next run examines all shards again.
   ///   - save: The function that saves the state. It is called from time to time with the progress
   ///     and with the findings that a check of the remaining shards does not find again.
   init(
     _ checker: StoreChecker, line: ProgressLine, json: JSONReport?, earlier: ResumeState? = nil,
+    isRepair: Bool = false,
     save: @escaping @Sendable (CheckProgress, Tally) throws(StateFile.Problem) -> Void
   ) {
     self.earlier = earlier
+    self.isRepair = isRepair
     self.checker = checker
     self.line = line
     self.json = json
@@ -91,14 +95,14 @@ final class Watcher: CheckObserver {
     else { return }
     state.lastSaved = .now
     do throws(StateFile.Problem) {
-      try save(progress, Self.kept(state, progress.shards))
+      try save(progress, Self.kept(state, isRepair ? [] : progress.shards))
     } catch {
       state.stateProblem = error
     }
   }
 
   /// Returns the findings that a check of the remaining shards does not find again: those that were
-  /// repaired, and all in the shards that are done.
+  /// repaired, and all in the shards that are not examined again.
   private static func kept(_ state: State, _ shards: Set<UInt8>) -> Tally {
     var kept: Tally = [:]
     for (kind, count) in state.tally where count.repaired > 0 {

@@ -100,14 +100,17 @@ package final class Journal: Sendable {
         return true
       }
     }
-    return withoutForeign(numbers.sorted())
+    return Self.withoutForeign(numbers.sorted(), isSegment: isSegment)
   }
 
-  private func withoutForeign(_ numbers: [UInt32]) -> [UInt32] {
+  /// Returns the numbers without those far beyond the others, if none of these is of a segment.
+  package static func withoutForeign(
+    _ numbers: [UInt32], isSegment: (UInt32) -> Bool
+  ) -> [UInt32] {
     var kept = numbers[...]
     while let start = kept.indices.last(where: { place in
       let before = place == kept.startIndex ? 0 : kept[place - 1]
-      return Int(kept[place] - before) > Self.maximumMissingSegments
+      return Int(kept[place] - before) > maximumMissingSegments
     }), kept[start...].allSatisfy({ !isSegment($0) }) {
       kept = kept[..<start]
     }

@@ -67,8 +67,9 @@ final class CheckRun: Sendable {
     state.withLock { state in
       state.context = Examination.Context(
         hasIndex: store?.engine != nil,
-        isJournalWhole: !journal.suspicions.contains { $0.kind != .journalTorn }
-          && store?.catalog?.isJournalWhole ?? true,
+        // The repair asks the engine, so the examination does, too.
+        isJournalWhole: store?.catalog?.isJournalWhole
+          ?? !journal.suspicions.contains { $0.kind != .journalTorn },
         hasDeadSession: staging.contains { $0.path.starts(with: Layout.staging.bytes) },
         owner: place.owner, now: options.clock.now())
       state.hasJournal = !journal.suspicions.contains { $0.kind == .journalMissing }

@@ -130,14 +130,9 @@ struct JournalCheck {
         Suspicion(.unreadable, path: Array("journal".utf8), error.description))
     }
     numbers.sort()
-    while let last = numbers.last {
-      let before = numbers.count > 1 ? numbers[numbers.count - 2] : 0
-      if Int(last) - Int(before) <= Journal.maximumMissingSegments || isSegment(last) { break }
-      foreign.append(Layout.segment(last))
-      numbers.removeLast()
-    }
-    result.foreign = foreign
-    return numbers
+    let kept = Journal.withoutForeign(numbers, isSegment: isSegment)
+    result.foreign = foreign + numbers[kept.count...].map(Layout.segment)
+    return kept
   }
 
   private func isSegment(_ number: UInt32) -> Bool {

@@ -29,7 +29,7 @@ extension Mender {
     try guarded(suspicion.path) { () throws(SystemError) in
       try fileSystem.removeFile(name, in: directory.raw)
     }
-    if try !isUsed(facts.digest, scene, directory, except: variant) {
+    if !facts.hasBody, try !isUsed(facts.digest, scene, directory, except: variant) {
       try guarded(suspicion.path) { () throws(SystemError) in
         try fileSystem.removeFile(Layout.body(facts.digest), in: directory.raw)
       }

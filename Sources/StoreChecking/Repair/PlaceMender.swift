@@ -57,7 +57,7 @@ struct PlaceMender {
     case .wrongMode:
       if try !setMode(name, in: root.raw, fileSystem) { try detach(name, root) }
     case .wrongKind:
-      try setAside(name, root)
+      try setAsideWrongKind(name, root)
       try makePart(name, root)
     case .partMissing: try makePart(name, root)
     case .tagWrong: try writeTag(root)
@@ -94,6 +94,26 @@ struct PlaceMender {
     case Layout.backupTag.bytes: try writeTag(root)
     default: break
     }
+  }
+
+  /// Sets aside what stands in the place of a part, unless a program that has opened the store since
+  /// the examination has done so, and uses the part that it made.
+  private func setAsideWrongKind(
+    _ name: PathName, _ root: borrowing Descriptor
+  ) throws(SystemError) {
+    // If the lock itself has the wrong kind, nobody can hold it.
+    if name.bytes == Layout.lock.bytes { return try setAsideIfWrong(name, isFile: true, root) }
+    let lock = try lockJournal(root)
+    defer { fileSystem.unlock(lock.raw) }
+    let isFile = [Layout.description, Layout.backupTag].contains { $0.bytes == name.bytes }
+    try setAsideIfWrong(name, isFile: isFile, root)
+  }
+
+  private func setAsideIfWrong(
+    _ name: PathName, isFile: Bool, _ root: borrowing Descriptor
+  ) throws(SystemError) {
+    let kind = try fileSystem.status(at: name, in: root.raw).kind
+    if kind != (isFile ? .file : .directory) { try setAside(name, root) }
   }
 
   private func setAside(_ name: PathName, _ root: borrowing Descriptor) throws(SystemError) {
@@ -144,6 +164,10 @@ struct PlaceMender {
   private func beginAnew(_ root: borrowing Descriptor) throws(SystemError) {
     let lock = try lockJournal(root)
     defer { fileSystem.unlock(lock.raw) }
+    // A program may have begun anew since the examination.
+    if presentDescription(root) != nil || StorePlace.restorable(root, fileSystem, clock) != nil {
+      return
+    }
     for name in [Layout.entries, Layout.journal] {
       if (try? fileSystem.status(at: name, in: root.raw)) != nil { try setAside(name, root) }
       try makePart(name, root)

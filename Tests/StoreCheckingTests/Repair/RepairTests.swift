@@ -259,6 +259,10 @@ struct RepairCase: Sendable, CustomStringConvertible {
         try $0.write("\(place)/" + String(repeating: "n", count: 255), [1])
       }
     },
+    RepairCase(description: "logs with dates as names", kinds: [.foreignFile], level: .all) {
+      try $0.write("journal/20240101.log", [1])
+      try $0.write("journal/20240102.log", [1])
+    },
     RepairCase(description: "links that lead out", kinds: [.foreignFile], level: .all) {
       try $0.plantLink("entries/out", to: "/etc/passwd")
       try $0.plantLink("\(try $0.directory(of: "single2"))/out", to: "/")
