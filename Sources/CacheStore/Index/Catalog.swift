@@ -52,7 +52,7 @@ package final class Catalog: Sendable {
     let entries = EntriesDirectory(generation: 0, directory: try place.openEntries(options))
     let state = StoreState(
       blockBytes: place.blockBytes, entries: entries, memoryBytes: options.memoryBytes,
-      lag: options.lag)
+      lag: options.lag, writesTouches: !options.isReadOnly)
     sharedTail = state.journal.sharedTail
     self.state = Lock(state, .store)
   }

@@ -28,6 +28,8 @@ struct StoreState: ~Copyable {
   private(set) var clearings: UInt64 = 0
   /// The slots whose access time is not in the journal yet.
   var touched: [UInt32] = []
+  /// Whether access times are written to the journal: not by a read-only store.
+  private let writesTouches: Bool
   var memory: MemoryTier
   /// The last access time that was given or read. It always rises, also if the clock goes back.
   var lastTick: Int64 = 0
@@ -40,7 +42,11 @@ struct StoreState: ~Copyable {
   /// format.
   var refusal: StoreError?
 
-  init(blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int, lag: Duration) {
+  init(
+    blockBytes: UInt64, entries: EntriesDirectory, memoryBytes: Int, lag: Duration,
+    writesTouches: Bool
+  ) {
+    self.writesTouches = writesTouches
     journal = JournalState(JournalTail(lag: lag))
     index = EntryIndex(blockBytes: blockBytes)
     self.entries = entries
@@ -97,7 +103,7 @@ struct StoreState: ~Copyable {
   /// Lets the next touch record contain the access time of a slot.
   @inline(__always)
   mutating func setTouched(_ slot: UInt32) {
-    if !index[slot].isTouched {
+    if writesTouches, !index[slot].isTouched {
       index.setTouched(slot, true)
       touched.append(slot)
     }

@@ -96,4 +96,15 @@ import Testing
     #expect(other.statistics.entries == 0)
     task.cancel()
   }
+
+  @Test func `a read-only store keeps no accesses, which it never writes`() throws {
+    let (writer, _) = try fill()
+    var options = Options()
+    options.isReadOnly = true
+    let reader = try sandbox.open(options)
+    #expect(reader.lookUp(key(1)).entry != nil)
+    #expect(reader.catalog.state.withLock { $0.touched }.isEmpty)
+    #expect(writer.lookUp(key(1)).entry != nil)
+    #expect(writer.catalog.state.withLock { $0.touched }.count > 0)
+  }
 }
