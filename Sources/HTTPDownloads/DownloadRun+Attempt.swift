@@ -47,9 +47,15 @@ extension DownloadRun {
       Resumption(
         of: $0.head.fields, offset: part.length, completeLength: $0.length, now: date)
     }
-    let finished = resumption == nil ? await finishedRecord(place) : nil
+    var finished = resumption == nil ? await finishedRecord(place) : nil
     do throws(DownloadError.Cause) {
-      let answer = try await send(request(resumption, finished))
+      var answer = try await send(request(resumption, finished))
+      if answer.head.status == 304, let known = finished, !known.isMet(by: answer) {
+        // A redirect leads elsewhere now, where the tag or the time means something else.
+        await answer.body.end()
+        finished = nil
+        answer = try await send(request(nil, nil))
+      }
       return await take(answer, place, part, record, resumption, hasFile: finished != nil)
     } catch {
       return DownloadAttempt(outcome: .failed(error), record: record)

@@ -21,7 +21,7 @@ extension Downloader {
           transport: transport.sending(request.credential, to: request.request.url),
           options: request.transport
         )
-        .state(of: record.head, request.request)
+        .state(of: record.head, request.request, isSame: record.isMet)
       } catch {
         throw .transport(error)
       }

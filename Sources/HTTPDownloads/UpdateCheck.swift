@@ -28,34 +28,40 @@ package struct UpdateCheck {
 
   /// Sends a `HEAD` with the validators of the copy (RFC 9110, section 13.1), or if the server does
   /// not allow that, a `GET` whose body is not read.
+  ///
+  /// - Parameter isSame: Whether an answer is about the same resource as the copy, although a redirect
+  ///   may lead elsewhere now.
   package func state(
-    of copy: HTTPResponseHead, _ request: HTTPRequest
+    of copy: HTTPResponseHead, _ request: HTTPRequest,
+    isSame: (TransportResponse) -> Bool = { _ in true }
   ) async throws(TransportError) -> UpdateState {
     var request = request
     request.method = .head
     request.fields.removeAll(named: "Range")
     request = request.confirming(copy.fields)
     let end = options.wholeTimeout.map { ContinuousClock.now + $0 }
-    var head = try await send(request, end)
+    var answer = try await send(request, end)
     // Some servers do not support HEAD, and some forbid it. A server that asks for credentials or
     // has too many requests would answer a GET alike.
-    if head.status == 501 || (400...499).contains(head.status),
-      ![401, 407, 429].contains(head.status)
+    if answer.head.status == 501 || (400...499).contains(answer.head.status),
+      ![401, 407, 429].contains(answer.head.status)
     {
       request.method = .get
-      head = try await send(request, end)
+      answer = try await send(request, end)
     }
-    switch head.status {
-    case 304: return .current
-    case 200...299, copy.status: return UpdateState(comparing: copy.fields, head.fields)
-    default: return .refused(status: head.status)
+    switch answer.head.status {
+    case 304: return isSame(answer) ? .current : .unknown
+    case 200...299, copy.status:
+      return isSame(answer)
+        ? UpdateState(comparing: copy.fields, answer.head.fields) : .unknown
+    default: return .refused(status: answer.head.status)
     }
   }
 
   /// Sends a request, follows its redirects and discards the body, all before `end`.
   private func send(
     _ request: HTTPRequest, _ end: ContinuousClock.Instant?
-  ) async throws(TransportError) -> HTTPResponseHead {
+  ) async throws(TransportError) -> TransportResponse {
     var options = options
     let asked = request.url
     var request = request
@@ -67,7 +73,7 @@ package struct UpdateCheck {
         let (next, _) = try Redirection.next(
           after: answer.head, to: request, nil, allowsInsecure: options.allowsInsecureRedirects)
       else {
-        return answer.head
+        return answer
       }
       request = next
     }

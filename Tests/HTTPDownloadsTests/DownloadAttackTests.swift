@@ -52,6 +52,24 @@ struct DownloadAttackTests {
     #expect(server.ranges.suffix(4) == ["bytes=310000-", "bytes=310000-", "", ""])
   }
 
+  @Test func `a 304 of another file, to which a redirect leads now, confirms nothing`() async throws
+  {
+    func redirect(_ location: String) -> FileServer.Fault {
+      .init(status: 302, fields: [HTTPField("Location", location)])
+    }
+    let server = FileServer(big, faults: [redirect("/v2"), .init()])
+    let downloader = sandbox.downloader(server)
+    _ = try await downloader.download(sandbox.asked())
+    // The older file has the same tag.
+    let other = content(1_000_000, seed: 2)
+    server.change(other, tag: "\"1\"")
+    server.fail(redirect("/v1"), .init(status: 304))
+    #expect(try await downloader.updateState(of: sandbox.asked()) == .unknown)
+    server.fail(redirect("/v1"), .init(status: 304), redirect("/v1"), .init())
+    _ = try await downloader.download(sandbox.asked())
+    #expect(sandbox.bytes() == other)
+  }
+
   @Test func `a mirror with the same tag and time goes on`() async throws {
     let time = HTTPField("Last-Modified", "Fri, 15 Jan 2027 07:00:00 GMT")
     let server = FileServer(
