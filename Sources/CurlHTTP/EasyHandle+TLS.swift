@@ -11,6 +11,9 @@ extension EasyHandle {
   /// - Returns: false if libcurl does not take an option.
   func setTrust(_ setup: NetworkSetup, _ url: NormalizedURL) -> Bool {
     if let file = setup.certificateAuthoritiesFile {
+      // OpenSSL would read the system's folder, too. Other libraries have no such option.
+      // Safety: the handle is valid, and the option takes a string or NULL.
+      _ = unsafe occurl_set_string(raw, CURLOPT_CAPATH, nil)
       guard set(CURLOPT_CAINFO, file) else { return false }
     }
     guard let client = setup.clientCertificate,

@@ -13,6 +13,9 @@ final class RunningTransfer {
   /// the connect timeout applies.
   private(set) var lastActivity: ContinuousClock.Instant?
 
+  /// The time of the start, from which the connect timeout counts.
+  private let started = ContinuousClock.now
+
   /// Whether the kept connection that libcurl chose was refused, so that the transfer must be
   /// started again. Nothing has been sent then.
   private(set) var needsOtherConnection = false
@@ -51,6 +54,14 @@ final class RunningTransfer {
       !isSendPaused
     else { return nil }
     return lastActivity + max(timeout, .milliseconds(1))
+  }
+
+  /// The time by which there must be a connection, or `nil` if there is one. A moment later than the
+  /// limit, because libcurl can say more about it; but it has none while a transfer waits for the
+  /// connection of another.
+  var connectDeadline: ContinuousClock.Instant? {
+    guard lastActivity == nil, let timeout = transfer.options.connectTimeout else { return nil }
+    return started + timeout + .milliseconds(500)
   }
 
   /// Whether the response may have ended without a notice from libcurl, which gives none while the

@@ -25,7 +25,7 @@ final class TransferDriver {
   private let queues: OriginQueues
   private var nextOverCheck: ContinuousClock.Instant?
 
-  /// A time before which no idle timeout can expire. Activity only makes deadlines later, so the
+  /// A time before which no idle or connect timeout can expire. Activity only makes deadlines later, so the
   /// transfers are searched only when this time has come, and not on every event.
   private var nextIdleCheck: ContinuousClock.Instant?
 
@@ -149,6 +149,9 @@ final class TransferDriver {
     if let timeout = transfer.options.idleTimeout {
       nextIdleCheck = min(nextIdleCheck ?? .now + timeout, .now + timeout)
     }
+    if let deadline = new.connectDeadline {
+      nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
+    }
   }
 
   /// Removes a running transfer from libcurl; returns `false` if it is not running.
@@ -191,6 +194,13 @@ extension TransferDriver {
     if let nextIdleCheck, nextIdleCheck > now { return }
     nextIdleCheck = nil
     for candidate in running.values {
+      if let deadline = candidate.connectDeadline {
+        if deadline <= now {
+          end(candidate, .timeout, "no connection was made in time")
+          continue
+        }
+        nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
+      }
       // The timeout of a transfer that has no connection yet, or is paused, starts later, from
       // zero: its deadline cannot be before this one.
       guard let timeout = candidate.transfer.options.idleTimeout else { continue }

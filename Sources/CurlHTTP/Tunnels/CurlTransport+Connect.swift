@@ -11,7 +11,7 @@ extension CurlTransport: TunnelTransport {
   static let connectLimit = Duration.seconds(30)
 
   /// The number of connections that are made at the same time. Further ones wait.
-  static let connectThreads = 64
+  static let connectThreads = 512
 
   package func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd {
     let (setup, deadline) = (setup, ContinuousClock.now + Self.connectLimit)
@@ -25,6 +25,10 @@ extension CurlTransport: TunnelTransport {
     _ request: HTTPRequest, to target: TunnelTarget
   ) async throws(TransportError) -> UpgradeAnswer {
     let (setup, deadline) = (setup, ContinuousClock.now + Self.connectLimit)
+    if request.url.scheme == .http, setup.pins(of: request.url.host) != nil {
+      throw TransportError(
+        .pinMismatch, url: request.url.string, detail: "a pinned host is not contacted by http")
+    }
     return try await connecting.call { () throws(TransportError) in
       ThreadSignals.blockAll()
       let server = try ConnectHandle(
