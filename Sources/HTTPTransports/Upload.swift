@@ -79,7 +79,8 @@ package final class Upload: Sendable {
         // Safety: the caller's buffer is valid during the call.
         return .bytes(unsafe copy(into: buffer, &state))
       }
-      guard state.source != nil else { return .end }
+      // The source of a stated length is not asked for more than that.
+      guard state.source != nil, state.remaining != 0 else { return .end }
       swap(&state.whenReady, &closure)
       startPull(&state)
       return .wait

@@ -50,6 +50,25 @@ struct UploadTests {
     #expect(UserAtEnd.ends.withLock { $0 } == 3)
   }
 
+  @Test(arguments: [0, 3])
+  func `a body of a stated length ends after it`(count: Int) async throws {
+    let rest = Mutex(count > 0 ? [Array(repeating: UInt8(1), count: count)] : [])
+    let source = ScriptedSource { _ in rest.withLock { $0.popLast() } }
+    let upload = Upload(.stream(length: UInt64(count), source))
+    var bytes = [UInt8](repeating: 0, count: 9)
+    var read = 0
+    while true {
+      let (ready, signal) = AsyncStream.makeStream(of: Void.self)
+      let result = unsafe bytes.withUnsafeMutableBytes {
+        unsafe upload.read(into: $0) { signal.finish() }
+      }
+      if case .bytes(let more) = result { read += more }
+      if case .wait = result { for await _ in ready {} }
+      if case .end = result { break }
+    }
+    #expect(read == count)
+  }
+
   private func send(
     _ origin: LoopbackOrigin, _ body: RequestBody?, by kind: TransportKind = .curl,
     method: String = "POST", fields: HTTPFields = [], options: TransportOptions = patient
