@@ -195,7 +195,8 @@ extension Exchange {
         Task<Void, Never>?, CheckedContinuation<Void, Never>?,
         CheckedContinuation<DownloadState.Turn, Never>?
       ) in
-      guard !state.isEnded else { return (nil, nil, nil) }
+      // A tunnel is ended by its relay, which may just be using the session of TLS.
+      guard !state.isEnded, !state.isTunnel else { return (nil, nil, nil) }
       state.isAborted = true
       wake(&state)
       return (state.task, state.upload.fail(), state.download.leave())

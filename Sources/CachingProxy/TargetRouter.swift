@@ -127,7 +127,7 @@ struct TargetRouter: Sendable {
     } catch {
       throw RequestRefusal(400, "the target is neither a path nor an http URL")
     }
-    guard url.scheme == .http else {
+    guard url.scheme == .http || origin != nil else {
       throw RequestRefusal(501, "this proxy fetches http alone; ask https servers directly")
     }
     return url

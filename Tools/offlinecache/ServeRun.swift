@@ -59,7 +59,9 @@ extension ServeCommand {
         remedy: "use --listen 127.0.0.1:PORT, or allow it with --allow-private")
     }
     let base = "\(options.scheme.rawValue)://\(address)"
-    status.setAddress(base, isOpenToOthers: server.isOpenToOthers)
+    // The pages of a reverse proxy have the origin of the site that it serves, so its scripts could
+    // change something; and a server in front makes it open to others.
+    status.setAddress(base, isOpenToOthers: server.isOpenToOthers || options.origin != nil)
     printMessage("offlinecache: serving at \(base)/")
     if server.isOpenToOthers {
       printMessage(

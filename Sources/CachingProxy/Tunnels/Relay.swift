@@ -62,6 +62,12 @@ final class Relay {
   /// Moves bytes in both directions as long as no side has to be waited for.
   func move(_ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant) {
     let before = up.count + down.count
+    let wasHalfClosed = up.hasEnded || down.hasEnded
+    defer {
+      if !wasHalfClosed, up.hasEnded || down.hasEnded, !isRefusal {
+        deadline = min(deadline, now + min(idle, Self.halfClosedIdle))
+      }
+    }
     outcome = unsafe up.move(from: client, to: server, buffer)
     if outcome == .broken { return }
     let second = unsafe down.move(from: server, to: client, buffer)

@@ -21,6 +21,35 @@ import Testing
     func close(isBroken: Bool) {}
   }
 
+  /// A side that has sent its last byte, and takes no more.
+  private final class Ended: TunnelEnd {
+    let hasEnded = Mutex(false)
+    let descriptor: Int32 = -1
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> TunnelTransfer {
+      hasEnded.withLock { $0 } ? .end : .wouldBlock
+    }
+    func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer { .bytes(buffer.count) }
+    func finishWriting() {}
+    func close(isBroken: Bool) {}
+  }
+
+  @Test func `a side that ends without a byte leaves the other a minute`() {
+    let client = Ended()
+    let relay = Relay(
+      client: client, server: Ended(), head: [], first: ([], []), idle: .seconds(86_400)
+    ) { _ in }
+    let end = relay.end
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+    defer { unsafe buffer.deallocate() }
+    unsafe relay.move(buffer, at: .now)
+    #expect(relay.end == end)
+    client.hasEnded.withLock { $0 = true }
+    let now = ContinuousClock.now
+    unsafe relay.move(buffer, at: now)
+    #expect(relay.end == now + Relay.halfClosedIdle)
+    relay.close()
+  }
+
   @Test(arguments: [false, true])
   func `a client that goes on sending keeps a tunnel, and no refusal`(isRefusal: Bool) {
     let relay = Relay(
