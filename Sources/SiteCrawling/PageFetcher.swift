@@ -199,6 +199,9 @@ struct PageFetcher: Sendable {
     }
   }
 
+  /// The most bytes of all URLs of a document. Further ones are left out.
+  private static let maximumURLBytes = 16 << 20
+
   /// Adds the references of a document, resolved.
   private static func addReferences(
     in bytes: [UInt8], _ type: MediaType, to page: inout FetchedPage
@@ -212,10 +215,15 @@ struct PageFetcher: Sendable {
     let base = found.base.flatMap { try? page.item.url.resolving($0) } ?? page.item.url
     // A link may lead to what is a part of the document, too.
     var seen: [Reference.Kind: Set<NormalizedURL>] = [:]
+    // A hostile base makes each short reference a long URL.
+    var room = Self.maximumURLBytes
     for reference in found.all {
       guard let target = try? base.resolving(reference.text),
+        target.string.utf8.count <= References.maximumLength,
         seen[reference.kind, default: []].insert(target).inserted
       else { continue }
+      room -= target.string.utf8.count
+      if room < 0 { return }
       switch reference.kind {
       case .requisite: page.requisites.append(target)
       case .link where !found.forbidsFollowing: page.links.append(target)

@@ -44,7 +44,10 @@ final class ElementReader {
         references.add(.requisite, source)
       }
     case "base":
-      if references.base == nil { references.base = values["href"].map { References.trimmed($0) } }
+      guard references.base == nil, let base = values["href"].map({ References.trimmed($0) }),
+        base.utf8.count <= References.maximumLength
+      else { return }
+      references.base = base
     case "meta": readMeta(values)
     default: break
     }

@@ -35,7 +35,11 @@ enum TagLimit {
     return result
   }
 
+  /// Overwrites a tag, up to an end tag in it: then it was no tag, but text of a script.
   private static func blank(_ bytes: inout [UInt8], _ range: ClosedRange<Int>) {
-    for index in range { bytes[index] = 0x20 }
+    for index in range {
+      if bytes[index...].starts(with: Array("</".utf8)) { return }
+      bytes[index] = 0x20
+    }
   }
 }

@@ -88,6 +88,18 @@ import Testing
     #expect(found(usual).all.count == 1)
   }
 
+  @Test func `a script that compares is no tag with too many attributes`() {
+    let strings = (0..<1_100).map { "'\($0)'" }.joined(separator: ",")
+    let page = "<script>for(i=0;i<n;i++)f();var w=[\(strings)];</script><a href=x>y</a>"
+    #expect(found(page).all.map(\.text) == ["x"])
+  }
+
+  @Test func `a base that is too long is none`() {
+    let long = String(repeating: "a", count: References.maximumLength + 1)
+    #expect(found("<base href='/\(long)/'><a href=x>").base == nil)
+    #expect(found("<base href='/b/'><a href=x>").base == "/b/")
+  }
+
   @Test func `a tag with too many attributes is skipped`() {
     let tag = "<a " + (0..<20_000).map { "a\($0) " }.joined() + "href=x>"
     #expect(found(tag + "<a href=y>").all == [Reference(.link, "y")])
