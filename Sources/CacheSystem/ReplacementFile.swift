@@ -17,19 +17,25 @@ package final class ReplacementFile {
   /// The descriptor of the hidden file, for writing; -1 once it is closed.
   package private(set) var descriptor: Int32
 
-  /// Creates the hidden file in the folder of `path`.
+  /// Creates the hidden file in the folder of `path`, with the permissions of the file that it will
+  /// replace.
   package init(at path: [UInt8]) throws(SystemError) {
     let nameStart = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
     // 64 random bits; short enough for any file system.
     let unique = String(UInt64.random(in: .min ... .max), radix: 36)
     let hiddenPath = Array(path[..<nameStart]) + Array(".offlinecache-\(unique).part".utf8)
+    var old = stat()
+    // Safety: as below; stat writes into the local.
+    let isReplacing =
+      unsafe withPath(path) { unsafe stat($0, &old) } == 0 && old.st_mode & S_IFMT == S_IFREG
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     // Safety: `withPath` passes a zero-terminated copy that lives during the call.
     let (descriptor, number) = unsafe withPath(hiddenPath) {
-      let opened = unsafe open($0, flags, 0o666)
+      let opened = unsafe open($0, flags, isReplacing ? 0o600 : 0o666)
       return (opened, errno)
     }
     if descriptor < 0 { throw SystemError(number) }
+    if isReplacing { _ = fchmod(descriptor, old.st_mode & 0o777) }
     self.path = path
     self.hiddenPath = hiddenPath
     self.descriptor = descriptor

@@ -23,6 +23,23 @@ import Testing
     #expect(try names == ["a"])
   }
 
+  @Test func `the permissions of the old file stay, also while it is written`() throws {
+    try folder.make("a", "old")
+    for mode in [0o600, 0o640, 0o755] {
+      try FileManager.default.setAttributes(
+        [.posixPermissions: mode], ofItemAtPath: "\(folder.path)/a")
+      let file = try ReplacementFile(at: path("a"))
+      for name in try names {
+        let found = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")
+        #expect(found[.posixPermissions] as? Int == mode)
+      }
+      try file.close()
+      try file.moveIntoPlace()
+      let found = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/a")
+      #expect(found[.posixPermissions] as? Int == mode)
+    }
+  }
+
   @Test func `what is given up leaves nothing behind`() throws {
     do {
       let file = try ReplacementFile(at: path("a"))

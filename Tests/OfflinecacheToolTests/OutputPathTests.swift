@@ -11,7 +11,7 @@ import Testing
       ("https://a.example/x/y.html", "https/a.example/x/y.html"),
       ("http://a.example:8080/x", "http/a.example:8080/x"),
       ("http://a.example/two%20words/%C3%BC", "http/a.example/two words/ü"),
-      ("http://a.example/x?q=1/2&r=%2F", "http/a.example/x?q=1%2F2&r=%2F"),
+      ("http://a.example/x?q=1/2&r=%2F", "http/a.example/x?q=1%2f2&r=%2F"),
       ("http://a.example/x?", "http/a.example/x?"),
       ("http://a.example/x%3Fq", "http/a.example/x%3Fq"),
       ("http://a.example/100%25", "http/a.example/100%25"),

@@ -19,13 +19,19 @@ extension ValueKind where Value == HTTPField {
     ValueKind("NAME: VALUE") { argument throws(InvalidValue) in
       guard let colon = argument.bytes.firstIndex(of: UInt8(ascii: ":")),
         let name = String(validating: argument.bytes[..<colon], as: UTF8.self)
-      else { throw InvalidValue(expected: "a field such as 'Accept: text/plain'") }
+      else { throw noField(argument) }
       let value = argument.bytes[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }
       let field = HTTPField(name: name, value: Array(value))
-      guard field.isValid else {
-        throw InvalidValue(expected: "a field such as 'Accept: text/plain'")
-      }
+      guard field.isValid else { throw noField(argument) }
       return field
     }
+  }
+
+  /// The message must not show a credential.
+  private static func noField(_ argument: Argument) -> InvalidValue {
+    let word = String(decoding: argument.bytes.prefix { $0 > 0x20 && $0 != 0x3A }, as: UTF8.self)
+    return InvalidValue(
+      problem: "what begins with '\(word)' is no field",
+      remedy: "give one such as 'Accept: text/plain'")
   }
 }

@@ -122,6 +122,12 @@ extension ValueKind where Value == NetworkSetup.Proxy {
       case "environment": return .environment
       case "none": return NetworkSetup.Proxy.none
       case let text? where isProxy(text): return .url(text)
+      case let text? where text.contains("@"):
+        // The message must not show a password.
+        throw InvalidValue(
+          problem: "the URL of the proxy, with a name, is not valid",
+          remedy: "give one such as http://NAME:PASSWORD@proxy:3128, with '/', '?', '#' and '@' in "
+            + "name and password written as %2F, %3F, %23 and %40")
       default:
         throw InvalidValue(expected: "environment, none, or a URL such as http://proxy:3128")
       }

@@ -16,7 +16,7 @@ enum OutputPath {
       result.append(slash)
       result += safeName(part)
     }
-    if let query { result += [question] + query.flatMap { $0 == slash ? escape($0) : [$0] } }
+    if let query { result += [question] + query.flatMap { $0 == slash ? Self.slashInQuery : [$0] } }
     return result
   }
 
@@ -29,6 +29,8 @@ enum OutputPath {
   }
 
   private static let percent = UInt8(ascii: "%")
+  /// `/` in a query. The escape that a URL may have there has an upper-case F.
+  private static let slashInQuery = Array("%2f".utf8)
   private static let question = UInt8(ascii: "?")
 
   /// Returns the host, with the port if it is not the scheme's default.

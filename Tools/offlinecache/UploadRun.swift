@@ -49,6 +49,8 @@ struct UploadRun: Sendable {
     let content = body.requestBody { [progress] sent in
       progress.set(done: 0, total: 1, bytes: sent.sent, totalBytes: sent.total)
     }
+    // Before anything is sent: a wrong name must not cost the answer.
+    let file = try output.map { try OutputFile($0) }
     let response = try await client.fetch(request, body: content)
     let status = response.head.status
     let isGood = (200...299).contains(status)
@@ -65,7 +67,6 @@ struct UploadRun: Sendable {
         return verdict
       }
     }
-    let file = try output.map { try OutputFile($0) }
     var length: UInt64 = 0
     while let piece = try await response.body.next() {
       try Interruption.check()
