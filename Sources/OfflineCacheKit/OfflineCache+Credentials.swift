@@ -24,7 +24,7 @@ extension OfflineCache {
 
   /// Forgets all credentials, as for a log-out: those in memory at once, before the call suspends,
   /// then all that ``OfflineCacheOptions/credentialVault`` contains. Responses stored with them stay,
-  /// but are not returned without them. Cookies stay (``NetworkSetup/keepsCookies``): for another user,
+  /// but are not returned without them. Cookies stay (`NetworkSetup.keepsCookies`): for another user,
   /// make a new cache.
   ///
   /// - Throws: `CredentialVaultError` if the vault cannot be emptied. Its credentials would be used
