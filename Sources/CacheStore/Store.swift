@@ -95,10 +95,11 @@ public final class Store: Sendable {
   }
 
   /// Lets the session stay if the journal has a gap that the repair after a crash was to close: the
-  /// session shows that the gap is no older than this run of the machine.
+  /// session shows that the gap is no older than this run of the machine. One is enough.
   private func keepSessionIfNotCompared() {
     let isCompared = catalog.state.withLock { !$0.endedUncleanly || $0.journal.isWhole }
-    if !isCompared { catalog.tree.staging.noteUnclean() }
+    let staging = catalog.tree.staging
+    if !isCompared, (try? staging.sessionBoots().this) != true { staging.noteUnclean() }
   }
 
   /// Releases the lock that shows other processes that this one writes. The store stays open, and the

@@ -88,7 +88,14 @@ import Testing
     switch ending {
     case .none: break
     case .killed: next.end()
-    case .closed: user.close()
+    case .closed:
+      user.close()
+      for number in 0..<3 {
+        let again = try open(SimulatedProcess(on: volume), boot: 2, comparing: false)
+        #expect(try again.recovery.deadSessionsNow().count == 2)
+        try again.put([2], for: ByteString("again\(number)"))
+        again.close()
+      }
     case .relinquished: user.relinquish()
     }
     let last = try open(SimulatedProcess(on: volume), boot: 2)
