@@ -143,7 +143,11 @@ extension Evictor {
       if before > 0 { try checkPinQuota(pinned, adding: entry.length, replacing: before, state) }
       guard let most = state.limits.bytes, delegate == nil else { return false }
       let kept = pinned - min(pinned, state.index.totals.sharedBytes)
-      let (bytes, isTooLarge) = kept.addingReportingOverflow(entry.length)
+      // An equal body that is stored already takes no more room on disk.
+      let isShared =
+        state.limits.accounting == .allocated
+        && state.index.sharing(entry.digest, length: entry.length) != nil
+      let (bytes, isTooLarge) = kept.addingReportingOverflow(isShared ? 0 : entry.length)
       if isTooLarge || state.limits.accounting == .logical { return isTooLarge || bytes > most }
       let journal = JournalBudget(live: size.record, limit: most, catalog.journal.sizes).bytes
       return bytes + size.overhead + journal + catalog.logReserve(state) > most

@@ -334,6 +334,16 @@ import Testing
     #expect(store.statistics.entries == 11)
   }
 
+  @Test func `an equal body beside a pinned one has room`() throws {
+    var options = Options(limits: Limits(bytes: 10 << 20, pinnedBytes: 6 << 20))
+    options.settling = .within(seconds: 3_600)
+    let store = try Store(at: sandbox.root, options: options)
+    try store.put(body(5 << 20, 2), for: "pinned")
+    try store.pin("pinned")
+    try store.put(body(5 << 20, 2), for: "same")
+    #expect(store.statistics.entries == 2 && store.statistics.sharedBytes > 0)
+  }
+
   @Test(arguments: [UInt64(0), 1 << 20])
   func `a body that is on the disk already does not count against the free bytes`(
     free: UInt64
