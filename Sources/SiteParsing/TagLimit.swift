@@ -38,7 +38,11 @@ enum TagLimit {
   /// Overwrites a tag, up to an end tag in it: then it was no tag, but text of a script.
   private static func blank(_ bytes: inout [UInt8], _ range: ClosedRange<Int>) {
     for index in range {
-      if bytes[index...].starts(with: Array("</".utf8)) { return }
+      if index < range.upperBound, bytes[index] == UInt8(ascii: "<"),
+        bytes[index + 1] == UInt8(ascii: "/")
+      {
+        return
+      }
       bytes[index] = 0x20
     }
   }
