@@ -1,6 +1,7 @@
 public import CacheStore
 import ContentCoding
 public import HTTPSemantics
+import HTTPTransports
 
 /// The form in which the content of a response is available.
 public enum BodyContent: Sendable {
@@ -68,10 +69,7 @@ public final class ResponseBody: Sendable, AsyncSequence {
   /// Reads a short body to its end, so that it is stored; releases a longer one, and after a second
   /// any, because somebody waits.
   func drain(upTo limit: Int) async {
-    let timer = Task {
-      do { try await Task.sleep(for: .seconds(1)) } catch { return }
-      cancel()
-    }
+    let timer = afterASecond { [self] in cancel() }
     defer { timer.cancel() }
     var count = 0
     while count <= limit, let piece = try? await next() { count += piece.count }
