@@ -10,7 +10,8 @@ extension CachingClient {
   }
 
   /// Stores a downloaded file as the response to a request, if the rules of HTTP permit it; reads
-  /// the whole file. Not after a redirect: the answer of another URL says nothing about this one.
+  /// the whole file. It counts as received when the download began, and does not replace a response
+  /// received since. Not after a redirect: the answer of another URL says nothing about this one.
   ///
   /// - Returns: whether it is stored.
   /// - Throws: as `Store.put`; `DownloadError` if the file cannot be read.
@@ -18,6 +19,21 @@ extension CachingClient {
   public func store(
     contentsOf file: DownloadedFile, for request: HTTPRequest,
     options: FetchOptions = FetchOptions()
+  ) async throws -> Bool {
+    try await store(
+      contentsOf: file, for: request, options: options, permit: permitToStore(request))
+  }
+
+  /// Permits storing the answer to a request that is sent after this call, until something
+  /// invalidates it.
+  package func permitToStore(_ request: HTTPRequest) -> StoringPermit {
+    permits.make(key(of: request))
+  }
+
+  /// Stores a downloaded file, unless the permit, which was made before the download, was revoked.
+  package func store(
+    contentsOf file: DownloadedFile, for request: HTTPRequest, options: FetchOptions,
+    permit: StoringPermit
   ) async throws -> Bool {
     guard file.record.answeredBy == request.url.string else { return false }
     return try await asyncStore.perform { [self] _ throws in
@@ -31,11 +47,15 @@ extension CachingClient {
       } catch {
         throw DownloadError(.file(error), url: file.record.url, path: file.path)
       }
-      guard UInt64(bytes.count) == file.record.length,
-        case .success = try store(
-          bytes, file.record.head, for: request, options: options)
-      else { return false }
-      return true
+      guard UInt64(bytes.count) == file.record.length, permit.beginStoring() else { return false }
+      defer { permit.endStoring() }
+      let result = try store(
+        bytes, file.record.head, for: request, options: options, received: file.record.started)
+      guard case .success(let info) = result else { return false }
+      if permit.isValid { return true }
+      // It was invalidated while it was stored.
+      try store.remove(info.key, variant: info.variant)
+      return false
     }
   }
 }

@@ -34,6 +34,16 @@ extension CachingClient {
     _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
     options: FetchOptions = FetchOptions(), inMemoryOnly: Bool = false
   ) throws(StoreError) -> Result<EntryInfo, NotStored> {
+    try store(
+      body, head, for: request, userInfo: userInfo, options: options, inMemoryOnly: inMemoryOnly,
+      received: now)
+  }
+
+  /// - Parameter received: when it was received. It replaces nothing that was received later.
+  func store(
+    _ body: [UInt8], _ head: HTTPResponseHead, for request: HTTPRequest, userInfo: [Field] = [],
+    options: FetchOptions, inMemoryOnly: Bool = false, received: Timestamp
+  ) throws(StoreError) -> Result<EntryInfo, NotStored> {
     // No request with an unsafe method was sent to a server here, so it invalidates nothing.
     let asked = named(ContentDecoding.offer(request, options), options.credential)
     let now = now
@@ -50,9 +60,11 @@ extension CachingClient {
     {
       return .failure(.forbidden(.partial(refusal)))
     }
-    let times = ResponseTimes(request: now, response: now)
+    let time = min(received, now)
+    let times = ResponseTimes(request: time, response: time)
     switch cache.receive(head, for: forwarding, times: times) {
     case .pass(_, .yes(let plan)):
+      if plan.isSuperseded(in: store, now: now) { return .failure(.superseded) }
       var metadata = plan.metadata
       metadata.userInfo += userInfo
       if inMemoryOnly {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The permission to store the answer of one request to the origin. An unsafe request that changes
 /// the resource revokes it (RFC 9111, section 4.4).
-final class StoringPermit: Sendable {
+package final class StoringPermit: Sendable {
   private let key: ByteString
   private let generation: UInt64
   private let permits: StoringPermits

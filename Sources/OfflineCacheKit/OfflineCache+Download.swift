@@ -1,4 +1,5 @@
 public import CacheClient
+import CacheFormat
 import CacheSystem
 public import Foundation
 import HTTPCaching
@@ -186,14 +187,18 @@ extension OfflineCache {
   private func downloaded(
     _ wanted: DownloadRequest, _ asked: AskedRequest, _ place: FilePlace
   ) async throws(DownloadError) -> OfflineURLResponse {
+    let permit = client.permitToStore(asked.request)
+    let began = Timestamp(nanoseconds: options.clock.now())
     let file = try await downloader.download(wanted)
-    // A response received during a log-in or log-out cannot be assigned to a user for certain.
+    // A response received during a log-in or log-out cannot be assigned to a user for certain. The
+    // permit says nothing about an answer that came before it.
     if file.source == .network, client.loginState == wanted.loginState,
+      file.record.started >= began,
       let length = file.record.length, length <= UInt64(Self.storedDownloadLimit)
     {
       // Errors are ignored: the file exists even if it is not stored.
       _ = try? await client.store(
-        contentsOf: file, for: asked.request, options: asked.options)
+        contentsOf: file, for: asked.request, options: asked.options, permit: permit)
     }
     guard let response = OfflineURLResponse.make(file, to: asked, now: options.clock.now()) else {
       throw DownloadError(

@@ -56,6 +56,18 @@ struct CachingClientDownloadTests {
     #expect(try await client.store(contentsOf: file, for: request("/big")))
   }
 
+  @Test func `a file does not replace what was received since it was downloaded`() async throws {
+    let folder = DownloadSandbox()
+    let server = FileServer(content(6_000), faults: [FileServer.Fault(fields: fresh())])
+    let sandbox = try ClientSandbox(ScriptedTransport.Answer())
+    let client = sandbox.client
+    let file = try await folder.downloader(server).download(folder.asked())
+    sandbox.clock.advance(bySeconds: 10)
+    _ = try client.store([1], HTTPResponseHead(status: 200, fields: fresh()), for: request("/big"))
+    #expect(try await !client.store(contentsOf: file, for: request("/big")))
+    #expect(try await client.data(for: request("/big")).bytes == [1])
+  }
+
   @Test(.enabled(if: geteuid() == 0, "files of another user are needed"))
   func `a file that others have changed since is not stored`() async throws {
     let folder = DownloadSandbox()

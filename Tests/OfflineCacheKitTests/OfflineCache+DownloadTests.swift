@@ -1,4 +1,5 @@
 import CacheSystem
+import Dispatch
 import Foundation
 import LoopbackOrigin
 import Testing
@@ -27,6 +28,38 @@ struct OfflineCacheDownloadTests {
     }
     #expect(sandbox.files == ["file"])
     #expect(sandbox.origin.requests.count == 1)
+  }
+
+  /// What happens while the answer of a download is under way.
+  enum Meanwhile: CaseIterable {
+    case nothing, unsafeRequest, removal, removalOfAll
+  }
+
+  @Test(arguments: Meanwhile.allCases)
+  func `a download is not stored if it was invalidated meanwhile`(event: Meanwhile) async throws {
+    let arrived = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let sandbox = try FaceSandbox { request in
+      guard request.method == "GET" else { return OriginAnswer("changed") }
+      arrived.continuation.yield()
+      gate.wait()
+      return fresh("old")
+    }
+    let cache = sandbox.cache
+    async let response = cache.download(
+      for: sandbox.request(), to: sandbox.folder.appendingPathComponent("file"))
+    for await _ in arrived.stream { break }
+    var put = sandbox.request()
+    put.httpMethod = "PUT"
+    switch event {
+    case .nothing: break
+    case .unsafeRequest: _ = try await cache.upload(for: put, from: Data("new".utf8))
+    case .removal: try cache.remove(for: sandbox.request())
+    case .removalOfAll: try cache.removeAll()
+    }
+    gate.signal()
+    _ = try await response
+    #expect((cache.cachedResponse(for: sandbox.request()) != nil) == (event == .nothing))
   }
 
   @Test func `an empty answer is an empty file`() async throws {
