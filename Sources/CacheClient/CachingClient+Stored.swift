@@ -77,7 +77,9 @@ extension CachingClient {
       return .success(info)
     case .pass(_, .no(let reason)): return .failure(.forbidden(reason))
     case .pass(_, .inHistory(let plan, let reason)):
-      try store.put(body, for: plan.key, variant: plan.variant, metadata: plan.metadata)
+      if !inMemoryOnly {
+        try store.put(body, for: plan.key, variant: plan.variant, metadata: plan.metadata)
+      }
       return .failure(.forbidden(reason))
     case .validated, .stale, .again: return .failure(.forbidden(.status(head.status)))
     }

@@ -47,6 +47,17 @@ import Testing
     #expect(sandbox.origin.requests.count == 1)
   }
 
+  @Test func `what only the history would keep is not written to disk either`() throws {
+    let sandbox = try FaceSandbox()
+    let fields = ["Vary": "*"]
+    #expect(throws: StoringError.self) { try keep("secret", in: sandbox, fields: fields) }
+    #expect(sandbox.cache.store.statistics.entries == 0)
+    #expect(throws: StoringError.self) {
+      try keep("public", in: sandbox, fields: fields, policy: .allowed)
+    }
+    #expect(sandbox.cache.store.statistics.entries == 1)
+  }
+
   @Test func `a server confirms it, and it stays in memory`() async throws {
     let sandbox = try FaceSandbox { request in
       request.value(of: "If-None-Match") == "\"1\""
