@@ -52,12 +52,15 @@ extension ResponseCache {
 
   /// Returns the response to serve if the origin cannot be reached (RFC 9111, section 4.2.4).
   package func fallback(for forwarding: Forwarding, now: Timestamp) -> Serving? {
+    // The history is older than a stored answer.
     guard let selected = forwarding.fallback,
-      rules.mayServeStale(
-        selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
-        after: .unreachable),
       forwarding.history.isEmpty || CacheRules.isGood(selected.base.response.status)
     else { return remembered(forwarding, now: now.date) }
+    guard
+      rules.mayServeStale(
+        selected.base.response, for: RequestDirectives(forwarding.original.fields), at: now.date,
+        after: .unreachable)
+    else { return nil }
     return serving(selected, forwarding.original, at: now.date)
   }
 
