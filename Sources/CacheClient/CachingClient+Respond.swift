@@ -58,7 +58,9 @@ extension CachingClient {
     var status = CacheStatus(cacheName: self.options.cacheName, isHit: true)
     status.detail = detail ?? (serving.isHistory ? "history" : nil)
     status.ttl = serving.ttl
-    if let revalidation = serving.revalidation { validateInBackground(revalidation, options) }
+    if options.validatesInBackground, let revalidation = serving.revalidation {
+      validateInBackground(revalidation, options)
+    }
     return response(from: serving, request, nil, status)
   }
 

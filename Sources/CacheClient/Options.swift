@@ -114,6 +114,9 @@ public struct FetchOptions: Sendable {
   /// answer at once when one is due: `fetch` starts it, with the fields that its request has.
   package var validatesAtOnce = true
 
+  /// Whether a stale response that is served (`stale-while-revalidate`) is validated afterwards.
+  package var validatesInBackground = true
+
   /// Called for each interim response (1xx) before the final one; must not block.
   public var onInterim: (@Sendable (HTTPResponseHead) -> Void)?
 

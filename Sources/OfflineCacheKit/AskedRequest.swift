@@ -68,9 +68,9 @@ struct AskedRequest: Sendable {
 
   /// Whether a stored response may be used if the origin cannot be reached.
   ///
-  /// It may not if the policy reloads or validates, because that asks for the origin explicitly.
+  /// It may not if policy or fields reload or validate, because that asks for the origin explicitly.
   var acceptsFallback: Bool {
-    guard body == nil else { return false }
+    guard body == nil, !RequestDirectives(request.fields).noCache else { return false }
     switch options.policy {
     case .protocolRules, .storedElseLoad: return true
     default: return false

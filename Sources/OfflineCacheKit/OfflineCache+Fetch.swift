@@ -160,24 +160,39 @@ extension OfflineCache {
   ) async throws(ClientError) -> (ClientResponse, StandIn?) {
     if let stored = storedAnswer(asked) { return stored }
     return (
-      try await client.fetch(asked.request, body: asked.body, options: asked.options), nil
+      try await client.fetch(asked.request, body: asked.body, options: sparing(asked)), nil
     )
   }
 
   /// Returns the stored response if the rules allow it, or if there is no network to ask.
   private func storedAnswer(_ asked: AskedRequest) -> (ClientResponse, StandIn?)? {
     guard asked.body == nil else { return nil }
-    if let response = client.storedAnswer(to: asked.request, options: asked.options) {
+    if let response = client.storedAnswer(to: asked.request, options: sparing(asked)) {
       return (response, nil)
     }
-    guard offlineMode == .whenUnreachable, let network = options.reachability?.current,
-      network.quality != .free, !asked.request.url.isLoopback
-    else { return nil }
+    guard let network = poorNetwork(asked) else { return nil }
     if network.quality == .none {
       return stored(asked, .offline).map { ($0, .noNetwork(network.reason)) }
     }
     guard options.sparesConstrainedNetworks else { return nil }
     return stored(asked, .storedElseLoad).map { ($0, .constrained(network.reason)) }
+  }
+
+  /// Returns the network to a server if stored responses may be preferred to it.
+  private func poorNetwork(_ asked: AskedRequest) -> NetworkState? {
+    guard offlineMode == .whenUnreachable, let network = options.reachability?.current,
+      network.quality != .free, !asked.request.url.isLoopback
+    else { return nil }
+    return network
+  }
+
+  /// Returns the options of a request. To spare the network, stored responses are not validated in
+  /// the background.
+  private func sparing(_ asked: AskedRequest) -> FetchOptions {
+    guard options.sparesConstrainedNetworks, poorNetwork(asked) != nil else { return asked.options }
+    var options = asked.options
+    options.validatesInBackground = false
+    return options
   }
 
   /// Returns the stored response for a laxer policy, unless the request asks for the origin
@@ -186,6 +201,7 @@ extension OfflineCache {
     guard asked.acceptsFallback else { return nil }
     var options = asked.options
     options.policy = policy
+    options.validatesInBackground = false
     return client.storedAnswer(to: asked.request, options: options)
   }
 

@@ -125,6 +125,32 @@ import Testing
     }
   }
 
+  @Test(arguments: [("Cache-Control", "no-cache"), ("Pragma", "no-cache")])
+  func `a request whose fields ask for the origin is sent`(name: String, value: String) async throws
+  {
+    let sandbox = try sandbox(spares: true)
+    _ = try await sandbox.cache.data(for: request("/a"))
+    for quality in [NetworkQuality.constrained, .none] {
+      network.set(NetworkState(quality, reason: "slow"))
+      var request = try request("/a")
+      request.setValue(value, forHTTPHeaderField: name)
+      let before = transport.count
+      #expect(try await sandbox.cache.data(for: request).1.metadata?.source == .network)
+      #expect(transport.count == before + 1)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `sparing the network, nothing is validated in the background`(spares: Bool) async throws {
+    let sandbox = try sandbox(spares: spares)
+    _ = try await sandbox.cache.data(for: request("/while"))
+    sandbox.clock.advance(bySeconds: 1000)
+    network.set(NetworkState(.constrained, reason: "slow"))
+    for _ in 1...2 { _ = try await sandbox.cache.data(for: request("/while")) }
+    await sandbox.cache.client.waitForBackground()
+    #expect((transport.count == 1) == spares)
+  }
+
   @Test func `the other modes do not ask whether there is a network`() async throws {
     let sandbox = try sandbox()
     _ = try await sandbox.cache.data(for: request("/a"))
@@ -152,10 +178,15 @@ private final class CountingTransport: HTTPTransport {
     onInterim: @escaping @Sendable (HTTPResponseHead) -> Void
   ) async throws(TransportError) -> TransportResponse {
     requests.withLock { $0 += 1 }
-    let strict = request.url.target == "/strict" ? ", must-revalidate" : ""
+    let more =
+      switch request.url.target {
+      case "/strict": ", must-revalidate"
+      case "/while": ", stale-while-revalidate=100000"
+      default: ""
+      }
     return TransportResponse(
       head: HTTPResponseHead(
-        status: 200, fields: [HTTPField("Cache-Control", "max-age=100\(strict)")]),
+        status: 200, fields: [HTTPField("Cache-Control", "max-age=100\(more)")]),
       url: request.url, body: OneBody())
   }
 }
