@@ -69,9 +69,9 @@ extension CachingClient {
       defer { if let credential { session.release(credential) } }
       let response = try? await forward(forwarding, nil, sending)
       guard let response, case .network = response.source else { return }
-      // What is not stored is for nobody, and may have no end.
+      // What is not kept is for nobody.
       repeat {
-        if case .notStored = response.body.storing { return response.body.cancel() }
+        if !response.body.isKept { return response.body.cancel() }
       } while (try? await response.body.next())?.isEmpty == false
     }
     if !isStarted, let credential { session.release(credential) }

@@ -37,7 +37,9 @@ extension CachingClient {
       return ClientResponse(
         request: forwarding.original, head: head, source: .network, reason: forwarding.reason,
         cacheStatus: status, entry: nil,
-        body: ResponseBody(reader, .stream(length: body.length)) { .notStored(reason) })
+        body: ResponseBody(
+          reader, .stream(length: body.length), keeping: { body.storing }
+        ) { .notStored(reason) })
     case .shared(let head, let body):
       var head = head
       if !isFirst {

@@ -29,18 +29,27 @@ public final class ResponseBody: Sendable, AsyncSequence {
 
   let source: any PieceSource
   private let storingNow: @Sendable () -> StoringState
+  private let keepingNow: @Sendable () -> StoringState
 
+  /// - Parameter keeping: the state of a body that is stored for the history only.
   init(
     _ source: any PieceSource, _ content: BodyContent,
-    storing: @escaping @Sendable () -> StoringState
+    keeping: (@Sendable () -> StoringState)? = nil, storing: @escaping @Sendable () -> StoringState
   ) {
     self.source = source
     self.content = content
     storingNow = storing
+    keepingNow = keeping ?? storing
   }
 
   /// Whether the response is stored; final at the end of the body.
   public var storing: StoringState { storingNow() }
+
+  /// Whether reading it to its end stores it, for reuse or only for the history. One that is not kept
+  /// may have no end.
+  package var isKept: Bool {
+    if case .notStored = keepingNow() { false } else { true }
+  }
 
   /// Returns the next piece, or `nil` at the end of a complete body.
   ///
@@ -63,7 +72,8 @@ public final class ResponseBody: Sendable, AsyncSequence {
   /// Removes a content coding.
   func decoded(_ decoder: consuming ContentDecoder, url: String) -> ResponseBody {
     ResponseBody(
-      DecodingSource(source, decoder, url: url), .stream(length: nil), storing: storingNow)
+      DecodingSource(source, decoder, url: url), .stream(length: nil), keeping: keepingNow,
+      storing: storingNow)
   }
 
   /// Reads a short body to its end, so that it is stored; releases a longer one, and after a second

@@ -80,11 +80,11 @@ extension OfflineCache {
       response.body.cancel()
       return nil
     }
-    if case .notStored(let reason) = response.body.storing {
+    repeat {
+      if response.body.isKept { continue }
       response.body.cancel()
-      return reason
-    }
-    while try await response.body.next() != nil {}
+      break
+    } while try await response.body.next() != nil
     if case .notStored(let reason) = response.body.storing { return reason }
     return nil
   }

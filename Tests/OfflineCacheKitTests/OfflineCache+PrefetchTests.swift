@@ -45,6 +45,19 @@ import Testing
     #expect(await sandbox.cache.prefetch([]).isEmpty)
   }
 
+  @Test(arguments: ["Vary: *", "Cache-Control: no-store"])
+  func `what only the history keeps is there offline`(field: String) async throws {
+    var options = OfflineCacheOptions()
+    options.keepsNoStore = true
+    let sandbox = try FaceSandbox(options) { _ in
+      OriginAnswer(String(repeating: "page", count: 50_000), fields: [field])
+    }
+    let results = await sandbox.cache.prefetch([sandbox.request()])
+    #expect(results.map(summary).first?.hasPrefix("not stored 200") == true)
+    sandbox.cache.offlineMode = .always
+    #expect(await text(sandbox.cache, sandbox.request()).count == 200_000)
+  }
+
   @Test(arguments: [1, 3, 0])
   func `no more requests than allowed run at once`(limit: Int) async throws {
     let running = Mutex((now: 0, most: 0))
