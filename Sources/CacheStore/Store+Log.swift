@@ -28,9 +28,9 @@ extension Store {
     let write = LogWrite(
       record: try entry.record(hash, in: catalog.tree), body: body, hash: hash, entry: entry,
       change: { [self] before in moment(of: entry, before) })
-    guard let placed = try append(write) else { return nil }
-    remember(placed, entry)
-    return EntryInfo(record: placed, accessed: placed.head.accessed)
+    guard let (record, placed) = try append(write) else { return nil }
+    remember(record, entry, at: placed)
+    return EntryInfo(record: record, accessed: record.head.accessed)
   }
 
   /// Returns the bytes of a body. A staged one is read.
@@ -71,8 +71,8 @@ extension Store {
 
   /// Appends an entry to the log, and removes the files of those that it replaces.
   ///
-  /// - Returns: the record; `nil` if the log has no room for it.
-  func append(_ write: LogWrite) throws(StoreError) -> PutRecord? {
+  /// - Returns: the record and its place; `nil` if the log has no room for it.
+  func append(_ write: LogWrite) throws(StoreError) -> (PutRecord, AppendedPlace)? {
     var outcome = try append(write, in: nil)
     switch outcome {
     case .done(let placed, let moment, let before):
@@ -80,11 +80,12 @@ extension Store {
       if !isAtLeastAsLarge(write, as: before.logged) {
         catalog.tree.staging.deleteReplaced(write.hash)
       }
-      return write.record.at(moment)
+      return (write.record.at(moment), placed)
     case .refused: return nil
     case .needsShard: break
     }
-    return try catalog.withShard(of: write.hash) { shard throws(StoreError) -> PutRecord? in
+    return try catalog.withShard(of: write.hash) {
+      shard throws(StoreError) -> (PutRecord, AppendedPlace)? in
       outcome = try append(write, in: shard.entries)
       guard case .done(let placed, let moment, let before) = outcome else { return nil }
       // After a loss of power, either the record is there or the files.
@@ -96,10 +97,10 @@ extension Store {
       if kept.isEmpty, isAtLeastAsLarge(write, as: before.doomed),
         catalog.tree.staging.takeReplaced(write.hash, in: shard)
       {
-        return write.record.at(moment)
+        return (write.record.at(moment), placed)
       }
       for gone in before.doomed { catalog.tree.removeFiles(of: gone, kept, in: shard) }
-      return write.record.at(moment)
+      return (write.record.at(moment), placed)
     }
   }
 

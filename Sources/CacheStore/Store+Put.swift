@@ -132,7 +132,7 @@ extension Store {
     try catalog.sync(placed)
     if !keyFiles.finish(before, head.digest) { requestMetadata() }
     catalog.tree.staging.deleteReplaced(keyFiles.hash)
-    remember(record, entry)
+    remember(record, entry, at: placed)
     return EntryInfo(record: record, accessed: head.accessed)
   }
 
@@ -161,13 +161,15 @@ extension Store {
     slots.map { RemoveRecord(keyHash: $0.keyHash, variant: $0.variant, reason: .count).bytes }
   }
 
-  func remember(_ record: PutRecord, _ entry: NewEntry) {
+  /// Keeps a new entry in memory, unless it was replaced, changed or removed since it was appended.
+  func remember(_ record: PutRecord, _ entry: NewEntry, at placed: AppendedPlace) {
     guard keepsInMemory, case .bytes(let body) = entry.body else { return }
     let head = record.head
     catalog.state.withLock { state in
       guard let number = state.index.find(head.keyHash, head.variant) else { return }
       let slot = state.index[number]
-      guard slot.digest == head.digest, slot.accessed == head.accessed.nanoseconds
+      guard slot.segment == placed.segment.number,
+        Int64(slot.offset) + Int64(slot.recordLength) == placed.end
       else { return }
       state.remember(slot, record, body)
     }

@@ -1,11 +1,38 @@
 import CacheFormat
 import CacheStore
 import CacheSystem
+import Dispatch
 import Foundation
+import SimulatedFiles
 import Testing
 
 @Suite struct StorePutTests {
   let sandbox = StoreSandbox()
+
+  @Test func `memory does not keep what was changed before it came there`() async throws {
+    let files = FaultyFiles()
+    var options = Options(durability: .full, fileSystem: files)
+    options.memoryBytes = 1 << 20
+    let store = try Store(at: sandbox.root, options: options)
+    let other = try Store(at: sandbox.root)
+    try store.put([0], for: "before")
+    let reached = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    files.faults.set { call in
+      guard call.kind == .synchronize, call.name.hasSuffix(".log") else { return nil }
+      reached.continuation.yield()
+      gate.wait()
+      return nil
+    }
+    let putting = Task { try store.put([1], for: "k", metadata: EntryMetadata(status: 200)) }
+    for await _ in reached.stream { break }
+    files.faults.set(nil)
+    #expect(try other.update("k") { $0.status = 404 })
+    #expect(store.info(for: "k")?.metadata.status == 404)
+    gate.signal()
+    _ = try await putting.value
+    #expect(store.lookUp("k").entry?.info.metadata.status == 404)
+  }
 
   @Test(arguments: [0, 1, 4_095, 4_096, 65_536, 65_537, 1_000_003])
   func `bodies of any length come back`(count: Int) throws {
