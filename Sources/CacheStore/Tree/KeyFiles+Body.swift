@@ -45,6 +45,7 @@ extension KeyFiles {
       case .equal:
         // The file of an entry that was in the log may not be synced.
         if isSynced { try synchronize(name) }
+        usesStandingBody = true
         return UInt64(known?.bodyFile ?? .random(in: 1 ... .max))
       case .another: return nil
       case .none: break

@@ -16,6 +16,8 @@ struct KeyFiles: ~Copyable {
   var madeBody: PathName?
   /// The file in staging that became the body.
   var bodySource: StagedFile?
+  /// Whether the body is a file that was there. Its name may not be on disk yet.
+  var usesStandingBody = false
   private var madeMetadata: PathName?
   /// A new metadata file: its name in staging, the name that it will get, and the session with it.
   private var staged: (from: PathName, to: PathName, session: Session)?
@@ -121,7 +123,7 @@ struct KeyFiles: ~Copyable {
   /// - Parameter isKnown: whether the key has entries. If not, its directory may have been left by
   ///   a process that was killed, and its name may not be on disk yet.
   func synchronize(_ shard: borrowing Shard, isKnown: Bool) throws(StoreError) {
-    guard isSynced, madeBody != nil || madeMetadata != nil else { return }
+    guard isSynced, madeBody != nil || madeMetadata != nil || usesStandingBody else { return }
     do throws(SystemError) {
       try files.synchronize(directory, names: true)
       if isNew || !isKnown { try files.synchronize(shard.directory, names: true) }

@@ -70,6 +70,17 @@ struct CrashScenario: Sendable, CustomStringConvertible {
 
   /// Scenarios of the log.
   private static let logged: [CrashScenario] = [
+    // With a limit of bytes, an equal body goes to the tree, where it is already.
+    CrashScenario(
+      name: "equal bodies", settling: .within(seconds: 3_600),
+      prepare: { try $0.setLimits(Limits(bytes: 64 << 20)) },
+      steps: { run in
+        for version in 5...6 {
+          try run.put("a", version, content: "a 5")
+          try run.settleLog()
+        }
+        try run.put("b", 5, content: "a 5")
+      }),
     CrashScenario(
       name: "settle", settling: .within(seconds: 3_600),
       prepare: { run in
