@@ -214,6 +214,8 @@ extension Catalog {
           return record.settled(
             with: body, accessed: slot.accessed, overhead: UInt32(clamping: slot.overhead))
         }
+        // Another process has settled it since it was read. The next attempt copies it as it is now.
+        if located.slot.isUnsettled && !slot.isUnsettled { return nil }
         let head = record.head
         return record.carrying(
           body,

@@ -98,7 +98,10 @@ extension Recovery {
     _ slot: Slot, _ entries: EntriesDirectory
   ) throws(StoreError) -> Bool {
     let placed = try catalog.append { state throws(StoreError) -> [[UInt8]] in
-      guard state.entries === entries, state.number(of: slot) != nil else { return [] }
+      // One that was settled meanwhile has files, which would stay.
+      guard state.entries === entries, let number = state.number(of: slot),
+        state.index[number].isUnsettled == slot.isUnsettled
+      else { return [] }
       return [
         RemoveRecord(keyHash: slot.keyHash, variant: slot.variant, reason: .damaged).bytes
       ]

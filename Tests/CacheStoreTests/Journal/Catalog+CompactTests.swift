@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheSystem
+import SimulatedFiles
 import Synchronization
 import Testing
 
@@ -111,5 +112,35 @@ import Testing
     #expect(store.statistics.entries == keys)
     #expect(store.lookUp("key").entry?.body == [1])
     #expect(store.lookUp("key3").entry?.body == Array("15 3".utf8))
+  }
+
+  @Test func `an entry that another process settles meanwhile counts as settled in the copy`()
+    throws
+  {
+    // Each call at which this process takes a lock is a moment for the other one.
+    for moment in 0..<12 {
+      let sandbox = StoreSandbox()
+      let files = FaultyFiles()
+      let options = Options(fileSystem: files)
+      let store = try sandbox.open(options, settling: .within(seconds: 3_600))
+      let other = try sandbox.open(settling: .within(seconds: 3_600))
+      try store.put(TestBody.make(5_000, seed: 1), for: "k")
+      #expect(other.lookUp("k").entry != nil)
+      let locks = Mutex(0)
+      files.faults.set { call in
+        guard call.kind == .lock else { return nil }
+        let count = locks.withLock { count in
+          count += 1
+          return count
+        }
+        if count == moment + 1 { _ = try? other.settle() }
+        return nil
+      }
+      try? store.catalog.renewJournal()
+      files.faults.set(nil)
+      #expect(try store.remove("k") == 1)
+      store.waitUntilIdle()
+      #expect(sandbox.bodies.isEmpty && sandbox.metadataFiles.isEmpty, "moment \(moment)")
+    }
   }
 }
