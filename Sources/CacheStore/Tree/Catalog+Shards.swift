@@ -55,12 +55,17 @@ extension Catalog {
   ///
   /// - Returns: whether it was another one.
   func reopenMovedEntries(_ state: inout StoreState) -> Bool {
-    guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
-      let open = try? fileSystem.status(of: state.entries.directory.raw),
-      present.fileNumber != open.fileNumber
-    else { return false }
+    guard hasMovedEntries(state) else { return false }
     reopenEntries(&state)
     return true
+  }
+
+  /// Returns whether the open `entries` directory is not the one in the store.
+  private func hasMovedEntries(_ state: borrowing StoreState) -> Bool {
+    guard let present = try? fileSystem.status(at: Layout.entries, in: place.root.raw),
+      let open = try? fileSystem.status(of: state.entries.directory.raw)
+    else { return false }
+    return present.fileNumber != open.fileNumber
   }
 
   /// Moves the `entries` directory away and appends the record that all entries are removed. The caller
@@ -108,9 +113,14 @@ extension Catalog {
         try appendClear()
       }
     }
-    state.withLock { state in
-      // A journal that is not whole gets no record that would make this process open it.
-      _ = reopenMovedEntries(&state)
+    try state.withLock { state throws(StoreError) in
+      // A journal that is not whole gets no record that would make this process open it. What is stored
+      // in a directory that was moved away is removed.
+      if reopenMovedEntries(&state), hasMovedEntries(state) {
+        throw StoreError(
+          .inputOutput, path: "\(path)/entries", cause: "the directory cannot be opened now",
+          remedy: "try again")
+      }
       state.journal.clearLockNumber = number
     }
   }

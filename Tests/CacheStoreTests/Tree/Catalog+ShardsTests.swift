@@ -1,0 +1,34 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import SimulatedFiles
+import TestSupport
+import Testing
+
+@testable import CacheStore
+
+@Suite struct CatalogShardsTests {
+  let sandbox = StoreSandbox()
+
+  @Test func `nothing is stored in a directory that another process has moved away`() throws {
+    let (mine, others) = (FaultyFiles(), FaultyFiles())
+    let store = try sandbox.open(Options(fileSystem: mine))
+    let other = try sandbox.open(Options(fileSystem: others))
+    try store.put([1], for: "a")
+    #expect(other.lookUp("a").entry?.body == [1])
+    mine.faults.set { $0.kind == .open && $0.name == "entries" ? SystemError(EMFILE) : nil }
+    // What was moved away stays for now.
+    others.faults.set { $0.kind == .removeFile ? .inputOutput : nil }
+    try other.removeAll()
+    #expect(throws: StoreError.self) { try store.put([2], for: "b") }
+    mine.faults.set(nil)
+    let body = TestBody.make(100_000, seed: 3)
+    try store.put(body, for: "c")
+    other.waitUntilIdle()
+    others.faults.set(nil)
+    other.upkeep.request(.sweep)
+    other.waitUntilIdle()
+    #expect(store.lookUp("c").entry?.body == body)
+    #expect(store.lookUp("a").entry == nil)
+  }
+}
