@@ -62,13 +62,13 @@ public final class Store: Sendable {
     catalog = try Catalog(tree, upkeep, options)
     recovery = Recovery(catalog, events)
     evictor = Evictor(recovery, counters, options)
-    upkeep.attach(self)
     let work: UpkeepWork
     do throws(StoreError) { work = try catalog.open() } catch {
       // So that deinit writes nothing.
       catalog.endClosing()
       throw error
     }
+    upkeep.attach(self)
     if let limits = options.limits, limits != self.limits, !isReadOnly { try setLimits(limits) }
     if !work.isEmpty { upkeep.request(work) }
     if catalog.state.withLock({ $0.index.totals.unsettledEntries > 0 }) {

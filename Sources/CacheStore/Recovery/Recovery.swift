@@ -30,22 +30,27 @@ package final class Recovery: Sendable {
 
   /// Compares tree and index, repairs the store, and then removes the signs that this has to be
   /// done.
-  func reconcile() {
-    guard let dead = try? deadSessionsNow() else { return }
-    guard (try? catalog.readUnread()) != nil else { return }
+  ///
+  /// - Returns: whether it was completed. If something could not be read or written, or the store is
+  ///   being closed, it has to be done again.
+  @discardableResult
+  func reconcile() -> Bool {
+    guard let dead = try? deadSessionsNow() else { return false }
+    guard (try? catalog.readUnread()) != nil else { return false }
     // Without the sessions the bytes after the last record would count as damage.
-    if !dead.isEmpty, (try? catalog.cutTornTail()) == nil { return }
+    if !dead.isEmpty, (try? catalog.cutTornTail()) == nil { return false }
     // Incomplete files are removed first, because they take room that no limit counts.
     for session in dead { tree.staging.removeFiles(ofSession: session) }
     // Files that could not be read may be all that is left of an entry, so the signs stay.
-    guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return }
+    guard (try? reconcileKeys()) != nil, !upkeep.isStopping else { return false }
     completeRemovals(of: dead)
-    guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return }
+    guard checkBodies(butNot: catalog.isIndexWhole ? .shard : .none) else { return false }
     if !catalog.isIndexWhole { try? renewWhenTakenUp() }
     // Until then the sessions tell all that read the journal that the machine has restarted.
-    guard catalog.isIndexWhole else { return }
+    guard catalog.isIndexWhole else { return false }
     catalog.state.withLock { $0.endedUncleanly = false }
     removeSessions(dead)
+    return true
   }
 
   /// Writes the journal anew after every entry of the tree was appended to it.
@@ -138,10 +143,13 @@ package final class Recovery: Sendable {
         try reconcile(hash, catalog.state.withLock { $0.entries })
       }
     } else {
+      // One key that cannot be read does not keep the others out of the journal.
+      var failure: StoreError?
       try forEachKey { hash, _, entries throws(StoreError) in
         if upkeep.isStopping { throw .closed(path) }
-        try reconcile(hash, entries)
+        do throws(StoreError) { try reconcile(hash, entries) } catch { failure = error }
       }
+      if let failure { throw failure }
     }
   }
 

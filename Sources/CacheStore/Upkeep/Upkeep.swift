@@ -33,6 +33,12 @@ final class Upkeep: Sendable {
     var damaged: [Slot] = []
     /// The time by the monotonic clock from which entries are settled.
     var settlesAt = Int64.max
+    /// The time from which tree and journal are compared again, after an attempt has failed.
+    var reconcilesAt: Int64 = 0
+    /// The wait before the next attempt that fails.
+    var reconcilePause = Upkeep.firstPause
+    /// Whether the store is open. Nothing is done to one that is just being read.
+    var isAttached = false
     var isRunning = false
     var isBusy = false
     var isStopping = false
@@ -50,6 +56,10 @@ final class Upkeep: Sendable {
   /// The nanoseconds after which an idle store reads what others have appended to the journal, and
   /// with that closes the segments that they have dropped.
   private static let followInterval: Int64 = 60_000_000_000
+  /// The wait after the first failed attempt to compare tree and journal, in nanoseconds. It doubles
+  /// with each, up to an hour, because each may read all metadata files.
+  private static let firstPause: Int64 = 1_000_000_000
+  private static let longestPause: Int64 = 3_600_000_000_000
   /// The most damaged entries that wait to be set aside. Others are found again later.
   private static let maximumDamaged = 1024
 
@@ -60,19 +70,38 @@ final class Upkeep: Sendable {
 
   init(_ options: Options) { isIdle = options.isReadOnly || options.isSupervised }
 
-  /// Sets the store that does the work.
-  func attach(_ store: Store) { owner.withLock { $0.store = store } }
+  /// Sets the store that does the work, and begins what was requested before.
+  func attach(_ store: Store) {
+    owner.withLock { $0.store = store }
+    state.change { $0.isAttached = true }
+    request([])
+  }
 
-  /// Requests work, and starts the thread if it is not running.
+  /// Requests work, and starts the thread if it is not running and there is a store.
   func request(_ work: UpkeepWork) {
     if isIdle { return }
     let starts = state.change { state -> Bool in
       if state.isStopping { return false }
       state.work.formUnion(work)
-      defer { state.isRunning = true }
-      return !state.isRunning
+      if work.contains(.reconcile) { state.reconcilesAt = 0 }
+      if state.isRunning || !state.isAttached || state.work.isEmpty { return false }
+      state.isRunning = true
+      return true
     }
     if starts { start() }
+  }
+
+  /// Notes whether the comparison of tree and journal was completed. If not, it is done again later.
+  func endReconciling(_ isCompleted: Bool) {
+    state.change { state in
+      if isCompleted {
+        state.reconcilePause = Self.firstPause
+      } else if !state.work.contains(.reconcile) {
+        state.work.insert(.reconcile)
+        state.reconcilesAt = monotonicNanoseconds() + state.reconcilePause
+        state.reconcilePause = min(2 * state.reconcilePause, Self.longestPause)
+      }
+    }
   }
 
   /// Requests that entries are settled after a number of nanoseconds. A request that is already
@@ -139,7 +168,7 @@ final class Upkeep: Sendable {
   private enum Turn {
     case stop
     case work(UpkeepWork)
-    /// Only settling is left, which is not due yet.
+    /// Only work is left that is not due yet.
     case wait
   }
 
@@ -170,7 +199,11 @@ final class Upkeep: Sendable {
 
   /// Returns the work that may be done now, also that which may wait for a second.
   private static func due(_ state: State) -> UpkeepWork {
-    state.settlesAt <= monotonicNanoseconds() ? state.work : state.work.subtracting(.settle)
+    var due = state.work
+    let now = monotonicNanoseconds()
+    if state.settlesAt > now { due.remove(.settle) }
+    if state.reconcilesAt > now { due.remove(.reconcile) }
+    return due
   }
 
   private func take(_ state: inout State) -> UpkeepWork {
@@ -230,7 +263,7 @@ extension Store {
     }
     // What could not be appended is tried again.
     if work.contains(.touches), (try? catalog.flush()) == nil { upkeep.request(.touches) }
-    if work.contains(.reconcile) { recovery.reconcile() }
+    if work.contains(.reconcile) { upkeep.endReconciling(recovery.reconcile()) }
     // Recovered entries and their records count for the limits.
     if !work.isDisjoint(with: [.setAside, .reconcile]) { evictor.keepLimits() }
     if work.contains(.sweep) {

@@ -1,0 +1,71 @@
+import CacheFormat
+import CacheSystem
+import Foundation
+import SimulatedFiles
+import Testing
+
+@testable import CacheStore
+
+@Suite struct UpkeepTests {
+  let sandbox = StoreSandbox()
+
+  @Test func `nothing is done to a store that is not open yet`() {
+    let upkeep = Upkeep(Options())
+    upkeep.request(.reconcile)
+    #expect(upkeep.state.wait { !$0.isRunning && $0.work == .reconcile })
+    upkeep.stop()
+  }
+
+  /// What keeps tree and journal from being compared.
+  enum Trouble: CaseIterable {
+    case keysCannotBeOpened, journalCannotBeWritten
+
+    func fault(_ call: FileCall) -> SystemError? {
+      switch self {
+      case .keysCannotBeOpened: call.kind == .open && call.name.count == 30 ? .inputOutput : nil
+      case .journalCannotBeWritten: call.kind == .write ? SystemError(ENOSPC) : nil
+      }
+    }
+  }
+
+  @Test(arguments: Trouble.allCases)
+  func `a comparison that fails is done again, and the journal is whole`(trouble: Trouble) throws {
+    let first = try sandbox.open()
+    for number in 0..<20 { try first.put([UInt8(number)], for: ByteString("\(number)")) }
+    first.close()
+    sandbox.remove("journal")
+    let files = FaultyFiles()
+    files.faults.set(trouble.fault)
+    let store = try sandbox.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    #expect(!store.catalog.isJournalWhole)
+    files.faults.set(nil)
+    let isDue = store.upkeep.state.change { state in
+      defer { state.reconcilesAt = 0 }
+      return state.work.contains(.reconcile)
+    }
+    #expect(isDue, "it is to be done again")
+    store.waitUntilIdle()
+    #expect(store.catalog.isJournalWhole)
+    #expect(store.statistics.isComplete && store.statistics.entries == 20)
+  }
+
+  @Test func `one key that cannot be read keeps no other out of the index`() throws {
+    let first = try sandbox.open()
+    for number in 0..<20 { try first.put([UInt8(number)], for: ByteString("\(number)")) }
+    let name = first.hash(of: "3")
+    first.close()
+    sandbox.remove("journal")
+    let files = FaultyFiles()
+    files.faults.set { $0.kind == .open && $0.name == name ? .inputOutput : nil }
+    let store = try sandbox.open(Options(fileSystem: files))
+    store.waitUntilIdle()
+    #expect(store.statistics.entries == 19)
+    #expect(!store.catalog.isJournalWhole)
+  }
+}
+
+extension Store {
+  /// The name of the directory of a key in its shard.
+  fileprivate func hash(of key: ByteString) -> String { Layout.key(catalog.hash(key)).text }
+}
