@@ -145,11 +145,17 @@ extension OfflineCache {
     }
   }
 
-  /// Returns the whole stored response at once, or `nil` if the network has to be asked, or the
-  /// body takes longer.
-  func storedNow(_ asked: AskedRequest) -> ([UInt8], OfflineURLResponse)? {
+  /// Returns the whole stored response at once, or `nil` if the network has to be asked.
+  ///
+  /// - Parameter mayTakeLonger: whether the body may be read from the disk, or decoded, here; if not,
+  ///   `nil` is also returned for a body for which changing threads takes less time.
+  func storedNow(
+    _ asked: AskedRequest, mayTakeLonger: Bool = false
+  ) -> ([UInt8], OfflineURLResponse)? {
+    let limit = options.maximumDataBytes
     guard let (response, standIn) = storedAnswer(asked), redirectFault(response) == nil,
-      let bytes = try? Self.bytesAtOnce(response, options.maximumDataBytes),
+      let bytes = mayTakeLonger
+        ? try? response.storedBytes(limit: limit) : try? Self.bytesAtOnce(response, limit),
       let made = OfflineURLResponse.make(response, to: asked, standIn: standIn)
     else { return nil }
     return (bytes, made)

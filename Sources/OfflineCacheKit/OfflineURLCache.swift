@@ -95,7 +95,7 @@ public final class OfflineURLCache: URLCache, @unchecked Sendable {
 
   private func usable(_ request: URLRequest) -> CachedURLResponse? {
     guard let asked = try? AskedRequest(request, mode: cache.offlineMode),
-      let (bytes, response) = cache.storedNow(asked)
+      let (bytes, response) = cache.storedNow(asked, mayTakeLonger: true)
     else { return nil }
     return CachedURLResponse(
       response: response.without(["Cache-Control", "Expires", "Vary", "Pragma"]),

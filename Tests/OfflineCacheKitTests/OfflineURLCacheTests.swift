@@ -55,6 +55,44 @@ struct OfflineURLCacheTests {
     session.finishTasksAndInvalidate()
   }
 
+  @Test func `a session is answered with long and with coded bodies, too`() async throws {
+    let long = String(repeating: "0123456789", count: 20_000)
+    let coded = Self.deflated(Array(long.utf8))
+    let sandbox = try FaceSandbox { request in
+      guard request.target == "/coded" else { return fresh(long) }
+      return OriginAnswer(
+        coded, fields: ["Cache-Control: max-age=60", "Content-Encoding: deflate"])
+    }
+    let configuration = URLSessionConfiguration.default
+    configuration.urlCache = OfflineURLCache(sandbox.cache)
+    let session = URLSession(configuration: configuration)
+    for target in ["/long", "/coded"] {
+      #expect(await text(sandbox.cache, sandbox.request(target)) == long)
+    }
+    sandbox.cache.offlineMode = .always
+    for target in ["/long", "/coded"] {
+      #expect(await end(session, sandbox.request(target)) == long)
+    }
+    #expect(sandbox.origin.requests.count == 2)
+    session.finishTasksAndInvalidate()
+  }
+
+  /// Returns the bytes in the coding `deflate` (RFC 1950), in blocks that are not compressed.
+  private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+    var coded: [UInt8] = [0x78, 0x01]
+    for start in stride(from: 0, to: bytes.count, by: 60_000) {
+      let block = bytes[start..<min(start + 60_000, bytes.count)]
+      let (low, high) = (UInt8(block.count & 0xFF), UInt8(block.count >> 8))
+      coded += [block.endIndex == bytes.count ? 1 : 0, low, high, ~low, ~high] + block
+    }
+    var (first, second): (UInt32, UInt32) = (1, 0)
+    for byte in bytes {
+      first = (first + UInt32(byte)) % 65_521
+      second = (second + first) % 65_521
+    }
+    return coded + [second >> 8, second, first >> 8, first].map { UInt8(truncatingIfNeeded: $0) }
+  }
+
   @Test func `it stores, finds and removes as URLCache does`() throws {
     let sandbox = try FaceSandbox(capacity: 8 << 20)
     let cache: URLCache = OfflineURLCache(sandbox.cache)
