@@ -73,15 +73,19 @@ public final class Download: Sendable {
 
   /// Ends the download and keeps its bytes for a later call. If several callers have asked for it,
   /// it ends when all of them have cancelled.
-  public func cancel() {
-    let (cancelStep, waiter) = state.withLock {
-      state -> ((@Sendable () -> Void)?, CheckedContinuation<Void, Never>?) in
+  public func cancel() { _ = leave() }
+
+  /// Cancels for one caller. Returns whether it was the last, so that the download ends.
+  func leave() -> Bool {
+    let (isLast, cancelStep, waiter) = state.withLock {
+      state -> (Bool, (@Sendable () -> Void)?, CheckedContinuation<Void, Never>?) in
       state.askers -= 1
-      guard state.askers <= 0 else { return (nil, nil) }
-      return (state.cancelStep, state.whenResumed.take())
+      guard state.askers <= 0 else { return (false, nil, nil) }
+      return (true, state.cancelStep, state.whenResumed.take())
     }
     if let cancelStep { callOut(cancelStep) }
     if let waiter { callOut { waiter.resume() } }
+    return isLast
   }
 }
 
@@ -96,8 +100,11 @@ extension Download {
     }
   }
 
+  /// The number of callers that have not cancelled.
+  var askerCount: Int { state.withLock { $0.askers } }
+
   /// Whether all callers have cancelled.
-  var isCancelled: Bool { state.withLock { $0.askers <= 0 } }
+  var isCancelled: Bool { askerCount <= 0 }
 
   /// Whether it is paused or cancelled.
   var isStopped: Bool { state.withLock { $0.isPaused || $0.askers <= 0 } }

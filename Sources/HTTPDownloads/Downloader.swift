@@ -121,13 +121,13 @@ public final class Downloader: Sendable {
   }
 
   /// Downloads a file and waits for it. If the task is cancelled, the download ends and keeps its
-  /// bytes.
+  /// bytes, unless other callers wait for it.
   ///
   /// - Throws: ``DownloadError``.
   public func download(_ request: DownloadRequest) async throws(DownloadError) -> DownloadedFile {
     let download = start(request)
-    // A task that is not cancelled with the caller's, so that the part is closed before this
-    // returns.
+    // A task that is not cancelled with the caller's, so that the part of an ended download is closed
+    // before this returns.
     let ending = Task { () -> Result<DownloadedFile, DownloadError> in
       do throws(DownloadError) {
         return .success(try await download.value())
@@ -138,7 +138,7 @@ public final class Downloader: Sendable {
     let result = await withTaskCancellationHandler {
       await ending.value
     } onCancel: {
-      download.cancel()
+      if !download.leave() { ending.cancel() }
     }
     return try result.get()
   }

@@ -53,6 +53,26 @@ struct DownloadControlTests {
     #expect(sandbox.bytes() == big)
   }
 
+  @Test(arguments: [false, true])
+  func `a cancelled caller leaves at once while another one waits`(isPaused: Bool) async throws {
+    let server = FileServer(big)
+    let downloader = sandbox.downloader(server)
+    let (download, gate) = await held(downloader, server)
+    if isPaused {
+      download.pause()
+      await eventually { download.progress.phase == .paused }
+    }
+    let asked = sandbox.asked()
+    let caller = Task { await sandbox.failure(downloader, asked) }
+    await eventually { download.askerCount == 2 }
+    caller.cancel()
+    #expect(await caller.value == .cancelled)
+    download.resume()
+    gate.open()
+    _ = try await download.value()
+    #expect(sandbox.bytes() == big)
+  }
+
   @Test func `a cancelled download is resumed by the next call`() async throws {
     let server = FileServer(big)
     let downloader = sandbox.downloader(server)
