@@ -9,15 +9,14 @@ public import Foundation
 /// A request with a completion handler. It begins with ``resume()``, like a URLSessionTask.
 public final class OfflineTask: Sendable {
   private enum State {
-    case suspended
+    case suspended(@Sendable () async -> Void)
     case running(Task<Void, Never>)
     case over
   }
 
-  private let state = Lock(State.suspended)
-  private let work: @Sendable () async -> Void
+  private let state: Lock<State>
 
-  init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
+  init(_ work: @escaping @Sendable () async -> Void) { state = Lock(.suspended(work)) }
 
   /// Begins the task. A second call does nothing.
   public func resume() { begin(isCancelled: false) }
@@ -34,7 +33,9 @@ public final class OfflineTask: Sendable {
 
   private func begin(isCancelled: Bool) {
     state.withLock { state in
-      guard case .suspended = state else { return }
+      // Afterwards only the running task holds the work, and with it the caller's handler, which may
+      // hold this object.
+      guard case .suspended(let work) = state else { return }
       state = .running(
         Task { [self] in
           // The task is cancelled before the work begins, because the work checks that first.
