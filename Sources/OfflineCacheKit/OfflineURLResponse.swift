@@ -24,6 +24,10 @@ public final class OfflineURLResponse: HTTPURLResponse, @unchecked Sendable {
       headerFields: Self.dictionary(head.fields))
   }
 
+  #if canImport(Darwin)
+    public override class var supportsSecureCoding: Bool { true }
+  #endif
+
   /// Creates a response from an archive, without metadata.
   public required init?(coder: NSCoder) {
     metadata = nil
