@@ -93,6 +93,17 @@ public struct DownloadRequest: Sendable {
   }
 }
 
+extension HTTPRequest {
+  /// Returns the request without a range and without conditions, whose answer would be no whole file.
+  package func forWholeContent() -> HTTPRequest {
+    var request = self
+    for name in ["Range", "If-Range", "If-None-Match", "If-Modified-Since"] {
+      request.fields.removeAll(named: name)
+    }
+    return request
+  }
+}
+
 /// How long a downloaded file is used without asking the server.
 public struct DownloadExpiry: Sendable, Hashable {
   /// The number of seconds from when the server gave or confirmed the content; at least 0.

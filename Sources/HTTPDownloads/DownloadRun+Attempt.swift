@@ -70,10 +70,7 @@ extension DownloadRun {
   }
 
   private func request(_ resumption: Resumption?, _ finished: DownloadRecord?) -> HTTPRequest {
-    var request = asked.request
-    for name in ["Range", "If-Range", "If-None-Match", "If-Modified-Since"] {
-      request.fields.removeAll(named: name)
-    }
+    var request = asked.request.forWholeContent()
     // A part of an encoded body cannot be decoded.
     if !request.fields.contains("Accept-Encoding") {
       request.fields.append(HTTPField("Accept-Encoding", "identity"))

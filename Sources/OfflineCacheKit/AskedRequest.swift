@@ -1,6 +1,7 @@
 import CacheClient
 import Foundation
 import HTTPCaching
+import HTTPDownloads
 import HTTPSemantics
 import HTTPTransports
 
@@ -16,7 +17,7 @@ struct AskedRequest: Sendable {
 
   /// The URL of the caller.
   let url: URL
-  let request: HTTPRequest
+  private(set) var request: HTTPRequest
   var body: RequestBody?
   var options: FetchOptions
   /// Whether the URL had a user or password in it.
@@ -36,7 +37,10 @@ struct AskedRequest: Sendable {
     do throws(InvalidURL) {
       var request = HTTPRequest(
         method: HTTPMethod(rawValue: asked.httpMethod ?? "GET"), url: try NormalizedURL(text))
+      let isForPart = asked.value(forHTTPHeaderField: "Range") != nil
       for (name, value) in asked.allHTTPHeaderFields ?? [:] {
+        // The client offers codings and removes them, as URLSession does.
+        if !isForPart, name.lowercased() == "accept-encoding", Self.namesCoding(value) { continue }
         request.fields.append(HTTPField(name, value))
       }
       hasCredentials = text.utf8.contains(UInt8(ascii: "@")) && url.user() != nil
@@ -55,6 +59,27 @@ struct AskedRequest: Sendable {
       credential: hasCredentials ? Self.credential(url) : nil)
     options.transport?.priority = priority
     options.decidesAtOnce = true
+  }
+
+  /// Returns whether an `Accept-Encoding` names a coding.
+  private static func namesCoding(_ value: String) -> Bool {
+    value.lowercased().split(whereSeparator: { ",; ".contains($0) })
+      .contains { ["gzip", "x-gzip", "deflate", "br", "zstd"].contains($0) }
+  }
+
+  /// Translates a request for a file, which takes a whole content.
+  ///
+  /// - Throws: `unsupportedURL` for another method than `GET`, because its answer is no file.
+  func forFile() throws(URLError) -> AskedRequest {
+    guard request.method == .get else {
+      throw URLError(
+        .unsupportedURL, url: url,
+        cause: "\(request.url): a file is downloaded by GET, not by \(request.method.rawValue)",
+        underlying: nil)
+    }
+    var asked = self
+    asked.request = request.forWholeContent()
+    return asked
   }
 
   /// Returns the whole seconds of a lifetime, from 0 to about 30 years; 0 for NaN.

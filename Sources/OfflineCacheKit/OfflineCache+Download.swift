@@ -44,8 +44,8 @@ extension OfflineCache {
   /// are not kept twice.
   public static let storedDownloadLimit = 16 << 20
 
-  /// Answers a request into a file, with bounded memory, and resumes an interrupted download of an
-  /// earlier call; see ``data(for:)``.
+  /// Answers a `GET` request into a file, with bounded memory, and resumes an interrupted download of
+  /// an earlier call; see ``data(for:)``. The request's `Range` and conditions are ignored.
   ///
   /// A file from an earlier call is used until it expires (``DownloadSettings/expiresAfter``). Then
   /// the server is asked, and the file is used if the server confirms it. If there is no such file,
@@ -63,7 +63,7 @@ extension OfflineCache {
   public func download(
     for request: URLRequest, to file: URL, settings: DownloadSettings = DownloadSettings()
   ) async throws(URLError) -> OfflineURLResponse {
-    var asked = try AskedRequest(request, mode: offlineMode)
+    var asked = try AskedRequest(request, mode: offlineMode).forFile()
     let place = try FilePlace(file)
     let wanted = wanted(asked, place, settings)
     var hasExpired = false

@@ -62,6 +62,35 @@ struct OfflineCacheDownloadTests {
     #expect((cache.cachedResponse(for: sandbox.request()) != nil) == (event == .nothing))
   }
 
+  @Test(arguments: [false, true])
+  func `a file is the whole content, whatever part or condition is asked for`(isStored: Bool)
+    async throws
+  {
+    let sandbox = try FaceSandbox { request in
+      request.value(of: "If-None-Match") == nil
+        ? fresh("0123456789", ["ETag: \"1\""]) : OriginAnswer("", status: 304)
+    }
+    if isStored { _ = try await sandbox.cache.data(for: sandbox.request()) }
+    let file = sandbox.folder.appendingPathComponent("file")
+    for (name, value) in [("Range", "bytes=2-4"), ("If-None-Match", "\"1\"")] {
+      try Data("old".utf8).write(to: file)
+      var request = sandbox.request()
+      request.setValue(value, forHTTPHeaderField: name)
+      try await sandbox.cache.download(for: request, to: file)
+      #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
+    }
+    try Data("old".utf8).write(to: file)
+    for method in ["HEAD", "POST"] {
+      var request = sandbox.request()
+      request.httpMethod = method
+      let error = await #expect(throws: URLError.self) {
+        try await sandbox.cache.download(for: request, to: file)
+      }
+      #expect(error?.code == .unsupportedURL)
+    }
+    #expect(try Data(contentsOf: file) == Data("old".utf8))
+  }
+
   @Test func `an empty answer is an empty file`() async throws {
     let sandbox = try FaceSandbox { _ in fresh("") }
     let file = sandbox.folder.appendingPathComponent("file")

@@ -145,6 +145,38 @@ struct OfflineCacheFetchTests {
       #expect(response.metadata?.source == source)
     }
     #expect(sandbox.cache.cachedResponse(for: sandbox.request())?.data == Data("hello".utf8))
+    // As with URLSession, also if the caller names codings.
+    var naming = sandbox.request()
+    naming.setValue("gzip, br;q=0.5", forHTTPHeaderField: "accept-encoding")
+    #expect(try await sandbox.cache.data(for: naming).0 == Data("hello".utf8))
+    #expect(sandbox.cache.cachedResponse(for: naming)?.data == Data("hello".utf8))
+    naming.setValue("identity;q=1, *;q=0", forHTTPHeaderField: "Accept-Encoding")
+    _ = try await sandbox.cache.data(for: naming)
+    #expect(
+      sandbox.origin.requests.map { $0.value(of: "Accept-Encoding") }
+        == ["gzip, deflate", "identity;q=1, *;q=0"])
+  }
+
+  @Test func `a task that is over does not keep its handler`() async throws {
+    final class Owner: Sendable {
+      let task = Mutex<OfflineTask?>(nil)
+    }
+    let sandbox = try FaceSandbox()
+    for isCancelled in [false, true] {
+      var owner: Owner? = Owner()
+      weak let seen = owner
+      await withCheckedContinuation { continuation in
+        let task = sandbox.cache.dataTask(with: sandbox.request()) { [owner] _, _, _ in
+          _ = owner
+          continuation.resume()
+        }
+        owner?.task.withLock { $0 = task }
+        if isCancelled { task.cancel() } else { task.resume() }
+      }
+      owner = nil
+      // The handler itself is released when it has returned.
+      while seen != nil { await Task.yield() }
+    }
   }
 
   @Test func `bytes come at the reader's pace, and are stored when all are read`() async throws {
