@@ -102,12 +102,12 @@ extension Configuration {
       lagOption, directoryOption, keepFlag, jsonFlag,
     ],
     examples: [
-      .init("cachebench all", "everything, at the sizes the targets speak of"),
+      .init("cachebench all", "everything, at the sizes of the documented figures"),
       .init("cachebench fill hit miss --entries 20000", "the basic steps, in a minute"),
       .init("cachebench hit --systems store,floor --json", "for a script"),
     ],
     exitStatuses: [
-      (.success, "measured, whether or not the targets were reached"),
+      (.success, "measured"),
       (.failure, "a system failed, or answered with wrong bytes"),
       (.usage, "the command line is wrong"),
       (.signal(2), "interrupted; the folder was removed"),

@@ -15,7 +15,7 @@ struct Row: Sendable {
   var seconds: Double?
 }
 
-/// Prints results: tables and targets for people, one object a line for programs.
+/// Prints results: tables for people, one object a line for programs.
 final class Report {
   private let isJSON: Bool
 
@@ -24,7 +24,7 @@ final class Report {
     self.isJSON = isJSON
   }
 
-  /// Prints the rows of one workload, and what it had to reach.
+  /// Prints the rows of one workload.
   func print(_ title: String, _ rows: [Row], notes: [String] = []) {
     if isJSON {
       for row in rows { emit(json(row) + "\n") }
@@ -32,7 +32,6 @@ final class Report {
     }
     emit("\n\(title)\n" + table(rows))
     for note in notes { emit("  \(note)\n") }
-    for target in Target.all(for: rows) { emit("  \(target.line)\n") }
   }
 
   /// Returns a row as JSON.
