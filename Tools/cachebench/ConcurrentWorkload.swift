@@ -1,4 +1,4 @@
-/// How many operations one thread or process runs in a slice.
+/// How many operations one thread runs in a slice.
 private func sliceLength(_ name: SystemName, _ operation: Operation) -> Int {
   switch name {
   case .store, .floor, .log, .dictionary: operation == .hit ? 5_000 : 1_000
@@ -18,44 +18,25 @@ extension FilledCaches {
     for (operation, work) in [(Operation.hit, "concurrent-hit"), (.store, "concurrent-store")] {
       var rows: [Row] = []
       for threads in bench.configuration.threads {
-        rows += try measure(operation, work, threads, shared) { lane throws(BenchmarkError) in
-          try ThreadTeam(threads, lane, corpus)
-        }
-      }
-      add(rows)
-    }
-  }
-
-  /// Hits and stores from several processes on one cache.
-  func measureProcesses() throws(BenchmarkError) {
-    // The disk cache of a URLCache belongs to one process.
-    let shared = lanes.filter { ![.urlcache, .log, .dictionary].contains($0.name) }
-    for (operation, work) in [(Operation.hit, "processes-hit"), (.store, "processes-store")] {
-      var rows: [Row] = []
-      for processes in bench.configuration.threads {
-        rows += try measure(operation, work, processes, shared) { lane throws(BenchmarkError) in
-          try ProcessTeam(
-            processes, lane.name, lane.directory, operation, corpus)
-        }
+        rows += try measure(operation, work, threads, shared)
       }
       add(rows)
     }
   }
 
   private func measure(
-    _ operation: Operation, _ work: String, _ members: Int, _ lanes: [Lane],
-    makeTeam: (Lane) throws(BenchmarkError) -> any Team
+    _ operation: Operation, _ work: String, _ threads: Int, _ lanes: [Lane]
   ) throws(BenchmarkError) -> [Row] {
-    var contenders: [(lane: Lane, team: any Team, series: Series)] = []
+    var contenders: [(lane: Lane, team: ThreadTeam, series: Series)] = []
     defer { for contender in contenders { contender.team.end() } }
-    for lane in lanes { contenders.append((lane, try makeTeam(lane), Series())) }
+    for lane in lanes { contenders.append((lane, try ThreadTeam(threads, lane, corpus), Series())) }
     for round in 0..<rounds {
       for turn in contenders.indices {
         let chosen = (turn + round) % contenders.count
         let name = contenders[chosen].lane.name
         let length = sliceLength(name, operation)
-        let slices = (0..<members).map { member in
-          entries(operation, length, name, salt: round * 64 + member)[...]
+        let slices = (0..<threads).map { thread in
+          entries(operation, length, name, salt: round * 64 + thread)[...]
         }
         if name.waitsForDisk { FileTree.writeBack() }
         let result = try contenders[chosen].team.run(operation, on: slices)
@@ -67,7 +48,7 @@ extension FilledCaches {
         Row(
           work: work, system: contender.lane.name,
           entries: min(count, contender.lane.name.entryLimit ?? count), body: corpus.bodyBytes,
-          threads: members, summary: summary)
+          threads: threads, summary: summary)
       }
     }
   }
@@ -82,18 +63,8 @@ extension FilledCaches {
   }
 }
 
-/// Several workers on one cache.
-protocol Team {
-  /// Runs one slice per member, all at once.
-  func run(
-    _ operation: Operation, on slices: [ArraySlice<EntryID>]
-  ) throws(BenchmarkError) -> SharedSlice
-  /// Sends the workers home.
-  func end()
-}
-
 /// Threads of this process, each with a handle of its own.
-struct ThreadTeam: Team {
+struct ThreadTeam {
   private let handles: [any CacheUnderTest]
   private let corpus: Corpus
 
@@ -105,12 +76,14 @@ struct ThreadTeam: Team {
     self.corpus = corpus
   }
 
+  /// Runs one slice per thread, all at once.
   func run(
     _ operation: Operation, on slices: [ArraySlice<EntryID>]
   ) throws(BenchmarkError) -> SharedSlice {
     try runSideBySide(operation, handles, on: slices, of: corpus)
   }
 
+  /// Closes the handles.
   func end() {
     for handle in handles { handle.close() }
   }

@@ -6,8 +6,7 @@ enum Workload: String, CaseIterable, Sendable {
   case fill, hit
   case hitSettled = "hit-settled"
   case hitMemory = "hit-memory"
-  case miss, concurrent, processes, replace, burst, hammer, evict, duplicate, durable, open, large,
-    scale
+  case miss, concurrent, replace, burst, hammer, evict, duplicate, durable, open, large
   case decision, migrate
 
   /// What it does, for the help.
@@ -19,7 +18,6 @@ enum Workload: String, CaseIterable, Sendable {
     case .hitMemory: "read entries that the memory tier holds"
     case .miss: "look up keys that were never stored"
     case .concurrent: "hit and store from several threads"
-    case .processes: "hit and store from several processes on one cache"
     case .replace: "store other bodies under keys that exist"
     case .burst: "store 10,000 entries, pause until their files are written, and so on"
     case .hammer: "store beside a program that writes to the same disk"
@@ -28,7 +26,6 @@ enum Workload: String, CaseIterable, Sendable {
     case .durable: "store from 8 threads so that a power cut loses nothing"
     case .open: "open a clean store: seconds, and memory for each entry"
     case .large: "stream one body of 2 GiB in and out"
-    case .scale: "the same steps at growing numbers of entries"
     case .decision: "decide on a request that hits, by the rules of HTTP"
     case .migrate: "move a cache of YYCache into a store"
     }
@@ -59,10 +56,10 @@ struct Configuration: Sendable {
 
 extension Configuration {
   private static let entriesOption = Option(
-    "entries", integers(upTo: 100_000_000), defaultText: "100000; open: 1000000; scale: all three",
-    help: "How many entries; scale and open take several, the others the first")
+    "entries", integers(upTo: 100_000_000), defaultText: "100000; open: 1000000",
+    help: "How many entries; open takes several, the others the first")
   private static let bodyOption = Option<UInt64>(
-    "body", .size(in: 0...(1 << 40)), defaultText: "4096; open and scale: 100; large: 2GiB",
+    "body", .size(in: 0...(1 << 40)), defaultText: "4096; open: 100; large: 2GiB",
     help: "The length of a body")
   private static let seedOption = Option(
     "seed", .integer(), default: 1, help: "Decides every key, body and order")
@@ -73,7 +70,7 @@ extension Configuration {
     help: "Where to work; the folder made there is removed at the end")
   private static let threadsOption = Option(
     "threads", integers(upTo: 256), default: [1, 2, 4],
-    help: "How many threads and processes, for concurrent and processes")
+    help: "How many threads, for concurrent")
   private static let settlingOption = Option(
     "settling", .integer(in: 0...86_400), default: 5,
     help: "Seconds within which the store writes the files of small entries; 0: at once")

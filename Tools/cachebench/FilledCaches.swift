@@ -1,5 +1,5 @@
 /// One set of filled caches, and the workloads that share it: fill, hit, hit-memory, miss,
-/// concurrent, processes and replace.
+/// concurrent and replace.
 ///
 /// SQLite with default settings and URLCache have a set of their own that runs after the other
 /// one: both are slow, and every commit of the former removes a file, after which ext4 takes
@@ -47,7 +47,6 @@ final class FilledCaches {
     case .hitMemory: try hitMemory()
     case .miss: try miss()
     case .concurrent: try measureThreads()
-    case .processes: try measureProcesses()
     case .replace: try replace()
     default: break
     }

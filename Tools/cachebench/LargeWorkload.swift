@@ -39,14 +39,8 @@ extension Bench {
   private func streamOnce(_ system: SystemName, _ size: Int) throws(BenchmarkError) -> [UInt64] {
     let directory = try workspace.makeDirectory("large-\(system.rawValue)")
     defer { workspace.remove(directory) }
-    let child = try ChildProcess([
-      ChildRole.large.rawValue, system.rawValue, directory, String(size),
-      String(configuration.seed),
-    ])
-    defer { child.finish() }
-    let numbers = try child.readLine().split(separator: " ").compactMap { UInt64($0) }
-    guard numbers.count == 3 else { throw .failed("the process that streams answered nonsense") }
-    return numbers
+    return try runChild(
+      .large, [system.rawValue, directory, String(size), String(configuration.seed)], numbers: 3)
   }
 
   private func largeRow(

@@ -32,10 +32,7 @@ extension Bench {
     var series = Series()
     var bytes: [Double] = []
     for _ in 0..<3 {
-      let child = try ChildProcess([ChildRole.open.rawValue, directory, String(count)])
-      defer { child.finish() }
-      let numbers = try child.readLine().split(separator: " ").compactMap { UInt64($0) }
-      guard numbers.count == 2 else { throw .failed("the process that opens answered nonsense") }
+      let numbers = try runChild(.open, [directory, String(count)], numbers: 2)
       series.add(slice: [numbers[0]], wall: numbers[0])
       bytes.append(Double(numbers[1]) / Double(count))
     }

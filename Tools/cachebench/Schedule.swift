@@ -6,7 +6,7 @@ extension Bench {
   /// after a removal ext4 searches around the inodes it freed, and all that makes files slows down.
   func run() throws(BenchmarkError) {
     let first = try fill([.store, .floor, .log, .dictionary, .sqliteTuned])
-    try runAlone([.burst, .hammer, .decision, .migrate, .duplicate, .open, .large, .scale])
+    try runAlone([.burst, .hammer, .decision, .migrate, .duplicate, .open, .large])
     let second = try fill([.sqlite, .urlcache])
     for caches in [first, second] { try caches?.run(.replace, in: configuration) }
     for caches in [first, second] { caches?.close() }
@@ -36,12 +36,11 @@ extension Bench {
       case .duplicate: try duplicate()
       case .open: try open()
       case .large: try large()
-      case .scale: try scale()
       case .decision: try decision()
       case .migrate: try migrate()
       case .durable: try durable()
       case .evict: try evict()
-      case .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .processes, .replace: break
+      case .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .replace: break
       }
     }
   }
@@ -63,7 +62,7 @@ extension Bench {
   }
 
   private static let shared: [Workload] = [
-    .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .processes, .replace,
+    .fill, .hit, .hitSettled, .hitMemory, .miss, .concurrent, .replace,
   ]
 }
 
@@ -80,7 +79,7 @@ extension Workload {
   /// The names its rows have in the output.
   fileprivate var parts: [String] {
     switch self {
-    case .concurrent, .processes: ["\(rawValue)-hit", "\(rawValue)-store"]
+    case .concurrent: ["\(rawValue)-hit", "\(rawValue)-store"]
     case .fill: [rawValue, "fill-settled"]
     default: [rawValue]
     }

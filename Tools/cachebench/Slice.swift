@@ -1,5 +1,5 @@
 /// What is done to a cache, over and over.
-enum Operation: String, Sendable {
+enum Operation: Sendable {
   case store, replace, hit, miss
   /// A hit that the memory tier answers.
   case memoryHit
