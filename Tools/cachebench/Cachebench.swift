@@ -19,7 +19,7 @@ enum Cachebench {
         try run(configuration)
       }
     } catch {
-      emit("cachebench: \(error)\n", to: 2)
+      printMessage("cachebench: \(error)")
       exit(error.exitCode)
     }
   }

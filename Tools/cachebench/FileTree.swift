@@ -1,24 +1,20 @@
+import CommandLineTools
+import Foundation
+
 #if canImport(Darwin)
   import Darwin
 #else
   import Glibc
 #endif
 
-/// Makes and removes folders.
+/// Folders, and the file system that they are on.
 enum FileTree {
   /// Makes a folder that only its owner may enter.
   static func makeDirectory(_ path: String) throws(BenchmarkError) {
     // Safety: the path is passed as a NUL-terminated string for the call.
     guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw .failed("\(path): cannot make the folder: \(lastSystemError())")
+      throw .failed("\(path): cannot make the folder: \(systemMessage(errno))")
     }
-  }
-
-  /// Removes a folder with all that is in it; symbolic links are removed, never followed.
-  static func remove(_ path: String) {
-    removeContents(AT_FDCWD, path)
-    // Safety: the path is passed as a NUL-terminated string for the call.
-    unsafe unlinkat(AT_FDCWD, path, AT_REMOVEDIR)
   }
 
   /// Tells whether a folder lies on a file system in memory, where nothing here means anything.
@@ -69,40 +65,8 @@ enum FileTree {
     sync()
   }
 
-  /// Returns the text of a small file, such as those below /proc, or nothing.
+  /// Returns the text of a file below /proc, or nothing.
   static func text(of path: String) -> String {
-    // Safety: the path is passed as a NUL-terminated string for the call.
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return "" }
-    defer { close(descriptor) }
-    var text: [UInt8] = []
-    while text.count < 1 << 20 {
-      // Safety: read stays within the capacity that is passed along and reports what it filled.
-      let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-        count = unsafe max(0, read(descriptor, buffer.baseAddress, buffer.count))
-      }
-      if piece.isEmpty { break }
-      text += piece
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  private static func removeContents(_ parent: Int32, _ name: String) {
-    // Safety: names are NUL-terminated for the calls; the stream is closed before returning, and
-    // each record is used before the next one is read.
-    let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0, let stream = unsafe fdopendir(descriptor) else { return }
-    defer { unsafe closedir(stream) }
-    while let record = unsafe readdir(stream) {
-      let child = unsafe withUnsafePointer(to: &record.pointee.d_name) { pointer in
-        unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { text in
-          unsafe String(cString: text)
-        }
-      }
-      if child == "." || child == ".." { continue }
-      if unsafe unlinkat(descriptor, child, 0) == 0 { continue }
-      removeContents(descriptor, child)
-      unsafe unlinkat(descriptor, child, AT_REMOVEDIR)
-    }
+    (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
   }
 }

@@ -1,4 +1,5 @@
 import CacheFormat
+import CommandLineTools
 
 #if canImport(Darwin)
   import Darwin
@@ -40,7 +41,7 @@ final class FloorSystem: CacheUnderTest {
     buffer = [UInt8](repeating: 0, count: corpus.bodyBytes + 1)
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     root = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard root >= 0 else { throw .failed("floor: \(path): \(lastSystemError())") }
+    guard root >= 0 else { throw .failed("floor: \(path): \(systemMessage(errno))") }
     guard unsafe mkdirat(root, "staging", 0o700) == 0 else { return }
     for shard in 0..<256 {
       let name = Hexadecimal.string(UInt64(shard), digits: 2)
@@ -146,7 +147,7 @@ final class FloorSystem: CacheUnderTest {
   }
 
   private func failure(_ call: String) -> BenchmarkError {
-    .failed("floor: \(path): \(call): \(lastSystemError())")
+    .failed("floor: \(path): \(call): \(systemMessage(errno))")
   }
 
   private func cString(_ text: String) -> [CChar] {

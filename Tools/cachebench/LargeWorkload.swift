@@ -1,5 +1,6 @@
 import CacheFormat
 import CacheStore
+import CommandLineTools
 
 #if canImport(Darwin)
   import Darwin
@@ -146,7 +147,7 @@ private struct PlainFile: LargeBody {
   func write(_ size: Int, _ piece: inout [UInt8]) throws(BenchmarkError) {
     // Safety: path and pieces live for the calls, and their lengths are passed along.
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("\(path): \(lastSystemError())") }
+    guard file >= 0 else { throw .failed("\(path): \(systemMessage(errno))") }
     defer { close(file) }
     try forEachPiece(size, &piece) { bytes throws(BenchmarkError) in
       #if canImport(Darwin)
@@ -154,14 +155,14 @@ private struct PlainFile: LargeBody {
       #else
         let written = unsafe Glibc.write(file, bytes, bytes.count)
       #endif
-      guard written == bytes.count else { throw .failed("\(path): \(lastSystemError())") }
+      guard written == bytes.count else { throw .failed("\(path): \(systemMessage(errno))") }
     }
   }
 
   func read() throws(BenchmarkError) -> Int {
     // Safety: path and buffer live for the calls, and the buffer's length is passed along.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .failed("\(path): \(lastSystemError())") }
+    guard file >= 0 else { throw .failed("\(path): \(systemMessage(errno))") }
     defer { close(file) }
     var buffer = [UInt8](repeating: 0, count: pieceBytes)
     var total = 0
@@ -171,7 +172,7 @@ private struct PlainFile: LargeBody {
       #else
         let count = unsafe Glibc.read(file, &buffer, buffer.count)
       #endif
-      guard count >= 0 else { throw .failed("\(path): \(lastSystemError())") }
+      guard count >= 0 else { throw .failed("\(path): \(systemMessage(errno))") }
       if count == 0 { return total }
       total += count
     }

@@ -1,4 +1,5 @@
 import CacheFormat
+import CommandLineTools
 
 #if canImport(Darwin)
   import Darwin
@@ -29,7 +30,7 @@ final class LogSystem: CacheUnderTest {
     self.corpus = corpus
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     file = unsafe open("\(path)/log", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("log: \(path): \(lastSystemError())") }
+    guard file >= 0 else { throw .failed("log: \(path): \(systemMessage(errno))") }
   }
 
   func makeValue(_ entry: EntryID) -> Value {

@@ -1,3 +1,5 @@
+import CacheSystem
+import CommandLineTools
 import Synchronization
 
 #if canImport(Darwin)
@@ -39,27 +41,12 @@ enum Interrupt {
   }
 }
 
-/// Writes text to a descriptor: 1 for results, 2 for progress.
-func emit(_ text: String, to descriptor: Int32 = 1) {
-  var bytes = Array(text.utf8)[...]
-  while !bytes.isEmpty {
-    // Safety: the buffer is valid for the duration of the call and its length is passed along.
-    let written = unsafe bytes.withUnsafeBytes { buffer in
-      unsafe write(descriptor, buffer.baseAddress, buffer.count)
-    }
-    guard written > 0 else { return }
-    bytes = bytes.dropFirst(written)
-  }
+/// Writes results to standard output.
+func emit(_ text: String) {
+  _ = writeBytes(Array(text.utf8), to: 1)
 }
 
 /// Writes one line of progress to standard error.
 func progress(_ text: String) {
-  emit("cachebench: \(text)\n", to: 2)
-}
-
-/// Returns what the last failed system call reported, in words.
-func lastSystemError() -> String {
-  let code = errno
-  // Safety: strerror returns a NUL-terminated string; it is copied at once.
-  return unsafe String(cString: strerror(code))
+  printMessage("cachebench: \(text)")
 }

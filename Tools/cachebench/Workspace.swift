@@ -1,3 +1,6 @@
+import CommandLineTools
+import Foundation
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -21,7 +24,7 @@ final class Workspace {
     // Safety: mkdtemp changes the six letters in place and keeps the NUL.
     guard unsafe mkdtemp(&template) != nil else {
       throw .failed(
-        "\(parent): cannot make a folder: \(lastSystemError()); choose another with --directory")
+        "\(parent): cannot make a folder: \(systemMessage(errno)); choose another with --directory")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     self.isKept = isKept
@@ -37,7 +40,7 @@ final class Workspace {
 
   /// Removes the folder of one system, unless all are kept.
   func remove(_ directory: String) {
-    if !isKept { FileTree.remove(directory) }
+    if !isKept { try? FileManager.default.removeItem(atPath: directory) }
   }
 
   /// Removes everything, unless it is kept.
@@ -45,25 +48,19 @@ final class Workspace {
     if isKept {
       progress("kept \(path)")
     } else {
-      FileTree.remove(path)
+      try? FileManager.default.removeItem(atPath: path)
     }
   }
 
   private static func defaultBase() -> String {
     var candidates: [String] = []
-    if let cache = variable("XDG_CACHE_HOME") { candidates.append(cache) }
-    if let home = variable("HOME") { candidates.append(home + "/.cache") }
+    if let cache = Argument.environment("XDG_CACHE_HOME")?.text { candidates.append(cache) }
+    if let home = Argument.environment("HOME")?.text { candidates.append(home + "/.cache") }
     for candidate in candidates {
       // Safety: the path is passed as a NUL-terminated string for the call.
       let isWritable = unsafe access(candidate, W_OK | X_OK) == 0
       if candidate.hasPrefix("/"), isWritable, !FileTree.isInMemory(candidate) { return candidate }
     }
     return "/var/tmp"
-  }
-
-  private static func variable(_ name: String) -> String? {
-    // Safety: the value is NUL-terminated and copied at once; nothing here changes variables.
-    guard let value = unsafe getenv(name) else { return nil }
-    return unsafe String(cString: value)
   }
 }
