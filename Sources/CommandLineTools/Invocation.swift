@@ -59,8 +59,7 @@ package struct Invocation: Sendable {
   /// Returns the error for a rule that declarations cannot express, such as two options that
   /// exclude each other.
   package func usageError(_ problem: String, remedy: String) -> UsageError {
-    UsageError(
-      code: .combination, command: path.joined(separator: " "), problem: problem, remedy: remedy)
+    UsageError(command: path.joined(separator: " "), problem: problem, remedy: remedy)
   }
 
   /// Casts values to their type.

@@ -42,7 +42,7 @@ struct Parser {
   /// Checks the arguments that were read, and returns the invocation.
   func finish() throws(UsageError) -> Invocation {
     if !current.subcommands.isEmpty {
-      throw error(.missingCommand, "no command is given", seeHelp)
+      throw error("no command is given", seeHelp)
     }
     return Invocation(
       path: path.map(\.name), options: options, parameters: try bindPositionals())
@@ -64,7 +64,7 @@ struct Parser {
     }
     let near = argument.text.flatMap { nearest(to: $0, among: current.subcommands.map(\.name)) }
     throw error(
-      .unknownCommand, "there is no command '\(argument)'",
+      "there is no command '\(argument)'",
       near.map { "did you mean '\($0)'?" } ?? seeHelp)
   }
 
@@ -88,7 +88,7 @@ struct Parser {
     guard option.read != nil else {
       if parts.count > 1 {
         throw error(
-          .unexpectedValue, "\(option.spelling) takes no value",
+          "\(option.spelling) takes no value",
           "write \(option.spelling) alone")
       }
       return takeFlag(option)
@@ -145,8 +145,7 @@ struct Parser {
     do throws(InvalidValue) {
       options[option.long, default: []].append(try read(value))
     } catch {
-      throw self.error(
-        .invalidValue, error.problem(value, for: option.spelling), error.remedy)
+      throw self.error(error.problem(value, for: option.spelling), error.remedy)
     }
   }
 
@@ -159,12 +158,12 @@ struct Parser {
   ) throws(UsageError) -> Argument {
     let placeholder = option.placeholder ?? "VALUE"
     guard let next = rest.popFirst() else {
-      throw error(.missingValue, "\(spelled) needs a value", "write \(spelled) \(placeholder)")
+      throw error("\(spelled) needs a value", "write \(spelled) \(placeholder)")
     }
     let bytes = next.bytes
     if bytes.count > 1, bytes[0] == UInt8(ascii: "-"), !isDigit(bytes[1]) {
       throw error(
-        .missingValue, "\(spelled) needs a value, but '\(next)' follows",
+        "\(spelled) needs a value, but '\(next)' follows",
         "write \(spelled) \(placeholder), or \(option.spelling)=\(next) if that is the value")
     }
     return next
@@ -194,7 +193,7 @@ extension Parser {
       minimumAfter -= parameter.arity.minimum
       let count = min(parameter.arity.maximum, max(0, rest.count - minimumAfter))
       if count < parameter.arity.minimum {
-        throw error(.missingArgument, "<\(missing(specifications))> is missing", usage)
+        throw error("<\(missing(specifications))> is missing", usage)
       }
       for argument in rest.prefix(count) {
         bound[parameter.name, default: []].append(try read(argument, as: parameter))
@@ -202,7 +201,7 @@ extension Parser {
       rest = rest.dropFirst(count)
     }
     if let extra = rest.first {
-      throw error(.unexpectedArgument, "'\(extra)' is one argument too many", usage)
+      throw error("'\(extra)' is one argument too many", usage)
     }
     return bound
   }
@@ -214,8 +213,7 @@ extension Parser {
     do throws(InvalidValue) {
       return try parameter.read(argument)
     } catch {
-      throw self.error(
-        .invalidValue, error.problem(argument, for: "<\(parameter.name)>"), error.remedy)
+      throw self.error(error.problem(argument, for: "<\(parameter.name)>"), error.remedy)
     }
   }
 
@@ -225,8 +223,8 @@ extension Parser {
 
   private var usage: String { "usage: \(HelpPage(path: path, width: Int.max).usageLine)" }
 
-  private func error(_ code: UsageError.Code, _ problem: String, _ remedy: String) -> UsageError {
-    UsageError(code: code, command: commandName, problem: problem, remedy: remedy)
+  private func error(_ problem: String, _ remedy: String) -> UsageError {
+    UsageError(command: commandName, problem: problem, remedy: remedy)
   }
 
   /// Returns the error for an unknown long option, with the most similar option.
@@ -236,13 +234,12 @@ extension Parser {
     }
     if !owners.isEmpty {
       return error(
-        .misplacedOption,
         "--\(name) belongs to \(owners.map { "'\($0.name)'" }.joined(separator: ", "))",
         "write it after the command")
     }
     let near = name.text.flatMap { nearest(to: $0, among: known.map(\.long)) }
     return error(
-      .unknownOption, "there is no option --\(name)",
+      "there is no option --\(name)",
       near.map { "did you mean --\($0)?" } ?? seeHelp)
   }
 
@@ -251,12 +248,12 @@ extension Parser {
     let whole = Argument(bytes: Array(bundle))
     // The usual mistake is one dash too few, as in `-json`.
     if whole.bytes.count > 1, let text = whole.text, known.contains(where: { $0.long == text }) {
-      return error(.unknownOption, "there is no option -\(letter)", "did you mean --\(text)?")
+      return error("there is no option -\(letter)", "did you mean --\(text)?")
     }
     let dashes = "write -- before an argument that begins with a dash"
     let remedy =
       whole.bytes.allSatisfy(isDigit)
       ? dashes : current.parameters.isEmpty ? seeHelp : "\(seeHelp), or \(dashes)"
-    return error(.unknownOption, "there is no option -\(letter)", remedy)
+    return error("there is no option -\(letter)", remedy)
   }
 }

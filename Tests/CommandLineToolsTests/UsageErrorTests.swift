@@ -5,16 +5,14 @@ import Testing
 /// One wrong command line and the whole message it must get.
 private struct Mistake: Sendable, CustomTestStringConvertible {
   let line: [Argument]
-  let code: UsageError.Code
   let message: String
 
-  init(_ line: String, _ code: UsageError.Code, _ message: String) {
-    self.init(words(line), code, message)
+  init(_ line: String, _ message: String) {
+    self.init(words(line), message)
   }
 
-  init(_ line: [Argument], _ code: UsageError.Code, _ message: String) {
+  init(_ line: [Argument], _ message: String) {
     self.line = line
-    self.code = code
     self.message = message
   }
 
@@ -24,68 +22,67 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
 @Suite struct UsageErrorTests {
   @Test(
     arguments: [
-      Mistake("", .missingCommand, "tool: no command is given; see 'tool --help'"),
-      Mistake("-q", .missingCommand, "tool: no command is given; see 'tool --help'"),
-      Mistake("fech u", .unknownCommand, "tool: there is no command 'fech'; did you mean 'fetch'?"),
-      Mistake("ls", .unknownCommand, "tool: there is no command 'ls'; see 'tool --help'"),
-      Mistake("help cp", .unknownCommand, "tool: there is no command 'cp'; see 'tool --help'"),
+      Mistake("", "tool: no command is given; see 'tool --help'"),
+      Mistake("-q", "tool: no command is given; see 'tool --help'"),
+      Mistake("fech u", "tool: there is no command 'fech'; did you mean 'fetch'?"),
+      Mistake("ls", "tool: there is no command 'ls'; see 'tool --help'"),
+      Mistake("help cp", "tool: there is no command 'cp'; see 'tool --help'"),
       Mistake(
-        "fetch --ofline u", .unknownOption,
+        "fetch --ofline u",
         "tool fetch: there is no option --ofline; did you mean --offline?"),
       Mistake(
-        "fetch --xyzzy u", .unknownOption,
+        "fetch --xyzzy u",
         "tool fetch: there is no option --xyzzy; see 'tool fetch --help'"),
       Mistake(
-        "fetch -quiet u", .unknownOption,
+        "fetch -quiet u",
         "tool fetch: there is no option -u; did you mean --quiet?"),
       Mistake(
-        "fetch -z u", .unknownOption,
+        "fetch -z u",
         "tool fetch: there is no option -z; see 'tool fetch --help', or write -- before an argument "
           + "that begins with a dash"),
       Mistake(
-        "fetch -5", .unknownOption,
+        "fetch -5",
         "tool fetch: there is no option -5; write -- before an argument that begins with a dash"),
       Mistake(
-        "--offline fetch u", .misplacedOption,
+        "--offline fetch u",
         "tool: --offline belongs to 'fetch'; write it after the command"),
       Mistake(
-        "fetch u --output", .missingValue,
+        "fetch u --output",
         "tool fetch: --output needs a value; write --output PATH"),
       Mistake(
-        "fetch u -o", .missingValue, "tool fetch: -o needs a value; write -o PATH"),
+        "fetch u -o", "tool fetch: -o needs a value; write -o PATH"),
       Mistake(
-        "fetch u -o --offline", .missingValue,
+        "fetch u -o --offline",
         "tool fetch: -o needs a value, but '--offline' follows; "
           + "write -o PATH, or --output=--offline if that is the value"),
       Mistake(
-        "fetch u --offline=yes", .unexpectedValue,
+        "fetch u --offline=yes",
         "tool fetch: --offline takes no value; write --offline alone"),
       Mistake(
-        "fetch u --output=", .invalidValue,
+        "fetch u --output=",
         "tool fetch: '' is no value for --output; give a path that is not empty"),
       Mistake(
-        "fetch u -n 0", .invalidValue,
+        "fetch u -n 0",
         "tool fetch: '0' is no value for --parallel; give a whole number from 1 to 64"),
       Mistake(
-        "list --sort sise", .invalidValue,
+        "list --sort sise",
         "tool list: 'sise' is no value for --sort; "
           + "give one of access, size, age (did you mean 'size'?)"),
       Mistake(
-        "fetch", .missingArgument,
+        "fetch",
         "tool fetch: <url> is missing; usage: tool fetch [options] <url>..."),
       Mistake(
-        "list a b", .unexpectedArgument,
+        "list a b",
         "tool list: 'b' is one argument too many; usage: tool list [options] [<prefix>]"),
       Mistake(
-        ["fetch", Argument(bytes: [0xFF])], .invalidValue,
+        ["fetch", Argument(bytes: [0xFF])],
         "tool fetch: '\\xff' is no value for <url>; give text in UTF-8"),
       Mistake(
-        ["fetch", "--\u{1B}[2J"], .unknownOption,
+        ["fetch", "--\u{1B}[2J"],
         "tool fetch: there is no option --\\x1b[2J; see 'tool fetch --help'"),
     ])
   private func `a mistake is named with its remedy`(mistake: Mistake) {
     let error = #expect(throws: UsageError.self) { try Sample.parse(mistake.line) }
-    #expect(error?.code == mistake.code)
     #expect(error?.description == mistake.message)
   }
 
@@ -95,7 +92,7 @@ private struct Mistake: Sendable, CustomTestStringConvertible {
     #expect(
       error
         == UsageError(
-          code: .combination, command: "tool fetch", problem: "two outputs", remedy: "choose one"))
+          command: "tool fetch", problem: "two outputs", remedy: "choose one"))
     #expect(error.description == "tool fetch: two outputs; choose one")
   }
 }
