@@ -5,7 +5,7 @@ internal import HTTPCaching
 /// The reason why an entry is not moved.
 enum MoveFailure: Error {
   /// The entry is skipped; the others are not affected.
-  case skip(MoveReason, String)
+  case skip(SkipReason, String)
   /// The migration ends.
   case stop(MigrationError)
 
