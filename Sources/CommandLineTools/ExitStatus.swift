@@ -20,6 +20,15 @@ package struct ExitStatus: Sendable, Hashable, RawRepresentable {
   /// The reader of the output has ended; 128 + SIGPIPE.
   package static let outputClosed = ExitStatus(rawValue: 141)
 
+  // Those of fsck(8), which are bits: the statuses of several stores are combined with OR.
+
+  /// The work could not be done, or not completely.
+  package static let operationalError = ExitStatus(rawValue: 8)
+  /// The command line is wrong.
+  package static let wrongUsage = ExitStatus(rawValue: 16)
+  /// A signal ended the work.
+  package static let cancelled = ExitStatus(rawValue: 32)
+
   /// Returns the status of a tool that a signal ended.
   package static func signal(_ number: Int32) -> ExitStatus {
     ExitStatus(rawValue: UInt8(clamping: 128 + number))
@@ -37,6 +46,11 @@ package struct FailureStatuses: Sendable, Hashable {
   package var outputClosed: ExitStatus
   /// A signal ended the work; `nil` stands for 128 plus the number of the signal.
   package var interrupted: ExitStatus?
+
+  /// The statuses of fsck(8).
+  package static let fsck = FailureStatuses(
+    usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
+    interrupted: .cancelled)
 
   /// Creates statuses; the defaults are those of ``ExitStatus``.
   package init(

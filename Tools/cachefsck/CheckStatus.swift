@@ -1,8 +1,7 @@
 import CommandLineTools
 import StoreChecking
 
-/// The exit statuses of fsck(8). They are bits; the statuses of several stores are combined with
-/// OR.
+/// The exit statuses of a check, as those of fsck(8).
 extension ExitStatus {
   /// No problem was found.
   static let clean = ExitStatus(rawValue: 0)
@@ -10,17 +9,6 @@ extension ExitStatus {
   static let repaired = ExitStatus(rawValue: 1)
   /// Some problems are left.
   static let left = ExitStatus(rawValue: 4)
-  /// The check could not be done, or not completely.
-  static let operationalError = ExitStatus(rawValue: 8)
-  /// The command line is wrong.
-  static let wrongUsage = ExitStatus(rawValue: 16)
-  /// A signal ended the check.
-  static let cancelled = ExitStatus(rawValue: 32)
-
-  /// The statuses of errors that a command throws.
-  static let ofFailures = FailureStatuses(
-    usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
-    interrupted: .cancelled)
 
   /// Creates the status for a tally.
   init(_ tally: Tally) {

@@ -90,12 +90,4 @@ enum Declarations {
 extension ExitStatus {
   static let moved = ExitStatus(rawValue: 0)
   static let faults = ExitStatus(rawValue: 1)
-  static let operationalError = ExitStatus(rawValue: 8)
-  static let wrongUsage = ExitStatus(rawValue: 16)
-  static let cancelled = ExitStatus(rawValue: 32)
-
-  /// The statuses of errors that the command throws.
-  static let ofFailures = FailureStatuses(
-    usage: .wrongUsage, failure: .operationalError, outputClosed: .operationalError,
-    interrupted: .cancelled)
 }
