@@ -16,8 +16,8 @@ extension Migration {
     guard let store, let cache else { return nil }
     let most = store.plannedBytes
     guard most != nil || options.isDryRun && store.limits.entries != nil else { return nil }
-    do throws(SourceError) {
-      let plan = try source.makeRoomPlan()
+    do throws(DatabaseError) {
+      let plan = try RoomPlan(in: source.source.folder)
       let entries = store.limits.entries.map {
         Int64(clamping: $0) - (most == nil ? 0 : Int64(store.statistics.entries))
       }
@@ -27,21 +27,21 @@ extension Migration {
       while !stop.isRequested, let row = try? source.nextRow() {
         if var candidate = candidate(row, store, cache) {
           candidate.replaces = candidate.replaces && most != nil
-          try source.add(candidate, to: plan)
+          try plan.add(candidate)
         }
       }
-      try source.decide(plan, bytes: left, entries: entries)
+      try plan.decide(bytes: left, entries: entries)
       return plan
-    } catch { throw .source(error) }
+    } catch { throw .source(SourceError(.copy, source.path, error.message)) }
   }
 
   /// Adds the entries of the destination, which a limit on entries counts like the rows.
-  private func add(_ store: Store, to plan: RoomPlan) throws(SourceError) {
+  private func add(_ store: Store, to plan: RoomPlan) throws(DatabaseError) {
     for entry in store.entries() where !stop.isRequested {
-      try source.add(
+      try plan.add(
         RoomPlan.Candidate(
           row: -1, key: entry.key, variant: entry.variant, received: entry.created,
-          accessed: entry.accessed, bytes: 0, replaces: false), to: plan)
+          accessed: entry.accessed, bytes: 0, replaces: false))
     }
   }
 
