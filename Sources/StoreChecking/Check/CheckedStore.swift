@@ -42,9 +42,6 @@ final class CheckedStore: Sendable {
     return tree
   }
 
-  /// Returns the present entries of a key.
-  func slots(of hash: KeyHash) -> [Slot] { catalog?.settledSlots(of: hash) ?? [] }
-
   /// Returns the present entries of some keys, in the same order.
   func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
     catalog?.indexed(hashes) ?? Array(repeating: IndexedKey(), count: hashes.count)

@@ -28,14 +28,9 @@ struct Examination {
   /// Whether a metadata file cannot be read, so that any body may be that of its entry.
   private var hasUnknownBodies = false
 
-  private init(_ scene: KeyScene, _ context: Context) {
-    self.scene = scene
-    self.context = context
-  }
-
   /// Returns all suspicions about one key, in no particular order.
   static func examine(_ scene: KeyScene, _ context: Context) -> [Suspicion] {
-    var examination = Examination(scene, context)
+    var examination = Examination(scene: scene, context: context)
     examination.examineDirectory()
     return examination.found
   }

@@ -34,18 +34,6 @@ struct JournalCheck {
   /// The oldest segment that is needed, according to the last drop record.
   private var oldestNeeded: UInt64 = 1
 
-  private init(
-    _ directory: Int32, _ description: StoreDescription, _ fileSystem: any FileSystem,
-    hasDeadSession: Bool, markedEnd: UInt64, _ isCancelled: @escaping @Sendable () -> Bool
-  ) {
-    self.directory = directory
-    self.description = description
-    self.fileSystem = fileSystem
-    self.hasDeadSession = hasDeadSession
-    self.markedEnd = markedEnd
-    self.isCancelled = isCancelled
-  }
-
   /// Reads all segments.
   ///
   /// - Parameter markedEnd: the sequence number in the closing mark, or 0. The caller reads the
@@ -57,8 +45,8 @@ struct JournalCheck {
     hasDeadSession: Bool, markedEnd: UInt64, _ isCancelled: @escaping @Sendable () -> Bool
   ) -> Result {
     var check = JournalCheck(
-      directory, description, fileSystem, hasDeadSession: hasDeadSession,
-      markedEnd: markedEnd, isCancelled)
+      directory: directory, description: description, fileSystem: fileSystem,
+      hasDeadSession: hasDeadSession, isCancelled: isCancelled, markedEnd: markedEnd)
     check.readAll()
     // Other damage would explain a journal that is too short.
     if check.lastSequence < markedEnd && check.result.suspicions.isEmpty && !isCancelled() {

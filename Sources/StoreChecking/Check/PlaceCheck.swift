@@ -24,16 +24,11 @@ struct PlaceCheck {
 
   private var fileSystem: any FileSystem { options.fileSystem }
 
-  private init(_ root: Int32, _ options: CheckOptions) {
-    self.root = root
-    self.options = options
-  }
-
   /// Checks the directory once. A caller that repeats the check holds the lock.
   static func look(
     _ root: borrowing Descriptor, _ options: CheckOptions
   ) throws(SystemError) -> Result {
-    var check = PlaceCheck(root.raw, options)
+    var check = PlaceCheck(root: root.raw, options: options)
     let status = try options.fileSystem.status(of: root.raw)
     check.result.owner = status.owner
     check.addRootPermissions(status)
