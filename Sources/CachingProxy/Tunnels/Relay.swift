@@ -62,23 +62,33 @@ final class Relay {
   /// Moves bytes in both directions as long as no side has to be waited for.
   func move(_ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant) {
     let before = up.count + down.count
-    let wasHalfClosed = up.hasEnded || down.hasEnded
+    let wasHalfClosed = isHalfClosed
     defer {
-      if !wasHalfClosed, up.hasEnded || down.hasEnded, !isRefusal {
+      if !wasHalfClosed, isHalfClosed, !isRefusal {
         deadline = min(deadline, now + min(idle, Self.halfClosedIdle))
       }
     }
     outcome = unsafe up.move(from: client, to: server, buffer)
+    if outcome == .refused {
+      // A server may answer and close while the client still sends. Its answer can be read even
+      // after a reset.
+      up.discard()
+      outcome = .unfinished
+    }
     if outcome == .broken { return }
     let second = unsafe down.move(from: server, to: client, buffer)
     if up.count + down.count > before, !isRefusal {
-      deadline = now + (up.hasEnded || down.hasEnded ? min(idle, Self.halfClosedIdle) : idle)
+      deadline = now + (isHalfClosed ? min(idle, Self.halfClosedIdle) : idle)
     }
     if second != .waiting { outcome = second }
   }
 
-  /// Whether both sides have sent their last byte, and all was passed on.
-  var isComplete: Bool { up.isFinished && down.isFinished }
+  private var isHalfClosed: Bool { up.hasEnded || up.isDiscarding || down.hasEnded }
+
+  /// Whether the tunnel has to be closed, apart from ``end``.
+  var isOver: Bool {
+    outcome == .broken || outcome == .refused || (up.isFinished && down.isFinished)
+  }
 
   /// The time at which the tunnel ends if no byte is moved before.
   var end: ContinuousClock.Instant { deadline }
@@ -87,9 +97,13 @@ final class Relay {
   func close() {
     // First, because the library reports the end of a request when its connection is closed.
     let toClient = down.count - min(headCount, down.count)
-    ended(Result(toClient: toClient, toServer: up.count, isComplete: isComplete))
-    client.close(isBroken: !isComplete)
-    server.close(isBroken: !isComplete)
+    let isServerDone = up.isFinished && !up.isDiscarding
+    ended(
+      Result(
+        toClient: toClient, toServer: up.count, isComplete: isServerDone && down.isFinished))
+    // A reset would drop what the system has not sent yet.
+    client.close(isBroken: !down.isFinished)
+    server.close(isBroken: !isServerDone)
   }
 }
 

@@ -63,7 +63,7 @@ final class RelayLoop: Sendable {
         if relay.outcome == .unfinished || isReady[2 * index] || isReady[2 * index + 1] {
           unsafe relay.move(buffer, at: now)
         }
-        if relay.outcome == .broken || relay.isComplete || relay.end <= now {
+        if relay.isOver || relay.end <= now {
           relay.close()
         } else {
           kept.append(relay)

@@ -16,15 +16,19 @@ struct TunnelFlow {
     case waiting
     /// There may be more to move at once.
     case unfinished
-    /// One of the connections is lost.
+    /// The sender is lost.
     case broken
+    /// The receiver accepts no more bytes.
+    case refused
   }
 
   private var pending: ArraySlice<UInt8>
   /// Whether the sender has sent its last byte.
   private(set) var hasEnded = false
-  /// Whether the receiver was told so.
+  /// Whether the receiver was told so, unless the bytes are dropped.
   private(set) var isFinished = false
+  /// Whether the bytes are read and dropped.
+  private(set) var isDiscarding = false
   /// The bytes that were written to the receiver.
   private(set) var count: UInt64 = 0
 
@@ -37,34 +41,42 @@ struct TunnelFlow {
   /// Whether poll(2) has to watch the receiver.
   var wantsToWrite: Bool { !pending.isEmpty }
 
+  /// Drops the bytes from now on.
+  mutating func discard() {
+    isDiscarding = true
+    pending = []
+  }
+
   /// Moves bytes until one of the connections has to be waited for.
   ///
   /// - Parameter buffer: Memory of ``pieceBytes`` bytes that many flows use in turn.
   mutating func move(
     from sender: any TunnelEnd, to receiver: any TunnelEnd, _ buffer: UnsafeMutableRawBufferPointer
   ) -> Outcome {
-    let limit = count + UInt64(Self.turnBytes)
-    while count < limit {
+    var read = 0
+    while read < Self.turnBytes {
       if !pending.isEmpty {
         switch unsafe pending.withUnsafeBytes({ unsafe receiver.write($0) }) {
         case .bytes(let written):
           count += UInt64(written)
           pending = written == pending.count ? [] : pending.dropFirst(written)
         case .wouldBlock: return .waiting
-        case .end, .failed: return .broken
+        case .end, .failed: return .refused
         }
         continue
       }
       if hasEnded {
-        if !isFinished { receiver.finishWriting() }
+        if !isFinished, !isDiscarding { receiver.finishWriting() }
         isFinished = true
         return .waiting
       }
       switch unsafe sender.read(into: buffer) {
       case .bytes(let size):
+        read += size
+        if isDiscarding { continue }
         guard
           let written = unsafe write(UnsafeRawBufferPointer(rebasing: buffer[..<size]), receiver)
-        else { return .broken }
+        else { return .refused }
         // Safety: the rest of what was read is copied.
         if written < size { pending = unsafe Array(buffer[written..<size])[...] }
       case .wouldBlock: return .waiting

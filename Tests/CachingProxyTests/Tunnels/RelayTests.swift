@@ -33,6 +33,64 @@ import Testing
     func close(isBroken: Bool) {}
   }
 
+  /// A side that gives what a test says, and keeps what it gets.
+  private final class Scripted: TunnelEnd {
+    private let reads: Mutex<[TunnelTransfer]>
+    private let isLost: Bool
+    let taken = Mutex(0)
+    let wasBroken = Mutex<Bool?>(nil)
+    let descriptor: Int32 = -1
+    init(_ reads: [TunnelTransfer], isLost: Bool = false) {
+      self.reads = Mutex(reads)
+      self.isLost = isLost
+    }
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> TunnelTransfer {
+      reads.withLock { $0.isEmpty ? .wouldBlock : $0.removeFirst() }
+    }
+    func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer {
+      if isLost { return .failed }
+      taken.withLock { $0 += buffer.count }
+      return .bytes(buffer.count)
+    }
+    func finishWriting() {}
+    func close(isBroken: Bool) { wasBroken.withLock { $0 = isBroken } }
+  }
+
+  @Test(arguments: [0, 4])
+  func `a server that takes no more still answers`(early: Int) {
+    let client = Scripted([.bytes(3), .bytes(3), .end])
+    let server = Scripted([.bytes(5), .end], isLost: true)
+    let results = Mutex<[Relay.Result]>([])
+    let relay = Relay(
+      client: client, server: server, head: [], first: ([UInt8](repeating: 1, count: early), []),
+      idle: .seconds(5)
+    ) { result in results.withLock { $0.append(result) } }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+    defer { unsafe buffer.deallocate() }
+    for _ in 0..<3 where !relay.isOver { unsafe relay.move(buffer, at: .now) }
+    #expect(relay.isOver)
+    relay.close()
+    #expect(client.taken.withLock { $0 } == 5)
+    #expect(client.wasBroken.withLock { $0 } == false)
+    #expect(server.wasBroken.withLock { $0 } == true)
+    #expect(
+      results.withLock { $0 } == [Relay.Result(toClient: 5, toServer: 0, isComplete: false)])
+  }
+
+  @Test func `bytes that nobody takes do not keep a tunnel open`() {
+    let relay = Relay(
+      client: Dripping(), server: Scripted([.bytes(1)], isLost: true), head: [],
+      first: ([], []), idle: .seconds(86_400)
+    ) { _ in }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+    defer { unsafe buffer.deallocate() }
+    let now = ContinuousClock.now
+    for second in 0..<3 { unsafe relay.move(buffer, at: now + .seconds(second)) }
+    #expect(!relay.isOver)
+    #expect(relay.end == now + Relay.halfClosedIdle)
+    relay.close()
+  }
+
   @Test func `a side that ends without a byte leaves the other a minute`() {
     let client = Ended()
     let relay = Relay(

@@ -169,4 +169,23 @@ import Testing
     }
     #expect(end == .reset)
   }
+
+  @Test func `passes on the answer of a server that leaves during an upload`() async throws {
+    let server = try TalkingServer { client in
+      client.waitUntilFull()
+      client.send("too large")
+      // The bytes that were not read make the system reset the connection.
+    }
+    try await withTunnels(to: server.port) { port, _ in
+      let reading = try await onThread {
+        let client = try RawClient(port: port)
+        _ = client.openTunnel()
+        let piece = [UInt8](repeating: 65, count: 1 << 16)
+        #expect((0..<1024).allSatisfy { _ in client.send(piece) })
+        client.finishSending()
+        return client.read()
+      }
+      #expect(reading == RawClient.Reading(bytes: Array("too large".utf8), end: .closed))
+    }
+  }
 }
