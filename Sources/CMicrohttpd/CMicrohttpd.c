@@ -283,7 +283,9 @@ ptrdiff_t ocmhd_session_write(void *session, const void *bytes, size_t count, in
       is_retry ? gnutls_record_send(session, NULL, 0) : gnutls_record_send(session, bytes, count));
 }
 
-void ocmhd_session_finish(void *session) { gnutls_bye(session, GNUTLS_SHUT_WR); }
+ptrdiff_t ocmhd_session_finish(void *session) {
+  return transferred(gnutls_bye(session, GNUTLS_SHUT_WR));
+}
 
 void ocmhd_end_upgrade(struct MHD_UpgradeResponseHandle *handle) {
   MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);

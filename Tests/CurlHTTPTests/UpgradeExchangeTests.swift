@@ -33,7 +33,7 @@ private final class ScriptedEnd: TunnelEnd, @unchecked Sendable {
     return .bytes(1)
   }
 
-  func finishWriting() {}
+  func finishWriting() -> TunnelTransfer { .end }
   func close(isBroken: Bool) {}
 }
 

@@ -98,8 +98,9 @@ void *ocmhd_session(struct MHD_Connection *connection);
 /// -1, the next one must begin with the same bytes; `is_retry` is nonzero then.
 ptrdiff_t ocmhd_session_read(void *session, void *bytes, size_t count);
 ptrdiff_t ocmhd_session_write(void *session, const void *bytes, size_t count, int is_retry);
-/// Tells the client that no more bytes follow.
-void ocmhd_session_finish(void *session);
+/// Tells the client that no more bytes follow. Returns 0, or -1 or -2 like the functions above; after
+/// -1 it must be called again.
+ptrdiff_t ocmhd_session_finish(void *session);
 
 /// Ends a connection whose protocol was switched, and closes its socket.
 void ocmhd_end_upgrade(struct MHD_UpgradeResponseHandle *handle);

@@ -39,7 +39,9 @@ final class EncryptedEnd: TunnelEnd, @unchecked Sendable {
     return Self.transfer(result, atZero: .wouldBlock)
   }
 
-  func finishWriting() { unsafe ocmhd_session_finish(session) }
+  func finishWriting() -> TunnelTransfer {
+    Self.transfer(unsafe ocmhd_session_finish(session), atZero: .end)
+  }
 
   func close(isBroken: Bool) { closed(isBroken) }
 

@@ -39,7 +39,7 @@ struct TunnelFlow {
   var wantsToRead: Bool { !hasEnded && pending.isEmpty }
 
   /// Whether poll(2) has to watch the receiver.
-  var wantsToWrite: Bool { !pending.isEmpty }
+  var wantsToWrite: Bool { !pending.isEmpty || (hasEnded && !isFinished) }
 
   /// Drops the bytes from now on.
   mutating func discard() {
@@ -66,7 +66,13 @@ struct TunnelFlow {
         continue
       }
       if hasEnded {
-        if !isFinished, !isDiscarding { receiver.finishWriting() }
+        if !isFinished, !isDiscarding {
+          switch receiver.finishWriting() {
+          case .wouldBlock: return .waiting
+          case .failed: return .refused
+          case .bytes, .end: break
+          }
+        }
         isFinished = true
         return .waiting
       }
@@ -107,6 +113,6 @@ final class NoEnd: TunnelEnd {
   let descriptor: Int32 = -1
   func read(into buffer: UnsafeMutableRawBufferPointer) -> TunnelTransfer { .end }
   func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer { .bytes(buffer.count) }
-  func finishWriting() {}
+  func finishWriting() -> TunnelTransfer { .end }
   func close(isBroken: Bool) {}
 }

@@ -36,7 +36,9 @@ final class UpgradedEnd: TunnelEnd, @unchecked Sendable {
     unsafe SocketEnd.write(buffer, to: descriptor)
   }
 
-  func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+  func finishWriting() -> TunnelTransfer {
+    shutdown(descriptor, Int32(SHUT_WR)) == 0 ? .end : .failed
+  }
 
   func close(isBroken: Bool) {
     if isBroken {

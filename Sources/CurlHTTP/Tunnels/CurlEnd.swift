@@ -67,7 +67,9 @@ final class CurlEnd: TunnelEnd, @unchecked Sendable {
   }
 
   /// Ends the connection of TCP in one direction. libcurl cannot tell the end in TLS itself.
-  func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+  func finishWriting() -> TunnelTransfer {
+    shutdown(descriptor, Int32(SHUT_WR)) == 0 ? .end : .failed
+  }
 
   func close(isBroken: Bool) { handle = nil }
 }

@@ -28,7 +28,9 @@ package final class SocketEnd: TunnelEnd {
     unsafe Self.write(buffer, to: descriptor)
   }
 
-  package func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+  package func finishWriting() -> TunnelTransfer {
+    shutdown(descriptor, Int32(SHUT_WR)) == 0 ? .end : .failed
+  }
 
   package func close(isBroken: Bool) {
     if isBroken { setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }

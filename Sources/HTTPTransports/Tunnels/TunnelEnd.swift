@@ -4,7 +4,8 @@ package enum TunnelTransfer: Sendable, Hashable {
   case bytes(Int)
   /// Nothing now; poll(2) tells when there is more.
   case wouldBlock
-  /// The other party sends no more. Only reads return it.
+  /// The other party sends no more; or, as the result of ``TunnelEnd/finishWriting()``, was told that
+  /// no more follows. Writes do not return it.
   case end
   /// The connection is lost.
   case failed
@@ -22,7 +23,10 @@ package protocol TunnelEnd: AnyObject, Sendable {
   func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer
 
   /// Tells the other party that no more bytes follow. Bytes from it are still read.
-  func finishWriting()
+  ///
+  /// - Returns: `.end`; `.wouldBlock` if it must be called again when bytes could be written; or
+  ///   `.failed`.
+  func finishWriting() -> TunnelTransfer
 
   /// Closes the connection; must be called once. With `isBroken` the other party gets an error
   /// (RST) if that is possible, because an end would look like that of complete data.

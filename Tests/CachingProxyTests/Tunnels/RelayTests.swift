@@ -17,7 +17,7 @@ import Testing
       }
     }
     func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer { .bytes(buffer.count) }
-    func finishWriting() {}
+    func finishWriting() -> TunnelTransfer { .end }
     func close(isBroken: Bool) {}
   }
 
@@ -29,19 +29,23 @@ import Testing
       hasEnded.withLock { $0 } ? .end : .wouldBlock
     }
     func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer { .bytes(buffer.count) }
-    func finishWriting() {}
+    func finishWriting() -> TunnelTransfer { .end }
     func close(isBroken: Bool) {}
   }
 
   /// A side that gives what a test says, and keeps what it gets.
   private final class Scripted: TunnelEnd {
     private let reads: Mutex<[TunnelTransfer]>
+    private let finishes: Mutex<[TunnelTransfer]>
     private let isLost: Bool
     let taken = Mutex(0)
     let wasBroken = Mutex<Bool?>(nil)
-    let descriptor: Int32 = -1
-    init(_ reads: [TunnelTransfer], isLost: Bool = false) {
+    let descriptor: Int32 = 7
+    init(
+      _ reads: [TunnelTransfer], finishes: [TunnelTransfer] = [], isLost: Bool = false
+    ) {
       self.reads = Mutex(reads)
+      self.finishes = Mutex(finishes)
       self.isLost = isLost
     }
     func read(into buffer: UnsafeMutableRawBufferPointer) -> TunnelTransfer {
@@ -52,7 +56,9 @@ import Testing
       taken.withLock { $0 += buffer.count }
       return .bytes(buffer.count)
     }
-    func finishWriting() {}
+    func finishWriting() -> TunnelTransfer {
+      finishes.withLock { $0.isEmpty ? .end : $0.removeFirst() }
+    }
     func close(isBroken: Bool) { wasBroken.withLock { $0 = isBroken } }
   }
 
@@ -75,6 +81,35 @@ import Testing
     #expect(server.wasBroken.withLock { $0 } == true)
     #expect(
       results.withLock { $0 } == [Relay.Result(toClient: 5, toServer: 0, isComplete: false)])
+  }
+
+  @Test func `the end is told again if a client could not take it`() {
+    let client = Scripted([.end], finishes: [.wouldBlock])
+    let relay = Relay(
+      client: client, server: Scripted([.bytes(5), .end]), head: [], first: ([], []),
+      idle: .seconds(5)
+    ) { result in #expect(result.isComplete) }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+    defer { unsafe buffer.deallocate() }
+    unsafe relay.move(buffer, at: .now)
+    #expect(!relay.isOver)
+    #expect(relay.watched[0].descriptor == 7 && relay.watched[0].events == Poll.writable)
+    #expect(relay.watched[1].descriptor == -1)
+    unsafe relay.move(buffer, at: .now)
+    #expect(relay.isOver)
+    relay.close()
+  }
+
+  @Test func `a tunnel whose end cannot be told is not complete`() {
+    let client = Scripted([.end], finishes: [.failed])
+    let relay = Relay(
+      client: client, server: Scripted([.end]), head: [], first: ([], []), idle: .seconds(5)
+    ) { result in #expect(!result.isComplete) }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+    defer { unsafe buffer.deallocate() }
+    unsafe relay.move(buffer, at: .now)
+    #expect(relay.isOver)
+    relay.close()
   }
 
   @Test func `bytes that nobody takes do not keep a tunnel open`() {
