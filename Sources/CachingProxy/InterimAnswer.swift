@@ -15,9 +15,6 @@ enum InterimAnswer {
   /// The limit on the length of an interim answer that is passed on, in bytes.
   static let maximumLength = 16 * 1024
 
-  /// The longest wait for a client that stops reading within an interim answer, in milliseconds.
-  private static let patience: Int32 = 1000
-
   /// Returns the bytes of an interim answer, or `nil` if it is too long.
   static func bytes(of head: HTTPResponseHead, via: String) -> [UInt8]? {
     let phrase = head.status == 103 ? "Early Hints" : head.status == 102 ? "Processing" : "Interim"
@@ -31,57 +28,50 @@ enum InterimAnswer {
     return bytes + Array("Via: \(via)\r\n\r\n".utf8)
   }
 
-  /// Writes an interim answer to a connection to which no other code writes now.
+  /// Writes an interim answer to a connection to which no other code writes now. Never waits: a
+  /// thread of the transport, on which all transfers depend, calls it.
   ///
-  /// It is left out if the socket accepts no bytes: a client that does not read has no use for
-  /// hints.
+  /// It is left out if the socket has little room: a client that does not read has no use for hints.
   static func write(_ head: HTTPResponseHead, to connection: ClientConnection, via: String) {
     let socket = connection.socket
     guard socket >= 0, let bytes = bytes(of: head, via: via) else { return }
-    if let session = unsafe connection.session {
-      return unsafe write(bytes, to: session, socket)
-    }
-    var sent = 0
-    while sent < bytes.count {
-      let transfer = unsafe bytes[sent...].withUnsafeBytes {
-        unsafe SocketEnd.write($0, to: socket)
-      }
-      if case .bytes(let count) = transfer {
-        sent += count
-      } else if sent == 0 || transfer != .wouldBlock || !isWritable(socket) {
-        // A part of an answer cannot be taken back: the following bytes would be read as its
-        // fields.
-        if sent > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
-        return
-      }
-    }
+    unsafe write(bytes, to: socket, connection.session)
   }
 
-  /// Writes to a client with TLS. A record that was begun must be finished.
-  private static func write(
-    _ bytes: [UInt8], to session: UnsafeMutableRawPointer, _ socket: Int32
-  ) {
+  /// Writes to a socket, by way of its session if it has one, or leaves the bytes out.
+  static func write(_ bytes: [UInt8], to socket: Int32, _ session: UnsafeMutableRawPointer?) {
+    // A socket that poll(2) reports has more room than an interim answer needs.
+    guard isWritable(socket) else { return }
+    let isCut: Bool
+    if let session = unsafe session {
+      isCut = unsafe !write(bytes, to: session)
+    } else {
+      let transfer = unsafe bytes.withUnsafeBytes { unsafe SocketEnd.write($0, to: socket) }
+      if case .bytes(let count) = transfer { isCut = count < bytes.count } else { isCut = false }
+    }
+    // A part of an answer cannot be taken back: the following bytes would be read as its fields.
+    if isCut { shutdown(socket, Int32(SHUT_RDWR)) }
+  }
+
+  /// Writes to a client with TLS; returns `false` if that did not take all. A record that was begun
+  /// would have to be finished.
+  private static func write(_ bytes: [UInt8], to session: UnsafeMutableRawPointer) -> Bool {
     var sent = 0
-    var isRetry = false
     while sent < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { buffer in
         // Safety: the rest of the buffer is read; the session is valid as long as the request.
         unsafe ocmhd_session_write(
-          session, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, isRetry ? 1 : 0)
+          session, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, 0)
       }
-      isRetry = count == -1
-      if count > 0 {
-        sent += count
-      } else if !isRetry || !isWritable(socket) {
-        shutdown(socket, Int32(SHUT_RDWR))
-        return
-      }
+      if count <= 0 { return false }
+      sent += count
     }
+    return true
   }
 
   private static func isWritable(_ socket: Int32) -> Bool {
     var item = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
     // Safety: poll reads and writes the one item.
-    return unsafe poll(&item, 1, patience) > 0
+    return unsafe poll(&item, 1, 0) > 0
   }
 }
