@@ -167,6 +167,8 @@ extension Exchange {
   func end(isComplete: Bool, status: Int) {
     let (note, task, reader, writer, isSent, isTunnel) = state.withLock { state in
       if let result = state.relayed { state.note.take(result) }
+      // The client left before the tunnel could begin.
+      if !state.isTunnel, state.note.source == .tunnel { state.note.source = .network }
       if status != 0, state.note.status == 0 { state.note.refused(status, target: target) }
       state.isEnded = true
       state.isSuspended = false

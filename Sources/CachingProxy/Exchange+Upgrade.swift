@@ -17,7 +17,7 @@ extension Exchange {
   /// - Parameter early: The bytes that the client has sent since its request.
   func switchProtocols(_ client: UpgradedEnd, _ early: [UInt8]) {
     let server = state.withLock { state in
-      state.isTunnel = true
+      state.isTunnel = state.switched != nil
       return state.switched.take()
     }
     guard let server else { return client.close(isBroken: true) }

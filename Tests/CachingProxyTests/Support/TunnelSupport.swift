@@ -18,6 +18,8 @@ import TestSupport
 struct LoopbackTunnels: TunnelTransport {
   let port: UInt16
   var failure: TransportError.Code?
+  /// Called before a server switches its protocol.
+  var beforeSwitch: @Sendable () -> Void = {}
 
   func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd {
     if let failure { throw TransportError(failure, url: target.authority) }
@@ -39,6 +41,7 @@ struct LoopbackTunnels: TunnelTransport {
     if name.text == "refused" {
       return .answered(HTTPResponseHead(status: 426), body: Array("no".utf8))
     }
+    beforeSwitch()
     return .switched(
       HTTPResponseHead(status: 101, fields: [name, HTTPField("X", "y")]),
       server: try await connect(to: target), first: Array("first ".utf8))

@@ -1,6 +1,8 @@
+import CacheFormat
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
+import Synchronization
 import TestSupport
 import Testing
 
@@ -139,5 +141,43 @@ import Testing
     }
     #expect(end == .reset)
     #expect(try await recorder.records(count: 1)[0].isComplete == false)
+  }
+
+  /// Counts tunnels as the status page does.
+  private final class Counter: ProxyObserver {
+    let traffic = Traffic()
+    func answered(_ record: AnswerRecord) { traffic.add(record) }
+    func tunnelBegan() { traffic.tunnelBegan() }
+  }
+
+  @Test func `of a client that leaves before the 101 counts as no tunnel, or one that ended`()
+    async throws
+  {
+    let echo = try TalkingServer.echo()
+    let client = Mutex<RawClient?>(nil)
+    var tunnels = LoopbackTunnels(port: echo.port)
+    tunnels.beforeSwitch = {
+      client.withLock { client in
+        client?.breakConnection()
+        client = nil
+      }
+    }
+    let (counter, recorder) = (Counter(), Recorder())
+    let server = ProxyServer(
+      backend: ScriptedBackend(),
+      options: ProxyOptions(
+        listen: ListenAddress(host: "127.0.0.1", port: 0),
+        origin: try NormalizedURL("http://origin.test")),
+      pages: nil, observers: [counter, recorder], tunnels: tunnels,
+      identity: ProxyIdentity(pseudonym: "test"), clock: FixedClock())
+    try await run(server) { port, _ in
+      try client.withLock { client in
+        client = try RawClient(port: port)
+        client?.send(request(port))
+      }
+      _ = try await recorder.records(count: 1)
+    }
+    let counts = counter.traffic.report(at: Timestamp(nanoseconds: 0)).tunnels
+    #expect(counts.began == counts.ended)
   }
 }
