@@ -19,11 +19,11 @@ final class ProxyCore: Sendable {
   let handshakes: HandshakeWatch?
   /// The longest time in which a client may accept no byte.
   let patience: Duration
+  let connections = ConnectionCount()
   let exchanges = ExchangeRegistry()
   let fileBuffers = FileBuffers()
   private let stopping = Atomic<Bool>(false)
   private let active = Atomic<Int>(0)
-  private let connections = Atomic<Int>(0)
   private let tunnels = Mutex<TunnelDesk?>(nil)
   private let interception = Mutex<Interceptor?>(nil)
 
@@ -65,11 +65,6 @@ final class ProxyCore: Sendable {
 
   /// Counts a request that has begun.
   func begin() { active.add(1, ordering: .relaxed) }
-
-  /// The number of connections that were given to the server library and have not ended.
-  var connectionCount: Int { connections.load(ordering: .relaxed) }
-  func connectionBegan() { connections.add(1, ordering: .relaxed) }
-  func connectionEnded() { connections.subtract(1, ordering: .relaxed) }
 
   /// Opens tunnels; `nil` if there are none.
   var desk: TunnelDesk? {

@@ -67,7 +67,7 @@ final class RunningServer: Sendable {
       let acceptor = ClientAcceptor(
         listener: bound.descriptor, patience: core.patience, maximumWaiting: min(1024, limit / 4),
         .init(
-          hasRoom: { core.connectionCount + $0 < limit },
+          hasRoom: { core.connections.isBelow(limit - $0) },
           request: { client in
             core.interceptor?.forget(client.descriptor)
             daemon.add(client)

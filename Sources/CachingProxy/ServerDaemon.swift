@@ -22,14 +22,18 @@ final class ServerDaemon: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - isEncrypted: Whether clients use TLS.
-  init?(core: ProxyCore, isEncrypted: Bool, options: ProxyOptions, connectionLimit: Int) {
+  ///   - connectionMemory: ``connectionMemory``, except in tests.
+  init?(
+    core: ProxyCore, isEncrypted: Bool, options: ProxyOptions, connectionLimit: Int,
+    connectionMemory: Int = ServerDaemon.connectionMemory
+  ) {
     self.core = core
     var configuration = unsafe ocmhd_configuration()
     unsafe configuration.is_encrypted = isEncrypted ? 1 : 0
     unsafe configuration.thread_count = UInt32(clamping: max(1, options.threads))
     unsafe configuration.connection_limit = UInt32(clamping: connectionLimit)
     unsafe configuration.idle_seconds = UInt32(clamping: max(1, options.idleSeconds))
-    unsafe configuration.connection_memory = Self.connectionMemory
+    unsafe configuration.connection_memory = connectionMemory
     // Safety: the threads hold the core until they are stopped, even if this object is released
     // before.
     let reference = unsafe Unmanaged.passRetained(core)
@@ -48,12 +52,11 @@ final class ServerDaemon: @unchecked Sendable {
   /// Takes over a connection.
   func add(_ client: NewClient) {
     // Counted here, because the thread that gets the connection may be busy.
-    core.connectionBegan()
-    let isTaken = unsafe client.address.withUnsafeBytes { address in
+    core.connections.handOver(client.descriptor)
+    _ = unsafe client.address.withUnsafeBytes { address in
       // Safety: the address is copied. A connection that is not taken over is closed.
       unsafe ocmhd_add(server, client.descriptor, address.baseAddress, UInt32(address.count))
     }
-    if isTaken == 0 { core.connectionEnded() }
   }
 
   /// Ends all connections and threads; must be called once. No connection may be suspended.
@@ -73,6 +76,7 @@ private func connected(
   guard let context = unsafe context, let connection = unsafe connection else { return nil }
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   let client = unsafe ClientInfo(connection, core.interceptor)
+  core.connections.begin(client.socket)
   if core.isEncrypted || client.target != nil { core.handshakes?.add(client) }
   return unsafe Unmanaged.passRetained(client).toOpaque()
 }
@@ -84,7 +88,7 @@ private func disconnected(_ context: UnsafeMutableRawPointer?, _ state: UnsafeMu
   let core = unsafe Unmanaged<ProxyCore>.fromOpaque(context).takeUnretainedValue()
   client.endWait()
   if client.target != nil { core.interceptor?.ended(client.socket, of: client.address) }
-  core.connectionEnded()
+  core.connections.end()
 }
 
 private func began(
