@@ -96,7 +96,7 @@ extension Store {
       guard let record = try? catalog.readRecord(place), matches(place.info(record))
       else { return false }
       if try evictor.remove(place.slot, reason, exactly: true) { return true }
-      guard reason == .asked, let now = catalog.locate(place.slot.keyHash, place.slot.variant),
+      guard let now = catalog.locate(place.slot.keyHash, place.slot.variant),
         !now.slot.isSameRecord(as: place.slot)
       else { return false }
       place = now

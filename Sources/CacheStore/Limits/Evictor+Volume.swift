@@ -47,7 +47,9 @@ extension Evictor {
         if dropDeadRecords(of: free - available) { continue }
       }
       volume.withLock { $0.written = .max - bytes - bytes }
-      // Nothing is evicted for a body that cannot be stored anyway.
+      // Nothing is evicted if the free bytes are not known,
+      _ = try system(path) { () throws(SystemError) in try queryVolume() }
+      // or for a body that cannot be stored anyway.
       guard !isTooLong(bytes, leaving: free),
         try evictOne(
           .freeSpace, olderThan: bound, forSpare: entry.isSpare,
@@ -66,8 +68,10 @@ extension Evictor {
   }
 
   /// The status of the volume; `nil` if it cannot be queried.
-  private var volumeStatus: VolumeStatus? {
-    try? catalog.fileSystem.volume(of: catalog.place.root.raw)
+  private var volumeStatus: VolumeStatus? { try? queryVolume() }
+
+  private func queryVolume() throws(SystemError) -> VolumeStatus {
+    try catalog.fileSystem.volume(of: catalog.place.root.raw)
   }
 
   /// Returns the most bytes that an entry still takes on the volume, with the directories of key and

@@ -137,7 +137,8 @@ final class Evictor: Sendable {
         if bound != nil { return state.index.oldest() }
         return state.victim(reason, planned(state), before: end, forSpare: isForSpare)
       }
-      guard let victim, victim.accessed < end,
+      // Damage may have made a time of `.max`.
+      guard let victim, victim.accessed < end || end == .max,
         victim.keyHash != replaced?.keyHash || victim.variant != replaced?.variant
       else { return nil }
       if try remove(victim, reason) {
@@ -169,8 +170,8 @@ final class Evictor: Sendable {
 
   // MARK: Removing an entry
 
-  /// Removes one entry. If the reason is not `asked`, the entry is removed only if it is unpinned
-  /// and has neither changed nor been accessed since it was chosen.
+  /// Removes one entry. If the reason is a limit, the entry is removed only if it is unpinned and has
+  /// neither changed nor been accessed since it was chosen; if it is the age, accesses do not matter.
   ///
   /// - Parameter exactly: whether an entry that has changed since then stays in any case.
   ///
@@ -303,11 +304,12 @@ private struct Victim {
   /// Whether it stays if it has changed.
   let isExact: Bool
 
-  /// Returns whether it may still be removed. By a limit or for its age, only one that has not been
-  /// replaced, pinned or accessed since it was chosen.
+  /// Returns whether it may still be removed. For its age, only one that has not been replaced or
+  /// pinned since it was chosen; by a limit, only one that has not been accessed either.
   func mayGo(_ now: Slot) -> Bool {
     if reason == .asked { return !isExact || now.isSameRecord(as: slot) }
-    return now.isSameRecord(as: slot) && !now.isPinned && now.accessed == slot.accessed
+    return now.isSameRecord(as: slot) && !now.isPinned
+      && (reason == .age || now.accessed == slot.accessed)
   }
 }
 
