@@ -10,7 +10,7 @@ package struct MetadataDocument: Sendable, Hashable {
   package static let maximumBytes = 8 << 20
 
   /// The maximum number of header fields, of user items, and of tags, each on its own.
-  package static let maximumItems = 65_536
+  package static let maximumItems = PutRecord.maximumItems
 
   /// The hash seed of the store that the entry belongs to.
   package var hashSeed: UInt64

@@ -166,6 +166,7 @@ extension Catalog {
     switch header.type {
     case .put:
       guard let head = unsafe PutHead(payload), head.length < Self.maximumBodyBytes,
+        state.index.totals.logicalBytes < Self.maximumBytes,
         head.agrees(withBodyCount: header.bodyCount)
       else { break }
       state.removals?.put(head)
@@ -200,8 +201,10 @@ extension Catalog {
     return true
   }
 
-  /// The bound of the body length in a record, so that sums cannot overflow. No file is that long.
+  /// The bounds of a body and of all together, so that sums cannot overflow. No file is that long, and
+  /// no volume that large.
   private static var maximumBodyBytes: UInt64 { 1 << 48 }
+  private static var maximumBytes: UInt64 { 1 << 62 }
 
   private func applyStructure(
     _ state: inout StoreState, _ header: RecordFrame.Header, _ payload: UnsafeRawBufferPointer

@@ -140,7 +140,9 @@ extension Catalog {
       guard state.journal.hasRemoved, state.journal.bytes.live < Self.quickPurgeBytes,
         let first = state.journal.first
       else { return false }
-      return clock.now() - first.segment.created.nanoseconds > Self.purgeAgeNanoseconds
+      // Damage may have made any time.
+      let (age, isFar) = clock.now().subtractingReportingOverflow(first.segment.created.nanoseconds)
+      return isFar || age > Self.purgeAgeNanoseconds
     }
   }
 

@@ -191,6 +191,11 @@ package final class Journal: Sendable {
       }
       number += 1
     }
+    guard number <= Layout.lastSegment else {
+      throw StoreError(
+        .inputOutput, path: self.path(of: number), cause: "the journal has reached the last number",
+        remedy: "move its segments away: the entries are restored from their files")
+    }
     try write(number, version: version)
     return number
   }

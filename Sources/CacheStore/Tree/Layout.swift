@@ -41,12 +41,15 @@ package enum Layout {
     return name
   }
 
+  /// The greatest number of a segment. No store reaches it, and numbers above it never overflow.
+  static let lastSegment: UInt32 = 0xEFFF_FFFF
+
   /// Returns the number of the segment with a name; `nil` for any other name.
   package static func segmentNumber(_ name: PathName) -> UInt32? {
     let bytes = name.bytes
     guard bytes.count == 12, bytes[8...].elementsEqual(".log".utf8),
-      let number = UInt32(String(decoding: bytes[..<8], as: UTF8.self), radix: 16), number > 0,
-      segment(number).bytes == bytes
+      let number = UInt32(String(decoding: bytes[..<8], as: UTF8.self), radix: 16),
+      (1...lastSegment).contains(number), segment(number).bytes == bytes
     else { return nil }
     return number
   }

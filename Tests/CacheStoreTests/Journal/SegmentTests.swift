@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheSystem
 import Foundation
 import Synchronization
 import Testing
@@ -89,6 +90,74 @@ import Testing
     let folder = try Self.store(segments: 1)
     try folder.write(Array("something else".utf8), to: name)
     try Self.checkHealing(folder, count: 10, name)
+  }
+
+  @Test(arguments: [0xFFFF_FFFF, 0xFFFF_FFFE, 0xF000_0000] as [UInt32])
+  func `a segment whose number no store reaches is none`(number: UInt32) throws {
+    let folder = try Self.store(segments: 1)
+    try folder.write(try Self.header(number, in: folder).bytes, to: Layout.segment(number).text)
+    try Self.checkHealing(folder, count: 10, "\(number)")
+  }
+
+  @Test func `behind the last number nothing is stored, and nothing is lost`() throws {
+    let folder = try Self.store(segments: 1)
+    let last = Layout.lastSegment
+    try folder.write(try Self.header(last, in: folder).bytes, to: Layout.segment(last).text)
+    let store = try folder.open()
+    store.waitUntilIdle()
+    store.catalog.journal.rollsNext.store(true, ordering: .relaxed)
+    let error = #expect(throws: StoreError.self) { try store.put([1], for: "new") }
+    #expect(error?.cause == "the journal has reached the last number")
+    for number in 0..<10 { #expect(store.lookUp(Self.key(number)).entry != nil) }
+  }
+
+  @Test func `records that all together are longer than any volume do not count`() throws {
+    let folder = try Self.store(segments: 1)
+    let store = try folder.open()
+    // Otherwise the numbers of records and entries are equal, and the index is compared with itself after
+    // each of them.
+    try store.remove(Self.key(9))
+    var record = PutHead(
+      keyHash: KeyHash(high: 0, low: 0), digest: Digest(high: 0, low: 0), variant: 0,
+      length: 1 << 48 - 1, created: .distantPast, accessed: .distantPast, expires: nil, bodyFile: 1,
+      overhead: 0, status: nil, isPinned: false)
+    try store.catalog.append { _ throws(StoreError) -> [[UInt8]] in
+      (0..<66_000).map { number in
+        record.keyHash.low = UInt64(number)
+        record.digest.low = UInt64(number)
+        return PutRecord(head: record, key: "k", metadata: EntryMetadata()).bytes
+      }
+    }
+    Self.check(store, count: 9, more: 16_385, "bounded")
+    let again = try Store(at: folder.path, options: Options(isReadOnly: true))
+    Self.check(again, count: 9, more: 16_385, "read again")
+    again.close()
+    store.close()
+  }
+
+  @Test(arguments: [Int64.min, .max])
+  func `a store with a segment of any age is closed`(time: Int64) throws {
+    let folder = try Self.store(segments: 1)
+    var store = try folder.open()
+    try store.remove(Self.key(9))
+    store.close()
+    let header = try Self.header(1, in: folder, created: time)
+    let records = folder.bytes("00000001.log")[header.bytes.count...]
+    try folder.write(header.bytes + records, to: "00000001.log")
+    store = try folder.open()
+    Self.check(store, count: 9, "\(time)")
+    store.close()
+  }
+
+  private static func header(
+    _ number: UInt32, in folder: JournalFolder, created: Int64 = 0
+  ) throws -> SegmentHeader {
+    let store = try Store(at: folder.path, options: Options(isReadOnly: true))
+    defer { store.close() }
+    return SegmentHeader(
+      version: 1, storeID: store.catalog.place.description.id,
+      hashSeed: store.catalog.place.description.hashSeed, number: UInt64(number),
+      created: Timestamp(nanoseconds: created))
   }
 
   @Test(arguments: ["00000002.log", "new", "ffffffff.log"])
