@@ -1,6 +1,7 @@
 /// The reason why coded content cannot be decoded.
 public enum ContentCodingError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The data is invalid for the coding: a wrong header, a wrong checksum, or an impossible code.
+  /// The data is invalid for the coding: a wrong header, a wrong checksum, an impossible code,
+  /// or too much data without content.
   case damaged(coding: String)
 
   /// The data ends before the end of the coding.

@@ -8,6 +8,10 @@
 /// memory, so each piece from the network should be decoded completely before the next one is
 /// appended.
 ///
+/// Data that decodes to nothing for long is damaged, because a few bytes of it could keep a
+/// processor busy for hours: more than 1,024 gzip members without content in a row, or, with
+/// several codings, 64 MiB between the stages without a byte of output.
+///
 /// After a call has thrown an error, every later call throws the same error.
 package struct ContentDecoder: ~Copyable, Sendable {
   /// The maximum number of bytes of a piece: 64 KiB.
@@ -19,10 +23,19 @@ package struct ContentDecoder: ~Copyable, Sendable {
   /// cause.
   package static let maximumCodings = 4
 
+  /// The limit of the bytes that pass between stages without any output.
+  private static let maximumSilentBytes = 64 << 20
+
+  /// The least number of bytes that a piece between stages counts for, because even a short one
+  /// takes time.
+  private static let leastCount = 1_024
+
   /// The stages in the order in which the bytes pass them: the coding applied last is the first.
   private var stages: [InflateStage]
   /// The bytes that were appended, if there is no coding.
   private var plain: [UInt8] = []
+  /// The bytes that have passed between stages since the last output.
+  private var silentBytes = 0
   private var failure: ContentCodingError?
 
   /// Creates a decoder for codings in the order of `Content-Encoding`: the coding applied first is
@@ -64,7 +77,9 @@ package struct ContentDecoder: ~Copyable, Sendable {
     if let failure { throw failure }
     guard !stages.isEmpty else { return takePlain() }
     do throws(ContentCodingError) {
-      return try pull(stages.count - 1)
+      let piece = try pull(stages.count - 1)
+      if piece != nil { silentBytes = 0 }
+      return piece
     } catch {
       throw fail(error)
     }
@@ -88,6 +103,10 @@ package struct ContentDecoder: ~Copyable, Sendable {
     while true {
       if let piece = try stages[index].next(atMost: Self.maximumPieceBytes) { return piece }
       guard index > 0, let input = try pull(index - 1) else { return nil }
+      silentBytes += max(input.count, Self.leastCount)
+      guard silentBytes <= Self.maximumSilentBytes else {
+        throw .damaged(coding: stages[index].coding.rawValue)
+      }
       stages[index].append(input)
     }
   }

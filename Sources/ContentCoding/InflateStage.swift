@@ -1,5 +1,8 @@
 /// A stage that decodes one coding. It finds the ends of members, and keeps the unused input.
 struct InflateStage: Sendable {
+  /// The limit of gzip members without content in a row. Some tools end a file with one.
+  private static let maximumEmptyMembers = 1_024
+
   let coding: Coding
 
   private enum Phase {
@@ -17,6 +20,8 @@ struct InflateStage: Sendable {
   private var inflater: Inflater?
   private var input: [UInt8] = []
   private var position = 0
+  /// The number of members that have ended since the last byte of output.
+  private var emptyMembers = 0
 
   init(_ coding: Coding) {
     self.coding = coding
@@ -50,14 +55,17 @@ struct InflateStage: Sendable {
       let step = inflater.step(input, from: position, atMost: limit)
       position += step.consumed
       switch step.state {
-      case .atEnd: end()
+      case .atEnd: try endMember(isEmpty: step.output.isEmpty)
       case .goesOn: break
       case .needsInput:
         if step.output.isEmpty { return nil }
       case .damaged: throw .damaged(coding: coding.rawValue)
       case .noMemory: throw .outOfMemory
       }
-      if !step.output.isEmpty { return step.output }
+      if !step.output.isEmpty {
+        emptyMembers = 0
+        return step.output
+      }
     }
     return nil
   }
@@ -89,7 +97,11 @@ struct InflateStage: Sendable {
     return false
   }
 
-  private mutating func end() {
+  private mutating func endMember(isEmpty: Bool) throws(ContentCodingError) {
+    if isEmpty { emptyMembers += 1 }
+    guard emptyMembers <= Self.maximumEmptyMembers else {
+      throw .damaged(coding: coding.rawValue)
+    }
     end(isOver: coding != .gzip)
   }
 

@@ -172,6 +172,30 @@ struct ContentDecoderTests {
     #expect(count == 64 << 20)
   }
 
+  @Test("empty members in a row are taken up to a limit, alone and within another coding")
+  func emptyMembers() {
+    let empty = deflated([], .gzip)
+    func members(_ count: Int) -> [UInt8] { Array(repeatElement(empty, count: count).joined()) }
+    for count in [2, 1_024] {
+      let coded = members(count) + Self.golden + members(count) + Self.golden
+      #expect(decoded([coded], ["gzip"]) == .success(Self.text + Self.text))
+      #expect(
+        decoded([deflated(coded, .gzip)], ["gzip", "gzip"]) == .success(Self.text + Self.text))
+    }
+    let coded = members(1_025) + Self.golden
+    #expect(decoded([coded], ["gzip"]) == .failure(.damaged(coding: "gzip")))
+    #expect(
+      decoded([deflated(coded, .gzip)], ["gzip", "gzip"]) == .failure(.damaged(coding: "gzip")))
+  }
+
+  @Test("data that decodes to nothing for long within another coding is damaged")
+  func nothing() {
+    // A header that says that the name of the file follows, and a name without end.
+    let header: [UInt8] = [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3]
+    let coded = deflated(header + [UInt8](repeating: 0x61, count: 65 << 20), .gzip, level: 1)
+    #expect(decoded([coded], ["gzip", "gzip"]) == .failure(.damaged(coding: "gzip")))
+  }
+
   @Test("random content comes back through random codings and pieces", arguments: 0..<8)
   func roundTrips(run: Int) {
     let seed = UInt64.random(in: 0 ... .max)
