@@ -42,7 +42,7 @@ final class TransferLoop: Sendable {
     }
     unsafe self.multi = multi
     unsafe occurl_multi_set_long(
-      multi, CURLMOPT_MAX_HOST_CONNECTIONS, max(0, setup.connectionsPerHost))
+      multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHost(setup))
     do throws(SystemError) {
       try startThread {
         ThreadSignals.blockAll()
@@ -55,6 +55,23 @@ final class TransferLoop: Sendable {
 
   deinit {
     _ = unsafe curl_multi_cleanup(multi)
+  }
+
+  /// Returns the limit of connections to one host for libcurl; 0 for none.
+  ///
+  /// If there may be a proxy for http, libcurl would count the connections to all hosts behind it
+  /// together. Then ``OriginQueues`` alone limits them.
+  static func connectionsPerHost(
+    _ setup: NetworkSetup, variable: (String) -> String? = TunnelProxy.environment
+  ) -> Int {
+    let mayUseProxy =
+      switch setup.proxy {
+      case .none: false
+      case .url: true
+      case .environment:
+        ["http_proxy", "all_proxy", "ALL_PROXY"].contains { variable($0)?.isEmpty == false }
+      }
+    return mayUseProxy ? 0 : max(0, setup.connectionsPerHost)
   }
 
   /// Puts a command for a transfer into the inbox; from any thread.

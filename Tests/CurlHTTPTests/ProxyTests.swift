@@ -1,3 +1,4 @@
+import CacheSystem
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
@@ -56,6 +57,41 @@ struct ProxyTests {
     }
     let other = try transport(.url(address, except: "example.org,.1"))
     #expect(try await other.fetch(origin.address()).body == "by proxy")
+  }
+
+  @Test("hosts behind one proxy have connections of their own", .timeLimit(.minutes(5)))
+  func connectionsPerHost() async throws {
+    let hosts = Monitor<Set<String>>([])
+    let proxy = try LoopbackOrigin { request, connection in
+      hosts.change { _ = $0.insert(request.target) }
+      hosts.wait { $0.count == 2 ? () : nil }
+      connection.answer("by proxy")
+    }
+    let transport = try CurlTransport(
+      NetworkSetup(connectionsPerHost: 1, proxy: .url("http://127.0.0.1:\(proxy.port)")))
+    let options = TransportOptions(connectTimeout: .seconds(5), idleTimeout: nil)
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for host in ["a.invalid", "b.invalid"] {
+        let url = try NormalizedURL("http://\(host)/")
+        group.addTask { try await transport.fetch(url, options: options).body }
+      }
+      for try await body in group { #expect(body == "by proxy") }
+    }
+  }
+
+  @Test("libcurl counts connections to hosts only without a proxy for http")
+  func connectionLimit() {
+    func limit(_ proxy: NetworkSetup.Proxy, _ variables: [String: String] = [:]) -> Int {
+      TransferLoop.connectionsPerHost(NetworkSetup(connectionsPerHost: 7, proxy: proxy)) {
+        variables[$0]
+      }
+    }
+    #expect(limit(.none, ["http_proxy": "http://p"]) == 7)
+    #expect(limit(.url("http://p")) == 0)
+    #expect(limit(.environment, ["http_proxy": "", "https_proxy": "http://p"]) == 7)
+    for name in ["http_proxy", "all_proxy", "ALL_PROXY"] {
+      #expect(limit(.environment, [name: "http://p"]) == 0)
+    }
   }
 
   @Test("a proxy that cannot be reached or is none is an error")

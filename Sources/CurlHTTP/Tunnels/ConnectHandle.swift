@@ -196,7 +196,8 @@ struct TunnelProxy: Hashable {
   /// Whether libcurl has to encrypt what goes to the proxy.
   var isEncrypted: Bool { url?.lowercased().hasPrefix("https:") ?? false }
 
-  private static func environment(_ name: String) -> String? {
+  /// Returns the value of an environment variable, or `nil` if it is not set.
+  static func environment(_ name: String) -> String? {
     // Safety: the text is copied at once; the tools do not change their environment.
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }
