@@ -28,6 +28,7 @@ final class RunningTransfer {
   private let sockets: IdleSockets
   private var parser = HeadParser()
   private var isReceivePaused = false
+  /// Whether the last read from the request's body had no bytes.
   private var isSendPaused = false
   private var wasSent = false
   private var hasHead = false
@@ -51,7 +52,7 @@ final class RunningTransfer {
   /// The time at which the idle timeout expires, or `nil` if it does not run now.
   var idleDeadline: ContinuousClock.Instant? {
     guard let lastActivity, let timeout = transfer.options.idleTimeout, !isReceivePaused,
-      !isSendPaused
+      !isSendPaused || transfer.upload?.isStopped == true
     else { return nil }
     return lastActivity + max(timeout, .milliseconds(1))
   }
@@ -82,6 +83,13 @@ final class RunningTransfer {
     isSendPaused = false
     lastActivity = .now
     applyPauses()
+  }
+
+  /// Lets libcurl ask for more of the request's body although there is none, so that it notices the end of
+  /// the response. That is no activity, and the pause goes on.
+  func lookForEnd() {
+    // Safety: the handle is valid. A failure is visible as the end of the transfer.
+    _ = unsafe curl_easy_pause(handle.raw, isReceivePaused ? occurl_pause_receive : 0)
   }
 
   /// Returns the end of the transfer for libcurl's result.
@@ -183,9 +191,12 @@ extension RunningTransfer {
     }
     switch read {
     case .bytes(let count):
+      isSendPaused = false
       lastActivity = .now
       return count
-    case .end: return 0
+    case .end:
+      isSendPaused = false
+      return 0
     case .wait:
       isSendPaused = true
       return Int(occurl_read_pause)

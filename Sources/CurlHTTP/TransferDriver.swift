@@ -184,7 +184,7 @@ extension TransferDriver {
     nextOverCheck = nil
     for id in uploading {
       guard let candidate = running[id], candidate.mayBeOver else { continue }
-      candidate.resumeSending()
+      candidate.lookForEnd()
       nextOverCheck = now + Self.overCheck
     }
   }

@@ -90,6 +90,9 @@ package final class Upload: Sendable {
   /// Whether the source is asked for its next piece.
   package var awaitsSource: Bool { state.withLock { $0.pull != nil } }
 
+  /// Whether nothing more is sent, because the server has refused the body or the transfer has ended.
+  package var isStopped: Bool { state.withLock { $0.isStopped } }
+
   /// Returns to the start; returns `false` if bytes that cannot be read again have been read.
   package func rewind() -> Bool {
     state.withLock { state in

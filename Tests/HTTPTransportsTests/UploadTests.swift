@@ -348,6 +348,60 @@ struct UploadTests {
     #expect(try await response.body.readAll() == [0, 1, 2])
   }
 
+  @Test(
+    "the idle timeout does not run while the source is slow, if the answer came first",
+    .timeLimit(.minutes(5)))
+  func slowSourceAfterAnswer() async throws {
+    let origin = try LoopbackOrigin { _, connection in
+      connection.answer("fine")
+      if connection.readChunked() != [0, 1, 2] { connection.close() }
+    }
+    let silent = try LoopbackOrigin { _, connection in connection.waitForClose() }
+    let transport = try makeTransport()
+    let options = TransportOptions(idleTimeout: .seconds(1))
+    let silentURL = try silent.address()
+    let isReceived = AsyncStream.makeStream(of: Void.self)
+    let source = ScriptedSource { index in
+      guard index == 1 else { return index < 3 ? [UInt8(index)] : nil }
+      for await _ in isReceived.stream {}
+      // Waits for longer than the timeout, which this one on the same loop shows.
+      #expect(await transport.failure(silentURL, options: options)?.code == .timeout)
+      return [1]
+    }
+    let response = try await transport.send(
+      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: origin.address()),
+      body: .stream(length: nil, source), options: options
+    ) { _ in }
+    #expect(try await response.body.next() == Array("fine".utf8))
+    isReceived.continuation.finish()
+    #expect(try await response.body.next() == nil)
+  }
+
+  @Test(
+    "the idle timeout runs after an error that has ended the upload", .timeLimit(.minutes(1)),
+    arguments: ["1.1", "1.0"])
+  func stalledError(version: String) async throws {
+    let origin = try LoopbackOrigin { _, connection in
+      _ = connection.read(through: "mark")
+      connection.send(
+        "HTTP/\(version) 413 Too Large\r\nConnection: close\r\nContent-Length: 100\r\n\r\ntoo")
+      connection.waitForClose()
+    }
+    let source = ScriptedSource { index in
+      if index == 1 { await untilCancelled() }
+      return Array("mark".utf8)
+    }
+    let url = try origin.address()
+    let response = try await makeTransport().send(
+      HTTPRequest(method: HTTPMethod(rawValue: "POST"), url: url),
+      body: .stream(length: nil, source), options: TransportOptions(idleTimeout: .seconds(1))
+    ) { _ in }
+    #expect(response.head.status == 413)
+    #expect(try await response.body.next() == Array("too".utf8))
+    let error = await #expect(throws: TransportError.self) { try await response.body.next() }
+    #expect(error == TransportError(.timeout, url: url.string))
+  }
+
   @Test("a server that does not read runs into the idle timeout", .timeLimit(.minutes(5)))
   func stuckServer() async throws {
     let isOver = AsyncStream.makeStream(of: Void.self)
