@@ -5,20 +5,16 @@ import HTTPTransports
 
 // Sets the options of libcurl for a request.
 extension EasyHandle {
-  /// Sets all options for the request and its transport options.
+  /// Sets all options for the request and its transport options, except the idle and the whole
+  /// timeout, which the driver checks.
   ///
-  /// - Parameter timeLeft: The rest of the whole timeout; `nil` for all of it.
   /// - Returns: `false` if libcurl refuses an option, for example because it has no memory.
-  func configure(
-    _ transfer: Transfer, _ setup: NetworkSetup, readBytes: Int, timeLeft: Duration? = nil
-  ) -> Bool {
+  func configure(_ transfer: Transfer, _ setup: NetworkSetup, readBytes: Int) -> Bool {
     let request = transfer.request
-    var options = transfer.options
-    if let timeLeft { options.wholeTimeout = timeLeft }
     return set(CURLOPT_URL, request.url.string) && set(CURLOPT_PATH_AS_IS, 1)
       && set(CURLOPT_HTTP_TRANSFER_DECODING, 0) && set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       && setBody(transfer.upload, readBytes: readBytes) && setMethod(request.method)
-      && setFields(transfer, setup) && setTimeouts(options) && setReuse(request.method)
+      && setFields(transfer, setup) && setTimeout(transfer) && setReuse(request.method)
       && setTrust(setup, request.url)
       && setConnection(setup, request.url, readBytes: readBytes)
   }
@@ -77,14 +73,11 @@ extension EasyHandle {
     return upload.framing == .length(0)
   }
 
-  private func setTimeouts(_ options: TransportOptions) -> Bool {
-    if let connect = options.connectTimeout {
-      guard set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(connect)) else { return false }
-    }
-    if let whole = options.wholeTimeout {
-      guard set(CURLOPT_TIMEOUT_MS, Self.milliseconds(whole)) else { return false }
-    }
-    return true
+  /// Sets the time for making a connection, which libcurl divides among the addresses of a host.
+  private func setTimeout(_ transfer: Transfer) -> Bool {
+    let limits = [transfer.options.connectTimeout, transfer.deadline.map { $0 - .now }]
+    guard let limit = limits.compactMap(\.self).min() else { return true }
+    return set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(limit))
   }
 
   /// A request that must not be sent twice is lost on a kept connection that the server closes at

@@ -8,23 +8,11 @@ import HTTPTransports
 /// a queue for that, too, but it knows no priorities. An origin that speaks HTTP/2 runs many transfers on
 /// one connection, so its transfers do not wait here.
 final class OriginQueues {
-  /// A transfer that waits, and the time since when.
-  struct Waiting {
-    let transfer: Transfer
-    let since: ContinuousClock.Instant
-
-    /// Returns what is left of the timeout for the whole transfer; `nil` if there is none. Zero or less
-    /// if the time is over.
-    func timeLeft(at now: ContinuousClock.Instant) -> Duration? {
-      transfer.options.wholeTimeout.map { $0 - (now - since) }
-    }
-  }
-
   private struct Queue {
     var running = 0
     var sharesConnections = false
     /// The next transfer is the last element.
-    var waiting: [Waiting] = []
+    var waiting: [Transfer] = []
   }
 
   /// The limit of connections to one origin; 0 for none.
@@ -40,7 +28,7 @@ final class OriginQueues {
   /// Counts a transfer as running if it gets a connection now; otherwise it waits.
   ///
   /// - Returns: Whether it is to run.
-  func admit(_ transfer: Transfer, now: ContinuousClock.Instant = .now) -> Bool {
+  func admit(_ transfer: Transfer) -> Bool {
     let origin = transfer.origin
     guard limit > 0, let queue = queues[origin], !queue.sharesConnections,
       queue.running >= limit || !queue.waiting.isEmpty
@@ -48,8 +36,8 @@ final class OriginQueues {
       enter(transfer)
       return true
     }
-    let place = queue.waiting.firstPlace { $0.transfer.priority >= transfer.priority }
-    queues[origin]?.waiting.insert(Waiting(transfer: transfer, since: now), at: place)
+    let place = queue.waiting.firstPlace { $0.priority >= transfer.priority }
+    queues[origin]?.waiting.insert(transfer, at: place)
     waitingCount += 1
     return false
   }
@@ -79,15 +67,13 @@ final class OriginQueues {
   /// Takes a transfer that was cancelled out of its queue.
   func withdraw(_ transfer: Transfer) {
     let origin = transfer.origin
-    guard let place = queues[origin]?.waiting.firstIndex(where: { $0.transfer === transfer }) else {
-      return
-    }
+    guard let place = queues[origin]?.waiting.firstIndex(where: { $0 === transfer }) else { return }
     queues[origin]?.waiting.remove(at: place)
     waitingCount -= 1
   }
 
   /// Removes and returns a waiting transfer that gets a connection now; it counts as running.
-  func takeNext() -> Waiting? {
+  func takeNext() -> Transfer? {
     while let origin = changed.first {
       if let queue = queues[origin], queue.sharesConnections || queue.running < limit,
         let next = queues[origin]?.waiting.popLast()
@@ -102,10 +88,33 @@ final class OriginQueues {
     return nil
   }
 
+  /// Removes and returns the waiting transfers whose whole timeout has expired.
+  ///
+  /// - Returns: The transfers, and the time at which the next timeout expires.
+  func takeExpired(
+    at now: ContinuousClock.Instant
+  ) -> (expired: [Transfer], next: ContinuousClock.Instant?) {
+    var expired: [Transfer] = []
+    var next: ContinuousClock.Instant?
+    for origin in waitingCount > 0 ? Array(queues.keys) : [] {
+      queues[origin]?.waiting.removeAll { transfer in
+        guard let deadline = transfer.deadline else { return false }
+        if deadline <= now {
+          expired.append(transfer)
+        } else {
+          next = min(next ?? deadline, deadline)
+        }
+        return deadline <= now
+      }
+    }
+    waitingCount -= expired.count
+    return (expired, next)
+  }
+
   /// Removes and returns all waiting transfers.
   func removeAll() -> [Transfer] {
     defer { (queues, waitingCount) = ([:], 0) }
-    return queues.values.flatMap { $0.waiting.map(\.transfer) }
+    return queues.values.flatMap(\.waiting)
   }
 }
 

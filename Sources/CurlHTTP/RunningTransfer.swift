@@ -49,8 +49,28 @@ final class RunningTransfer {
     self.readBytes = readBytes
   }
 
+  /// Returns the timeout that expires first, and the text of its error; `nil` if there is none.
+  func nextTimeout(
+    at now: ContinuousClock.Instant
+  ) -> (time: ContinuousClock.Instant, detail: String)? {
+    var timeouts: [(time: ContinuousClock.Instant, detail: String)] = []
+    if let connectDeadline {
+      timeouts.append((connectDeadline, "no connection was made in time"))
+    }
+    if let deadline = transfer.deadline, let timeout = transfer.options.wholeTimeout {
+      timeouts.append((deadline, "it took longer than \(timeout)"))
+    }
+    if let timeout = transfer.options.idleTimeout {
+      // The timeout of a transfer that has no connection yet, or is paused, starts later, from
+      // zero: its deadline cannot be before this one.
+      let deadline = idleDeadline ?? now + max(timeout, .milliseconds(1))
+      timeouts.append((deadline, "no byte came for \(timeout)"))
+    }
+    return timeouts.min { $0.time < $1.time }
+  }
+
   /// The time at which the idle timeout expires, or `nil` if it does not run now.
-  var idleDeadline: ContinuousClock.Instant? {
+  private var idleDeadline: ContinuousClock.Instant? {
     guard let lastActivity, let timeout = transfer.options.idleTimeout, !isReceivePaused,
       !isSendPaused || transfer.upload?.isStopped == true
     else { return nil }
@@ -60,7 +80,7 @@ final class RunningTransfer {
   /// The time by which there must be a connection, or `nil` if there is one. A moment later than the
   /// limit, because libcurl can say more about it; but it has none while a transfer waits for the
   /// connection of another.
-  var connectDeadline: ContinuousClock.Instant? {
+  private var connectDeadline: ContinuousClock.Instant? {
     guard lastActivity == nil, let timeout = transfer.options.connectTimeout else { return nil }
     return started + timeout + .milliseconds(500)
   }

@@ -3,7 +3,7 @@ import CCurlLibrary
 import HTTPTransports
 
 /// Runs libcurl's multi handle: starts, resumes and removes transfers, waits for the network, and
-/// checks the idle timeouts. Called on the driver thread only.
+/// checks the timeouts. Called on the driver thread only.
 @safe
 final class TransferDriver {
   /// The longest sleep of the thread when nothing is due. It is only a limit, because every change
@@ -25,9 +25,9 @@ final class TransferDriver {
   private let queues: OriginQueues
   private var nextOverCheck: ContinuousClock.Instant?
 
-  /// A time before which no idle or connect timeout can expire. Activity only makes deadlines later, so the
-  /// transfers are searched only when this time has come, and not on every event.
-  private var nextIdleCheck: ContinuousClock.Instant?
+  /// A time before which no timeout can expire. Activity only makes deadlines later, so the transfers are
+  /// searched only when this time has come, and not on every event.
+  private var nextTimeoutCheck: ContinuousClock.Instant?
 
   /// Creates a driver. The sockets must outlive the multi handle.
   init(
@@ -44,7 +44,13 @@ final class TransferDriver {
 
   func perform(_ command: TransferLoop.Command, on transfer: Transfer) {
     switch command {
-    case .start: if !transfer.hasEnded, queues.admit(transfer) { start(transfer) }
+    case .start:
+      guard !transfer.hasEnded else { return }
+      if queues.admit(transfer) {
+        start(transfer)
+      } else if let deadline = transfer.deadline {
+        checkTimeouts(by: deadline)
+      }
     case .carryOut(.resumeReceiving): running[ObjectIdentifier(transfer)]?.resumeReceiving()
     case .carryOut(.resumeSending): running[ObjectIdentifier(transfer)]?.resumeSending()
     case .carryOut(.remove):
@@ -78,7 +84,7 @@ final class TransferDriver {
       }
     }
     checkOver()
-    checkIdle()
+    checkTimeouts()
     startWaiting()
   }
 
@@ -90,22 +96,13 @@ final class TransferDriver {
         queues.noteSharedConnection(other.transfer)
       }
     }
-    while let next = queues.takeNext() {
-      let timeLeft = next.timeLeft(at: .now)
-      if let timeLeft, timeLeft <= .zero {
-        queues.leave(next.transfer)
-        next.transfer.finish(
-          .failure(next.transfer.error(.timeout, "no connection became free in time")))
-      } else {
-        start(next.transfer, timeLeft: timeLeft)
-      }
-    }
+    while let next = queues.takeNext() { start(next) }
   }
 
-  /// Waits for the network, libcurl's timers, an idle timeout or a command.
+  /// Waits for the network, libcurl's timers, a timeout or a command.
   func waitForEvents() {
     // Safety: the multi handle is valid; no descriptors of our own are passed.
-    unsafe curl_multi_poll(multi, nil, 0, idleWait(), nil)
+    unsafe curl_multi_poll(multi, nil, 0, pollTimeout(), nil)
   }
 
   /// Ends all transfers.
@@ -115,9 +112,7 @@ final class TransferDriver {
   }
 
   /// Adds a transfer to libcurl; it already counts as running in its queue.
-  ///
-  /// - Parameter timeLeft: The rest of the whole timeout after a wait; `nil` for all of it.
-  private func start(_ transfer: Transfer, timeLeft: Duration? = nil) {
+  private func start(_ transfer: Transfer) {
     guard !transfer.hasEnded else { return queues.leave(transfer) }
     guard let handle = EasyHandle() else {
       queues.leave(transfer)
@@ -128,7 +123,7 @@ final class TransferDriver {
     let readBytes = load.readBytes
     let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
     var fault: String?
-    if !handle.configure(transfer, setup, readBytes: readBytes, timeLeft: timeLeft)
+    if !handle.configure(transfer, setup, readBytes: readBytes)
       || !sockets.watch(handle) || !new.installCallbacks()
       || !(cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies)
     {
@@ -146,12 +141,7 @@ final class TransferDriver {
     running[ObjectIdentifier(transfer)] = new
     transferOfHandle[handle.id] = ObjectIdentifier(transfer)
     if transfer.upload != nil { uploading.insert(ObjectIdentifier(transfer)) }
-    if let timeout = transfer.options.idleTimeout {
-      nextIdleCheck = min(nextIdleCheck ?? .now + timeout, .now + timeout)
-    }
-    if let deadline = new.connectDeadline {
-      nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
-    }
+    if let next = new.nextTimeout(at: .now) { checkTimeouts(by: next.time) }
   }
 
   /// Removes a running transfer from libcurl; returns `false` if it is not running.
@@ -174,7 +164,7 @@ final class TransferDriver {
   }
 }
 
-// Idle timeouts, and ends that libcurl does not report.
+// Timeouts, and ends that libcurl does not report.
 extension TransferDriver {
   /// Lets libcurl find the end of responses whose upload is paused. If there is no end, libcurl
   /// asks for more of the body and is paused again.
@@ -189,34 +179,35 @@ extension TransferDriver {
     }
   }
 
-  private func checkIdle() {
+  /// Ends the transfers that have exceeded a timeout.
+  private func checkTimeouts() {
     let now = ContinuousClock.now
-    if let nextIdleCheck, nextIdleCheck > now { return }
-    nextIdleCheck = nil
+    if let nextTimeoutCheck, nextTimeoutCheck > now { return }
+    nextTimeoutCheck = nil
     for candidate in running.values {
-      if let deadline = candidate.connectDeadline {
-        if deadline <= now {
-          end(candidate, .timeout, "no connection was made in time")
-          continue
-        }
-        nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
+      guard let next = candidate.nextTimeout(at: now) else { continue }
+      if next.time <= now {
+        end(candidate, .timeout, next.detail)
+      } else {
+        checkTimeouts(by: next.time)
       }
-      // The timeout of a transfer that has no connection yet, or is paused, starts later, from
-      // zero: its deadline cannot be before this one.
-      guard let timeout = candidate.transfer.options.idleTimeout else { continue }
-      let deadline = candidate.idleDeadline ?? now + max(timeout, .milliseconds(1))
-      guard deadline <= now else {
-        nextIdleCheck = min(nextIdleCheck ?? deadline, deadline)
-        continue
-      }
-      end(candidate, .timeout, "no byte came for \(timeout)")
+    }
+    let (expired, next) = queues.takeExpired(at: now)
+    if let next { checkTimeouts(by: next) }
+    for transfer in expired {
+      transfer.finish(.failure(transfer.error(.timeout, "no connection became free in time")))
     }
   }
 
+  /// Makes the next check come at this time or earlier.
+  private func checkTimeouts(by time: ContinuousClock.Instant) {
+    nextTimeoutCheck = min(nextTimeoutCheck ?? time, time)
+  }
+
   /// Returns milliseconds for curl_multi_poll(3), rounded up so that the wait is not too short.
-  private func idleWait() -> CInt {
+  private func pollTimeout() -> CInt {
     var wait = Self.longestWait
-    if let nextIdleCheck { wait = min(wait, nextIdleCheck - .now) }
+    if let nextTimeoutCheck { wait = min(wait, nextTimeoutCheck - .now) }
     if let nextOverCheck { wait = min(wait, nextOverCheck - .now) }
     let (seconds, attoseconds) = max(wait, .zero).components
     return CInt(seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)

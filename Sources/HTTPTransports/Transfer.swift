@@ -29,6 +29,8 @@ package final class Transfer: Sendable {
   package let request: HTTPRequest
   package let upload: Upload?
   package let options: TransportOptions
+  /// The time at which the whole timeout expires, or `nil` if there is none.
+  package let deadline: ContinuousClock.Instant?
   package let onInterim: @Sendable (HTTPResponseHead) -> Void
   /// The limit of the buffer at present, in bytes.
   private let capacity: @Sendable () -> Int
@@ -45,6 +47,7 @@ package final class Transfer: Sendable {
     self.request = request
     self.upload = upload
     self.options = options
+    deadline = options.wholeTimeout.map { .now + $0 }
     self.capacity = capacity
     self.onInterim = onInterim
     self.ask = ask

@@ -13,8 +13,8 @@ public struct TransportOptions: Sendable, Hashable {
   /// does not count.
   public var idleTimeout: Duration?
 
-  /// The limit of the time of the whole transfer, including waits for a slow reader or source;
-  /// `nil` for none.
+  /// The limit of the time of the whole transfer, including waits for a connection, a slow reader or
+  /// a slow source; `nil` for none.
   public var wholeTimeout: Duration?
 
   /// Whether `User-Agent` and `Accept` are added to requests without them.

@@ -20,7 +20,7 @@ struct OriginQueuesTests {
   /// Takes what may run now, and returns the targets.
   private func next(_ queues: OriginQueues) -> [String] {
     var targets: [String] = []
-    while let next = queues.takeNext() { targets.append(next.transfer.request.url.target) }
+    while let next = queues.takeNext() { targets.append(next.request.url.target) }
     return targets
   }
 
@@ -37,9 +37,9 @@ struct OriginQueuesTests {
     while true {
       queues.leave(running)
       guard let next = queues.takeNext() else { break }
-      order.append(next.transfer.request.url.target)
+      order.append(next.request.url.target)
       #expect(queues.takeNext() == nil)
-      running = next.transfer
+      running = next
     }
     #expect(order == ["/f", "/b", "/d", "/a", "/e", "/c"])
     #expect(queues.waitingCount == 0)
@@ -101,19 +101,28 @@ struct OriginQueuesTests {
     #expect(!queues.admit(try transfer("/2")))
   }
 
-  @Test func `the wait counts for the whole timeout`() throws {
+  @Test func `a transfer waits no longer than its whole timeout`() throws {
     let queues = OriginQueues(limit: 1)
-    let start = ContinuousClock.now
     let first = try transfer("/1")
     #expect(queues.admit(first))
-    #expect(!queues.admit(try transfer("/2", wholeTimeout: .seconds(10)), now: start))
-    #expect(!queues.admit(try transfer("/3"), now: start))
+    let timeouts: [(String, Int?)] = [
+      ("/2", 10), ("/3", nil), ("/4", 5), (":81/1", nil), (":81/2", 20),
+    ]
+    let waiting = try timeouts.map { target, seconds in
+      try transfer(target, wholeTimeout: seconds.map { .seconds($0) })
+    }
+    let isAdmitted = waiting.map { queues.admit($0) }
+    #expect(isAdmitted == [false, false, false, true, false])
+    func take(at index: Int) throws -> ([String], ContinuousClock.Instant?) {
+      let (expired, next) = queues.takeExpired(at: try #require(waiting[index].deadline))
+      return (expired.map(\.request.url.target), next)
+    }
+    #expect(try take(at: 2) == (["/4"], waiting[0].deadline))
+    #expect(try take(at: 0) == (["/2"], waiting[4].deadline))
+    #expect(try take(at: 4) == (["/2"], nil))
+    #expect(queues.waitingCount == 1)
     queues.leave(first)
-    let second = try #require(queues.takeNext())
-    #expect(second.timeLeft(at: start + .seconds(4)) == .seconds(6))
-    #expect(second.timeLeft(at: start + .seconds(11)) == .seconds(-1))
-    queues.leave(second.transfer)
-    #expect(try #require(queues.takeNext()).timeLeft(at: start + .seconds(99)) == nil)
+    #expect(next(queues) == ["/3"])
   }
 
   @Test(.timeLimit(.minutes(5)))
@@ -141,6 +150,23 @@ struct OriginQueuesTests {
     for body in [bodies[3], bodies[1], bodies[4], bodies[0]] { _ = try await body.readAll() }
     #expect(origin.requests.map(\.target) == ["/first", "/high", "/a", "/b", "/low"])
     #expect(origin.connections == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `the whole timeout ends a wait for a connection`() async throws {
+    let origin = try LoopbackOrigin { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
+      connection.waitForClose()
+    }
+    let transport = try CurlTransport(NetworkSetup(connectionsPerHost: 1, proxy: .none))
+    let url = try origin.address()
+    let first = try await transport.send(
+      HTTPRequest(url: url), options: TransportOptions(idleTimeout: nil))
+    let error = await transport.failure(
+      url, options: TransportOptions(wholeTimeout: .milliseconds(200)))
+    #expect(error == TransportError(.timeout, url: url.string))
+    #expect(origin.connections == 1)
+    first.body.cancel()
   }
 
   @Test(.timeLimit(.minutes(5)))
