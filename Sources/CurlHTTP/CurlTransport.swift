@@ -9,6 +9,9 @@ public import HTTPTransports
 /// `https` are supported. A transport lives as long as it, one of its calls or one of its bodies is
 /// in use. Then its connections are closed and its thread ends.
 ///
+/// After a timeout over HTTP/2, connections to that server on which nothing comes get no further
+/// transfers, and are closed.
+///
 /// A response whose end is not certain is an error: two lengths, a length and a transfer coding, a
 /// transfer coding other than `chunked`, a chunk size that is not a number, a line with a CR or
 /// NUL. All heads and trailers of a response may have 256 KiB and 1,000 fields together. libcurl

@@ -119,7 +119,7 @@ final class OriginQueues {
 }
 
 extension Transfer {
-  fileprivate var origin: NormalizedURL.Origin { NormalizedURL.Origin(request.url) }
+  var origin: NormalizedURL.Origin { NormalizedURL.Origin(request.url) }
   fileprivate var priority: Int { options.priority }
 }
 

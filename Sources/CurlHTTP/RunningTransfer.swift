@@ -23,6 +23,10 @@ final class RunningTransfer {
   /// Whether the response came over HTTP/2, whose connections are shared.
   private(set) var sharesConnection = false
 
+  /// Whether the connection may be dead: a transfer to the same origin, which may share it, has
+  /// exceeded a timeout, and nothing has been received since.
+  var mayBeDead = false
+
   private let setup: NetworkSetup
   private let readBytes: Int
   private let sockets: IdleSockets
@@ -170,13 +174,18 @@ extension RunningTransfer {
   ///
   /// - Returns: `false` if libcurl has to stop.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    lastActivity = .now
+    noteReceipt()
     // Safety, for both: the buffer is valid until this callback returns.
     guard chunks != nil else {
       unsafe hand(bytes)
       return true
     }
     return unsafe receiveChunks(bytes)
+  }
+
+  private func noteReceipt() {
+    lastActivity = .now
+    mayBeDead = false
   }
 
   private func receiveChunks(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -228,7 +237,7 @@ extension RunningTransfer {
 
   /// Accepts a line of a head. Returns `false` if libcurl has to stop.
   func receiveLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    lastActivity = .now
+    noteReceipt()
     // Safety: the buffer is valid until this callback returns; it is copied.
     return take(unsafe Array(bytes))
   }

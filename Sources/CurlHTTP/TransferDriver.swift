@@ -1,5 +1,6 @@
 import CCurl
 import CCurlLibrary
+import HTTPSemantics
 import HTTPTransports
 
 /// Runs libcurl's multi handle: starts, resumes and removes transfers, waits for the network, and
@@ -124,6 +125,7 @@ final class TransferDriver {
     let new = RunningTransfer(transfer, handle, sockets, setup, readBytes: readBytes)
     var fault: String?
     if !handle.configure(transfer, setup, readBytes: readBytes)
+      || !handle.set(CURLOPT_FRESH_CONNECT, mayFindDeadConnection(transfer) ? 1 : 0)
       || !sockets.watch(handle) || !new.installCallbacks()
       || !(cookies?.serve(handle, transfer.request) ?? !setup.keepsCookies)
     {
@@ -152,6 +154,7 @@ final class TransferDriver {
     uploading.remove(id)
     load.remove()
     queues.leave(ended.transfer)
+    if ended.mayBeDead { _ = ended.handle.set(CURLOPT_FORBID_REUSE, 1) }
     // Safety: the handle was added to this multi handle and is freed after this.
     unsafe curl_multi_remove_handle(multi, ended.handle.raw)
     return true
@@ -159,8 +162,27 @@ final class TransferDriver {
 
   /// Ends a running transfer with an error.
   private func end(_ ended: RunningTransfer, _ code: TransportError.Code, _ detail: String = "") {
+    if code == .timeout { distrustConnection(of: ended) }
     remove(ObjectIdentifier(ended.transfer))
     ended.transfer.finish(.failure(ended.transfer.error(code, detail)))
+  }
+}
+
+// HTTP/2 connections that may be dead. The end of a transfer does not close them, and libcurl would use
+// them again.
+extension TransferDriver {
+  /// Records that a transfer has exceeded a timeout. The connections to its origin on which nothing comes
+  /// from now on get no further transfers, and are closed after the last one.
+  private func distrustConnection(of ended: RunningTransfer) {
+    guard setup.usesHTTP2, ended.transfer.request.url.scheme == .https, ended.lastActivity != nil
+    else { return }
+    let origin = ended.transfer.origin
+    for other in running.values where other.transfer.origin == origin { other.mayBeDead = true }
+  }
+
+  /// Returns whether libcurl might choose a connection that may be dead, and others use.
+  private func mayFindDeadConnection(_ transfer: Transfer) -> Bool {
+    running.values.contains { $0.mayBeDead && $0.transfer.origin == transfer.origin }
   }
 }
 
