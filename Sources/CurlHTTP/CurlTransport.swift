@@ -14,8 +14,11 @@ public import HTTPTransports
 ///
 /// A response whose end is not certain is an error: two lengths, a length and a transfer coding, a
 /// transfer coding other than `chunked`, a chunk size that is not a number, a line with a CR or
-/// NUL. All heads and trailers of a response may have 256 KiB and 1,000 fields together. libcurl
-/// 7.88 limits one line of a head to 100 KiB, and one trailer of HTTP/1 to 4 KiB.
+/// NUL. Over HTTP/2 there is one exception: if a server resets the stream of a body without length
+/// with `NO_ERROR`, libcurl 7.88 takes the body for complete, which it may not be.
+///
+/// All heads and trailers of a response may have 256 KiB and 1,000 fields together. libcurl 7.88
+/// limits one line of a head to 100 KiB, and one trailer of HTTP/1 to 4 KiB.
 public final class CurlTransport: HTTPTransport {
   /// The set-up that the transport was created with.
   public let setup: NetworkSetup
