@@ -73,6 +73,7 @@ let package = Package(
     .target(name: "CXXHash"),
     // The system libraries, each imported by one Swift module.
     .target(name: "CPlatform"),
+    library("CLibrary", []),
     systemLibrary("CCurlLibrary", "libcurl", "libcurl4-openssl-dev", "curl"),
     .target(
       name: "CCurl", dependencies: ["CCurlLibrary"],
@@ -92,23 +93,23 @@ let package = Package(
 
     // The store.
     .target(
-      name: "CacheSystem", dependencies: ["CPlatform"], exclude: unusedFiles,
+      name: "CacheSystem", dependencies: ["CPlatform", "CLibrary"], exclude: unusedFiles,
       resources: privacyResources, swiftSettings: house),
     library("CacheFormat", ["CXXHash"]),
     .target(
-      name: "CacheStore", dependencies: ["CacheSystem", "CacheFormat"],
+      name: "CacheStore", dependencies: ["CacheSystem", "CacheFormat", "CLibrary"],
       swiftSettings: house + invariants),
     library("LocalizedStoreErrors", ["CacheStore", "CacheSystem"]),
     library("StoreChecking", ["CacheStore", "CacheSystem", "CacheFormat"]),
 
     // HTTP.
     library("HTTPSemantics", []),
-    library("HTTPTransports", ["HTTPSemantics", "CacheFormat", "CacheSystem"]),
+    library("HTTPTransports", ["HTTPSemantics", "CacheFormat", "CacheSystem", "CLibrary"]),
     library(
       "CurlHTTP",
       [
         "HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem", "CCurl",
-        "CCurlLibrary",
+        "CCurlLibrary", "CLibrary",
       ]),
     // On Linux only its tests use it.
     library(
@@ -120,7 +121,7 @@ let package = Package(
       [.target(name: "CCryptoLibrary", condition: .when(platforms: [.linux]))]),
     library(
       "HTTPCaching",
-      ["HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem"]),
+      ["HTTPSemantics", "MessageDigests", "CacheStore", "CacheFormat", "CacheSystem", "CLibrary"]),
     library(
       "HTTPAuthentication",
       ["HTTPTransports", "HTTPSemantics", "MessageDigests", "CacheFormat", "CacheSystem"]),
@@ -151,7 +152,7 @@ let package = Package(
       "CachingProxy",
       [
         "CacheClient", "HTTPCaching", "RemoteTier", "HTTPTransports", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary",
+        "CacheStore", "CacheFormat", "CacheSystem", "CMicrohttpd", "CMicrohttpdLibrary", "CLibrary",
       ]),
 
     // Sites as a whole.
@@ -174,13 +175,13 @@ let package = Package(
         .target(name: "CurlHTTP", condition: .when(platforms: [.linux])),
         .target(name: "URLSessionHTTP", condition: .when(platforms: apple)),
         "RemoteTier", "HTTPTransports", "HTTPSemantics", "Reachability", "CacheStore",
-        "CacheFormat", "CacheSystem", "CLoadingQueue", "MessageDigests",
+        "CacheFormat", "CacheSystem", "CLibrary", "CLoadingQueue", "MessageDigests",
         "LocalizedClientErrors", "LocalizedStoreErrors",
       ]),
 
     // The network: is there one?
     .target(name: "CReachability"),
-    library("Reachability", ["CReachability", "CacheSystem"]),
+    library("Reachability", ["CReachability", "CacheSystem", "CLibrary"]),
 
     // Moving in.
     library(
@@ -188,7 +189,7 @@ let package = Package(
       ["HTTPCaching", "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "CSQLite"]),
 
     // The tools.
-    library("CommandLineTools", ["CacheFormat", "CacheSystem"]),
+    library("CommandLineTools", ["CacheFormat", "CacheSystem", "CLibrary"]),
     tool(
       "offlinecache",
       [
@@ -196,11 +197,11 @@ let package = Package(
         "RemoteTier", "CurlHTTP", "Reachability", "HTTPTransports", "HTTPSemantics",
         "MessageDigests", "CacheStore",
         "CacheFormat",
-        "CacheSystem",
+        "CacheSystem", "CLibrary",
       ]),
     tool(
       "cachefsck",
-      ["CommandLineTools", "StoreChecking", "CacheFormat", "CacheSystem"]),
+      ["CommandLineTools", "StoreChecking", "CacheFormat", "CacheSystem", "CLibrary"]),
     tool(
       "cachemigrate",
       [
@@ -212,9 +213,9 @@ let package = Package(
       [
         "CommandLineTools", "StoreMigration", "HTTPCaching", "HTTPSemantics", "CacheStore",
         "CacheFormat",
-        "CacheSystem", "CSQLite",
+        "CacheSystem", "CSQLite", "CLibrary",
       ]),
-    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem"]),
+    tool("storeprobe", ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "CLibrary"]),
 
     // A month of use on a simulated volume.
     tool(
@@ -256,21 +257,26 @@ let package = Package(
       path: "Tests/ClientTesting", swiftSettings: house),
     // Files in memory that fail, end and lose power, and real files whose calls fail, for tests.
     .target(
-      name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem"],
+      name: "SimulatedFiles", dependencies: ["TestSupport", "CacheSystem", "CLibrary"],
       path: "Tests/SimulatedFiles",
       swiftSettings: house),
     // What the tests share.
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+    .target(
+      name: "TestSupport", dependencies: ["CLibrary"], path: "Tests/TestSupport",
+      swiftSettings: house),
 
     tests("CacheSystem", ["CacheSystem", "SimulatedFiles"]),
     tests("SimulatedFiles", ["SimulatedFiles", "CacheSystem"]),
     tests("CacheFormat", ["CacheFormat"]),
     tests(
       "CacheStore",
-      ["CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "ToolTesting", "storeprobe"]),
+      [
+        "CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "ToolTesting", "storeprobe",
+        "CLibrary",
+      ]),
     tests(
       "StoreChecking",
-      ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles"]),
+      ["StoreChecking", "CacheStore", "CacheFormat", "CacheSystem", "SimulatedFiles", "CLibrary"]),
     tests(
       "StoreMigration",
       [
@@ -300,7 +306,7 @@ let package = Package(
       "CurlHTTP",
       [
         "TransportTesting", "CurlHTTP", "HTTPTransports", "HTTPSemantics", "MessageDigests",
-        "CacheSystem", "LoopbackOrigin", "NginxOrigin",
+        "CacheSystem", "LoopbackOrigin", "NginxOrigin", "CLibrary",
       ]),
     tests(
       "URLSessionHTTP",
@@ -363,7 +369,7 @@ let package = Package(
       [
         "CachingProxy", "CacheClient", "HTTPCaching", "RemoteTier", "CurlHTTP", "HTTPTransports",
         "HTTPSemantics", "CacheStore", "CacheFormat", "CacheSystem", "ClientTesting",
-        "LoopbackOrigin",
+        "LoopbackOrigin", "CLibrary",
       ]),
     tests("SiteParsing", ["SiteParsing", "HTTPSemantics"]),
     tests(
@@ -372,35 +378,35 @@ let package = Package(
         "SiteCrawling", "CacheClient", "HTTPTransports", "HTTPSemantics", "CacheStore",
         "CacheSystem", "ClientTesting",
       ]),
-    tests("Reachability", ["Reachability", "CacheSystem"]),
+    tests("Reachability", ["Reachability", "CacheSystem", "CLibrary"]),
     tests("ReaderModel", ["ReaderModel", "OfflineCacheKit", "LoopbackOrigin"]),
-    tests("CommandLineTools", ["CommandLineTools"]),
+    tests("CommandLineTools", ["CommandLineTools", "CLibrary"]),
     .target(
-      name: "ToolTesting", dependencies: ["TestSupport"], path: "Tests/ToolTesting",
+      name: "ToolTesting", dependencies: ["TestSupport", "CLibrary"], path: "Tests/ToolTesting",
       swiftSettings: house),
     tests(
       "OfflinecacheTool",
       [
         "ToolTesting", "LoopbackOrigin", "NginxOrigin", "MessageDigests", "offlinecache", "reader",
-        "HTTPSemantics", "CacheFormat", "CacheSystem",
+        "HTTPSemantics", "CacheFormat", "CacheSystem", "CLibrary",
       ]),
     tests(
       "CachefsckTool",
       [
         "ToolTesting", "cachefsck", "CommandLineTools", "StoreChecking",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "CacheStore", "CacheFormat", "CacheSystem", "CLibrary",
       ]),
     tests(
       "CachemigrateTool",
       [
         "ToolTesting", "cachemigrate", "StoreMigration", "HTTPCaching", "HTTPSemantics",
-        "CacheStore", "CacheFormat", "CacheSystem",
+        "CacheStore", "CacheFormat", "CacheSystem", "CLibrary",
       ]),
     .testTarget(
       name: "FuzzTests",
       dependencies: [
         "StoreMigration", "CacheStore", "CacheFormat", "CacheSystem", "SiteParsing",
-        "HTTPSemantics",
+        "HTTPSemantics", "CLibrary",
       ],
       swiftSettings: house),
   ]

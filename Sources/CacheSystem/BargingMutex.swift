@@ -1,9 +1,7 @@
+internal import CLibrary
+
 #if !canImport(Glibc)
   public import Synchronization
-#endif
-
-#if canImport(Glibc)
-  internal import Glibc
 #endif
 
 /// A mutex without a value, for a lock that many threads want at once. A running thread may take it

@@ -1,6 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CLibrary
 
 /// The name of the current boot of the machine; it changes each time the machine starts.
 package enum BootName {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CLibrary
 
 extension FileSystem {
   /// Reads up to `count` bytes into a new array; fewer at the end of the file.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CLibrary
 
 /// A file for a user that gets its name only when it is complete.
 ///
@@ -54,11 +50,7 @@ package final class ReplacementFile {
   /// Closes the hidden file; removes it if that fails.
   package func close() throws(SystemError) {
     guard descriptor >= 0 else { return }
-    #if canImport(Glibc)
-      let failed = Glibc.close(descriptor) != 0
-    #else
-      let failed = Darwin.close(descriptor) != 0
-    #endif
+    let failed = CLibrary.close(descriptor) != 0
     let number = errno
     descriptor = -1
     guard failed else { return }

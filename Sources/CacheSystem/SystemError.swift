@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CLibrary
 
 /// The error number of a failed system call, see errno(3).
 public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,13 +1,6 @@
+import CLibrary
 import CacheSystem
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Writes a line for every answer, on its own thread.
 ///
@@ -116,7 +109,7 @@ package final class AccessLog: ProxyObserver {
       if asked == .reopen { descriptor = reopened(descriptor) }
       if asked == .close { break }
     }
-    if descriptor != 1 { closeDescriptor(descriptor) }
+    if descriptor != 1 { CLibrary.close(descriptor) }
     request.change { $0 = .closed }
   }
 
@@ -151,7 +144,7 @@ package final class AccessLog: ProxyObserver {
     guard case .file = destination else { return old }
     do throws(ProxyError) {
       let new = try Self.open(destination)
-      closeDescriptor(old)
+      CLibrary.close(old)
       return new
     } catch {
       fail("\(error); the lines go to the file that was open before")
@@ -165,10 +158,11 @@ package final class AccessLog: ProxyObserver {
     if UserPath.isPlanted(path) {
       throw ProxyError(.log, subject: path, detail: "it belongs to another user; use another file")
     }
-    let descriptor = openForAppending(path)
+    // Safety: the path is a C string that is valid during the call.
+    let descriptor = unsafe CLibrary.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
       // Safety: strerror returns a C string, which is copied.
-      let words = unsafe strerror(-descriptor).map { unsafe String(cString: $0) } ?? ""
+      let words = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? ""
       throw ProxyError(.log, subject: path, detail: words)
     }
     return descriptor
@@ -185,7 +179,8 @@ package final class AccessLog: ProxyObserver {
       var rest = unsafe buffer[...]
       while unsafe !rest.isEmpty {
         // Safety: the rest of the buffer is read.
-        let count = unsafe writeSome(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        let part = unsafe UnsafeRawBufferPointer(rebasing: rest)
+        let count = unsafe CLibrary.write(descriptor, part.baseAddress, part.count)
         if count < 0 {
           let code = errno
           if code == EINTR { continue }
@@ -207,19 +202,4 @@ extension AccessLog.Destination {
     case .file(let path): path
     }
   }
-}
-
-// Functions for system calls whose names are those of methods above.
-
-private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
-
-/// Opens a file with open(2). Returns a descriptor or a negative errno.
-private func openForAppending(_ path: String) -> Int32 {
-  // Safety: the path is a C string that is valid during the call.
-  let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
-  return descriptor >= 0 ? descriptor : -errno
-}
-
-private func writeSome(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  unsafe write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -1,16 +1,9 @@
+import CLibrary
 import CMicrohttpd
 import CMicrohttpdLibrary
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The connection of a client, as a pointer of libmicrohttpd.
 ///

@@ -1,14 +1,7 @@
+import CLibrary
 import CMicrohttpd
 import HTTPSemantics
 import HTTPTransports
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Writes interim answers, such as `103 Early Hints` (RFC 8297).
 enum InterimAnswer {

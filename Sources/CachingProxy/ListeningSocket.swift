@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// Creates the socket from which a server accepts connections.
 enum ListeningSocket {
@@ -54,13 +48,7 @@ enum ListeningSocket {
 
   /// Closes a socket that is not used.
   static func close(_ descriptor: Int32) {
-    #if canImport(Darwin)
-      Darwin.close(descriptor)
-    #elseif canImport(Musl)
-      Musl.close(descriptor)
-    #else
-      Glibc.close(descriptor)
-    #endif
+    CLibrary.close(descriptor)
   }
 
   /// Opens, binds and listens. Returns an errno if that fails.

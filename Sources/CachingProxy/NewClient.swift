@@ -1,12 +1,5 @@
+import CLibrary
 import CMicrohttpd
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A connection that was accepted.
 struct NewClient: Sendable {

@@ -1,12 +1,5 @@
+import CLibrary
 package import HTTPSemantics
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The configuration of a proxy.
 package struct ProxyOptions: Sendable, Hashable {

@@ -1,13 +1,6 @@
+import CLibrary
 import CMicrohttpd
 import CMicrohttpdLibrary
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The content that the library sends after a head.
 enum ResponseContent {

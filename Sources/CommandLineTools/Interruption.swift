@@ -1,13 +1,6 @@
+import CLibrary
 internal import CacheSystem
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The error of work that a signal ended early.
 package struct Interrupted: Error, Hashable {

@@ -1,12 +1,5 @@
+import CLibrary
 internal import CacheSystem
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The error of output that could not be written.
 package struct OutputError: Error, Hashable, CustomStringConvertible {

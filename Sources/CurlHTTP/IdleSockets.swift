@@ -1,11 +1,6 @@
 import CCurl
 import CCurlLibrary
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// The sockets of kept HTTP/1 connections. They are checked before reuse, so that a connection with
 /// unexpected input is not used again. Called on the driver thread only.

@@ -1,8 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// Blocks signals on a thread that runs libcurl: TLS libraries write to closed sockets without
 /// MSG_NOSIGNAL, and SIGPIPE would end the process.

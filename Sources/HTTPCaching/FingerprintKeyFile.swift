@@ -1,12 +1,5 @@
+import CLibrary
 public import CacheSystem
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The reason why the file of a ``FingerprintKey`` cannot be used.
 public struct FingerprintKeyError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,12 +1,5 @@
+import CLibrary
 import CacheSystem
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension SystemError {
   /// Messages of a socket were lost.

@@ -1,15 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 extension ToolRun {
   /// The folder where the state of an interrupted check is.

@@ -1,15 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite struct FailuresTests {
   /// Expects the status 8, and one message that names path, cause and remedy.

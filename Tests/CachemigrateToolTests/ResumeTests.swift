@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import StoreMigration
@@ -5,14 +6,6 @@ import Testing
 import ToolTesting
 
 @testable import cachemigrate
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite struct ResumeTests {
   private static let rows = 2_500

@@ -1,16 +1,9 @@
+import CLibrary
 import CacheFormat
 import TestSupport
 import Testing
 
 @testable import CachingProxy
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 private func record(_ number: Int) -> AnswerRecord {
   AnswerRecord(

@@ -1,3 +1,4 @@
+import CLibrary
 import CacheClient
 import CacheStore
 import CacheSystem
@@ -11,14 +12,6 @@ import TestSupport
 import Testing
 
 @testable import CachingProxy
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Makes an origin that ends each connection after one answer.
 private func makeOrigin(_ script: @escaping LoopbackOrigin.ByteScript) throws -> LoopbackOrigin {

@@ -1,14 +1,7 @@
+import CLibrary
 import Testing
 
 @testable import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite struct OutputTests {
   /// Makes a pipe.

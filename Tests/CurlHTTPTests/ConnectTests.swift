@@ -1,3 +1,4 @@
+import CLibrary
 import HTTPSemantics
 import HTTPTransports
 import LoopbackOrigin
@@ -5,12 +6,6 @@ import TestSupport
 import Testing
 
 @testable import CurlHTTP
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 @Suite("Connections for tunnels", .timeLimit(.minutes(2))) struct ConnectTests {
   private func target(

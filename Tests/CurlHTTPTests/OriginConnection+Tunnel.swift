@@ -1,4 +1,4 @@
-import Glibc
+import CLibrary
 import LoopbackOrigin
 import TestSupport
 
@@ -6,7 +6,7 @@ extension OriginConnection {
   /// Says that the tunnel stands, and passes bytes between both sides until one of them ends.
   func tunnel(to port: UInt16) {
     let other = socket(AF_INET, streamType, 0)
-    defer { Glibc.close(other) }
+    defer { CLibrary.close(other) }
     guard connectToLoopback(other, port: port) else {
       return answer("no", status: "502 Bad Gateway")
     }
@@ -29,7 +29,7 @@ extension OriginConnection {
     return unsafe buffer.withUnsafeMutableBytes { bytes in
       let count = unsafe recv(from, bytes.baseAddress, bytes.count, 0)
       guard count > 0 else { return false }
-      return unsafe Glibc.send(to, bytes.baseAddress, count, CInt(MSG_NOSIGNAL)) == count
+      return unsafe CLibrary.send(to, bytes.baseAddress, count, CInt(MSG_NOSIGNAL)) == count
     }
   }
 }

@@ -1,14 +1,7 @@
+import CLibrary
 import LoopbackOrigin
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite(.timeLimit(.minutes(2))) struct CrawlCommandTests {
   private let html = ["Content-Type: text/html", "Cache-Control: max-age=1000"]

@@ -1,13 +1,6 @@
+import CLibrary
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite struct FailuresTests {
   @Test(

@@ -1,14 +1,7 @@
+import CLibrary
 import LoopbackOrigin
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite struct FetchCommandTests {
   private func page(_ text: String) -> OriginAnswer { OriginAnswer(text) }

@@ -1,16 +1,9 @@
+import CLibrary
 import LoopbackOrigin
 import NginxOrigin
 import TestSupport
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `serve --intercept`, in front of a server with TLS.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: NginxOrigin.isInstalled))

@@ -1,14 +1,7 @@
+import CLibrary
 import TestSupport
 import Testing
 import ToolTesting
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A server that runs in a folder of its own, and a client with a store of its own.
 struct Serving {

@@ -4,11 +4,7 @@ import Testing
 @testable import Reachability
 
 #if os(Linux)
-  #if canImport(Musl)
-    import Musl
-  #else
-    import Glibc
-  #endif
+  import CLibrary
 
   @Suite(.timeLimit(.minutes(5))) struct SystemReachabilityTests {
     @Test func `the first element is the present state`() async throws {

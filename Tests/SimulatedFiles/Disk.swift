@@ -1,10 +1,5 @@
+internal import CLibrary
 internal import CacheSystem
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The number of a file or directory of a simulated disk, as an inode has one.
 typealias FileNumber = UInt64

@@ -1,11 +1,6 @@
+import CLibrary
 package import CacheSystem
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// One call of the file system, as a rule of `Faults` sees it.
 package struct FileCall: Sendable {

@@ -1,10 +1,5 @@
+internal import CLibrary
 public import CacheSystem
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// One call of a simulated process, as a fault sees it.
 public struct SimulatedOperation: Sendable, CustomStringConvertible {

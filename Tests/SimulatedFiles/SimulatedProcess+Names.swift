@@ -1,10 +1,5 @@
+internal import CLibrary
 public import CacheSystem
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 // What is done with names.
 extension SimulatedProcess {

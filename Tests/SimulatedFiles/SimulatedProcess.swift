@@ -1,10 +1,5 @@
+internal import CLibrary
 public import CacheSystem
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A process that has the files of a simulated volume: its calls are counted, may be made to fail,
 /// and end with it.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// The kind of a TCP socket. Glibc has it as an enumeration, the others as a number.
 #if canImport(Glibc)

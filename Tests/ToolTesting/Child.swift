@@ -1,12 +1,5 @@
+package import CLibrary
 import Testing
-
-#if canImport(Darwin)
-  package import Darwin
-#elseif canImport(Musl)
-  package import Musl
-#else
-  package import Glibc
-#endif
 
 /// A child process, started with posix_spawn(3).
 ///

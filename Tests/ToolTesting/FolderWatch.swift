@@ -1,9 +1,5 @@
 #if os(Linux)
-  #if canImport(Musl)
-    import Musl
-  #else
-    import Glibc
-  #endif
+  import CLibrary
   import Testing
 
   /// Tells a thread that waits when something in a folder changes (inotify(7)).

@@ -1,12 +1,5 @@
+import CLibrary
 import Testing
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The two ends of a pipe; whoever makes it closes them.
 package struct Pipe {

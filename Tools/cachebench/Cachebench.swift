@@ -1,10 +1,5 @@
+import CLibrary
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The benchmark: parses the command line, runs the workloads, removes its folder.
 @main

@@ -1,10 +1,5 @@
+import CLibrary
 import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// What a child process is started for; the first argument of its command line.
 enum ChildRole: String {

@@ -1,11 +1,6 @@
+import CLibrary
 import CommandLineTools
 import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Folders, and the file system that they are on.
 enum FileTree {

@@ -1,11 +1,6 @@
+import CLibrary
 import CacheFormat
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The least that a store of this shape has to ask of the system: bare calls, nothing checked.
 ///
@@ -97,7 +92,7 @@ final class FloorSystem: CacheUnderTest {
     filled = unsafe buffer.withUnsafeMutableBytes { bytes in
       unsafe read(descriptor, bytes.baseAddress, bytes.count)
     }
-    close(descriptor)
+    CLibrary.close(descriptor)
     return filled == corpus.bodyBytes
   }
 
@@ -105,7 +100,7 @@ final class FloorSystem: CacheUnderTest {
     // Safety: the key is NUL-terminated and lives for the call.
     let descriptor = unsafe openat(root, key, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return true }
-    close(descriptor)
+    CLibrary.close(descriptor)
     return false
   }
 
@@ -118,7 +113,7 @@ final class FloorSystem: CacheUnderTest {
   }
 
   func close() {
-    close(root)
+    CLibrary.close(root)
   }
 
   private func directory(_ index: Int) -> String {
@@ -132,18 +127,10 @@ final class FloorSystem: CacheUnderTest {
     let descriptor = unsafe openat(root, file, flags, 0o600)
     guard descriptor >= 0 else { throw failure("openat") }
     let written = unsafe write(descriptor, bytes, bytes.count)
-    close(descriptor)
+    CLibrary.close(descriptor)
     guard written == bytes.count else {
       throw .failed("floor: \(path): write: \(written) of \(bytes.count) bytes; is there room?")
     }
-  }
-
-  private func close(_ descriptor: Int32) {
-    #if canImport(Darwin)
-      Darwin.close(descriptor)
-    #else
-      Glibc.close(descriptor)
-    #endif
   }
 
   private func failure(_ call: String) -> BenchmarkError {

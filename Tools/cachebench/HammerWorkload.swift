@@ -1,11 +1,6 @@
+import CLibrary
 import CacheSystem
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Another program that writes to the same disk: it writes 4 MiB, syncs the file, and begins again.
 private final class Hammer {

@@ -1,12 +1,7 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// How much is written or read in one call.
 private let pieceBytes = 1 << 20

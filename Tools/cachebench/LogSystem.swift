@@ -1,11 +1,6 @@
+import CLibrary
 import CacheFormat
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The least that a log has to ask of the system: one write at the end of a file, and one pread. The
 /// places are in a dictionary. Nothing is locked, checked or ever removed.
@@ -70,11 +65,5 @@ final class LogSystem: CacheUnderTest {
     throw .failed("log: it is for one thread")
   }
 
-  func close() {
-    #if canImport(Darwin)
-      _ = Darwin.close(file)
-    #else
-      _ = Glibc.close(file)
-    #endif
-  }
+  func close() { CLibrary.close(file) }
 }

@@ -1,12 +1,7 @@
+import CLibrary
 import CacheSystem
 import CommandLineTools
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// Reads the clock that never jumps.
 enum MonotonicClock {

@@ -1,11 +1,6 @@
+import CLibrary
 import CacheSystem
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// What one slice on several threads took.
 struct SharedSlice: Sendable {

@@ -1,11 +1,6 @@
+import CLibrary
 import CommandLineTools
 import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 
 /// The folder that a run works in, and removes at its end.
 final class Workspace {

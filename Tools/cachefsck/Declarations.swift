@@ -1,13 +1,6 @@
+import CLibrary
 import CommandLineTools
 import StoreChecking
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The options and help texts of `cachefsck`.
 enum Declarations {

@@ -1,16 +1,9 @@
+import CLibrary
 import CacheSystem
 import CachingProxy
 import CommandLineTools
 import HTTPSemantics
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A browser with a temporary profile that trusts the user's authority and uses the proxy.
 ///

@@ -1,13 +1,6 @@
+import CLibrary
 import CachingProxy
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A profile of a browser in a folder that is its HOME.
 struct BrowserProfile {

@@ -1,13 +1,6 @@
+import CLibrary
 import CacheSystem
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A file, or standard input, that is read from start to end.
 final class InputFile {

@@ -1,14 +1,7 @@
+import CLibrary
 import CacheSystem
 import CommandLineTools
 import HTTPSemantics
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The folder of `fetch --output-dir`: each body has its own file below it, see ``OutputPath``.
 ///

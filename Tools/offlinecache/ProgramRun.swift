@@ -1,12 +1,5 @@
+import CLibrary
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Another program, which this one starts.
 struct ProgramRun: Sendable {

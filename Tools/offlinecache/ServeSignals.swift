@@ -1,14 +1,7 @@
+import CLibrary
 import CacheSystem
 import CommandLineTools
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The signals that control a server.
 ///

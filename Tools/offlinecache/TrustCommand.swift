@@ -1,12 +1,5 @@
+import CLibrary
 import CommandLineTools
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// `ca trust`: what makes programs trust the authority.
 enum TrustCommand {

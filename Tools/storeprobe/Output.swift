@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import CLibrary
 
 /// Prints a line and ends the process.
 func stop(_ code: Int32, _ line: String) -> Never {

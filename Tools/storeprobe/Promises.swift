@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import CLibrary
 
 /// What the lines of a workload allow: for each key the last promise, or what was tried after it.
 struct Promises {

@@ -1,13 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// One change to a store.
 enum Change {

@@ -1,11 +1,6 @@
+internal import CLibrary
 package import CacheFormat
 package import CacheSystem
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Runs system calls, and adds a path to their error.
 @inline(__always)

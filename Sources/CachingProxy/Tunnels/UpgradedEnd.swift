@@ -1,15 +1,8 @@
+import CLibrary
 import CMicrohttpd
 import CMicrohttpdLibrary
 import HTTPTransports
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The client's connection after a switch of protocols. libmicrohttpd owns the socket.
 @safe

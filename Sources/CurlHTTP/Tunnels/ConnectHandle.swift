@@ -1,16 +1,9 @@
 import CCurl
 import CCurlLibrary
+import CLibrary
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Makes one connection with libcurl (CURLOPT_CONNECT_ONLY), on a thread that may wait. libcurl
 /// handles proxies, `--resolve`, and addresses of both families. Each address is checked before the

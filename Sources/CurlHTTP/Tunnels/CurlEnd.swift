@@ -1,14 +1,7 @@
 import CCurl
 import CCurlLibrary
+import CLibrary
 import HTTPTransports
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A connection that libcurl encrypts.
 @safe

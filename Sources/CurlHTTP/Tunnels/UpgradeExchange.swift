@@ -1,13 +1,6 @@
+import CLibrary
 import HTTPSemantics
 import HTTPTransports
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// A request that asks for another protocol, on a thread that may wait.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import CLibrary
 
 /// A connected socket that this object owns.
 package final class SocketEnd: TunnelEnd {
@@ -34,7 +28,7 @@ package final class SocketEnd: TunnelEnd {
 
   package func close(isBroken: Bool) {
     if isBroken { setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
-    closeDescriptor(descriptor)
+    CLibrary.close(descriptor)
   }
 
   /// Reads from a socket that does not wait (recv(2)).
@@ -81,6 +75,3 @@ package final class SocketEnd: TunnelEnd {
     private static let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
   #endif
 }
-
-/// Calls close(2), whose name is that of a method above.
-private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }

@@ -1,15 +1,10 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
 import SimulatedFiles
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @Suite struct CatalogAppendTests {
   let sandbox = StoreSandbox()

@@ -1,15 +1,10 @@
+import CLibrary
 import CacheSystem
 import SimulatedFiles
 import Synchronization
 import Testing
 
 @testable import CacheStore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A segment cannot be opened, for a moment or for good, that another process writes.
 @Suite struct UnopenedSegmentTests {

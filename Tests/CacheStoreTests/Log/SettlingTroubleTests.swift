@@ -1,3 +1,4 @@
+import CLibrary
 import CacheSystem
 import Dispatch
 import Foundation
@@ -6,12 +7,6 @@ import TestSupport
 import Testing
 
 @testable import CacheStore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Settling fails, or several stores do it at once.
 @Suite(.timeLimit(.minutes(5))) struct SettlingTroubleTests {

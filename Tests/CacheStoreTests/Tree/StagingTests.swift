@@ -1,15 +1,10 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
 import SimulatedFiles
 import Testing
 
 @testable import CacheStore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @Suite struct StagingTests {
   let sandbox = StoreSandbox()

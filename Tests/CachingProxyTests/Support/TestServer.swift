@@ -1,3 +1,4 @@
+import CLibrary
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
@@ -6,14 +7,6 @@ import TestSupport
 import Testing
 
 @testable import CachingProxy
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Answers as a test says.
 struct ScriptedBackend: ProxyBackend {

@@ -1,3 +1,4 @@
+import CLibrary
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
@@ -5,14 +6,6 @@ import Synchronization
 import TestSupport
 
 @testable import CachingProxy
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Connects to a port of loopback, whatever the target is.
 struct LoopbackTunnels: TunnelTransport {

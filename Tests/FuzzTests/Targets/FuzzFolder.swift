@@ -1,10 +1,5 @@
+import CLibrary
 import CacheSystem
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A directory below TMPDIR for one input; removed at the end.
 final class FuzzFolder {

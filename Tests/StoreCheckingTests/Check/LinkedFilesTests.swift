@@ -1,14 +1,9 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
 import StoreChecking
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Files of a store have names outside of it, as `cp -al` leaves them. What is done to the store is not
 /// done to them.

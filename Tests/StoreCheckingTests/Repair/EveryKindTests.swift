@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
@@ -5,12 +6,6 @@ import SimulatedFiles
 import StoreChecking
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Damage of every kind is repaired at both levels. Whatever a repair says is left, no more and no less,
 /// is what the next check finds.

@@ -1,15 +1,10 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
 import SimulatedFiles
 import StoreChecking
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A repair that ends, or is let down by the disk, at each of its changes of the disk.
 @Suite(.serialized) struct InterruptedRepairTests {

@@ -1,13 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheSystem
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A way in which disks, people and other programs damage files.
 enum RandomDamage: String, CaseIterable {

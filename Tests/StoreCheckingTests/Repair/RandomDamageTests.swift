@@ -1,15 +1,10 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
 import StoreChecking
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Where the files of one entry stand, and what they hold.
 struct EntryFiles {

@@ -1,13 +1,8 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// What could not be opened: a failure of a test, unless it damages what is damaged already.
 struct Refusal: Error {

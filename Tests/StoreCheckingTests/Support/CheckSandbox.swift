@@ -1,3 +1,4 @@
+import CLibrary
 import CacheFormat
 import CacheStore
 import CacheSystem
@@ -5,12 +6,6 @@ import StoreChecking
 import Synchronization
 import TestSupport
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A store in a directory of its own, to be damaged by hand and checked; removed at the end.
 final class CheckSandbox: Sendable {
