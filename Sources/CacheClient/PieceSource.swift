@@ -1,6 +1,5 @@
 import CacheStore
 import ContentCoding
-import HTTPCaching
 import HTTPSemantics
 import HTTPTransports
 import Synchronization
@@ -54,24 +53,27 @@ final class BytesSource: PieceSource {
   }
 }
 
-/// A source for a slice of a stored body. A whole body that was not verified before is verified
-/// with its last piece.
+/// A source for a range of a file.
 final class FileSource: PieceSource {
+  /// Returns up to `count` bytes at an offset; `isFirst` before any other read.
+  typealias Read =
+    @Sendable (_ offset: UInt64, _ count: Int, _ isFirst: Bool) throws(ClientError) -> [UInt8]
+
   /// The bytes that are read at once: a thousand slow readers must fit into memory.
   static let pieceBytes = 16 * 1024
 
-  private let reader: BodyReader
+  private let range: Range<UInt64>
   private let store: AsyncStore
   private let url: String
-  private let range: Range<UInt64>
+  private let read: Read
   /// The position of the next byte; `nil` before the first read.
   private let position = Mutex<UInt64?>(nil)
 
-  init(_ reader: BodyReader, _ range: Range<UInt64>, _ store: AsyncStore, url: String) {
-    self.reader = reader
+  init(_ range: Range<UInt64>, _ store: AsyncStore, url: String, read: @escaping Read) {
+    self.range = range
     self.store = store
     self.url = url
-    self.range = range
+    self.read = read
   }
 
   func next() async throws(ClientError) -> [UInt8]? {
@@ -79,15 +81,12 @@ final class FileSource: PieceSource {
     let offset = start ?? range.lowerBound
     let count = Int(min(range.upperBound - offset, UInt64(Self.pieceBytes)))
     guard count > 0 else { return nil }
-    do throws(StoreError) {
-      let bytes = try await store.perform { [self] _ throws(StoreError) in
-        try read(at: offset, upTo: count, isFirst: start == nil)
-      }
-      position.withLock { $0 = offset + UInt64(bytes.count) }
-      return bytes
-    } catch {
-      throw ClientError(.store(error), url: url)
+    // Outside of the cooperative pool, as every read of a file.
+    let bytes = try await store.perform { [read] _ throws(ClientError) in
+      try read(offset, count, start == nil)
     }
+    position.withLock { $0 = offset + UInt64(bytes.count) }
+    return bytes
   }
 
   func storedBytes(limit: Int) throws(ClientError) -> [UInt8]? {
@@ -98,31 +97,9 @@ final class FileSource: PieceSource {
       throw ClientError(.tooLarge(limit: limit), url: url)
     }
     guard count > 0 else { return [] }
-    do throws(StoreError) {
-      let bytes = try read(at: offset, upTo: Int(count), isFirst: start == nil)
-      position.withLock { $0 = range.upperBound }
-      return bytes
-    } catch {
-      throw ClientError(.store(error), url: url)
-    }
-  }
-
-  /// Reads a piece: of a shorter body, whose reader may be shared, at its position; of a longer one
-  /// in order, because that verifies it.
-  private func read(
-    at offset: UInt64, upTo count: Int, isFirst: Bool
-  ) throws(StoreError) -> [UInt8] {
-    let isSmall = reader.length <= ResponseCache.verifiedBytes
-    if isSmall { try reader.verify() }
-    if isSmall || reader.isVerified { return try reader.read(at: offset, upTo: count) }
-    if isFirst { reader.seek(to: offset) }
-    guard reader.position == offset else {
-      throw StoreError(
-        .damaged, path: store.store.path, offset: offset,
-        cause: "the file of a body was changed while it was read",
-        remedy: "fetch it again; check who writes to the store")
-    }
-    return try reader.read(upTo: count)
+    let bytes = try read(offset, Int(count), start == nil)
+    position.withLock { $0 = range.upperBound }
+    return bytes
   }
 }
 

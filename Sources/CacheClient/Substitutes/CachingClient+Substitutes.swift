@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheStore
 import CacheSystem
 import HTTPCaching
 import HTTPSemantics
@@ -114,7 +115,28 @@ extension CachingClient {
         ? content : Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
       return ResponseBody(BytesSource(bytes), .bytes(bytes)) { .fromStore }
     }
-    let source = SubstituteSource(file, range, asyncStore, url: url)
+    let source = FileSource(range, asyncStore, url: url) { offset, count, _ throws(ClientError) in
+      try file.piece(at: offset, count: count, url: url)
+    }
     return ResponseBody(source, .stream(length: UInt64(range.count))) { .fromStore }
+  }
+}
+
+extension SubstituteFile {
+  /// Reads a piece of a body. If the file is changed while it is read, reading ends with an error,
+  /// so no body has bytes of two versions.
+  fileprivate func piece(
+    at offset: UInt64, count: Int, url: String
+  ) throws(ClientError) -> [UInt8] {
+    do throws(SystemError) {
+      return try read(at: offset, count: count)
+    } catch {
+      let cause =
+        error == .wrongLength ? "it was changed while it was read" : "it cannot be read: \(error)"
+      let failure = StoreError(
+        .inputOutput, path: path, offset: offset, errno: error.code, cause: cause,
+        remedy: "check who writes to it")
+      throw ClientError(.store(failure), url: url)
+    }
   }
 }
