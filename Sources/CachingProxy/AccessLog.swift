@@ -161,9 +161,7 @@ package final class AccessLog: ProxyObserver {
     // Safety: the path is a C string that is valid during the call.
     let descriptor = unsafe CLibrary.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
-      // Safety: strerror returns a C string, which is copied.
-      let words = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? ""
-      throw ProxyError(.log, subject: path, detail: words)
+      throw ProxyError(.log, subject: path, detail: SystemError(errno).description)
     }
     return descriptor
   }
@@ -184,7 +182,7 @@ package final class AccessLog: ProxyObserver {
         if count < 0 {
           let code = errno
           if code == EINTR { continue }
-          let words = unsafe strerror(code).map { unsafe String(cString: $0) } ?? ""
+          let words = SystemError(code).description
           fail("\(destination.name): the log cannot be written: \(words); lines are lost")
           return
         }

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 
 /// Creates the socket from which a server accepts connections.
 enum ListeningSocket {
@@ -108,9 +109,8 @@ enum ListeningSocket {
       case EACCES, EPERM: .permissionDenied
       default: .system
       }
-    // Safety: strerror returns a C string that is valid until the next call on this thread.
-    let words = unsafe strerror(failure).map { unsafe String(cString: $0) } ?? ""
-    return ProxyError(code, subject: address.description, detail: words)
+    return ProxyError(
+      code, subject: address.description, detail: SystemError(failure).description)
   }
 
   #if canImport(Glibc)

@@ -27,15 +27,8 @@ package struct OutputError: Error, Hashable, CustomStringConvertible {
       case EISDIR: "name a file, not a folder"
       default: "check where the output goes"
       }
-    return "\(terminalSafe(path)): cannot be written: \(systemMessage(errno)); \(remedy)"
+    return "\(terminalSafe(path)): cannot be written: \(SystemError(errno)); \(remedy)"
   }
-}
-
-/// Returns the text of an error number; strerror(3).
-package func systemMessage(_ number: Int32) -> String {
-  // Safety: the text of strerror is copied at once. Only known numbers are used, whose texts are
-  // constants that no other thread changes.
-  unsafe String(cString: strerror(number))
 }
 
 /// Writes bytes to a descriptor through a buffer.

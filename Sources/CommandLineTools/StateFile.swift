@@ -23,7 +23,10 @@ package struct StateFile: Sendable {
   ///
   /// - Throws: ``Problem`` if the environment names no folder.
   package init(named stem: String) throws(Problem) {
-    folder = try Self.folder()
+    guard let folder = UserPath.stateFolder else {
+      throw Problem(text: "neither XDG_STATE_HOME nor HOME names a folder")
+    }
+    self.folder = folder
     let new = Array("\(stem).\(UInt64.random(in: .min ... .max)).new".utf8)
     guard let name = PathName(bytes: Array(stem.utf8)), let newName = PathName(bytes: new) else {
       throw Problem(text: "'\(stem)' is no name")
@@ -34,22 +37,6 @@ package struct StateFile: Sendable {
 
   /// The path, for messages.
   package var path: String { "\(folder)/\(name.text)" }
-
-  /// Returns `$XDG_STATE_HOME/offlinecache` or its default. The XDG Base Directory Specification
-  /// says that relative paths are ignored.
-  private static func folder() throws(Problem) -> String {
-    if let base = Argument.environment("XDG_STATE_HOME")?.text, base.hasPrefix("/") {
-      return base + "/offlinecache"
-    }
-    guard let home = Argument.environment("HOME")?.text, home.hasPrefix("/") else {
-      throw Problem(text: "neither XDG_STATE_HOME nor HOME names a folder")
-    }
-    #if canImport(Darwin)
-      return home + "/Library/Application Support/offlinecache"
-    #else
-      return home + "/.local/state/offlinecache"
-    #endif
-  }
 
   /// Reads the id of a store, which is part of the names of state files.
   ///
@@ -99,7 +86,7 @@ package struct StateFile: Sendable {
   /// Replaces the file with a rename, so that after a kill it is the old one or the new one.
   package func save(_ bytes: [UInt8]) throws(Problem) {
     do throws(SystemError) {
-      makeFolders()
+      files.makeFolders(folder)
       let directory = try files.open(userPath: folder, [.read, .directory])
       try files.replace(name, in: directory, with: bytes, through: newName)
     } catch {
@@ -122,15 +109,6 @@ package struct StateFile: Sendable {
       return false
     } catch {
       throw Problem(text: "\(path) cannot be removed: \(error)")
-    }
-  }
-
-  /// Creates the missing folders. Errors are not checked here: opening the folder afterwards fails.
-  private func makeFolders() {
-    var prefix = ""
-    for part in folder.utf8.split(separator: UInt8(ascii: "/")) {
-      prefix += "/" + String(Substring(part))
-      try? files.makeDirectory(userPath: prefix, mode: 0o700)
     }
   }
 }

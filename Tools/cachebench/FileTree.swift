@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 import CommandLineTools
 import Foundation
 
@@ -8,7 +9,7 @@ enum FileTree {
   static func makeDirectory(_ path: String) throws(BenchmarkError) {
     // Safety: the path is passed as a NUL-terminated string for the call.
     guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-      throw .failed("\(path): cannot make the folder: \(systemMessage(errno))")
+      throw .failed("\(path): cannot make the folder: \(SystemError(errno).description)")
     }
   }
 

@@ -1,5 +1,6 @@
 import CLibrary
 import CacheFormat
+import CacheSystem
 import CommandLineTools
 
 /// The least that a store of this shape has to ask of the system: bare calls, nothing checked.
@@ -36,7 +37,7 @@ final class FloorSystem: CacheUnderTest {
     buffer = [UInt8](repeating: 0, count: corpus.bodyBytes + 1)
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     root = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard root >= 0 else { throw .failed("floor: \(path): \(systemMessage(errno))") }
+    guard root >= 0 else { throw .failed("floor: \(path): \(SystemError(errno).description)") }
     guard unsafe mkdirat(root, "staging", 0o700) == 0 else { return }
     for shard in 0..<256 {
       let name = Hexadecimal.string(UInt64(shard), digits: 2)
@@ -134,7 +135,7 @@ final class FloorSystem: CacheUnderTest {
   }
 
   private func failure(_ call: String) -> BenchmarkError {
-    .failed("floor: \(path): \(call): \(systemMessage(errno))")
+    .failed("floor: \(path): \(call): \(SystemError(errno).description)")
   }
 
   private func cString(_ text: String) -> [CChar] {

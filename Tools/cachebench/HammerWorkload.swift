@@ -12,7 +12,7 @@ private final class Hammer {
   init(path: String) throws(BenchmarkError) {
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     let file = unsafe open("\(path)/hammer", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("hammer: \(path): \(systemMessage(errno))") }
+    guard file >= 0 else { throw .failed("hammer: \(path): \(SystemError(errno).description)") }
     self.file = file
     do throws(SystemError) {
       try startThread { [phase] in

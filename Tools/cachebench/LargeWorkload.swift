@@ -1,6 +1,7 @@
 import CLibrary
 import CacheFormat
 import CacheStore
+import CacheSystem
 import CommandLineTools
 
 /// How much is written or read in one call.
@@ -142,7 +143,7 @@ private struct PlainFile: LargeBody {
   func write(_ size: Int, _ piece: inout [UInt8]) throws(BenchmarkError) {
     // Safety: path and pieces live for the calls, and their lengths are passed along.
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("\(path): \(systemMessage(errno))") }
+    guard file >= 0 else { throw .failed("\(path): \(SystemError(errno).description)") }
     defer { close(file) }
     try forEachPiece(size, &piece) { bytes throws(BenchmarkError) in
       #if canImport(Darwin)
@@ -150,14 +151,14 @@ private struct PlainFile: LargeBody {
       #else
         let written = unsafe Glibc.write(file, bytes, bytes.count)
       #endif
-      guard written == bytes.count else { throw .failed("\(path): \(systemMessage(errno))") }
+      guard written == bytes.count else { throw .failed("\(path): \(SystemError(errno).description)") }
     }
   }
 
   func read() throws(BenchmarkError) -> Int {
     // Safety: path and buffer live for the calls, and the buffer's length is passed along.
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .failed("\(path): \(systemMessage(errno))") }
+    guard file >= 0 else { throw .failed("\(path): \(SystemError(errno).description)") }
     defer { close(file) }
     var buffer = [UInt8](repeating: 0, count: pieceBytes)
     var total = 0
@@ -167,7 +168,7 @@ private struct PlainFile: LargeBody {
       #else
         let count = unsafe Glibc.read(file, &buffer, buffer.count)
       #endif
-      guard count >= 0 else { throw .failed("\(path): \(systemMessage(errno))") }
+      guard count >= 0 else { throw .failed("\(path): \(SystemError(errno).description)") }
       if count == 0 { return total }
       total += count
     }

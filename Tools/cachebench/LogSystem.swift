@@ -1,5 +1,6 @@
 import CLibrary
 import CacheFormat
+import CacheSystem
 import CommandLineTools
 
 /// The least that a log has to ask of the system: one write at the end of a file, and one pread. The
@@ -25,7 +26,7 @@ final class LogSystem: CacheUnderTest {
     self.corpus = corpus
     // Safety: the path is a Swift string that is passed as a NUL-terminated one for the call.
     file = unsafe open("\(path)/log", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .failed("log: \(path): \(systemMessage(errno))") }
+    guard file >= 0 else { throw .failed("log: \(path): \(SystemError(errno).description)") }
   }
 
   func makeValue(_ entry: EntryID) -> Value {

@@ -126,7 +126,7 @@ final class Browser {
     // Safety: mkdtemp changes the six letters before the zero, and nothing else.
     guard unsafe mkdtemp(&template) != nil else {
       throw ToolError(
-        subject: base, problem: "no folder can be made here: \(systemMessage(errno))",
+        subject: base, problem: "no folder can be made here: \(SystemError(errno))",
         remedy: "set TMPDIR to another one")
     }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

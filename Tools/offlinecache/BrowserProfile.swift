@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 import CachingProxy
 import CommandLineTools
 
@@ -60,7 +61,7 @@ struct BrowserProfile {
     // Safety: the path lives during the call.
     guard unsafe mkdir(folder, 0o700) == 0 else {
       throw ToolError(
-        subject: folder, problem: "cannot be made: \(systemMessage(errno))",
+        subject: folder, problem: "cannot be made: \(SystemError(errno))",
         remedy: "set TMPDIR to another folder")
     }
   }

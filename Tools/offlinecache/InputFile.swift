@@ -94,7 +94,7 @@ final class InputFile {
       default: "check the path"
       }
     return ToolError(
-      subject: name, problem: "cannot be read: \(systemMessage(number))", remedy: remedy)
+      subject: name, problem: "cannot be read: \(SystemError(number))", remedy: remedy)
   }
 }
 

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 import CommandLineTools
 
 /// Another program, which this one starts.
@@ -143,7 +144,7 @@ struct ProgramRun: Sendable {
 
   private static func failure(_ path: String, _ number: Int32) -> ToolError {
     ToolError(
-      subject: path, problem: "cannot be started: \(systemMessage(number))",
+      subject: path, problem: "cannot be started: \(SystemError(number))",
       remedy: "check the path and its permissions")
   }
 }

@@ -1,4 +1,5 @@
 import CLibrary
+import CacheSystem
 
 /// Prints a line and ends the process.
 func stop(_ code: Int32, _ line: String) -> Never {
@@ -15,5 +16,5 @@ func say(_ line: String) {
 
 /// The value of an environment variable; empty where it is not set.
 func environment(_ name: String) -> String {
-  unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
+  UserPath.environment(name) ?? ""
 }

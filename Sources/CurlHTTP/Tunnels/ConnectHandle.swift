@@ -175,7 +175,7 @@ struct TunnelProxy: Hashable {
   /// Its URL; `nil` if there is none.
   let url: String?
 
-  init(_ setting: NetworkSetup.Proxy, variable: (String) -> String? = Self.environment) {
+  init(_ setting: NetworkSetup.Proxy, variable: (String) -> String? = UserPath.environment) {
     switch setting {
     case .none: url = nil
     case .url(let text, _): url = text
@@ -188,10 +188,4 @@ struct TunnelProxy: Hashable {
   var isUsed: Bool { url != nil }
   /// Whether libcurl has to encrypt what goes to the proxy.
   var isEncrypted: Bool { url?.lowercased().hasPrefix("https:") ?? false }
-
-  /// Returns the value of an environment variable, or `nil` if it is not set.
-  static func environment(_ name: String) -> String? {
-    // Safety: the text is copied at once; the tools do not change their environment.
-    unsafe getenv(name).map { unsafe String(cString: $0) }
-  }
 }
