@@ -70,15 +70,7 @@ struct RequestHead: Hashable {
       throw RequestRefusal(400, "the target has characters that are not allowed")
     }
     if target.allSatisfy({ $0 < 0x80 }) { return String(decoding: target, as: UTF8.self) }
-    var text: [UInt8] = []
-    for byte in target {
-      if byte < 0x80 {
-        text.append(byte)
-      } else {
-        PercentEncoding.appendEscape(of: byte, to: &text)
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
+    return PercentEncoding.escaped(target) { $0 < 0x80 }
   }
 
   /// Determines the framing of the body (RFC 9112, section 6).

@@ -103,13 +103,7 @@ struct DigestTerms: Sendable, Hashable {
 
   /// Percent-encodes all characters except letters, digits and `-._`.
   private static func extended(_ text: String) -> String {
-    text.utf8.map { byte in
-      let scalar = Character(UnicodeScalar(byte))
-      if byte < 0x80, scalar.isLetter || scalar.isNumber || "-._".contains(scalar) {
-        return String(scalar)
-      }
-      return "%" + [byte].hexadecimal.uppercased()
-    }.joined()
+    PercentEncoding.escaped(text.utf8) { ASCII.isUnreserved($0) && $0 != UInt8(ascii: "~") }
   }
 
   private static func text(_ count: UInt32) -> String {

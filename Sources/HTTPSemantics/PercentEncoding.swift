@@ -41,6 +41,37 @@ package enum PercentEncoding {
     normalized(bytes, isAllowed: ASCII.isTargetByte)
   }
 
+  /// Returns bytes of ASCII as they are, and an escape for each byte for which `isKept` returns
+  /// false.
+  ///
+  /// - Complexity: O(*n*).
+  package static func escaped(
+    _ bytes: some Sequence<UInt8>, keeping isKept: (UInt8) -> Bool
+  ) -> String {
+    var result: [UInt8] = []
+    for byte in bytes {
+      if isKept(byte) { result.append(byte) } else { appendEscape(of: byte, to: &result) }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// Returns the bytes with all escapes decoded; `nil` if a `%` begins no escape, unless `isLax`,
+  /// when it stays.
+  ///
+  /// - Complexity: O(*n*).
+  package static func decoded(_ bytes: ArraySlice<UInt8>, isLax: Bool = false) -> [UInt8]? {
+    var result: [UInt8] = []
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      let escaped = byte == UInt8(ascii: "%") ? escapedByte(in: bytes, at: index) : nil
+      guard escaped != nil || byte != UInt8(ascii: "%") || isLax else { return nil }
+      result.append(escaped ?? byte)
+      index += escaped == nil ? 1 : 3
+    }
+    return result
+  }
+
   /// Returns the byte of the escape that begins at an index, or nil if none does.
   package static func escapedByte(in bytes: ArraySlice<UInt8>, at index: Int) -> UInt8? {
     guard bytes.endIndex - index >= 3, let high = ASCII.hexValue(bytes[index + 1]),

@@ -38,17 +38,9 @@ public struct URLEncodedForm: Sendable, Hashable {
   }
 
   private static func encode(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: " "): bytes.append(UInt8(ascii: "+"))
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"),
-        UInt8(ascii: "."), UInt8(ascii: "_"):
-        bytes.append(byte)
-      default: PercentEncoding.appendEscape(of: byte, to: &bytes)
-      }
+    let escaped = PercentEncoding.escaped(text.utf8) {
+      ASCII.isUnreserved($0) && $0 != UInt8(ascii: "~") || " *".utf8.contains($0)
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return escaped.replacing(" ", with: "+")
   }
 }

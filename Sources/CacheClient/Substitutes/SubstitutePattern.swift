@@ -78,28 +78,11 @@ enum SubstitutePattern: Sendable, Hashable {
         names.append(Array("index.html".utf8))
         continue
       }
-      guard let name = decoded(part), !name.isEmpty, name != [0x2E], name != [0x2E, 0x2E],
-        !name.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") })
+      guard let name = PercentEncoding.decoded(part), !name.isEmpty, name != [0x2E],
+        name != [0x2E, 0x2E], !name.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") })
       else { return nil }
       names.append(name)
     }
     return names
-  }
-
-  /// Decodes percent-escapes; `nil` if one is invalid.
-  private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-    var result: [UInt8] = []
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
-      if bytes[index] == UInt8(ascii: "%") {
-        guard let byte = PercentEncoding.escapedByte(in: bytes, at: index) else { return nil }
-        result.append(byte)
-        index += 3
-      } else {
-        result.append(bytes[index])
-        index += 1
-      }
-    }
-    return result
   }
 }

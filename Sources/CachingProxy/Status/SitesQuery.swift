@@ -49,32 +49,11 @@ struct SitesQuery: Sendable, Hashable {
   private static func isHost(_ text: String) -> Bool { RequestHead.isAuthority(Array(text.utf8)) }
 
   private static func decoded(_ text: Substring) -> String {
-    let bytes = Array(text.utf8)[...]
-    var result: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"),
-        let byte = PercentEncoding.escapedByte(in: bytes, at: index)
-      {
-        result.append(byte)
-        index += 3
-      } else {
-        result.append(bytes[index] == UInt8(ascii: "+") ? UInt8(ascii: " ") : bytes[index])
-        index += 1
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
+    let bytes = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    return String(decoding: PercentEncoding.decoded(bytes[...], isLax: true) ?? [], as: UTF8.self)
   }
 
   private static func encoded(_ text: String) -> String {
-    var result: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."):
-        result.append(byte)
-      default: PercentEncoding.appendEscape(of: byte, to: &result)
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
+    PercentEncoding.escaped(text.utf8) { ASCII.isUnreserved($0) && !"_~".utf8.contains($0) }
   }
 }
