@@ -148,6 +148,16 @@ private final class ThreadBody: Sendable {
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
 
+/// Blocks all signals on this thread permanently; they are delivered to other threads. For threads
+/// that use TLS libraries, which write to closed sockets without MSG_NOSIGNAL, and SIGPIPE would end
+/// the process.
+package func blockSignals() {
+  var all = sigset_t()
+  // Safety: the set is a local; the mask is this thread's.
+  unsafe sigfillset(&all)
+  unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+}
+
 /// Returns a number that no other running thread of the process has.
 package func threadNumber() -> UInt64 { cp_thread_number() }
 

@@ -42,7 +42,7 @@ final class ClientAcceptor: Sendable {
     self.receivers = receivers
     self.poll = poll
     let started: Void? = try? startThread { [self] in
-      Poll.blockSignals()
+      blockSignals()
       run()
       state.change { $0.hasEnded = true }
     }

@@ -45,7 +45,7 @@ final class TransferLoop: Sendable {
       multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHost(setup))
     do throws(SystemError) {
       try startThread {
-        ThreadSignals.blockAll()
+        blockSignals()
         self.run()
       }
     } catch {

@@ -55,12 +55,4 @@ final class Poll: Sendable {
       while unsafe read(ends.read, buffer.baseAddress, buffer.count) == buffer.count {}
     }
   }
-
-  /// Blocks all signals on this thread: TLS libraries write to closed sockets with SIGPIPE.
-  static func blockSignals() {
-    var all = sigset_t()
-    // Safety: the set is a local; the mask is this thread's.
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
-  }
 }

@@ -17,7 +17,7 @@ final class RelayLoop: Sendable {
     guard let poll = Poll() else { return nil }
     self.poll = poll
     let started: Void? = try? startThread { [self] in
-      Poll.blockSignals()
+      blockSignals()
       run()
       state.change { $0.hasEnded = true }
     }

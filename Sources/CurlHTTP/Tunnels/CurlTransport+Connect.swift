@@ -16,7 +16,7 @@ extension CurlTransport: TunnelTransport {
   package func connect(to target: TunnelTarget) async throws(TransportError) -> any TunnelEnd {
     let (setup, deadline) = (setup, ContinuousClock.now + Self.connectLimit)
     return try await connecting.call { () throws(TransportError) in
-      ThreadSignals.blockAll()
+      blockSignals()
       return try ConnectHandle(target, scheme: .http, setup, deadline).connect()
     }
   }
@@ -30,7 +30,7 @@ extension CurlTransport: TunnelTransport {
         .pinMismatch, url: request.url.string, detail: "a pinned host is not contacted by http")
     }
     return try await connecting.call { () throws(TransportError) in
-      ThreadSignals.blockAll()
+      blockSignals()
       let server = try ConnectHandle(
         target, scheme: request.url.scheme, setup, deadline
       ).connect()
