@@ -62,12 +62,7 @@ struct ClientConnection: @unchecked Sendable {
   var session: UnsafeMutableRawPointer? { unsafe ocmhd_session(pointer) }
 
   /// Makes the system send small pieces at once (TCP_NODELAY).
-  func sendWithoutDelay() {
-    var yes: Int32 = 1
-    // Safety: the option is read from a local.
-    _ = unsafe setsockopt(
-      socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-  }
+  func sendWithoutDelay() { SocketEnd.sendWithoutDelay(socket) }
 
   /// Makes the server notice the end of the client's data, if that arrived together with the bytes
   /// that were just read.
@@ -84,12 +79,7 @@ struct ClientConnection: @unchecked Sendable {
 
   /// Makes the end of the connection an error for the client (RST). A normal end would look like
   /// that of a complete body.
-  func breakOnClose() {
-    var option = linger(l_onoff: 1, l_linger: 0)
-    // Safety: the option is read from a local.
-    _ = unsafe setsockopt(
-      socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-  }
+  func breakOnClose() { SocketEnd.breakOnClose(socket) }
 }
 
 /// Information about a client, kept as long as its connection.

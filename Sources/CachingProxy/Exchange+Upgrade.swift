@@ -1,5 +1,6 @@
 import CacheSystem
 import HTTPSemantics
+import HTTPTransports
 
 // A request that asks for another protocol, such as WebSocket.
 extension Exchange {
@@ -15,7 +16,7 @@ extension Exchange {
   /// Begins the tunnel; called by the library after a 101 has been sent.
   ///
   /// - Parameter early: The bytes that the client has sent since its request.
-  func switchProtocols(_ client: UpgradedEnd, _ early: [UInt8]) {
+  func switchProtocols(_ client: any TunnelEnd, _ early: [UInt8]) {
     let server = state.withLock { state in
       state.isTunnel = state.switched != nil
       return state.switched.take()

@@ -1,5 +1,5 @@
 import CLibrary
-import CMicrohttpd
+import CLibrary
 import HTTPSemantics
 import HTTPTransports
 
@@ -35,31 +35,21 @@ enum InterimAnswer {
   static func write(_ bytes: [UInt8], to socket: Int32, _ session: UnsafeMutableRawPointer?) {
     // A socket that poll(2) reports has more room than an interim answer needs.
     guard isWritable(socket) else { return }
-    let isCut: Bool
-    if let session = unsafe session {
-      isCut = unsafe !write(bytes, to: session)
-    } else {
-      let transfer = unsafe bytes.withUnsafeBytes { unsafe SocketEnd.write($0, to: socket) }
-      if case .bytes(let count) = transfer { isCut = count < bytes.count } else { isCut = false }
-    }
-    // A part of an answer cannot be taken back: the following bytes would be read as its fields.
-    if isCut { shutdown(socket, Int32(SHUT_RDWR)) }
-  }
-
-  /// Writes to a client with TLS; returns `false` if that did not take all. A record that was begun
-  /// would have to be finished.
-  private static func write(_ bytes: [UInt8], to session: UnsafeMutableRawPointer) -> Bool {
+    // Safety: the session is valid as long as the request.
+    let tls = unsafe session.map { unsafe EncryptedEnd(socket, $0) { _ in } }
     var sent = 0
     while sent < bytes.count {
-      let count = unsafe bytes.withUnsafeBytes { buffer in
-        // Safety: the rest of the buffer is read; the session is valid as long as the request.
-        unsafe ocmhd_session_write(
-          session, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, 0)
+      let transfer = unsafe bytes[sent...].withUnsafeBytes { rest in
+        if let tls { unsafe tls.write(rest) } else { unsafe SocketEnd.write(rest, to: socket) }
       }
-      if count <= 0 { return false }
+      guard case .bytes(let count) = transfer else {
+        // A part of an answer, or of a TLS record, cannot be taken back: the following bytes would be
+        // read as its rest.
+        if tls != nil || sent > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+        return
+      }
       sent += count
     }
-    return true
   }
 
   private static func isWritable(_ socket: Int32) -> Bool {

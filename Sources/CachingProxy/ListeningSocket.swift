@@ -1,5 +1,6 @@
 import CLibrary
 import CacheSystem
+import HTTPTransports
 
 /// Creates the socket from which a server accepts connections.
 enum ListeningSocket {
@@ -59,10 +60,8 @@ enum ListeningSocket {
     // The acceptor accepts until no connection is waiting.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    var yes: Int32 = 1
-    // Safety: the option is read from a local, and the address from the entry of the list.
-    unsafe setsockopt(
-      descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    SocketEnd.setOption(SO_REUSEADDR, Int32(1), of: descriptor)
+    // Safety: the address is read from the entry of the list.
     if unsafe bind(descriptor, info.ai_addr, info.ai_addrlen) != 0
       || listen(descriptor, backlog) != 0
     {

@@ -1,5 +1,6 @@
 import CLibrary
 import CMicrohttpd
+import HTTPTransports
 
 /// A connection that was accepted.
 struct NewClient: Sendable {
@@ -40,12 +41,7 @@ struct NewClient: Sendable {
 
   /// Makes the system send small pieces at once (TCP_NODELAY). Otherwise a handshake waits for the
   /// acknowledgement of what was sent before, which takes 40 ms.
-  func sendWithoutDelay() {
-    var yes: Int32 = 1
-    // Safety: the option is read from a local.
-    _ = unsafe setsockopt(
-      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-  }
+  func sendWithoutDelay() { SocketEnd.sendWithoutDelay(descriptor) }
 
   /// Closes the connection.
   func close() { ListeningSocket.close(descriptor) }
@@ -146,9 +142,6 @@ struct WaitingClient {
 
   /// Sets the number of bytes from which on poll(2) reports them.
   private func setLeast(_ count: Int) {
-    var count = Int32(count)
-    // Safety: the option is read from a local.
-    _ = unsafe setsockopt(
-      client.descriptor, SOL_SOCKET, SO_RCVLOWAT, &count, socklen_t(MemoryLayout<Int32>.size))
+    SocketEnd.setOption(SO_RCVLOWAT, Int32(count), of: client.descriptor)
   }
 }

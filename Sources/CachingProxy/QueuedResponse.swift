@@ -1,6 +1,7 @@
 import CLibrary
 import CMicrohttpd
 import CMicrohttpdLibrary
+import HTTPTransports
 
 /// The content that the library sends after a head.
 enum ResponseContent {
@@ -108,7 +109,11 @@ private func switchProtocols(
   // Safety: the library holds the exchange until its end is reported; the bytes are copied.
   let exchange = unsafe Unmanaged<Exchange>.fromOpaque(request).takeUnretainedValue()
   let bytes = unsafe Array(UnsafeRawBufferPointer(start: early, count: count))
-  unsafe exchange.switchProtocols(UpgradedEnd(socket, handle), bytes)
+  // The library owns the socket.
+  nonisolated(unsafe) let ending = unsafe handle
+  // Safety: the handle is valid until this call, which is made once.
+  let client = SocketEnd(socket) { _ in unsafe ocmhd_end_upgrade(ending) }
+  exchange.switchProtocols(client, bytes)
 }
 
 /// Copies the next bytes of a stream for the library; returns -1 at its end, -2 if it broke off.

@@ -3,14 +3,20 @@ import CLibrary
 /// A connected socket that this object owns.
 package final class SocketEnd: TunnelEnd {
   package let descriptor: Int32
+  private let closing: @Sendable (Int32) -> Void
 
   /// Takes over a connected socket, and makes it return instead of waiting.
-  package init(_ descriptor: Int32) {
+  ///
+  /// - Parameter closing: Closes the socket; called once.
+  package init(
+    _ descriptor: Int32, closing: @escaping @Sendable (Int32) -> Void = { CLibrary.close($0) }
+  ) {
     self.descriptor = descriptor
+    self.closing = closing
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-    setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+    Self.sendWithoutDelay(descriptor)
     #if canImport(Darwin)
-      setOption(SOL_SOCKET, SO_NOSIGPIPE, Int32(1))
+      Self.setOption(SO_NOSIGPIPE, Int32(1), of: descriptor)
     #endif
   }
 
@@ -27,8 +33,8 @@ package final class SocketEnd: TunnelEnd {
   }
 
   package func close(isBroken: Bool) {
-    if isBroken { setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0)) }
-    CLibrary.close(descriptor)
+    if isBroken { Self.breakOnClose(descriptor) }
+    closing(descriptor)
   }
 
   /// Reads from a socket that does not wait (recv(2)).
@@ -62,10 +68,23 @@ package final class SocketEnd: TunnelEnd {
     }
   }
 
-  private func setOption<Value>(_ level: Int32, _ name: Int32, _ value: Value) {
+  /// Makes the system send small pieces at once (TCP_NODELAY).
+  package static func sendWithoutDelay(_ socket: Int32) {
+    setOption(TCP_NODELAY, Int32(1), level: Int32(IPPROTO_TCP), of: socket)
+  }
+
+  /// Makes the end of the connection an error for the other party (RST).
+  package static func breakOnClose(_ socket: Int32) {
+    setOption(SO_LINGER, linger(l_onoff: 1, l_linger: 0), of: socket)
+  }
+
+  /// Sets an option of a socket (setsockopt(2)).
+  package static func setOption<Value>(
+    _ name: Int32, _ value: Value, level: Int32 = SOL_SOCKET, of socket: Int32
+  ) {
     // Safety: the option is read from a local of its size.
     _ = unsafe withUnsafeBytes(of: value) { bytes in
-      unsafe setsockopt(descriptor, level, name, bytes.baseAddress, socklen_t(bytes.count))
+      unsafe setsockopt(socket, level, name, bytes.baseAddress, socklen_t(bytes.count))
     }
   }
 

@@ -1,49 +1,5 @@
-import CLibrary
-import CMicrohttpd
-import CMicrohttpdLibrary
 import HTTPTransports
 import Synchronization
-
-/// The client's connection after a switch of protocols. libmicrohttpd owns the socket.
-@safe
-final class UpgradedEnd: TunnelEnd, @unchecked Sendable {
-  // Unchecked: one thread at a time makes calls (TunnelEnd).
-  let descriptor: Int32
-  private let handle: OpaquePointer
-
-  init(_ socket: Int32, _ handle: OpaquePointer) {
-    descriptor = socket
-    unsafe self.handle = handle
-    _ = fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK)
-    var yes: Int32 = 1
-    // Safety: the option is read from a local.
-    _ = unsafe setsockopt(
-      socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
-  }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> TunnelTransfer {
-    unsafe SocketEnd.read(descriptor, into: buffer)
-  }
-
-  func write(_ buffer: UnsafeRawBufferPointer) -> TunnelTransfer {
-    unsafe SocketEnd.write(buffer, to: descriptor)
-  }
-
-  func finishWriting() -> TunnelTransfer {
-    shutdown(descriptor, Int32(SHUT_WR)) == 0 ? .end : .failed
-  }
-
-  func close(isBroken: Bool) {
-    if isBroken {
-      var option = linger(l_onoff: 1, l_linger: 0)
-      // Safety: the option is read from a local.
-      _ = unsafe setsockopt(
-        descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-    }
-    // Safety: the handle is valid until this call, which is made once.
-    unsafe ocmhd_end_upgrade(handle)
-  }
-}
 
 /// The server's connection after a switch of protocols, until the client's is switched, too.
 final class SwitchedServer: Sendable {
