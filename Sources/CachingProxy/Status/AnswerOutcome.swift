@@ -35,11 +35,13 @@ enum AnswerOutcome: Sendable, CaseIterable {
 }
 
 extension AnswerRecord {
+  typealias Account = (outcome: AnswerOutcome, fetchedBytes: UInt64)
+
   /// The outcome by which the answer is counted, and the bytes that the origin sent for it; `nil`
   /// for the proxy's own pages, which are not counted.
   ///
   /// - Complexity: O(length of the Cache-Status)
-  var account: (outcome: AnswerOutcome, fetchedBytes: UInt64)? {
+  var account: Account? {
     if source == .proxy && ((100..<400).contains(status) || isOwnPage) { return nil }
     let said = SaidByCache(cacheStatus)
     let isFetched = source == .tunnel || (source == .network && !said.isCollapsed)

@@ -24,19 +24,14 @@ final class Traffic: Sendable {
   ///
   /// - Complexity: O(1), and two short locks.
   func add(_ record: AnswerRecord) {
-    guard let (outcome, fetched) = record.account else { return }
+    guard let account = record.account else { return }
     let second = record.endSecond
-    recent.add(RecentAnswer(outcome: outcome, record: record.shortened))
+    recent.add(RecentAnswer(outcome: account.outcome, record: record.shortened))
     state.withLock { state in
       if record.source == .tunnel { state.tunnels.end(record) }
-      state.total.add(
-        outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete)
-      state.seconds.add(
-        outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete,
-        at: second)
-      state.minutes.add(
-        outcome, sent: record.bytesSent, fetched: fetched, isComplete: record.isComplete,
-        at: second)
+      state.total.add(record, account)
+      state.seconds.add(record, account, at: second)
+      state.minutes.add(record, account, at: second)
     }
   }
 

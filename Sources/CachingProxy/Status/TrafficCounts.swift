@@ -10,11 +10,11 @@ struct TrafficCounts: Sendable, Hashable {
   private(set) var cutShort: UInt64 = 0
 
   /// Records an answer.
-  mutating func add(_ outcome: AnswerOutcome, sent: UInt64, fetched: UInt64, isComplete: Bool) {
-    outcomes[outcome] += 1
-    sentBytes &+= sent
-    fetchedBytes &+= fetched
-    if !isComplete { cutShort += 1 }
+  mutating func add(_ record: AnswerRecord, _ account: AnswerRecord.Account) {
+    outcomes[account.outcome] += 1
+    sentBytes &+= record.bytesSent
+    fetchedBytes &+= account.fetchedBytes
+    if !record.isComplete { cutShort += 1 }
   }
 
   /// Adds the counts of another span of time.

@@ -23,12 +23,12 @@ struct TrafficRing: Sendable {
   ///
   /// - Complexity: O(1)
   mutating func add(
-    _ outcome: AnswerOutcome, sent: UInt64, fetched: UInt64, isComplete: Bool, at second: Int64
+    _ record: AnswerRecord, _ account: AnswerRecord.Account, at second: Int64
   ) {
     let span = max(0, second) / spanSeconds
     let index = Int(span % Int64(places.count))
     if places[index].span != span { places[index] = Place(span: span) }
-    places[index].counts.add(outcome, sent: sent, fetched: fetched, isComplete: isComplete)
+    places[index].counts.add(record, account)
   }
 
   /// Returns the counts of all spans up to that of a second since 1970, the oldest first.
