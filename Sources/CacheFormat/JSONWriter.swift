@@ -26,11 +26,6 @@ package struct JSONWriter {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Removes the last byte if it is `byte`.
-  package mutating func removeLast(_ byte: Unicode.Scalar) {
-    if bytes.last == UInt8(ascii: byte) { bytes.removeLast() }
-  }
-
   /// Appends digits without leading zeros.
   package mutating func appendInteger(_ value: UInt64) {
     var divisor: UInt64 = 1

@@ -25,7 +25,7 @@ struct JSONReport: Sendable {
     members += finding.key.map { Self.text("key", $0) } ?? [("key", .null)]
     members.append(("detail", .string(finding.detail)))
     members += outcome(finding)
-    members.append(("repaired_by", .orNull(facts.repairedBy?.rawValue)))
+    members.append(("repaired_by", .text(facts.repairedBy?.rawValue)))
     try write(members)
   }
 
@@ -45,16 +45,16 @@ struct JSONReport: Sendable {
     var members: [(String, JSONText)] = [("type", "summary")]
     members += Self.text("store", argument.bytes)
     members += [
-      ("store_id", .orNull(report?.storeID)), ("depth", .string(request.depth.rawValue)),
-      ("repair", .orNull(request.repair?.rawValue)), ("dry_run", .bool(request.isDryRun)),
+      ("store_id", .text(report?.storeID)), ("depth", .string(request.depth.rawValue)),
+      ("repair", .text(request.repair?.rawValue)), ("dry_run", .bool(request.isDryRun)),
       ("result", .string(verdict.word)), ("status", .count(verdict.status.rawValue)),
       ("found", .count(verdict.tally.found)), ("repaired", .count(verdict.tally.repaired)),
       ("left", .count(verdict.tally.left)), ("findings", findings(verdict.tally)),
-      ("entries", .orNull(report?.entries)), ("unsettled", .orNull(report?.unsettled)),
-      ("files", .orNull(report?.files)),
-      ("body_bytes", .orNull(report?.bodyBytes)), ("read_bytes", .orNull(report?.readBytes)),
-      ("journal_bytes", .orNull(report?.journalBytes)),
-      ("partial_cause", .orNull(report?.partialCause)),
+      ("entries", .count(report?.entries)), ("unsettled", .count(report?.unsettled)),
+      ("files", .count(report?.files)),
+      ("body_bytes", .count(report?.bodyBytes)), ("read_bytes", .count(report?.readBytes)),
+      ("journal_bytes", .count(report?.journalBytes)),
+      ("partial_cause", .text(report?.partialCause)),
       ("resumed_shards", .count(verdict.earlier?.shards.count ?? 0)),
       ("progress", verdict.progress.map(progress) ?? .null),
       ("error", verdict.error.map(error) ?? .null),
@@ -114,14 +114,5 @@ struct JSONReport: Sendable {
     let output = Output.standard()
     try output.writeLine(JSONText.object(members).line)
     try output.flush()
-  }
-}
-
-extension JSONText {
-  /// Text, or null.
-  fileprivate static func orNull(_ text: String?) -> JSONText { text.map { .string($0) } ?? .null }
-  /// A number, or null.
-  fileprivate static func orNull(_ number: (some BinaryInteger)?) -> JSONText {
-    number.map { .count($0) } ?? .null
   }
 }

@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheStore
 import CommandLineTools
 import StoreMigration
@@ -151,20 +152,20 @@ struct MigrationSummary {
   }
 
   private var jsonOfPlaces: [(String, JSONText)] {
-    let format: JSONText = source.map { .string($0.format.rawValue) } ?? .null
-    return [
+    [
       ("type", request.isDryRun ? "plan" : "summary"),
-      ("source", .string(source?.path ?? request.source)), ("format", format),
+      ("source", .string(source?.path ?? request.source)),
+      ("format", .text(source?.format.rawValue)),
       ("destination", .string(request.destination)), ("result", .string(word)),
       ("status", .count(status.rawValue)),
     ]
   }
 
   private var jsonOfCounts: [(String, JSONText)] {
-    let all: JSONText = source.map { .count($0.rowCount) } ?? .null
     let skipped = JSONText.object(reasons.map { ($0.0.name, .count($0.1)) })
     return [
-      ("source_rows", all), ("rows", .count(counts.rows)), ("earlier_rows", .count(earlierRows)),
+      ("source_rows", .count(source?.rowCount)), ("rows", .count(counts.rows)),
+      ("earlier_rows", .count(earlierRows)),
       ("converted", .count(counts.converted)), ("replaced", .count(counts.replaced)),
       ("evicted", .count(counts.evicted)), ("bytes", .count(counts.bytes)),
       ("authorization", .count(counts.authorized)),
@@ -173,17 +174,17 @@ struct MigrationSummary {
   }
 
   private var jsonOfRoom: [(String, JSONText)] {
-    func number(_ value: UInt64?) -> JSONText { value.map { .count($0) } ?? .null }
-    return [
-      ("needed_bytes", .count(counts.neededBytes)), ("free_bytes", number(freeBytes)),
-      ("needed_files", .count(counts.neededFiles)), ("free_files", number(freeFiles)),
-      ("limit_bytes", number(limits.bytes)), ("limit_entries", number(limits.entries)),
+    [
+      ("needed_bytes", .count(counts.neededBytes)), ("free_bytes", .count(freeBytes)),
+      ("needed_files", .count(counts.neededFiles)), ("free_files", .count(freeFiles)),
+      ("limit_bytes", .count(limits.bytes)), ("limit_entries", .count(limits.entries)),
     ]
   }
 
   private var jsonOfEnd: [(String, JSONText)] {
     let warnings = source?.warnings ?? []
-    let error: JSONText = failure.map { .string("\($0)") } ?? .null
-    return [("warnings", .array(warnings.map { .string($0) })), ("error", error)]
+    return [
+      ("warnings", .array(warnings.map { .string($0) })), ("error", .text(failure.map { "\($0)" })),
+    ]
   }
 }

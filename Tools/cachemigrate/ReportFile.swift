@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheSystem
 import CommandLineTools
 import StoreMigration

@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheStore
 import CommandLineTools
 import HTTPSemantics
@@ -31,7 +32,7 @@ final class CrawlReport: Sendable {
       return try print([
         JSONText.object([
           ("url", .string(item.url.string)),
-          ("linked_from", source(of: item).map { .string($0) } ?? .null),
+          ("linked_from", .text(source(of: item))),
           ("outcome", .string(word)), ("reason", .string(reason)),
         ]).line
       ])
@@ -115,7 +116,7 @@ final class CrawlReport: Sendable {
       ("not_found", .count(summary.notFound)), ("failed", .count(summary.failed)),
       ("disallowed", .count(summary.disallowed)), ("left_out", .count(summary.leftOut)),
       ("bytes", .count(summary.bytes)), ("reached_limit", .bool(summary.reachedLimit)),
-      ("full_store", summary.fullStore.map { .string($0.cause) } ?? .null),
+      ("full_store", .text(summary.fullStore?.cause)),
     ])
   }
 }

@@ -30,8 +30,8 @@ extension EntryInfo {
       ("variant", .string(String(variant, radix: 16))), ("digest", .string(digest.description)),
       ("length", .count(length)), ("created", .string(created.description)),
       ("accessed", .string(accessed.description)),
-      ("expires", expires.map { .string($0.description) } ?? .null), ("pinned", .bool(isPinned)),
-      ("status", status.map { .count($0) } ?? .null), ("fields", json(of: fields)),
+      ("expires", .text(expires?.description)), ("pinned", .bool(isPinned)),
+      ("status", .count(status)), ("fields", json(of: fields)),
       ("user_info", json(of: userInfo)),
       ("tags", .array(tags.map { .string($0.description) })),
     ]

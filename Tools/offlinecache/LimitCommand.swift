@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheStore
 import CommandLineTools
 
@@ -50,11 +51,10 @@ enum LimitCommand {
     let output = Output.standard()
     let accounting = limits.accounting == .logical ? "logical" : "allocated"
     if invocation[Declarations.json] {
-      func number(_ value: UInt64?) -> JSONText { value.map { .count($0) } ?? .null }
       let object = JSONText.object([
-        ("bytes", number(limits.bytes)), ("entries", number(limits.entries)),
-        ("entry_bytes", number(limits.entryBytes)),
-        ("pinned_bytes", number(limits.pinnedBytes)), ("free_bytes", .count(limits.freeBytes)),
+        ("bytes", .count(limits.bytes)), ("entries", .count(limits.entries)),
+        ("entry_bytes", .count(limits.entryBytes)),
+        ("pinned_bytes", .count(limits.pinnedBytes)), ("free_bytes", .count(limits.freeBytes)),
         ("count", .string(accounting)),
       ])
       try output.writeLine(object.pretty)

@@ -1,3 +1,4 @@
+import CacheFormat
 import CacheStore
 import CommandLineTools
 
@@ -40,8 +41,8 @@ enum StatsCommand {
       ("unsettled_entries", .count(statistics.unsettledEntries)),
       ("pinned_entries", .count(statistics.pinnedEntries)),
       ("pinned_bytes", .count(statistics.pinnedBytes)),
-      ("limit_bytes", store.limits.bytes.map { .count($0) } ?? .null),
-      ("limit_entries", store.limits.entries.map { .count($0) } ?? .null),
+      ("limit_bytes", .count(store.limits.bytes)),
+      ("limit_entries", .count(store.limits.entries)),
       ("remote", .array(RemoteNumbers.all(in: store).map(\.json))),
     ])
   }

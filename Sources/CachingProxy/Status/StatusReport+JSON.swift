@@ -6,154 +6,150 @@ internal import RemoteTier
 extension StatusReport {
   /// The report as one JSON object.
   var json: String {
-    StatusJSON.object { json in
-      json.member("version", 1)
-      json.member("time", now.description)
-      json.member("start_time", started.description)
-      json.member("uptime_seconds", uptimeSeconds)
-      json.member("proxy") { appendProxy(to: &$0) }
-      json.member("store") { appendStore(to: &$0) }
-      json.member("answers") { appendTotals(to: &$0) }
-      json.member("tunnels") { appendTunnels(to: &$0) }
-      json.member("seconds", each: traffic.seconds.filter { $0.counts.all > 0 }) { span, json in
-        json.append(span)
-      }
-      json.member("minutes", each: traffic.minutes.filter { $0.counts.all > 0 }) { span, json in
-        json.append(span)
-      }
-      json.member("remote", remote.map { remote in { remote.append(to: &$0) } })
-      json.member("contents", survey.map { survey in { survey.append(to: &$0) } })
-      json.member("recent", each: traffic.recent) { answer, json in answer.append(to: &json) }
-    }
+    JSONText.object([
+      ("version", 1), ("time", .string(now.description)),
+      ("start_time", .string(started.description)), ("uptime_seconds", .count(uptimeSeconds)),
+      ("proxy", proxyJSON), ("store", storeJSON), ("answers", answersJSON),
+      ("tunnels", tunnelsJSON), ("seconds", Self.json(traffic.seconds)),
+      ("minutes", Self.json(traffic.minutes)), ("remote", remote?.json ?? .null),
+      ("contents", survey?.json ?? .null), ("recent", .array(traffic.recent.map(\.json))),
+    ]).line
   }
 
-  private func appendProxy(to json: inout StatusJSON) {
-    json.member("role", facts.isShared ? "shared" : "private")
-    json.member("mode", facts.origin == nil ? "forward" : "reverse")
-    json.member("origin", facts.origin)
-    json.member("address", facts.address)
-    json.member("offline", facts.isOffline)
+  private var proxyJSON: JSONText {
+    .object([
+      ("role", facts.isShared ? "shared" : "private"),
+      ("mode", facts.origin == nil ? "forward" : "reverse"), ("origin", .text(facts.origin)),
+      ("address", .string(facts.address)), ("offline", .bool(facts.isOffline)),
+    ])
   }
 
-  private func appendStore(to json: inout StatusJSON) {
-    json.member("path", storePath)
-    json.member("entries", statistics.entries)
-    json.member("logical_bytes", statistics.logicalBytes)
-    json.member("allocated_bytes", statistics.allocatedBytes)
-    json.member("shared_bytes", statistics.sharedBytes)
-    json.member("unsettled_entries", statistics.unsettledEntries)
-    json.member("pinned_entries", statistics.pinnedEntries)
-    json.member("evictions", statistics.evictions)
-    json.member("damaged_misses", statistics.damagedMisses)
-    json.member("limit_bytes", limits.bytes)
-    json.member("limit_entries", limits.entries)
-    json.member("limit_entry_bytes", limits.entryBytes)
-    json.member("limit_free_bytes", limits.freeBytes)
+  private var storeJSON: JSONText {
+    .object([
+      ("path", .string(storePath)), ("entries", .count(statistics.entries)),
+      ("logical_bytes", .count(statistics.logicalBytes)),
+      ("allocated_bytes", .count(statistics.allocatedBytes)),
+      ("shared_bytes", .count(statistics.sharedBytes)),
+      ("unsettled_entries", .count(statistics.unsettledEntries)),
+      ("pinned_entries", .count(statistics.pinnedEntries)),
+      ("evictions", .count(statistics.evictions)),
+      ("damaged_misses", .count(statistics.damagedMisses)),
+      ("limit_bytes", .count(limits.bytes)), ("limit_entries", .count(limits.entries)),
+      ("limit_entry_bytes", .count(limits.entryBytes)),
+      ("limit_free_bytes", .count(limits.freeBytes)),
+    ])
   }
 
-  private func appendTunnels(to json: inout StatusJSON) {
-    json.member("open", traffic.tunnels.open)
-    json.member("all", traffic.tunnels.began)
-    json.member("sent_bytes", traffic.tunnels.sentBytes)
-    json.member("received_bytes", traffic.tunnels.receivedBytes)
-    json.member("left_alone", each: leftAlone) { host, item in item.member("host", host) }
+  private var tunnelsJSON: JSONText {
+    .object([
+      ("open", .count(traffic.tunnels.open)), ("all", .count(traffic.tunnels.began)),
+      ("sent_bytes", .count(traffic.tunnels.sentBytes)),
+      ("received_bytes", .count(traffic.tunnels.receivedBytes)),
+      ("left_alone", .array(leftAlone.map { .object([("host", .string($0))]) })),
+    ])
   }
 
-  private func appendTotals(to json: inout StatusJSON) {
-    json.append(traffic.total)
-    json.member("saved_bytes", traffic.total.savedBytes)
-    json.member("cut_short", traffic.total.cutShort)
-    json.member("hit_rate", traffic.total.hitRate)
-    json.member("hit_rate_of_5_minutes", traffic.last(seconds: Traffic.keptSeconds).hitRate)
-    json.member("per_second", answersPerSecond)
+  private var answersJSON: JSONText {
+    .object(
+      traffic.total.members + [
+        ("saved_bytes", .count(traffic.total.savedBytes)),
+        ("cut_short", .count(traffic.total.cutShort)),
+        ("hit_rate", .number(traffic.total.hitRate ?? .nan)),
+        (
+          "hit_rate_of_5_minutes",
+          .number(traffic.last(seconds: Traffic.keptSeconds).hitRate ?? .nan)
+        ),
+        ("per_second", .number(answersPerSecond)),
+      ])
+  }
+
+  private static func json(_ spans: [TrafficSpan]) -> JSONText {
+    .array(
+      spans.filter { $0.counts.all > 0 }
+        .map { .object([("time", .count($0.start))] + $0.counts.members) })
   }
 }
 
-extension StatusJSON {
-  fileprivate mutating func append(_ span: TrafficSpan) {
-    member("time", span.start)
-    append(span.counts)
-  }
-
-  fileprivate mutating func append(_ counts: TrafficCounts) {
-    member("all", counts.all)
-    member("hit", counts[.hit])
-    member("stale", counts[.stale])
-    member("revalidated", counts[.revalidated])
-    member("miss", counts[.miss])
-    member("bypass", counts[.bypass])
-    member("error", counts[.error])
-    member("sent_bytes", counts.sentBytes)
-    member("fetched_bytes", counts.fetchedBytes)
+extension TrafficCounts {
+  fileprivate var members: [(String, JSONText)] {
+    [
+      ("all", .count(all)), ("hit", .count(self[.hit])), ("stale", .count(self[.stale])),
+      ("revalidated", .count(self[.revalidated])), ("miss", .count(self[.miss])),
+      ("bypass", .count(self[.bypass])), ("error", .count(self[.error])),
+      ("sent_bytes", .count(sentBytes)), ("fetched_bytes", .count(fetchedBytes)),
+    ]
   }
 }
 
 extension RemoteStatistics {
-  fileprivate func append(to json: inout StatusJSON) {
-    json.member("hits", hits)
-    json.member("read_bytes", bytesRead)
-    json.member("offers_stored", offersStored)
-    json.member("offers_dropped", offersDropped)
-    json.member("offers_waiting", offersWaiting)
-    json.member("written_bytes", bytesWritten)
-    json.member("newest_purge", newestPurge)
-    for (name, counts) in [("misses", misses), ("offers_failed", offersFailed)]
-      as [(StaticString, [RemoteReason: UInt64])]
-    {
-      let sorted = counts.sorted { $0.key.rawValue < $1.key.rawValue }
-      json.member(name, each: sorted) { count, json in
-        json.member("reason", count.key.rawValue)
-        json.member("count", count.value)
-      }
-    }
-    json.member("servers", each: servers) { server, json in
-      json.member("url", server.url)
-      json.member("reading", server.reading)
-      json.member("writing", server.writing)
-    }
+  fileprivate var json: JSONText {
+    .object([
+      ("hits", .count(hits)), ("read_bytes", .count(bytesRead)),
+      ("offers_stored", .count(offersStored)), ("offers_dropped", .count(offersDropped)),
+      ("offers_waiting", .count(offersWaiting)), ("written_bytes", .count(bytesWritten)),
+      ("newest_purge", .count(newestPurge)), ("misses", Self.json(misses)),
+      ("offers_failed", Self.json(offersFailed)),
+      (
+        "servers",
+        .array(
+          servers.map { server in
+            .object([
+              ("url", .string(server.url)), ("reading", .string(server.reading)),
+              ("writing", .string(server.writing)),
+            ])
+          })
+      ),
+    ])
+  }
+
+  private static func json(_ counts: [RemoteReason: UInt64]) -> JSONText {
+    .array(
+      counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
+        .object([("reason", .string(reason.rawValue)), ("count", .count(count))])
+      })
   }
 }
 
 extension StoreSurvey {
-  fileprivate func append(to json: inout StatusJSON) {
-    json.member("time", time.description)
-    json.member("seconds", Double(nanoseconds) / 1e9)
-    json.member("entries", entries)
-    for (name, list) in [("hosts", hosts), ("folders", folders), ("types", types)]
-      as [(StaticString, [WeightedNames.Weight])]
-    {
-      json.member(name, each: list) { weight, json in
-        json.member("name", weight.name)
-        json.member("entries", weight.entries)
-        json.member("bytes", weight.bytes)
-      }
-    }
-    for (name, list) in [("largest", largest), ("oldest", oldest)]
-      as [(StaticString, [SurveyedEntry])]
-    {
-      json.member(name, each: list) { entry, json in
-        json.member("url", entry.url)
-        json.member("bytes", entry.bytes)
-        json.member("stored", entry.stored.description)
-        json.member("accessed", entry.accessed.description)
-      }
-    }
+  fileprivate var json: JSONText {
+    .object([
+      ("time", .string(time.description)), ("seconds", .number(Double(nanoseconds) / 1e9)),
+      ("entries", .count(entries)), ("hosts", Self.json(hosts)), ("folders", Self.json(folders)),
+      ("types", Self.json(types)), ("largest", Self.json(largest)), ("oldest", Self.json(oldest)),
+    ])
+  }
+
+  private static func json(_ weights: [WeightedNames.Weight]) -> JSONText {
+    .array(
+      weights.map { weight in
+        .object([
+          ("name", .string(weight.name)), ("entries", .count(weight.entries)),
+          ("bytes", .count(weight.bytes)),
+        ])
+      })
+  }
+
+  private static func json(_ entries: [SurveyedEntry]) -> JSONText {
+    .array(
+      entries.map { entry in
+        .object([
+          ("url", .string(entry.url)), ("bytes", .count(entry.bytes)),
+          ("stored", .string(entry.stored.description)),
+          ("accessed", .string(entry.accessed.description)),
+        ])
+      })
   }
 }
 
 extension RecentAnswer {
-  fileprivate func append(to json: inout StatusJSON) {
-    json.member("time", record.time.description)
-    json.member("client", record.clientAddress)
-    json.member("method", record.method)
-    json.member("url", record.url)
-    json.member("status", record.status)
-    json.member("outcome", "\(outcome)")
-    json.member("source", record.source.rawValue)
-    json.member("reason", record.reason)
-    json.member("cache_status", record.cacheStatus)
-    json.member("bytes", record.bytesSent)
-    json.member("microseconds", record.microseconds)
-    json.member("complete", record.isComplete)
+  fileprivate var json: JSONText {
+    .object([
+      ("time", .string(record.time.description)), ("client", .string(record.clientAddress)),
+      ("method", .string(record.method)), ("url", .string(record.url)),
+      ("status", .count(record.status)), ("outcome", .string("\(outcome)")),
+      ("source", .string(record.source.rawValue)), ("reason", .string(record.reason)),
+      ("cache_status", .string(record.cacheStatus)), ("bytes", .count(record.bytesSent)),
+      ("microseconds", .count(record.microseconds)), ("complete", .bool(record.isComplete)),
+    ])
   }
 }

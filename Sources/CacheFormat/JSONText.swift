@@ -1,8 +1,6 @@
-internal import CacheFormat
-
 /// A value that can be written as JSON (RFC 8259).
 ///
-/// The tools only write JSON. Members keep their order.
+/// The tools and the proxy only write JSON. Members keep their order.
 package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByIntegerLiteral, ExpressibleByNilLiteral
 {
@@ -30,10 +28,13 @@ package enum JSONText: Sendable, ExpressibleByStringLiteral, ExpressibleByBoolea
   /// Creates null from a literal.
   package init(nilLiteral: ()) { self = .null }
 
-  /// Returns a count as an integer, at most 2^63 - 1.
-  package static func count(_ value: some BinaryInteger) -> JSONText {
-    .integer(Int64(clamping: value))
+  /// Returns a count as an integer, at most 2^63 - 1, or null for `nil`.
+  package static func count(_ value: (some BinaryInteger)?) -> JSONText {
+    value.map { .integer(Int64(clamping: $0)) } ?? .null
   }
+
+  /// Returns text, or null for `nil`.
+  package static func text(_ value: String?) -> JSONText { value.map { .string($0) } ?? .null }
 
   /// The text in one line, as for a file with one object a line.
   package var line: String {
