@@ -1,4 +1,5 @@
 import CacheFormat
+import HTTPSemantics
 
 /// The format of the lines of an access log.
 package enum AccessLogFormat: String, Sendable, Hashable, CaseIterable {
@@ -17,6 +18,8 @@ struct AccessLogLine {
   /// The second of the last line, which most lines share.
   private var second: Int64?
   private var date: [UInt8] = []
+  /// The Cache-Status of the last line.
+  private var status: [UInt8] = []
 
   init(_ format: AccessLogFormat) { self.format = format }
 
@@ -36,17 +39,19 @@ struct AccessLogLine {
     bytes += " - - [".utf8
     appendDate(record.time, to: &bytes)
     bytes += "] \"".utf8
-    Self.appendEscaped(record.method, to: &bytes)
+    Self.appendEscaped(record.method.utf8, to: &bytes)
     bytes.append(UInt8(ascii: " "))
-    Self.appendEscaped(record.url, to: &bytes)
+    Self.appendEscaped(record.url.utf8, to: &bytes)
     bytes += "\" \(record.status) \(record.bytesSent) \"".utf8
-    Self.appendEscaped(record.cacheStatus, to: &bytes)
+    status.removeAll(keepingCapacity: true)
+    record.cacheStatus?.append(to: &status)
+    Self.appendEscaped(status, to: &bytes)
     let micros = String(record.microseconds % 1_000_000)
     bytes += "\" \(record.microseconds / 1_000_000).".utf8
     bytes += repeatElement(UInt8(ascii: "0"), count: 6 - micros.utf8.count)
     bytes += micros.utf8
     bytes += " \(record.source.rawValue) \"".utf8
-    Self.appendEscaped(record.reason, to: &bytes)
+    Self.appendEscaped(record.reason.utf8, to: &bytes)
     bytes += (record.isComplete ? "\" complete" : "\" cut").utf8
   }
 
@@ -68,8 +73,8 @@ struct AccessLogLine {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  private static func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
-    for byte in text.utf8 {
+  private static func appendEscaped(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+    for byte in text {
       if byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
         bytes.append(byte)
       } else {
@@ -96,7 +101,7 @@ struct AccessLogLine {
     json.append(",\"microseconds\":")
     json.appendInteger(record.microseconds)
     json.append(",\"cache_status\":")
-    json.appendText(record.cacheStatus, isASCII: true)
+    json.appendText(record.cacheStatus?.description ?? "", isASCII: true)
     json.append(",\"source\":")
     json.appendText(record.source.rawValue, isASCII: true)
     json.append(",\"reason\":")

@@ -32,7 +32,11 @@ enum AnswerLines {
     }
     if !hasDate { append("Date", now().description, to: &lines) }
     append("Via", via, to: &lines)
-    if !answer.cacheStatus.isEmpty { append("Cache-Status", answer.cacheStatus, to: &lines) }
+    if let status = answer.cacheStatus {
+      lines += "Cache-Status\0".utf8
+      status.append(to: &lines)
+      lines.append(0)
+    }
     return lines
   }
 

@@ -12,7 +12,7 @@ struct AnswerNote {
   /// The bytes that the lines of the answer may take.
   var headRoom = ServerDaemon.connectionMemory - reserve
   var status = 0
-  var cacheStatus = ""
+  var cacheStatus: CacheStatus?
   var source = AnswerSource.proxy
   var reason = ""
   /// The length of a body that is sent completely or not at all, as far as that is known.

@@ -43,8 +43,8 @@ package struct AnswerRecord: Sendable, Hashable {
   /// The time from the request's head to the answer's end.
   package var microseconds: UInt64
 
-  /// The value of the answer's `Cache-Status` field (RFC 9211); empty if it has none.
-  package var cacheStatus: String
+  /// The answer's `Cache-Status` (RFC 9211), or `nil` if it has none.
+  package var cacheStatus: CacheStatus?
 
   /// The source of the body.
   package var source: AnswerSource

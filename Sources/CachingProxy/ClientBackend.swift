@@ -98,8 +98,7 @@ extension ProxyAnswer {
       case .stream(let length): .stream(length: length, body)
       }
     self.init(
-      head: response.head, body: content, source: source,
-      cacheStatus: response.cacheStatus.description)
+      head: response.head, body: content, source: source, cacheStatus: response.cacheStatus)
     reason = response.reason?.description ?? ""
     if let entry = response.entry, entry.status == 200, [200, 304].contains(head.status) {
       representationLength = entry.length

@@ -12,7 +12,7 @@ enum OwnAnswers {
     let body = Array((words + "\n").utf8)
     return ProxyAnswer(
       head: HTTPResponseHead(status: status, fields: fields("text/plain; charset=utf-8")),
-      body: .bytes(body), source: .proxy, cacheStatus: cacheStatus.description, reason: words,
+      body: .bytes(body), source: .proxy, cacheStatus: cacheStatus, reason: words,
       representationLength: UInt64(body.count), closesConnection: closes)
   }
 
@@ -44,7 +44,7 @@ enum OwnAnswers {
   static func noHandshake(_ reason: String) -> ProxyAnswer {
     ProxyAnswer(
       head: HTTPResponseHead(status: 200), body: .bytes([]), source: .proxy,
-      cacheStatus: status("no-handshake").description, reason: reason)
+      cacheStatus: status("no-handshake"), reason: reason)
   }
 
   /// Returns the answer to a request that has passed this proxy before.
@@ -67,7 +67,7 @@ enum OwnAnswers {
   static func capabilities() -> ProxyAnswer {
     ProxyAnswer(
       head: HTTPResponseHead(status: 200, fields: [HTTPField("Allow", allowed)]),
-      body: .bytes([]), source: .proxy, cacheStatus: status("own").description,
+      body: .bytes([]), source: .proxy, cacheStatus: status("own"),
       reason: "own answer")
   }
 
@@ -97,7 +97,7 @@ enum OwnAnswers {
     for field in page.fields { fields.append(field) }
     return ProxyAnswer(
       head: HTTPResponseHead(status: page.status, fields: fields), body: .bytes(page.body),
-      source: .proxy, cacheStatus: status("own").description, reason: "own page",
+      source: .proxy, cacheStatus: status("own"), reason: "own page",
       representationLength: UInt64(page.body.count))
   }
 }

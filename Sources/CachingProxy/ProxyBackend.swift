@@ -21,8 +21,8 @@ struct ProxyAnswer: Sendable {
   var head: HTTPResponseHead
   var body: AnswerBody
   var source: AnswerSource
-  /// The value of the `Cache-Status` field; empty if there is none.
-  var cacheStatus: String
+  /// The `Cache-Status`, or `nil` if there is none.
+  var cacheStatus: CacheStatus?
   /// The reason why it is not a plain hit, in a few words, for log and pages.
   var reason = ""
   /// The length of the content that a 304 or an answer to `HEAD` describes, or `nil` if it is not

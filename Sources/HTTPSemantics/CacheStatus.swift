@@ -63,21 +63,32 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
   ///
   /// It is a valid item with parameters of RFC 9651 for any texts.
   public var description: String {
-    var text = Self.isToken(cacheName) ? cacheName : Self.quoted(cacheName)
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Appends the value of a `Cache-Status` field, which is ASCII.
+  package func append(to bytes: inout [UInt8]) {
+    if Self.isToken(cacheName) {
+      bytes += cacheName.utf8
+    } else {
+      Self.appendQuoted(cacheName, to: &bytes)
+    }
     if isHit {
-      text += "; hit"
+      bytes += "; hit".utf8
     } else if let forward {
-      text += "; fwd=" + forward.rawValue
-      if let forwardStatus { text += "; fwd-status=\(Self.integer(Int64(forwardStatus)))" }
-      if isStored { text += "; stored" }
-      if isCollapsed { text += "; collapsed" }
+      bytes += "; fwd=".utf8
+      bytes += forward.rawValue.utf8
+      if let forwardStatus {
+        bytes += "; fwd-status=\(Self.integer(Int64(forwardStatus)))".utf8
+      }
+      if isStored { bytes += "; stored".utf8 }
+      if isCollapsed { bytes += "; collapsed".utf8 }
     }
-    if let ttl { text += "; ttl=\(Self.integer(ttl))" }
-    if let key, key.utf8.count <= Self.maximumTextLength { text += "; key=" + Self.quoted(key) }
-    if let detail, detail.utf8.count <= Self.maximumTextLength {
-      text += "; detail=" + Self.quoted(detail)
-    }
-    return text
+    if let ttl { bytes += "; ttl=\(Self.integer(ttl))".utf8 }
+    Self.append("; key=", key, to: &bytes)
+    Self.append("; detail=", detail, to: &bytes)
   }
 
   /// Clamps a number to the 15 digits that an integer may have (RFC 9651, section 3.3.1).
@@ -95,22 +106,27 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Returns a string of RFC 9651, section 3.3.3; characters that it cannot contain are replaced by
+  private static func append(_ name: String, _ text: String?, to bytes: inout [UInt8]) {
+    guard let text, text.utf8.count <= maximumTextLength else { return }
+    bytes += name.utf8
+    appendQuoted(text, to: &bytes)
+  }
+
+  /// Appends a string of RFC 9651, section 3.3.3; characters that it cannot contain are replaced by
   /// `?`.
-  private static func quoted(_ text: String) -> String {
-    var result: [UInt8] = [UInt8(ascii: "\"")]
+  private static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
     for scalar in text.unicodeScalars {
       guard scalar.value >= 0x20, scalar.value < 0x7F, let byte = UInt8(exactly: scalar.value)
       else {
-        result.append(UInt8(ascii: "?"))
+        bytes.append(UInt8(ascii: "?"))
         continue
       }
       if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-        result.append(UInt8(ascii: "\\"))
+        bytes.append(UInt8(ascii: "\\"))
       }
-      result.append(byte)
+      bytes.append(byte)
     }
-    result.append(UInt8(ascii: "\""))
-    return String(decoding: result, as: UTF8.self)
+    bytes.append(UInt8(ascii: "\""))
   }
 }

@@ -1,13 +1,16 @@
 import CacheFormat
+import HTTPSemantics
 import Testing
 
 @testable import CachingProxy
 
 private func record(url: String = "http://a/", reason: String = "") -> AnswerRecord {
-  AnswerRecord(
+  var status = CacheStatus(cacheName: "Test", isHit: true)
+  status.detail = "x"
+  return AnswerRecord(
     time: Timestamp(nanoseconds: 1_795_215_901_000_000_000), clientAddress: "127.0.0.1",
     method: "GET", url: url, status: 200, bytesSent: 12, microseconds: 1_000_042,
-    cacheStatus: "Test; hit; detail=\"x\"", source: .memory, reason: reason, isComplete: true)
+    cacheStatus: status, source: .memory, reason: reason, isComplete: true)
 }
 
 private func line(_ format: AccessLogFormat, _ record: AnswerRecord) -> String {

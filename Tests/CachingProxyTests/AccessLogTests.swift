@@ -8,7 +8,7 @@ import Testing
 private func record(_ number: Int) -> AnswerRecord {
   AnswerRecord(
     time: Timestamp(nanoseconds: 0), clientAddress: "::1", method: "GET", url: "/\(number)",
-    status: 200, bytesSent: 0, microseconds: 0, cacheStatus: "", source: .proxy, reason: "",
+    status: 200, bytesSent: 0, microseconds: 0, cacheStatus: nil, source: .proxy, reason: "",
     isComplete: true)
 }
 

@@ -4,7 +4,9 @@ import Testing
 @testable import CachingProxy
 
 /// Returns the lines of an answer as text, with a `|` for each NUL.
-private func lines(_ fields: HTTPFields, cacheStatus: String = "", closes: Bool = false) -> String {
+private func lines(
+  _ fields: HTTPFields, cacheStatus: CacheStatus? = nil, closes: Bool = false
+) -> String {
   let answer = ProxyAnswer(
     head: HTTPResponseHead(status: 200, fields: fields), body: .bytes([]), source: .proxy,
     cacheStatus: cacheStatus)
@@ -19,7 +21,7 @@ private func lines(_ fields: HTTPFields, cacheStatus: String = "", closes: Bool 
     #expect(
       lines(
         [HTTPField("B", "1"), HTTPField("Date", "x"), HTTPField("A", "2"), HTTPField("B", "3")],
-        cacheStatus: "Test; hit", closes: true)
+        cacheStatus: CacheStatus(cacheName: "Test", isHit: true), closes: true)
         == "Connection|close|B|1|Date|x|A|2|B|3|Via|1.1 test|Cache-Status|Test; hit|")
   }
 
@@ -31,7 +33,7 @@ private func lines(_ fields: HTTPFields, cacheStatus: String = "", closes: Bool 
     #expect(
       lines(
         [HTTPField("Date", "x"), HTTPField("Via", "1.0 a"), HTTPField("Cache-Status", "A; hit")],
-        cacheStatus: "B; hit")
+        cacheStatus: CacheStatus(cacheName: "B", isHit: true))
         == "Date|x|Via|1.0 a|Cache-Status|A; hit|Via|1.1 test|Cache-Status|B; hit|")
   }
 
@@ -53,7 +55,7 @@ private func lines(_ fields: HTTPFields, cacheStatus: String = "", closes: Bool 
     ]
     let answer = ProxyAnswer(
       head: HTTPResponseHead(status: 200, fields: fields), body: .bytes([]), source: .proxy,
-      cacheStatus: "")
+      cacheStatus: nil)
     let bytes = AnswerLines.lines(of: answer, via: "v", closes: false) { HTTPDate(seconds: 0) }
     let expected: [UInt8] =
       Array("Date".utf8) + [0] + Array("x".utf8) + [0] + Array("E".utf8) + [0, 0x20, 0]

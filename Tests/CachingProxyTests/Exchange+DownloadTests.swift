@@ -147,7 +147,7 @@ import Testing
     let backend = ScriptedBackend(answering: { _, _, _ in
       ProxyAnswer(
         head: HTTPResponseHead(status: 200), body: .stream(length: nil, Endless(leaves: leaves)),
-        source: .network, cacheStatus: "")
+        source: .network, cacheStatus: nil)
     })
     let recorder = Recorder()
     try await withServer(backend, observers: [recorder]) { port, _ in

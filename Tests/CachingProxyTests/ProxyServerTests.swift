@@ -113,7 +113,7 @@ import Testing
         head: HTTPResponseHead(status: 206),
         body: .file(
           descriptor: file.descriptor, offset: 3, length: 4, owner: file),
-        source: .disk, cacheStatus: "")
+        source: .disk, cacheStatus: nil)
     })
     let bodies = try await withServer(backend) { port, _ in
       try await onThread {
@@ -193,7 +193,7 @@ import Testing
     #expect(records.map(\.method) == ["GET", "PUT"])
     #expect(records[0].bytesSent == 5)
     #expect(records.allSatisfy { $0.clientAddress == "127.0.0.1" && $0.isComplete })
-    #expect(records[0].cacheStatus == "Test; fwd=uri-miss")
+    #expect(records[0].cacheStatus?.description == "Test; fwd=uri-miss")
   }
 
   @Test(arguments: [(20_000, 200), (50_000, 502)])

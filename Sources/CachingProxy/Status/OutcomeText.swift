@@ -1,3 +1,5 @@
+internal import HTTPSemantics
+
 /// Texts for the outcomes of answers.
 enum OutcomeText {
   /// Returns the word for an outcome, which is also the name of its colour in the style.
@@ -41,10 +43,7 @@ enum OutcomeText {
 
   /// Returns the time that a hit stays fresh, from its Cache-Status.
   private static func freshness(of answer: RecentAnswer) -> String {
-    guard answer.outcome == .hit,
-      let parameter = answer.record.cacheStatus.split(separator: "; ttl=").dropFirst().last,
-      let seconds = Int64(parameter.prefix { $0.isASCII && $0.isNumber })
-    else { return "" }
+    guard answer.outcome == .hit, let seconds = answer.record.cacheStatus?.ttl else { return "" }
     return ", fresh for \(StatusText.duration(seconds: seconds))"
   }
 }

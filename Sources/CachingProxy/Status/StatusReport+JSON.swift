@@ -1,5 +1,6 @@
 internal import CacheFormat
 internal import CacheStore
+internal import HTTPSemantics
 internal import RemoteTier
 
 // The names are stable: Docs/Serve.md lists them, and they change only with `version`.
@@ -143,12 +144,14 @@ extension StoreSurvey {
 
 extension RecentAnswer {
   fileprivate var json: JSONText {
-    .object([
+    let status = record.cacheStatus?.description ?? ""
+    return .object([
       ("time", .string(record.time.description)), ("client", .string(record.clientAddress)),
       ("method", .string(record.method)), ("url", .string(record.url)),
       ("status", .count(record.status)), ("outcome", .string("\(outcome)")),
       ("source", .string(record.source.rawValue)), ("reason", .string(record.reason)),
-      ("cache_status", .string(record.cacheStatus)), ("bytes", .count(record.bytesSent)),
+      ("cache_status", .string(status.shortened(toBytes: Traffic.keptTextBytes))),
+      ("bytes", .count(record.bytesSent)),
       ("microseconds", .count(record.microseconds)), ("complete", .bool(record.isComplete)),
     ])
   }

@@ -89,14 +89,12 @@ extension AnswerRecord {
   /// The record with texts of a limited length.
   fileprivate var shortened: AnswerRecord {
     let limit = Traffic.keptTextBytes
-    guard
-      url.utf8.count > limit || cacheStatus.utf8.count > limit || reason.utf8.count > limit
-        || method.utf8.count > limit
-    else { return self }
+    guard url.utf8.count > limit || reason.utf8.count > limit || method.utf8.count > limit else {
+      return self
+    }
     var copy = self
     copy.url = url.shortened(toBytes: limit)
     copy.method = method.shortened(toBytes: limit)
-    copy.cacheStatus = cacheStatus.shortened(toBytes: limit)
     copy.reason = reason.shortened(toBytes: limit)
     return copy
   }

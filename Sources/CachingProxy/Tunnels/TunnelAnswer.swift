@@ -5,10 +5,9 @@ import HTTPSemantics
 enum TunnelAnswer {
   /// The `Cache-Status` of a tunnel: no cache can answer what it does not read.
   static let cacheStatus = CacheStatus(cacheName: OwnAnswers.cacheName, forward: .method)
-    .description
 
   /// The `Cache-Status` of an answer to a request for another protocol.
-  static let bypass = CacheStatus(cacheName: OwnAnswers.cacheName, forward: .bypass).description
+  static let bypass = CacheStatus(cacheName: OwnAnswers.cacheName, forward: .bypass)
 
   /// Returns the head after which the tunnel begins. It has no length (RFC 9110, section 9.3.6).
   static func established(via: String) -> [UInt8] {

@@ -21,7 +21,7 @@ import Testing
     }
     tested.status.answered(
       Sample.record(
-        url: Self.hostile, status: 504, "", source: .proxy, reason: "<b>offline</b> & empty"))
+        url: Self.hostile, status: 504, nil, source: .proxy, reason: "<b>offline</b> & empty"))
     try tested.put("http://origin.test/page-1", length: 1000)
     let status = tested.status
     let dom = try await withServer(ScriptedBackend(), pages: status, observers: [status]) {

@@ -65,7 +65,7 @@ import Testing
   @Test func `Each outcome has its row, with answers and share`() throws {
     let tested = try StatusUnderTest()
     for _ in 0..<3 { tested.status.answered(Sample.record()) }
-    tested.status.answered(Sample.record(status: 504, "", source: .proxy, reason: "offline"))
+    tested.status.answered(Sample.record(status: 504, nil, source: .proxy, reason: "offline"))
     let rows = try Self.page(tested).nodes(forXPath: "//table[@class='counts']/tbody/tr")
     let cells = try rows.map { row in
       try row.nodes(forXPath: "*").prefix(3).compactMap(\.stringValue)
@@ -81,7 +81,9 @@ import Testing
   func `A hostile URL or reason stays text`(text: String) throws {
     let tested = try StatusUnderTest(facts: Sample.facts(origin: nil))
     tested.status.answered(
-      Sample.record(method: text, url: text, "\(text); hit", source: .disk, reason: text))
+      Sample.record(
+        method: text, url: text, CacheStatus(cacheName: text, isHit: true), source: .disk,
+        reason: text))
     try tested.put(text, length: 10, type: text)
     let page = try Self.page(tested)
     #expect(try page.nodes(forXPath: "//script").count == 1)
@@ -118,7 +120,7 @@ import Testing
     tested.status.answered(Sample.record(Sample.miss, source: .network, isComplete: false))
     tested.status.answered(
       Sample.record(
-        status: 504, "", source: .proxy, reason: "504: http://origin.test/a: not stored"))
+        status: 504, nil, source: .proxy, reason: "504: http://origin.test/a: not stored"))
     let reasons = try Self.texts("//span[@class='reason']", Self.page(tested))
     #expect(
       reasons.map { $0.trimmingCharacters(in: .whitespaces) } == [

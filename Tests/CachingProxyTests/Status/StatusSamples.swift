@@ -2,6 +2,7 @@ import CacheFormat
 import CacheStore
 import CacheSystem
 import Foundation
+import HTTPSemantics
 import RemoteTier
 import Synchronization
 import TestSupport
@@ -16,7 +17,7 @@ enum Sample {
   static func record(
     at second: Int64 = Sample.second, method: String = "GET", url: String = "http://origin.test/a",
     status: Int = 200, bytes: UInt64 = 100, microseconds: UInt64 = 50,
-    _ cacheStatus: String = "OfflineCache; hit; ttl=60", source: AnswerSource = .memory,
+    _ cacheStatus: CacheStatus? = Sample.hit(ttl: 60), source: AnswerSource = .memory,
     reason: String = "", isComplete: Bool = true
   ) -> AnswerRecord {
     AnswerRecord(
@@ -25,7 +26,22 @@ enum Sample {
       cacheStatus: cacheStatus, source: source, reason: reason, isComplete: isComplete)
   }
 
-  static let miss = "OfflineCache; fwd=uri-miss; stored"
+  static func hit(ttl: Int64?) -> CacheStatus {
+    var status = CacheStatus(cacheName: "OfflineCache", isHit: true)
+    status.ttl = ttl
+    return status
+  }
+
+  static let miss = forwarded(.uriMiss)
+
+  static func forwarded(
+    _ reason: CacheStatus.Forward, _ status: Int? = nil, isCollapsed: Bool = false
+  ) -> CacheStatus {
+    var forwarded = CacheStatus(cacheName: "OfflineCache", forward: reason)
+    forwarded.forwardStatus = status
+    forwarded.isCollapsed = isCollapsed
+    return forwarded
+  }
 
   static func facts(
     origin: String? = "http://origin.test", isShared: Bool = true, isOffline: Bool = false

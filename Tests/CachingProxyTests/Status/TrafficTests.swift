@@ -1,4 +1,5 @@
 import CacheFormat
+import HTTPSemantics
 import Testing
 
 @testable import CachingProxy
@@ -11,8 +12,8 @@ import Testing
     traffic.add(Sample.record(bytes: 1000))
     traffic.add(Sample.record(bytes: 500))
     traffic.add(Sample.record(bytes: 300, Sample.miss, source: .network))
-    traffic.add(Sample.record(bytes: 7, "OfflineCache; fwd=method", source: .network))
-    traffic.add(Sample.record(status: 504, bytes: 10, "", source: .proxy, isComplete: false))
+    traffic.add(Sample.record(bytes: 7, Sample.forwarded(.method), source: .network))
+    traffic.add(Sample.record(status: 504, bytes: 10, nil, source: .proxy, isComplete: false))
     let total = traffic.report(at: now).total
     #expect(total.all == 5)
     #expect(AnswerOutcome.allCases.map { total[$0] } == [2, 0, 0, 1, 1, 1])
@@ -27,7 +28,7 @@ import Testing
   @Test func `There is no hit rate without answers that a cache may give`() {
     let traffic = Traffic()
     #expect(traffic.report(at: now).total.hitRate == nil)
-    traffic.add(Sample.record("OfflineCache; fwd=method", source: .network))
+    traffic.add(Sample.record(Sample.forwarded(.method), source: .network))
     #expect(traffic.report(at: now).total.hitRate == nil)
   }
 
@@ -94,9 +95,9 @@ import Testing
   @Test func `Long texts are cut before they are kept`() throws {
     let traffic = Traffic()
     let long = String(repeating: "\u{E4}", count: 40_000)
-    traffic.add(Sample.record(method: long, url: long, "\"\(long)", reason: long))
+    traffic.add(Sample.record(method: long, url: long, reason: long))
     let record = try #require(traffic.report(at: now).recent.first?.record)
-    for text in [record.method, record.url, record.cacheStatus, record.reason] {
+    for text in [record.method, record.url, record.reason] {
       #expect(text.utf8.count <= Traffic.keptTextBytes + 6)
       #expect(text.hasSuffix("\u{2026}"))
     }

@@ -25,12 +25,14 @@ struct ScriptedBackend: ProxyBackend {
   }
 }
 
+private let testStatus = CacheStatus(cacheName: "Test", forward: .uriMiss)
+
 extension ProxyAnswer {
   /// An answer with a text as body.
   static func text(_ text: String, status: Int = 200, fields: HTTPFields = []) -> ProxyAnswer {
     ProxyAnswer(
       head: HTTPResponseHead(status: status, fields: fields), body: .bytes(Array(text.utf8)),
-      source: .network, cacheStatus: "Test; fwd=uri-miss")
+      source: .network, cacheStatus: testStatus)
   }
 
   /// An answer whose body comes in pieces.
@@ -39,7 +41,7 @@ extension ProxyAnswer {
   ) -> ProxyAnswer {
     ProxyAnswer(
       head: HTTPResponseHead(status: status, fields: fields),
-      body: .stream(length: length, pieces), source: .network, cacheStatus: "Test; fwd=uri-miss")
+      body: .stream(length: length, pieces), source: .network, cacheStatus: testStatus)
   }
 }
 
