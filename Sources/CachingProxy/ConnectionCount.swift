@@ -1,12 +1,5 @@
+import CLibrary
 import CacheSystem
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// The connections that were given to the server library and have not ended.
 ///

@@ -1,5 +1,4 @@
 import CLibrary
-import CLibrary
 import HTTPSemantics
 import HTTPTransports
 

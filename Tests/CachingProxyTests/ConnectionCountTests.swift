@@ -1,15 +1,8 @@
+import CLibrary
 import TestSupport
 import Testing
 
 @testable import CachingProxy
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite("The count of connections", .timeLimit(.minutes(3))) struct ConnectionCountTests {
   @Test func `has each connection from its hand-over to its end`() {

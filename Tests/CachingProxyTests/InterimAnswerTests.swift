@@ -1,16 +1,9 @@
+import CLibrary
 import HTTPSemantics
 import TestSupport
 import Testing
 
 @testable import CachingProxy
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 @Suite("An interim answer") struct InterimAnswerTests {
   @Test func `is written as a head of its own`() {

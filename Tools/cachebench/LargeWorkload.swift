@@ -151,7 +151,9 @@ private struct PlainFile: LargeBody {
       #else
         let written = unsafe Glibc.write(file, bytes, bytes.count)
       #endif
-      guard written == bytes.count else { throw .failed("\(path): \(SystemError(errno).description)") }
+      guard written == bytes.count else {
+        throw .failed("\(path): \(SystemError(errno).description)")
+      }
     }
   }
 

@@ -20,7 +20,8 @@ final class Workspace {
     // Safety: mkdtemp changes the six letters in place and keeps the NUL.
     guard unsafe mkdtemp(&template) != nil else {
       throw .failed(
-        "\(parent): cannot make a folder: \(SystemError(errno).description); choose another with --directory")
+        "\(parent): cannot make a folder: \(SystemError(errno).description); choose another with --directory"
+      )
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     self.isKept = isKept
