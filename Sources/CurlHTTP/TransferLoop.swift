@@ -62,7 +62,7 @@ final class TransferLoop: Sendable {
   /// If there may be a proxy for http, libcurl would count the connections to all hosts behind it
   /// together. Then ``OriginQueues`` alone limits them.
   static func connectionsPerHost(
-    _ setup: NetworkSetup, variable: (String) -> String? = TunnelProxy.environment
+    _ setup: NetworkSetup, variable: (String) -> String? = UserPath.environment
   ) -> Int {
     let mayUseProxy =
       switch setup.proxy {
