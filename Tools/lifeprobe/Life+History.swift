@@ -164,7 +164,8 @@ extension Life {
     case .forward(let forwarding):
       if isFresh { complain("\(key) is fresh, and is forwarded") }
       let isNoCache = page?.metadata.expires == nil
-      let isSeen = seen != nil && (isNoCache || page?.metadata.status != 200)
+      // The history is older than a good page, also than one that has to be validated.
+      let isSeen = seen != nil && page?.metadata.status != 200
       guard let serving = cache.fallback(for: forwarding, now: now) else {
         if isSeen || page != nil && !isNoCache { complain("\(key) is refused") }
         return
