@@ -153,12 +153,8 @@ extension Life {
     let quota = oracle.limits.bytes.map { $0 / 2 } ?? .max
     switch error.code {
     case .pinQuotaExceeded where UInt64(pinned) > quota:
-      if !plan.stores { return }
-      // Room was made before the quota was looked at.
-      after.evictForeground(for: plan.key)
-      after.entries[plan.key] = old
-      after.touch(plan.key)
-      oracle = after
+      // Nothing is evicted for it. The attempt counts as an access.
+      if plan.stores { oracle.touch(plan.key) }
     case .noSpace where after.makeRoom(for: plan.key) == nil:
       oracle = after
       oracle.entries[plan.key] = old
@@ -226,12 +222,5 @@ extension Life {
       oracle.entries[key] = entry
       oracle.touch(key)
     }
-  }
-}
-
-extension Oracle {
-  /// Evicts what does not fit, without going on to the low-water mark.
-  mutating func evictForeground(for key: ByteString) {
-    while isOverLimit, let victim = oldest(butNot: key) { entries[victim] = nil }
   }
 }
