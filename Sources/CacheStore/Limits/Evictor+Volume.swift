@@ -47,18 +47,17 @@ extension Evictor {
         if dropDeadRecords(of: free - available) { continue }
       }
       volume.withLock { $0.written = .max - bytes - bytes }
-      // Nothing is evicted if the free bytes are not known,
-      _ = try system(path) { () throws(SystemError) in try queryVolume() }
-      // or for a body that cannot be stored anyway.
-      guard !isTooLong(bytes, leaving: free),
+      // Nothing is evicted if the free bytes are not known, or for a body that cannot be stored anyway.
+      let isTooLong = try system(path) { () throws(SystemError) in
+        try self.isTooLong(bytes, leaving: free)
+      }
+      guard !isTooLong,
         try evictOne(
           .freeSpace, olderThan: bound, forSpare: entry.isSpare,
           planned: { self.totals($0, adding: entry, EntrySize(), hash).0 }) != nil
       else {
         let error = full(.freeSpace, bound)
-        if bound == nil, error.code == .leastRecent, !isTooLong(bytes, leaving: free) {
-          throw error
-        }
+        if bound == nil, error.code == .leastRecent, !isTooLong { throw error }
         throw StoreError(
           .noSpace, path: path,
           cause: "\(available) bytes are free on the volume, the limits leave \(free) bytes free",
@@ -157,9 +156,9 @@ extension Evictor {
   }
 
   /// Returns the bytes that are free on the volume, and about how many more the store could free: those
-  /// of dead records, and of the entries that may be evicted. `nil` if the volume cannot be queried.
-  private func space(evicting: Bool) -> (free: UInt64, removable: UInt64)? {
-    guard let volume = volumeStatus else { return nil }
+  /// of dead records, and of the entries that may be evicted.
+  private func space(evicting: Bool) throws(SystemError) -> (free: UInt64, removable: UInt64) {
+    let free = try queryVolume().availableBytes
     let removable = catalog.state.withLock { state -> UInt64 in
       let dead = UInt64(clamping: state.journal.spareBytes)
       if !evicting { return dead }
@@ -167,13 +166,15 @@ extension Evictor {
       let all = totals.bodyBytes + totals.overheadBytes
       return dead + all - min(all, totals.pinnedBytes)
     }
-    return (volume.availableBytes, removable)
+    return (free, removable)
   }
 
   /// Returns whether the volume has no room for a body and the free bytes that the limits demand, even
   /// without all entries; false if it has not even room for the free bytes alone.
-  private func isTooLong(_ bytes: UInt64, leaving free: UInt64) -> Bool {
-    guard let space = space(evicting: true) else { return false }
+  private func isTooLong(
+    _ bytes: UInt64, leaving free: UInt64
+  ) throws(SystemError) -> Bool {
+    let space = try space(evicting: true)
     let (most, isLarge) = space.free.addingReportingOverflow(space.removable)
     return !isLarge && most >= free && most - free < bytes
   }
@@ -181,7 +182,7 @@ extension Evictor {
   /// Throws `noSpace` if the volume has no room for a body, even without all entries that may be
   /// evicted for it. So nothing is evicted for a body that cannot be stored anyway.
   func checkSpace(for length: UInt64) throws(StoreError) {
-    guard let (free, removable) = space(evicting: evictsOnFullDisk) else { return }
+    guard let (free, removable) = try? space(evicting: evictsOnFullDisk) else { return }
     if length > free, length - free > removable {
       throw StoreError(
         .noSpace, path: path,
