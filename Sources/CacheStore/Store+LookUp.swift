@@ -16,7 +16,7 @@ extension Store {
   /// Never fails: an entry that cannot be returned exactly as it was stored is a miss with a
   /// reason.
   ///
-  /// - Complexity: O(1), and the time to read the body. A miss costs one lseek(2).
+  /// - Complexity: O(1), and the time to read the body. A miss costs one ioctl(2).
   public func lookUp(_ key: ByteString, variant: UInt64 = 0) -> Lookup {
     let hash = catalog.hash(key)
     var hasAsked = false

@@ -8,7 +8,7 @@ extension Store {
   /// order. They come from the index alone. The key itself is not compared, so a look-up may still
   /// be a miss.
   ///
-  /// - Complexity: O(number of variants), at most 64. One lseek(2).
+  /// - Complexity: O(number of variants), at most 64. One ioctl(2).
   public func outline(of key: ByteString) -> [VariantOutline] {
     let hash = catalog.hash(key)
     try? recovery.askTree(hash)
@@ -24,7 +24,7 @@ extension Store {
   /// Like every look-up, this includes the changes of other processes. Returns false also if an
   /// outline is not lasting.
   ///
-  /// - Complexity: O(number of variants). One lseek(2).
+  /// - Complexity: O(number of variants). One ioctl(2).
   public func revisit(_ key: ByteString, _ outline: [VariantOutline]) -> Bool {
     let hash = catalog.hash(key)
     let settled = catalog.settledTail()

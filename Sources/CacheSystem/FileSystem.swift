@@ -95,8 +95,9 @@ public protocol FileSystem: Sendable {
   /// pwrite(2), or write(2) if `offset` is `nil`.
   func writeOnce(_ descriptor: Int32, from buffer: UnsafeRawBufferPointer, at offset: Int64?)
     throws(SystemError) -> Int
-  /// Returns the length of a regular file in bytes, by lseek(2), which is the cheapest way. It
-  /// moves the position of the descriptor, so only calls with an offset may be combined with it.
+  /// Returns the length of a regular file below 4 GiB in bytes, by ioctl(2), which is the cheapest way.
+  /// The position of the descriptor has to be 0, so only calls with an offset may be combined with it.
+  /// It changes nothing, so a descriptor may be closed meanwhile and its number used for another file.
   func length(of descriptor: Int32) throws(SystemError) -> Int64
   /// ftruncate(2).
   func truncateOnce(_ descriptor: Int32, to length: Int64) throws(SystemError)

@@ -75,7 +75,7 @@ import Testing
   @Test func `bytes are written and read where they belong`() throws {
     let root = try folder.open()
     let file = try files.open("file", in: root, [.read, .write, .create])
-    try files.write(file, Array("hello".utf8))
+    try files.write(file, Array("hello".utf8), at: 0)
     try files.write(file, Array("J".utf8), at: 0)
     try files.write(file, Array("end".utf8), at: 7)
     #expect(try files.length(of: file.raw) == 10)
@@ -90,6 +90,13 @@ import Testing
       error { () throws(SystemError) in
         _ = try files.readBytes(root, count: 1, at: 0)
       } == .isDirectory)
+  }
+
+  @Test func `the length of a file is known without moving its position`() throws {
+    let file = try files.open("file", in: try folder.open(), [.read, .write, .create])
+    try files.write(file, Array("hello".utf8), at: 0)
+    #expect(try files.length(of: file.raw) == 5)
+    #expect(lseek(file.raw, 0, SEEK_CUR) == 0)
   }
 
   @Test func `a file of another length or kind is not read whole`() throws {

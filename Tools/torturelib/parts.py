@@ -11,7 +11,7 @@ ERRORS = "ENOSPC,EIO,EMFILE,EINTR,EDQUOT,short,short=1"
 # The kit's calls that change nothing, but flock(2) and close(2).
 READING = (
     "open,openat,openat2,read,pread64,readv,preadv,getdents64,newfstatat,fstat,stat,lstat,statx,"
-    "access,faccessat2,readlink,lseek,fcntl")
+    "access,faccessat2,readlink,lseek,ioctl,fcntl")
 
 
 class Parts:

@@ -47,6 +47,7 @@ int64_t cp_read(int descriptor, void *buffer, size_t count, int64_t offset);
 int64_t cp_read_file(int directory, const char *path, void *buffer, size_t count);
 /// One pwrite(2), or write(2) if `offset` is negative.
 int64_t cp_write(int descriptor, const void *buffer, size_t count, int64_t offset);
+/// The length of a regular file below 4 GiB whose position is 0.
 int64_t cp_length(int descriptor);
 int cp_truncate(int descriptor, int64_t length);
 /// fdatasync(2), or fsync(2) if `full` is not 0; on Apple platforms F_FULLFSYNC in both cases.

@@ -55,7 +55,7 @@ extension Catalog {
 
   /// Returns the present settled entries of some keys, in the same order.
   ///
-  /// - Complexity: O(variants) expected, and one lseek(2) for all.
+  /// - Complexity: O(variants) expected, and one ioctl(2) for all.
   package func indexed(_ hashes: [KeyHash]) -> [IndexedKey] {
     state.withLock { state in
       follow(&state)

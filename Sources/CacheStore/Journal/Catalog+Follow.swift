@@ -7,7 +7,7 @@ internal import CacheSystem
 extension Catalog {
   /// Brings the index up to date with the journal.
   ///
-  /// - Complexity: one lseek(2) if there is nothing new.
+  /// - Complexity: one ioctl(2) if there is nothing new.
   @inline(__always)
   func follow(_ state: inout StoreState) {
     guard state.journal.tail.file >= 0 else {

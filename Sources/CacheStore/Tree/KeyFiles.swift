@@ -210,8 +210,8 @@ struct KeyFiles: ~Copyable {
     let copy = try files.open(
       source.name, in: source.session.directory, [.write, .create, .exclusive])
     do throws(SystemError) {
-      let length = try files.length(of: source.content.file.raw)
-      try files.readPieces(of: source.content.file, count: UInt64(length)) {
+      let length = try files.status(of: source.content.file.raw).length
+      try files.readPieces(of: source.content.file, count: length) {
         piece, offset throws(SystemError) in try files.write(copy, piece, at: offset)
       }
       if isSynced { try files.synchronize(copy, names: false) }

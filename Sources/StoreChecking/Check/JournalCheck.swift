@@ -151,7 +151,7 @@ struct JournalCheck {
         return false
       }
       let file = try open(number)
-      let length = UInt64(try fileSystem.length(of: file.raw))
+      let length = try fileSystem.status(of: file.raw).length
       guard length <= UInt64(Journal.maximumSegmentBytes) else {
         add(.segmentDamaged, name, "\(length) bytes, which is longer than any")
         sequence = 0

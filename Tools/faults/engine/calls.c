@@ -63,6 +63,7 @@ const struct call calls[] = {
     {SYS_faccessat2, "faccessat2", BY_AT_PATH, READS, 0, 0},
     {SYS_readlink, "readlink", BY_PATH, READS, 0, 0},
     {SYS_lseek, "lseek", BY_FD, READS, 0, 0},
+    {SYS_ioctl, "ioctl", BY_FD, READS, 0, 0},
     {SYS_flock, "flock", BY_FD, LOCKS, 0, 0},
     {SYS_fcntl, "fcntl", BY_FD, LOCKS, 0, 0},
 };
