@@ -103,7 +103,7 @@ extension Store {
       }
       if outcome == .done || outcome == .absent { return outcome == .done }
     }
-    return false
+    throw .contended(path)
   }
 
   /// Changes an entry whose record carries its body: appends both again.

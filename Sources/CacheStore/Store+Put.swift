@@ -66,9 +66,7 @@ extension Store {
         guard evictor.makeSpace(entry.isStaged ? 0 : entry.length) else { throw error }
       }
     }
-    throw StoreError(
-      .inputOutput, path: path,
-      cause: "the entries of the key were changed again and again meanwhile", remedy: "try again")
+    throw .contended(path)
   }
 
   /// The number of times that an entry is written if others of its key are changed meanwhile.

@@ -101,6 +101,7 @@ extension Store {
       else { return false }
       place = now
     }
+    if reason == .asked { throw .contended(path) }
     return false
   }
 

@@ -127,6 +127,13 @@ extension StoreError {
 }
 
 extension StoreError {
+  /// An operation was tried some times, and others changed the entries of the key each time.
+  static func contended(_ path: String) -> StoreError {
+    StoreError(
+      .inputOutput, path: path,
+      cause: "the entries of the key were changed again and again meanwhile", remedy: "try again")
+  }
+
   static func readOnly(_ path: String) -> StoreError {
     StoreError(
       .readOnly, path: path, cause: "the store was opened for reading only",

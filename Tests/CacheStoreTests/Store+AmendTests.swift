@@ -89,4 +89,22 @@ import Testing
     #expect(try store.update("k") { $0.status = 2 })
     #expect(store.info(for: "k")?.status == 2)
   }
+
+  @Test func `an entry that others replace again and again is not called missing`() throws {
+    let store = try sandbox.open(settling: .within(seconds: 3_600))
+    let other = try sandbox.open(settling: .within(seconds: 3_600))
+    try store.put([0], for: "k")
+    var count: UInt8 = 0
+    let error = #expect(throws: StoreError.self) {
+      try store.update("k") { metadata in
+        count += 1
+        _ = try? other.put([count], for: "k")
+        metadata.status = 304
+      }
+    }
+    #expect(error?.code == .inputOutput)
+    #expect(error?.cause.contains("again and again") == true)
+    #expect(store.lookUp("k").entry?.body == [count])
+    #expect(store.info(for: "k")?.status != 304)
+  }
 }

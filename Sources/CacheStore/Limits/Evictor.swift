@@ -245,6 +245,7 @@ final class Evictor: Sendable {
         return true
       }
     }
+    if victim.reason == .asked { throw .contended(path) }
     return false
   }
 
