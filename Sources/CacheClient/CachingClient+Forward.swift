@@ -44,8 +44,8 @@ extension CachingClient {
         note(outcome, forwarding)
         if case .shared(_, let body) = outcome {
           flight.settle(outcome)
-          await body.run()
-          flights.end(forwarding.key, flight)
+          // Whoever has read the answer to its end must not get it again for a later request.
+          await body.run { flights.end(forwarding.key, flight) }
         } else {
           flights.end(forwarding.key, flight)
           flight.settle(outcome)

@@ -137,47 +137,44 @@ final class SharedBody: Sendable {
 
   /// Moves the body from the network to the readers and into the store, at the pace of the fastest
   /// reader.
-  func run() async {
-    while await isWanted() {
-      let piece: [UInt8]?
-      do {
-        piece = try await body.next()
-      } catch {
-        give(up: ClientError(.transport(error), url: url))
-        return
-      }
-      guard let piece else {
-        if isShort {
-          give(up: ClientError(.transport(TransportError(.truncatedBody, url: url)), url: url))
-          return
-        }
-        await commit()
-        wake { $0.end = .complete }
-        return
-      }
-      await keep(piece)
-      let isLast = state.withLock { $0.received + UInt64(piece.count) } == length
-      if isLast { return await finish(with: piece) }
-      wake { $0.take(piece) }
+  ///
+  /// - Parameter onEnd: Called before the readers see the end.
+  func run(onEnd: () -> Void = {}) async {
+    let (end, last) = await move()
+    if case .failed = end { discard() }
+    onEnd()
+    wake { state in
+      if let last { state.take(last) }
+      state.end = end
     }
-    give(up: cancelled)
   }
 
-  /// Stores the body before its last piece is made available: a client that counts bytes may send
-  /// the next request at once.
-  private func finish(with piece: [UInt8]) async {
-    do {
-      guard try await body.next() == nil else {
-        let error = TransportError(.protocolViolation, url: url, detail: "the body is too long")
-        return give(up: ClientError(.transport(error), url: url))
+  /// Moves the body up to its end, and stores it.
+  ///
+  /// - Returns: the end, and the last piece if the readers do not have it yet: a client that counts
+  ///   bytes may send the next request at once, so the body is stored first.
+  private func move() async -> (End, last: [UInt8]?) {
+    do throws(TransportError) {
+      while await isWanted() {
+        guard let piece = try await body.next() else {
+          if isShort { throw TransportError(.truncatedBody, url: url) }
+          await commit()
+          return (.complete, nil)
+        }
+        await keep(piece)
+        guard state.withLock({ $0.received + UInt64(piece.count) }) == length else {
+          wake { $0.take(piece) }
+          continue
+        }
+        guard try await body.next() == nil else {
+          throw TransportError(.protocolViolation, url: url, detail: "the body is too long")
+        }
+        await commit(pending: piece.count)
+        return (.complete, piece)
       }
+      return (.failed(cancelled), nil)
     } catch {
-      return give(up: ClientError(.transport(error), url: url))
-    }
-    await commit(pending: piece.count)
-    wake { state in
-      state.take(piece)
-      state.end = .complete
+      return (.failed(ClientError(.transport(error), url: url)), nil)
     }
   }
 
@@ -211,13 +208,13 @@ final class SharedBody: Sendable {
     for waiter in waiters { callOut { waiter.resume() } }
   }
 
-  private func give(up error: ClientError) {
+  /// Removes what is stored of a body without an end.
+  private func discard() {
     let kept = state.withLock { state in
       if case .pending = state.storing { state.storing = .notStored(.incomplete) }
       return state.kept
     }
     if case .file(let writer) = kept { writer.discard() }
-    wake { $0.end = .failed(error) }
   }
 }
 

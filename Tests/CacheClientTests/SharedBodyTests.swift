@@ -63,6 +63,19 @@ struct SharedBodyTests {
     #expect(try await response.body.next() == nil)
   }
 
+  @Test(arguments: [[10], [100_000], [70_000, 10]], [true, false])
+  func `a request is over before its readers see the end`(sizes: [Int], isCut: Bool) async throws {
+    var answer = Answer(pieces(sizes), fields: fresh())
+    if isCut { answer.end = .truncatedBody }
+    let sandbox = try ClientSandbox(answer)
+    for _ in 0..<100 {
+      let response = try await sandbox.client.fetch(
+        request("/\(UInt64.random(in: 0...UInt64.max))"))
+      while (try? await response.body.next())?.isEmpty == false {}
+      #expect(sandbox.client.flights.flights.withLock { $0.isEmpty })
+    }
+  }
+
   @Test(arguments: [[], [10], [100_000], [100_000, 10]])
   func `a body that is cut short is never stored`(sizes: [Int]) async throws {
     var answer = Answer(pieces(sizes), fields: fresh())
