@@ -39,7 +39,7 @@ struct AccessLogLine {
     bytes += " - - [".utf8
     appendDate(record.time, to: &bytes)
     bytes += "] \"".utf8
-    Self.appendEscaped(record.method.utf8, to: &bytes)
+    Self.appendEscaped((record.method.isEmpty ? "-" : record.method).utf8, to: &bytes)
     bytes.append(UInt8(ascii: " "))
     Self.appendEscaped(record.url.utf8, to: &bytes)
     bytes += "\" \(record.status) \(record.bytesSent) \"".utf8

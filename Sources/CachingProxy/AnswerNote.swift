@@ -1,4 +1,6 @@
+import CacheClient
 import CacheFormat
+import CacheStore
 import HTTPSemantics
 
 /// The data of an answer that is recorded when the answer has ended.
@@ -15,6 +17,8 @@ struct AnswerNote {
   var cacheStatus: CacheStatus?
   var source = AnswerSource.proxy
   var reason = ""
+  /// Whether the body is stored, once that is known. The head was sent before.
+  var storing = StoringState.pending
   /// The length of a body that is sent completely or not at all, as far as that is known.
   var wholeBytes: UInt64 = 0
   /// The bytes of a tunnel from the client.
@@ -32,7 +36,6 @@ struct AnswerNote {
 
   /// Copies the data of a request.
   mutating func take(_ head: RequestHead) {
-    method = head.method.rawValue
     isHead = head.method == .head
     isHTTP11 = head.isHTTP11
     headRoom -= head.target.utf8.count
@@ -78,11 +81,27 @@ struct AnswerNote {
   func record(client: String, _ isComplete: Bool, _ end: Int64) -> AnswerRecord {
     // The clock may have been set back.
     let nanoseconds = max(0, end.subtractingReportingOverflow(start).partialValue)
-    return AnswerRecord(
+    var record = AnswerRecord(
       time: Timestamp(nanoseconds: start), clientAddress: client, method: method, url: url,
       status: status, bytesSent: streamedBytes + (isComplete ? wholeBytes : 0),
       bytesReceived: receivedBytes, microseconds: UInt64(nanoseconds / 1000),
       cacheStatus: cacheStatus, source: source, reason: reason, isComplete: isComplete)
+    switch storing {
+    case .stored: return record
+    case .fromStore, .pending, .notStored(.forbidden): break
+    case .notStored(let why):
+      record.reason += "\(reason.isEmpty ? "" : "; ")not stored: \(why)"
+      if case .failed(let error) = why, !error.isOfEntry { record.storingFailure = error }
+    }
+    record.cacheStatus?.isStored = false
+    return record
+  }
+}
+
+extension StoreError {
+  /// Whether only this answer cannot be stored, not others.
+  fileprivate var isOfEntry: Bool {
+    [.entryTooLarge, .metadataTooLarge, .keyTooLong].contains(code)
   }
 }
 

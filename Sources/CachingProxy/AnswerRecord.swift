@@ -1,4 +1,5 @@
 package import CacheFormat
+package import CacheStore
 package import HTTPSemantics
 
 /// The source of the body of an answer.
@@ -43,7 +44,8 @@ package struct AnswerRecord: Sendable, Hashable {
   /// The time from the request's head to the answer's end.
   package var microseconds: UInt64
 
-  /// The answer's `Cache-Status` (RFC 9211), or `nil` if it has none.
+  /// The answer's `Cache-Status` (RFC 9211), or `nil` if it has none; with `stored` only if the body
+  /// has been stored.
   package var cacheStatus: CacheStatus?
 
   /// The source of the body.
@@ -54,6 +56,9 @@ package struct AnswerRecord: Sendable, Hashable {
 
   /// Whether the answer was sent completely; false if one of the sides left before.
   package var isComplete: Bool
+
+  /// The error of the store that kept the answer from being stored; `nil` if there was none.
+  package var storingFailure: StoreError?
 }
 
 /// An object that is notified of every answer, once, when it has ended.

@@ -100,7 +100,10 @@ extension Exchange {
         count += UInt64(piece.count)
         // The end is read before the last bytes are sent: a client that has the whole body and asks
         // again finds it stored. Fewer or more bytes than stated mean a broken body.
-        if count == length, try await source.next() != nil { count += 1 }
+        if count == length {
+          if try await source.next() != nil { count += 1 }
+          noteStoring(of: source)
+        }
         if let length, count > length { break }
         switch discards ? .taken : await offer(piece) {
         case .taken: break
@@ -114,11 +117,20 @@ extension Exchange {
       }
       let isWhole = length.map { $0 == count } ?? true
       if !isWhole { source.cancel() }
+      noteStoring(of: source)
       finishDownload(isWhole ? .complete : .broken)
     } catch {
       source.cancel()
+      noteStoring(of: source)
       finishDownload(.broken)
     }
+  }
+
+  /// Notes whether the body is stored. After the last bytes, the library may end the exchange at
+  /// once.
+  func noteStoring(of source: any AnswerPieces) {
+    let storing = source.storing
+    state.withLock { $0.note.storing = storing }
   }
 
   private func finishDownload(_ end: DownloadState.End) {

@@ -64,6 +64,7 @@ extension Exchange {
     } catch {
       // After a complete answer, the origin does not need the rest of the request.
     }
+    noteStoring(of: source)
     if isWhole { await endEarly(early) } else { source.cancel() }
     leaveEarly(isWhole)
   }

@@ -1,3 +1,4 @@
+import CacheClient
 import HTTPSemantics
 import HTTPTransports
 
@@ -58,4 +59,6 @@ protocol AnswerPieces: Sendable {
   func next() async throws -> [UInt8]?
   /// Ends the reading before the end of the body.
   func cancel()
+  /// Whether the body is stored; final at its end.
+  var storing: StoringState { get }
 }

@@ -41,7 +41,9 @@ private func line(_ format: AccessLogFormat, _ record: AnswerRecord) -> String {
     var cut = record()
     cut.isComplete = false
     cut.clientAddress = ""
+    cut.method = ""
     #expect(line(.text, cut).hasPrefix("- - - ["))
+    #expect(line(.text, cut).contains("] \"- http://a/\" "))
     #expect(line(.text, cut).hasSuffix("memory \"\" cut\n"))
     #expect(line(.json, cut).hasSuffix("\"complete\":false}\n"))
   }

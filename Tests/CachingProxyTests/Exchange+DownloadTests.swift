@@ -1,5 +1,8 @@
+import CacheClient
+import CacheStore
 import HTTPSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CachingProxy
@@ -21,6 +24,33 @@ import Testing
     #expect(reading.field("Transfer-Encoding") == (hasLength ? nil : "chunked"))
     #expect(hasLength ? reading.body == all : dechunked(reading.body) == all)
     #expect(reading.end == .closed)
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func `is called stored in the log if it is`(hasLength: Bool, isStored: Bool) async throws {
+    let error = StoreError(.noSpace, path: "/s", cause: "the disk is full", remedy: "free space")
+    let folder = TemporaryFolder()
+    let store = try Store(at: folder.path)
+    defer { store.close() }
+    let info = try store.put([1], for: "k")
+    let storing: StoringState = isStored ? .stored(info) : .notStored(.failed(error))
+    let recorder = Recorder()
+    let backend = ScriptedBackend(answering: { _, _, _ in
+      var answer = ProxyAnswer.stream(
+        Pieces(["1", "2"], storing: storing), length: hasLength ? 2 : nil)
+      answer.cacheStatus?.isStored = true
+      answer.reason = "why"
+      return answer
+    })
+    let reading = try await withServer(backend, observers: [recorder]) { port, _ in
+      try await exchange(
+        port, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", untilClosed: true)
+    }
+    #expect(reading.field("Cache-Status")?.hasSuffix("stored") == true)
+    let record = try await recorder.records(count: 1)[0]
+    #expect(record.cacheStatus?.isStored == isStored)
+    #expect(record.reason == (isStored ? "why" : "why; not stored: \(error)"))
+    #expect(record.storingFailure == (isStored ? nil : error))
   }
 
   @Test func `may come from the store`() async throws {
@@ -140,6 +170,7 @@ import Testing
   @Test func `is let go of when the client leaves`() async throws {
     let (left, leaves) = AsyncStream.makeStream(of: Void.self)
     struct Endless: AnswerPieces {
+      let storing = StoringState.pending
       let leaves: AsyncStream<Void>.Continuation
       func next() async throws -> [UInt8]? { [UInt8](repeating: 1, count: 100_000) }
       func cancel() { leaves.yield() }

@@ -225,6 +225,17 @@ import Testing
     #expect(record.reason == "the request cannot be read")
   }
 
+  @Test func `tells them the method of what is refused because of its head`() async throws {
+    let recorder = Recorder()
+    let record = try await withServer(ScriptedBackend(), observers: [recorder]) { port, _ in
+      _ = try await exchange(
+        port, "PUT /a HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", untilClosed: true)
+      return try await recorder.records(count: 1)[0]
+    }
+    #expect(record.status == 400)
+    #expect(record.method == "PUT")
+  }
+
   @Test func `that finds its address in use says so`() async throws {
     try await withServer(ScriptedBackend()) { port, _ in
       let address = ListenAddress(host: "127.0.0.1", port: port)

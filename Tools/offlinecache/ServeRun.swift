@@ -46,6 +46,7 @@ extension ServeCommand {
     defer { status.stop() }
     var observers: [any ProxyObserver] = [status]
     if let log { observers.append(log) }
+    observers.append(StoringNotice())
     if options.authority != nil { observers.append(TunnelNotice()) }
     let server = ProxyServer(
       client: client, options: options, pages: status, observers: observers,
@@ -168,6 +169,24 @@ extension ServeCommand {
   }
 
   @Sendable private static func complain(_ words: String) { printMessage("offlinecache: \(words)") }
+}
+
+/// Prints that answers cannot be stored: once for each cause, until they can be stored again.
+private final class StoringNotice: ProxyObserver {
+  private let last = Lock<StoreError?>(nil)
+
+  func answered(_ record: AnswerRecord) {
+    let failure = record.storingFailure
+    guard failure != nil || record.cacheStatus?.isStored == true else { return }
+    let isNew = last.withLock { last in
+      defer { last = failure }
+      return last?.code != failure?.code
+    }
+    guard isNew else { return }
+    let words = failure.map { "answers are not stored: \($0)" } ?? "answers are stored again"
+    // The threads of the server must not wait for a terminal.
+    Task.detached { printMessage("offlinecache: \(terminalSafe(words))") }
+  }
 }
 
 /// Prints that a host is tunnelled because a client does not trust the authority.

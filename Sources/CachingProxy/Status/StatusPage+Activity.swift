@@ -43,7 +43,7 @@ extension StatusPage {
       \(HTML(rows))</tbody>
       </table>
       <p class="note">\(StatusText.count(total.all)) answers, \(StatusText.bytes(total.sentBytes)) \
-      sent, \(StatusText.bytes(total.fetchedBytes)) of it fetched from the origin\(cutShort).</p>
+      sent, \(StatusText.bytes(total.fetchedBytes)) of it fetched from the origin\(cutShort)\(notStored).</p>
       \(tunnels)
       </section>
       """
@@ -74,6 +74,11 @@ extension StatusPage {
   private var cutShort: HTML {
     let count = report.traffic.total.cutShort
     return count == 0 ? "" : "; \(StatusText.count(count)) not sent to their end"
+  }
+
+  private var notStored: HTML {
+    let count = report.traffic.total.notStored
+    return count == 0 ? "" : "; \(StatusText.count(count)) not stored, because the store failed"
   }
 
   private func share(of outcome: AnswerOutcome) -> Double {

@@ -55,6 +55,7 @@ extension StatusReport {
       traffic.total.members + [
         ("saved_bytes", .count(traffic.total.savedBytes)),
         ("cut_short", .count(traffic.total.cutShort)),
+        ("not_stored", .count(traffic.total.notStored)),
         ("hit_rate", .number(traffic.total.hitRate ?? .nan)),
         (
           "hit_rate_of_5_minutes",

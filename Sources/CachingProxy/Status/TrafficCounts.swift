@@ -8,6 +8,8 @@ struct TrafficCounts: Sendable, Hashable {
   private(set) var fetchedBytes: UInt64 = 0
   /// The number of answers that were not sent completely.
   private(set) var cutShort: UInt64 = 0
+  /// The number of answers that were not stored because the store failed.
+  private(set) var notStored: UInt64 = 0
 
   /// Records an answer.
   mutating func add(_ record: AnswerRecord, _ account: AnswerRecord.Account) {
@@ -15,6 +17,7 @@ struct TrafficCounts: Sendable, Hashable {
     sentBytes &+= record.bytesSent
     fetchedBytes &+= account.fetchedBytes
     if !record.isComplete { cutShort += 1 }
+    if record.storingFailure != nil { notStored += 1 }
   }
 
   /// Adds the counts of another span of time.
@@ -23,6 +26,7 @@ struct TrafficCounts: Sendable, Hashable {
     left.sentBytes &+= right.sentBytes
     left.fetchedBytes &+= right.fetchedBytes
     left.cutShort += right.cutShort
+    left.notStored += right.notStored
   }
 
   /// The number of answers with an outcome.

@@ -33,7 +33,8 @@ import Testing
     #expect(
       Self.names(report["answers"]) == [
         "all", "bypass", "cut_short", "error", "fetched_bytes", "hit", "hit_rate",
-        "hit_rate_of_5_minutes", "miss", "per_second", "revalidated", "saved_bytes", "sent_bytes",
+        "hit_rate_of_5_minutes", "miss", "not_stored", "per_second", "revalidated", "saved_bytes",
+        "sent_bytes",
         "stale",
       ])
     #expect(

@@ -1,4 +1,5 @@
 import CacheFormat
+import CacheStore
 import HTTPSemantics
 import Testing
 
@@ -11,7 +12,9 @@ import Testing
     let traffic = Traffic()
     traffic.add(Sample.record(bytes: 1000))
     traffic.add(Sample.record(bytes: 500))
-    traffic.add(Sample.record(bytes: 300, Sample.miss, source: .network))
+    var miss = Sample.record(bytes: 300, Sample.miss, source: .network)
+    miss.storingFailure = StoreError(.noSpace, path: "/", cause: "", remedy: "")
+    traffic.add(miss)
     traffic.add(Sample.record(bytes: 7, Sample.forwarded(.method), source: .network))
     traffic.add(Sample.record(status: 504, bytes: 10, nil, source: .proxy, isComplete: false))
     let total = traffic.report(at: now).total
@@ -21,6 +24,7 @@ import Testing
     #expect(total.fetchedBytes == 307)
     #expect(total.savedBytes == 1510)
     #expect(total.cutShort == 1)
+    #expect(total.notStored == 1)
     // The POST cannot come from a store, so two of four could and did.
     #expect(total.hitRate == 0.5)
   }

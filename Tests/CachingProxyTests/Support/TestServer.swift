@@ -1,4 +1,5 @@
 import CLibrary
+import CacheClient
 import CacheSystem
 import HTTPSemantics
 import HTTPTransports
@@ -52,12 +53,20 @@ final class Pieces: AnswerPieces {
   private let giving: @Sendable (Int) async throws -> [UInt8]?
   private let given = Mutex(0)
   private let cancelled = Mutex(false)
+  let storing: StoringState
 
   /// - Parameter next: gets the number of pieces that were given before.
-  init(_ next: @escaping @Sendable (Int) async throws -> [UInt8]?) { giving = next }
+  init(
+    storing: StoringState = .fromStore, _ next: @escaping @Sendable (Int) async throws -> [UInt8]?
+  ) {
+    giving = next
+    self.storing = storing
+  }
 
-  convenience init(_ pieces: [String], isBroken: Bool = false) {
-    self.init { index in
+  convenience init(
+    _ pieces: [String], isBroken: Bool = false, storing: StoringState = .fromStore
+  ) {
+    self.init(storing: storing) { index in
       if index < pieces.count { return Array(pieces[index].utf8) }
       if isBroken { throw Broken() }
       return nil
