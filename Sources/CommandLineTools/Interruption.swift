@@ -21,7 +21,7 @@ package struct Interrupted: Error, Hashable {
 /// crash.
 package enum Interruption {
   /// The signals that end a tool.
-  private static let signals = [SIGINT, SIGTERM, SIGHUP]
+  private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
   private struct State {
     var signal: Int32?

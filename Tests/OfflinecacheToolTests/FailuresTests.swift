@@ -109,7 +109,8 @@ import ToolTesting
     #expect(try tool.run("ls").lines == ["k"])
   }
 
-  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+  @Test(
+    arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129), (SIGQUIT, 131)] as [(Int32, Int32)])
   func `an interrupted put keeps what was there`(signal: Int32, status: Int32) throws {
     let tool = ToolRun()
     #expect(try tool.run("put", "k", "-", input: [1]).status == 0)

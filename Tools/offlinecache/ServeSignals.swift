@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// ``Interruption`` ends a command two seconds after the first signal. That is right for work that
 /// can be repeated, but a server has to finish the responses to its clients. This type is used
-/// instead: the first SIGTERM or SIGINT asks the server to stop, the second one ends the process,
-/// and SIGHUP reopens the log.
+/// instead: the first SIGTERM, SIGINT or SIGQUIT asks the server to stop, the second one ends the
+/// process, and SIGHUP reopens the log.
 struct ServeSignals: Sendable {
   /// The request that a signal makes.
   enum Event: Sendable {
@@ -41,7 +41,7 @@ struct ServeSignals: Sendable {
     } catch {
       throw Self.error()
     }
-    for number in [SIGINT, SIGTERM] where Self.isIgnored(signal(number, noteServeSignal)) {
+    for number in [SIGINT, SIGTERM, SIGQUIT] where Self.isIgnored(signal(number, noteServeSignal)) {
       // The parent process set it to be ignored, as shells do for background jobs.
       _ = signal(number, SIG_IGN)
     }
