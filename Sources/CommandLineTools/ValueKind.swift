@@ -16,9 +16,13 @@ package struct InvalidValue: Error, Hashable {
     expected = remedy
   }
 
-  /// Returns the problem with a value that was given for an option or a parameter.
+  /// Returns the problem with a value that was given for an option or a parameter. What stands in
+  /// front of an `@` may be a password, and is not repeated.
   func problem(_ value: Argument, for place: String) -> String {
-    problem ?? "'\(value)' is no value for \(place)"
+    guard problem == nil, let at = value.bytes.lastIndex(of: UInt8(ascii: "@")) else {
+      return problem ?? "'\(value)' is no value for \(place)"
+    }
+    return "'...\(Argument(bytes: Array(value.bytes[at...])))' is no value for \(place)"
   }
 
   /// The advice.

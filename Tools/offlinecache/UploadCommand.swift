@@ -123,7 +123,7 @@ extension ValueKind where Value == FormPart {
   static var formPart: ValueKind {
     ValueKind("NAME=VALUE|NAME=@FILE") { argument throws(InvalidValue) in
       guard let (name, value) = argument.text.flatMap({ pair($0) }), value != "@" else {
-        throw InvalidValue(expected: "a form part such as title=Sunset or photo=@sunset.jpg")
+        throw InvalidValue.unnamed("give a form part such as title=Sunset or photo=@sunset.jpg")
       }
       guard value.hasPrefix("@") else { return .value(name, value) }
       let (path, type) = typed(value.dropFirst())
@@ -159,9 +159,20 @@ extension ValueKind where Value == FormPart {
 extension ValueKind where Value == URLEncodedForm.Field {
   /// A name, `=`, and a value.
   static var formField: ValueKind {
-    ValueKind("NAME=VALUE", expected: "a name and a value such as q=fish") { text in
-      pair(text).map { URLEncodedForm.Field($0.0, $0.1) }
+    ValueKind("NAME=VALUE") { argument throws(InvalidValue) in
+      guard let (name, value) = argument.text.flatMap({ pair($0) }) else {
+        throw InvalidValue.unnamed("give a name and a value such as q=fish")
+      }
+      return URLEncodedForm.Field(name, value)
     }
+  }
+}
+
+extension InvalidValue {
+  /// The error for a value of a form without a name. The value is not repeated, as it may be a
+  /// password.
+  fileprivate static func unnamed(_ remedy: String) -> InvalidValue {
+    InvalidValue(problem: "a value of the form has no name, or is not UTF-8", remedy: remedy)
   }
 }
 
